@@ -1,0 +1,1 @@
+"""agio: agents whose every run is a durable log of events."""

@@ -1,0 +1,86 @@
+"""Every limit of a run and of a server, in one place."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct, field
+
+from agio.core.model import ModelSettings
+
+_RETRIES: Mapping[str, int] = {
+    "rate_limited": 6,
+    "model_overloaded": 5,
+    "model_unavailable": 3,
+    "connection_failed": 3,
+    "stream_broken": 3,
+    "invalid_response": 1,
+    "first_token_timeout": 1,
+    "idle_timeout": 2,
+}
+
+
+class Price(Struct, frozen=True):
+    """What a million tokens of a model cost, in the currency of your choice."""
+
+    input: float
+    output: float
+    cached_input: float | None = None
+
+
+class AgentRunConfig(Struct, frozen=True, kw_only=True):
+    """The limits and settings of a run. The defaults suit a chat; change them with `AgentRunConfig(...)`."""
+
+    max_steps: int = 50
+    max_tokens: int | None = None
+    """Input and output tokens of all model calls together; None is no limit."""
+    run_timeout_s: float = 3600.0
+    turn_timeout_s: float = 600.0
+    first_token_timeout_s: float = 60.0
+    idle_timeout_s: float = 30.0
+    tool_timeout_s: float = 60.0
+    approval_timeout_s: float = 7 * 24 * 3600.0
+    cancel_grace_s: float = 0.5
+    """How long a tool may take to obey its cancel signal, and then its cancellation."""
+
+    retries: Mapping[str, int] = field(default_factory=lambda: dict(_RETRIES))
+    """How often a model call is tried again, by error code; a code not named is not retried."""
+    backoff_s: float = 0.5
+    max_backoff_s: float = 30.0
+    max_retry_after_s: float = 120.0
+    """A longer Retry-After than this is not waited for."""
+
+    tool_concurrency: int = 8
+    max_bad_arguments: int = 3
+    """How many calls with arguments that do not fit their schema the model may make in a run."""
+    max_output_corrections: int = 2
+    max_tool_result_bytes: int = 64 * 1024
+
+    context_tokens: int = 120_000
+    max_history_messages: int = 200
+    max_rag_docs: int = 8
+    max_memories: int = 20
+    memory_update_async: bool = True
+
+    max_message_bytes: int = 256 * 1024
+    max_event_bytes: int = 256 * 1024
+
+    model: ModelSettings = ModelSettings()
+    prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
+    """By `provider:model`; with a price the metrics carry a cost."""
+
+
+class ServerLimits(Struct, frozen=True, kw_only=True):
+    """The limits of a server: what it takes in, runs at once and keeps for readers."""
+
+    json_body_bytes: int = 1024 * 1024
+    ag_ui_body_bytes: int = 16 * 1024 * 1024
+    json_depth: int = 32
+    file_bytes: int = 25 * 1024 * 1024
+    running_per_user: int = 3
+    running_per_tenant: int = 20
+    running_per_worker: int = 50
+    queued_per_tenant: int = 1000
+    reader_window_events: int = 256
+    reader_window_bytes: int = 1024 * 1024
+    drain_s: float = 25.0
+
+

@@ -1,0 +1,151 @@
+"""The store port: where runs and their logs live. `AgentRunRepository` is implemented in db/.
+
+A run's log is its frames (what clients see) and its turn records (what only the engine reads).
+"""
+
+from collections.abc import Sequence
+from typing import Literal, Protocol, TypeAlias
+
+from msgspec import Struct, field
+
+from agio.core.model import StopReason, Usage, VendorTurn
+from agio.protocol.codec import decode_lines
+from agio.protocol.events import AgentEvent
+from agio.protocol.frames import Frame
+from agio.protocol.messages import Content
+
+RunStatus: TypeAlias = Literal["running", "completed", "failed", "cancelled", "interrupted"]
+
+
+class TurnRecord(Struct, frozen=True):
+    """A finished model turn. `seq` is the last event of the turn: the record stands right after it."""
+
+    run_id: str
+    step: int
+    seq: int
+    model: str
+    stop: StopReason
+    usage: Usage
+    vendor: VendorTurn
+
+
+class NewRun(Struct, frozen=True):
+    """A run about to begin. `mark` fences untrusted text in the prompt and stays the same in a thread."""
+
+    run_id: str
+    thread_id: str
+    agent: str
+    model: str
+    mark: str
+    tenant: str = "default"
+    user: str = "local"
+    epoch: int = 1
+
+
+class RunInfo(Struct, frozen=True):
+    """A run as it is listed. Times are milliseconds since 1970."""
+
+    run_id: str
+    thread_id: str
+    agent: str
+    model: str
+    status: RunStatus
+    epoch: int
+    last_seq: int
+    created_at: int
+    ended_at: int | None
+    mark: str
+    tenant: str
+    user: str
+    first_pos: int
+    """The thread's position of the event before this run's first: event seq has pos first_pos + seq."""
+    error_code: str | None = None
+    title: str = ""
+    """The beginning of the user's message, for lists."""
+
+
+class RunLog(Struct, frozen=True):
+    """The whole log of a run: the payloads of its frames joined, and its turn records in order."""
+
+    info: RunInfo
+    payload: bytes
+    turns: list[TurnRecord] = field(default_factory=list[TurnRecord])
+
+    def events(self) -> list[AgentEvent]:
+        """Decode the events."""
+        return decode_lines(self.payload)
+
+
+class ToolRecord(Struct, frozen=True):
+    """What is known of a tool call that must happen once: its result, or None while it is under way."""
+
+    content: Content | None
+    error: str | None = None
+
+
+class Append(Struct, frozen=True):
+    """One write to a run's log: a frame, the turns it finishes, and the run's end if it is its last."""
+
+    frame: Frame
+    turns: Sequence[TurnRecord] = ()
+    end: RunStatus | None = None
+    error_code: str | None = None
+
+
+class AgentRunRepository(Protocol):
+    """Runs and their logs. Every method raises StoreError when the store fails."""
+
+    async def create_run(self, run: NewRun, title: str) -> RunInfo:
+        """Add a running run. Raises StoreError `run_exists` if its id is taken."""
+        ...
+
+    async def claim_run(self, run_id: str) -> RunInfo:
+        """Take over a running run: its epoch grows by one and whoever had it is fenced off.
+
+        Raises UserError `run_not_found`, StoreError `run_ended`.
+        """
+        ...
+
+    async def append(self, write: Append) -> None:
+        """Make a frame durable: returns after the commit.
+
+        Taken only if the run is running under the frame's epoch and the frame's first seq is the
+        next one; repeating a frame already stored changes nothing and succeeds. Raises StoreError
+        `stale_epoch`, `sequence_gap`, `append_conflict`, `run_ended`.
+        """
+        ...
+
+    async def get_run(self, run_id: str) -> RunInfo:
+        """Raises UserError `run_not_found`."""
+        ...
+
+    async def get_log(self, run_id: str, after: int = 0) -> RunLog:
+        """The log after event `after`. Raises UserError `run_not_found`."""
+        ...
+
+    async def get_events(self, run_id: str, after: int = 0) -> list[AgentEvent]:
+        """The events after `after`, as they were streamed. Raises UserError `run_not_found`."""
+        ...
+
+    async def list_runs(
+        self,
+        *,
+        thread_id: str | None = None,
+        agent: str | None = None,
+        before: str | None = None,
+        limit: int = 50,
+    ) -> list[RunInfo]:
+        """Runs, newest first; `before` is the last run id of the page before."""
+        ...
+
+    async def begin_tool(self, run_id: str, key: str) -> ToolRecord | None:
+        """Record that a call begins. None: go ahead. A record: it began before, here is what is known."""
+        ...
+
+    async def end_tool(self, run_id: str, key: str, record: ToolRecord) -> None:
+        """Record a call's result."""
+        ...
+
+    async def close(self) -> None:
+        """Write what is pending and let go of the files."""
+        ...

@@ -1,0 +1,64 @@
+"""Every error agio raises, by who must act.
+
+    AgioError                 code, message, details
+    ├── UserError             the caller: wrong name, missing key, bad schema, bad input
+    ├── ModelError            the model's service: down, slow, refusing, talking nonsense
+    ├── ToolError             a tool, or the endpoint behind it
+    ├── StoreError            the log: locked, corrupt, newer, fenced
+    ├── BusError              the doorbell between gateways
+    └── LimitExceeded         a budget the owner of the agent set: steps, tokens, time
+
+`code` is stable and goes over the wire; `message` is for people and may change.
+"""
+
+from collections.abc import Mapping
+
+
+class AgioError(Exception):
+    """An error with a stable code, a sentence for people, and details for programs."""
+
+    def __init__(self, code: str, message: str, details: Mapping[str, object] | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.details: dict[str, object] = dict(details or {})
+
+    def __str__(self) -> str:
+        return f"{self.message} [{self.code}]"
+
+
+class UserError(AgioError):
+    """The caller must change something before trying again."""
+
+
+class ModelError(AgioError):
+    """A model call failed. `retryable` says whether the same call may succeed later."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        details: Mapping[str, object] | None = None,
+        *,
+        retryable: bool = False,
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(code, message, details)
+        self.retryable = retryable
+        self.retry_after_s = retry_after_s
+
+
+class ToolError(AgioError):
+    """A tool call that must end the run, as opposed to one whose failure the model is told."""
+
+
+class StoreError(AgioError):
+    """The store refused or could not do what was asked."""
+
+
+class BusError(AgioError):
+    """The bus between gateways failed."""
+
+
+class LimitExceeded(AgioError):
+    """A limit of the run's configuration would be broken by going on."""

@@ -1,0 +1,358 @@
+"""The 31 events of AG-UI 1.0, one struct each, and the names of agio's own CUSTOM events.
+
+`AgentEvent` is the public stream. Optional fields are absent, never null; `timestamp` is milliseconds.
+"""
+
+from typing import Literal, TypeAlias
+
+from msgspec import UNSET, Struct, UnsetType
+
+from agio.protocol.messages import Content, Json, Message, Metadata, RunAgentInput
+
+PROTOCOL_VERSION = "1.0"
+
+
+class _Event(Struct, kw_only=True, rename="camel", tag_field="type"):
+    timestamp: int | UnsetType = UNSET
+    raw_event: Json = UNSET
+    metadata: Metadata | UnsetType = UNSET
+
+
+class _Attributed(_Event, kw_only=True):
+    subagent_run_id: str | UnsetType = UNSET
+
+
+class _Part(Struct, rename="camel"):
+    pass
+
+
+# A run
+
+
+class TokenUsage(_Part):
+    """Tokens one model used in a run."""
+
+    provider: str | UnsetType = UNSET
+    model: str | UnsetType = UNSET
+    input_tokens: int | UnsetType = UNSET
+    output_tokens: int | UnsetType = UNSET
+    total_tokens: int | UnsetType = UNSET
+    reasoning_tokens: int | UnsetType = UNSET
+    cached_input_tokens: int | UnsetType = UNSET
+    cache_write_input_tokens: int | UnsetType = UNSET
+
+
+class Interrupt(_Part):
+    """A question a run ended with; the next run answers it."""
+
+    id: str
+    reason: str
+    message: str | UnsetType = UNSET
+    tool_call_id: str | UnsetType = UNSET
+    response_schema: dict[str, Json] | UnsetType = UNSET
+    expires_at: str | UnsetType = UNSET
+    subagent_run_id: str | UnsetType = UNSET
+    metadata: Metadata | UnsetType = UNSET
+
+
+class SuccessOutcome(_Part, tag_field="type", tag="success"):
+    pending_tool_call_ids: list[str] | UnsetType = UNSET
+
+
+class InterruptOutcome(_Part, tag_field="type", tag="interrupt"):
+    interrupts: list[Interrupt]
+
+
+class CancelledOutcome(_Part, tag_field="type", tag="cancelled"):
+    pass
+
+
+RunOutcome: TypeAlias = SuccessOutcome | InterruptOutcome | CancelledOutcome
+
+
+class RunStarted(_Event, tag="RUN_STARTED"):
+    thread_id: str
+    run_id: str
+    protocol_version: str | UnsetType = UNSET
+    parent_run_id: str | UnsetType = UNSET
+    input: RunAgentInput | UnsetType = UNSET
+
+
+class RunFinished(_Event, tag="RUN_FINISHED"):
+    thread_id: str
+    run_id: str
+    result: Json = UNSET
+    outcome: RunOutcome | UnsetType = UNSET
+    usage: list[TokenUsage] | UnsetType = UNSET
+
+
+class RunError(_Event, tag="RUN_ERROR"):
+    message: str
+    code: str | UnsetType = UNSET
+    usage: list[TokenUsage] | UnsetType = UNSET
+
+
+class StepStarted(_Attributed, tag="STEP_STARTED"):
+    step_name: str
+
+
+class StepFinished(_Attributed, tag="STEP_FINISHED"):
+    step_name: str
+
+
+# Text
+
+TextRole: TypeAlias = Literal["developer", "system", "assistant", "user"]
+
+
+class TextMessageStart(_Attributed, tag="TEXT_MESSAGE_START"):
+    message_id: str
+    role: TextRole | UnsetType = UNSET
+    name: str | UnsetType = UNSET
+
+
+class TextMessageContent(_Attributed, tag="TEXT_MESSAGE_CONTENT"):
+    message_id: str
+    delta: str
+
+
+class TextMessageEnd(_Attributed, tag="TEXT_MESSAGE_END"):
+    message_id: str
+
+
+class TextMessageChunk(_Attributed, tag="TEXT_MESSAGE_CHUNK"):
+    message_id: str | UnsetType = UNSET
+    role: TextRole | UnsetType = UNSET
+    delta: str | UnsetType = UNSET
+    name: str | UnsetType = UNSET
+
+
+# Tool calls
+
+
+class ToolCallStart(_Attributed, tag="TOOL_CALL_START"):
+    tool_call_id: str
+    tool_call_name: str
+    parent_message_id: str | UnsetType = UNSET
+
+
+class ToolCallArgs(_Attributed, tag="TOOL_CALL_ARGS"):
+    tool_call_id: str
+    delta: str
+
+
+class ToolCallEnd(_Attributed, tag="TOOL_CALL_END"):
+    tool_call_id: str
+
+
+class ToolCallChunk(_Attributed, tag="TOOL_CALL_CHUNK"):
+    tool_call_id: str | UnsetType = UNSET
+    tool_call_name: str | UnsetType = UNSET
+    parent_message_id: str | UnsetType = UNSET
+    delta: str | UnsetType = UNSET
+
+
+class ToolCallResult(_Attributed, tag="TOOL_CALL_RESULT"):
+    message_id: str
+    tool_call_id: str
+    content: Content
+    role: Literal["tool"] | UnsetType = UNSET
+
+
+# Reasoning
+
+
+class ReasoningStart(_Attributed, tag="REASONING_START"):
+    message_id: str
+
+
+class ReasoningMessageStart(_Attributed, tag="REASONING_MESSAGE_START"):
+    message_id: str
+    role: Literal["reasoning"] = "reasoning"
+
+
+class ReasoningMessageContent(_Attributed, tag="REASONING_MESSAGE_CONTENT"):
+    message_id: str
+    delta: str
+
+
+class ReasoningMessageEnd(_Attributed, tag="REASONING_MESSAGE_END"):
+    message_id: str
+
+
+class ReasoningMessageChunk(_Attributed, tag="REASONING_MESSAGE_CHUNK"):
+    message_id: str | UnsetType = UNSET
+    delta: str | UnsetType = UNSET
+
+
+class ReasoningEnd(_Attributed, tag="REASONING_END"):
+    message_id: str
+
+
+class ReasoningEncryptedValue(_Attributed, tag="REASONING_ENCRYPTED_VALUE"):
+    subtype: Literal["tool-call", "message"]
+    entity_id: str
+    encrypted_value: str
+
+
+# State, messages and activities
+
+
+class AddOperation(_Part, tag_field="op", tag="add"):
+    path: str
+    value: Json
+
+
+class RemoveOperation(_Part, tag_field="op", tag="remove"):
+    path: str
+
+
+class ReplaceOperation(_Part, tag_field="op", tag="replace"):
+    path: str
+    value: Json
+
+
+class MoveOperation(_Part, tag_field="op", tag="move", rename={"from_": "from"}):
+    from_: str
+    path: str
+
+
+class CopyOperation(_Part, tag_field="op", tag="copy", rename={"from_": "from"}):
+    from_: str
+    path: str
+
+
+class TestOperation(_Part, tag_field="op", tag="test"):
+    path: str
+    value: Json
+
+
+JsonPatch: TypeAlias = list[
+    AddOperation | RemoveOperation | ReplaceOperation | MoveOperation | CopyOperation | TestOperation
+]
+
+
+class StateSnapshot(_Attributed, tag="STATE_SNAPSHOT"):
+    snapshot: Json
+
+
+class StateDelta(_Attributed, tag="STATE_DELTA"):
+    delta: JsonPatch
+
+
+class MessagesSnapshot(_Event, tag="MESSAGES_SNAPSHOT"):
+    messages: list[Message]
+
+
+class ActivitySnapshot(_Attributed, tag="ACTIVITY_SNAPSHOT"):
+    message_id: str
+    activity_type: str
+    content: dict[str, Json]
+    replace: bool | UnsetType = UNSET
+
+
+class ActivityDelta(_Attributed, tag="ACTIVITY_DELTA"):
+    message_id: str
+    activity_type: str
+    patch: JsonPatch
+
+
+# Subagents
+
+
+class SubagentSuccess(_Part, tag_field="type", tag="success"):
+    pass
+
+
+class SubagentSuspended(_Part, tag_field="type", tag="suspended"):
+    interrupt_ids: list[str] | UnsetType = UNSET
+
+
+class SubagentStarted(_Event, tag="SUBAGENT_STARTED"):
+    subagent_run_id: str
+    name: str
+    description: str | UnsetType = UNSET
+    parent_subagent_run_id: str | UnsetType = UNSET
+    parent_tool_call_id: str | UnsetType = UNSET
+    parent_message_id: str | UnsetType = UNSET
+
+
+class SubagentFinished(_Event, tag="SUBAGENT_FINISHED"):
+    subagent_run_id: str
+    result: Json = UNSET
+    outcome: SubagentSuccess | SubagentSuspended | UnsetType = UNSET
+
+
+class SubagentError(_Event, tag="SUBAGENT_ERROR"):
+    subagent_run_id: str
+    message: str
+    code: str | UnsetType = UNSET
+
+
+# Everything else
+
+
+class Raw(_Attributed, tag="RAW"):
+    event: Json
+    source: str | UnsetType = UNSET
+
+
+class Custom(_Attributed, tag="CUSTOM"):
+    name: str
+    value: Json
+
+
+METRICS = "agio.metrics"
+ERROR = "agio.error"
+NOTICE = "agio.notice"
+REWIND = "agio.rewind"
+TOOL_PROGRESS = "agio.tool_progress"
+
+AgentEvent: TypeAlias = (
+    RunStarted
+    | RunFinished
+    | RunError
+    | StepStarted
+    | StepFinished
+    | TextMessageStart
+    | TextMessageContent
+    | TextMessageEnd
+    | TextMessageChunk
+    | ToolCallStart
+    | ToolCallArgs
+    | ToolCallEnd
+    | ToolCallChunk
+    | ToolCallResult
+    | ReasoningStart
+    | ReasoningMessageStart
+    | ReasoningMessageContent
+    | ReasoningMessageEnd
+    | ReasoningMessageChunk
+    | ReasoningEnd
+    | ReasoningEncryptedValue
+    | StateSnapshot
+    | StateDelta
+    | MessagesSnapshot
+    | ActivitySnapshot
+    | ActivityDelta
+    | SubagentStarted
+    | SubagentFinished
+    | SubagentError
+    | Raw
+    | Custom
+)
+
+Terminal: TypeAlias = RunFinished | RunError
+
+
+def event_type(event: AgentEvent) -> str:
+    """Return the wire name of an event's type, such as `RUN_STARTED`."""
+    return str(event.__struct_config__.tag)
+
+
+def seq_of(event: AgentEvent) -> int:
+    """Return the run's sequence number a logged event carries, 0 if it carries none."""
+    if event.metadata is UNSET:
+        return 0
+    seq = event.metadata.get("seq")
+    return seq if isinstance(seq, int) else 0

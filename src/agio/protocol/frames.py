@@ -1,0 +1,25 @@
+"""A frame: consecutive events of one run as JSON lines, stored, published and relayed as bytes."""
+
+from msgspec import Struct
+
+from agio.protocol.codec import decode_lines
+from agio.protocol.events import AgentEvent
+
+
+class Frame(Struct, frozen=True):
+    """Events `first_seq` to `last_seq` of a run, written under the claim `epoch`; lines end with LF."""
+
+    run_id: str
+    epoch: int
+    first_seq: int
+    count: int
+    payload: bytes
+
+    @property
+    def last_seq(self) -> int:
+        """The sequence number of the last event in the frame."""
+        return self.first_seq + self.count - 1
+
+    def events(self) -> list[AgentEvent]:
+        """Decode the events."""
+        return decode_lines(self.payload)

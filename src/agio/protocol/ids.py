@@ -1,0 +1,18 @@
+"""Opaque ids that sort by the time they were made: `run_01k9...`, 26 characters after the prefix."""
+
+import os
+import time
+
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def new_id(prefix: str) -> str:
+    """Make an id: 48 bits of milliseconds, then 80 random bits, in lower-case Crockford base 32."""
+    number = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10))
+    digits = [_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5)]
+    return f"{prefix}_{''.join(digits)}"
+
+
+def id_body(identifier: str) -> str:
+    """Return what follows the prefix: ids made for one run share its body."""
+    return identifier.partition("_")[2] or identifier
