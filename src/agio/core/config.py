@@ -82,5 +82,3 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     reader_window_events: int = 256
     reader_window_bytes: int = 1024 * 1024
     drain_s: float = 25.0
-
-

@@ -1,0 +1,1 @@
+"""One file a vendor's wire format, each a `ModelDriver`. Vendor types stop here."""
