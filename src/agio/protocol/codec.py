@@ -17,7 +17,7 @@ def decode_event(line: bytes | str) -> AgentEvent:
     """Decode one event. Raises UserError `invalid_event` for anything else."""
     try:
         return _event_decoder.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise UserError("invalid_event", f"This is not an AG-UI 1.0 event: {error}.") from error
 
 
@@ -30,5 +30,5 @@ def decode_input(body: bytes | str) -> RunAgentInput:
     """Decode a RunAgentInput. Raises UserError `invalid_input` for anything else."""
     try:
         return _input_decoder.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise UserError("invalid_input", f"This is not an AG-UI 1.0 run input: {error}.") from error

@@ -3,18 +3,22 @@
 `AgentEvent` is the public stream. Optional fields are absent, never null; `timestamp` is milliseconds.
 """
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
-from agio.protocol.messages import Content, Json, Message, Metadata, RunAgentInput
+from agio.protocol.messages import Content, Json, JsonPresent, Message, Metadata, RunAgentInput
 
 PROTOCOL_VERSION = "1.0"
 
+Timestamp: TypeAlias = Annotated[int, Meta(ge=-(2**53) + 1, le=2**53 - 1)]
+Count: TypeAlias = Annotated[int, Meta(ge=0, le=2**53 - 1)]
+JsonPointer: TypeAlias = Annotated[str, Meta(pattern=r"^(/([^/~]|~[01])*)*$")]
+
 
 class _Event(Struct, kw_only=True, rename="camel", tag_field="type"):
-    timestamp: int | UnsetType = UNSET
-    raw_event: Json = UNSET
+    timestamp: Timestamp | UnsetType = UNSET
+    raw_event: JsonPresent = UNSET
     metadata: Metadata | UnsetType = UNSET
 
 
@@ -34,12 +38,12 @@ class TokenUsage(_Part):
 
     provider: str | UnsetType = UNSET
     model: str | UnsetType = UNSET
-    input_tokens: int | UnsetType = UNSET
-    output_tokens: int | UnsetType = UNSET
-    total_tokens: int | UnsetType = UNSET
-    reasoning_tokens: int | UnsetType = UNSET
-    cached_input_tokens: int | UnsetType = UNSET
-    cache_write_input_tokens: int | UnsetType = UNSET
+    input_tokens: Count | UnsetType = UNSET
+    output_tokens: Count | UnsetType = UNSET
+    total_tokens: Count | UnsetType = UNSET
+    reasoning_tokens: Count | UnsetType = UNSET
+    cached_input_tokens: Count | UnsetType = UNSET
+    cache_write_input_tokens: Count | UnsetType = UNSET
 
 
 class Interrupt(_Part):
@@ -60,7 +64,7 @@ class SuccessOutcome(_Part, tag_field="type", tag="success"):
 
 
 class InterruptOutcome(_Part, tag_field="type", tag="interrupt"):
-    interrupts: list[Interrupt]
+    interrupts: Annotated[list[Interrupt], Meta(min_length=1)]
 
 
 class CancelledOutcome(_Part, tag_field="type", tag="cancelled"):
@@ -81,7 +85,7 @@ class RunStarted(_Event, tag="RUN_STARTED"):
 class RunFinished(_Event, tag="RUN_FINISHED"):
     thread_id: str
     run_id: str
-    result: Json = UNSET
+    result: JsonPresent = UNSET
     outcome: RunOutcome | UnsetType = UNSET
     usage: list[TokenUsage] | UnsetType = UNSET
 
@@ -199,31 +203,31 @@ class ReasoningEncryptedValue(_Attributed, tag="REASONING_ENCRYPTED_VALUE"):
 
 
 class AddOperation(_Part, tag_field="op", tag="add"):
-    path: str
+    path: JsonPointer
     value: Json
 
 
 class RemoveOperation(_Part, tag_field="op", tag="remove"):
-    path: str
+    path: JsonPointer
 
 
 class ReplaceOperation(_Part, tag_field="op", tag="replace"):
-    path: str
+    path: JsonPointer
     value: Json
 
 
 class MoveOperation(_Part, tag_field="op", tag="move", rename={"from_": "from"}):
-    from_: str
-    path: str
+    from_: JsonPointer
+    path: JsonPointer
 
 
 class CopyOperation(_Part, tag_field="op", tag="copy", rename={"from_": "from"}):
-    from_: str
-    path: str
+    from_: JsonPointer
+    path: JsonPointer
 
 
 class TestOperation(_Part, tag_field="op", tag="test"):
-    path: str
+    path: JsonPointer
     value: Json
 
 
@@ -279,7 +283,7 @@ class SubagentStarted(_Event, tag="SUBAGENT_STARTED"):
 
 class SubagentFinished(_Event, tag="SUBAGENT_FINISHED"):
     subagent_run_id: str
-    result: Json = UNSET
+    result: JsonPresent = UNSET
     outcome: SubagentSuccess | SubagentSuspended | UnsetType = UNSET
 
 

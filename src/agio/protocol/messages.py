@@ -3,12 +3,18 @@
 Optional fields are absent, never null: decoding a null there is an error.
 """
 
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
 Json: TypeAlias = object
 """Any JSON value. What agio does not interpret, it carries."""
+
+if TYPE_CHECKING:
+    JsonPresent: TypeAlias = object
+else:
+    JsonPresent: TypeAlias = bool | int | float | str | list[object] | dict[str, object] | UnsetType
+"""The value of an optional field that may hold any JSON but null. To a type checker an object, as `Json` is."""
 
 Metadata: TypeAlias = dict[str, Json]
 
@@ -44,7 +50,7 @@ PartSource: TypeAlias = DataSource | UrlSource | FileSource
 
 class _Part(_Wire, kw_only=True, tag_field="type"):
     id: str | UnsetType = UNSET
-    metadata: Json = UNSET
+    metadata: JsonPresent = UNSET
 
 
 class TextPart(_Part, tag="text"):
@@ -148,7 +154,7 @@ class ToolDeclaration(_Wire):
 
     name: str
     description: str
-    parameters: Json = UNSET
+    parameters: JsonPresent = UNSET
     metadata: Metadata | UnsetType = UNSET
 
 
@@ -164,7 +170,7 @@ class ResumeEntry(_Wire):
 
     interrupt_id: str
     status: Literal["resolved", "cancelled"]
-    payload: Json = UNSET
+    payload: JsonPresent = UNSET
     metadata: Metadata | UnsetType = UNSET
 
 
@@ -179,7 +185,7 @@ class RunAgentInput(_Wire):
     state: Json = UNSET
     tools: list[ToolDeclaration] | UnsetType = UNSET
     context: list[ContextEntry] | UnsetType = UNSET
-    forwarded_props: Json = UNSET
+    forwarded_props: JsonPresent = UNSET
     resume: list[ResumeEntry] | UnsetType = UNSET
 
 
