@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     JsonPresent: TypeAlias = object
 else:
     JsonPresent: TypeAlias = bool | int | float | str | list[object] | dict[str, object] | UnsetType
-"""The value of an optional field that may hold any JSON but null. To a type checker an object, as `Json` is."""
+"""Any JSON value but null, for an optional field. To a type checker an object, as `Json` is."""
 
 Metadata: TypeAlias = dict[str, Json]
 
