@@ -1,0 +1,57 @@
+"""A connection to a store's database as the rest of db/ sees it: what we use of apsw, fully typed."""
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Protocol, TypeAlias
+
+Row: TypeAlias = tuple[object, ...]
+
+
+class Cursor(Protocol):
+    """The result of a statement."""
+
+    @property
+    def get(self) -> object:
+        """The one value of the one row; None if there is no row."""
+        ...
+
+    def fetchone(self) -> Row | None:
+        """The next row."""
+        ...
+
+    def fetchall(self) -> list[Row]:
+        """All rows that are left."""
+        ...
+
+
+class Connection(Protocol):
+    """A connection; as a context manager it is a transaction."""
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        ...
+
+    def execute(
+        self, statements: str, bindings: Sequence[object] | Mapping[str, object] | None = None
+    ) -> Cursor:
+        """Run SQL."""
+        ...
+
+    def pragma(self, name: str, value: int | str | None = None) -> object:
+        """Set or ask for a setting."""
+        ...
+
+    def set_busy_timeout(self, milliseconds: int) -> None:
+        """How long to wait for another connection's lock."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file."""
+        ...
+
+    def __enter__(self) -> object: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None: ...

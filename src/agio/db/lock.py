@@ -1,0 +1,65 @@
+"""The lock file beside a store: only one process writes."""
+
+import fcntl
+import os
+import socket
+from pathlib import Path
+
+import msgspec
+
+from agio.errors import StoreError
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """Who holds a store, as the lock file says."""
+
+    pid: int
+    host: str
+
+
+class StoreLock:
+    """An exclusive lock on `<store>.lock`; the kernel lets go of it when the process dies."""
+
+    def __init__(self, store: Path) -> None:
+        self._path = store.with_name(store.name + ".lock")
+        self._store = store
+        self._file: int | None = None
+
+    def acquire(self) -> None:
+        """Take the lock. Raises StoreError `store_locked` that names the holder; OSError."""
+        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            holder = os.read(file, 1024)
+            os.close(file)
+            raise self._refusal(holder) from error
+        except OSError:
+            os.close(file)
+            raise
+        os.ftruncate(file, 0)
+        os.pwrite(file, msgspec.json.encode(Holder(os.getpid(), socket.gethostname())), 0)
+        self._file = file
+
+    def release(self) -> None:
+        """Let go. The file stays: removing it would let two processes lock two files of one name."""
+        if self._file is not None:
+            os.ftruncate(self._file, 0)
+            os.close(self._file)
+            self._file = None
+
+    def _refusal(self, content: bytes) -> StoreError:
+        try:
+            holder = msgspec.json.decode(content, type=Holder)
+        except msgspec.DecodeError:
+            who, details = "another process", {}
+        else:
+            mine = holder == Holder(os.getpid(), socket.gethostname())
+            who = "this process" if mine else f"process {holder.pid} on {holder.host}"
+            details = {"pid": holder.pid, "host": holder.host}
+        return StoreError(
+            "store_locked",
+            f"The store {self._store} is in use by {who}. Close it there, use another file, "
+            "or open this one read-only.",
+            {"path": str(self._store), **details},
+        )

@@ -1,0 +1,130 @@
+"""Opens SQLite files: settings, schema check and migration, and SQLite's errors as ours."""
+
+from pathlib import Path
+from typing import cast
+
+from agio.db.connector import Connection
+from agio.db.lock import StoreLock
+from agio.db.migrate import known_version, migrate, schema_version
+from agio.db.queries import load_queries
+from agio.errors import AgioError, StoreError
+
+APPLICATION_ID = 0x6167696F
+"""`agio` in ASCII, in the header of every file of ours."""
+BUSY_TIMEOUT_MS = 5_000
+WAL_LIMIT_BYTES = 64 * 1024 * 1024
+
+
+def open_writable(path: Path | None) -> tuple[Connection, StoreLock | None]:
+    """Open the file for the one writer, making or migrating it; None is a store in memory.
+
+    Raises StoreError `store_locked`, `store_corrupt`, `store_newer`, `store_unavailable`, `store_full`.
+    """
+    lock: StoreLock | None = None
+    connection: Connection | None = None
+    try:
+        if path is not None:
+            _check_path(path)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock = StoreLock(path)
+            lock.acquire()
+        connection = _connect(path, read_only=False)
+        _check_schema(connection, path)
+        if path is not None:
+            connection.pragma("journal_mode", "wal")
+            connection.pragma("journal_size_limit", WAL_LIMIT_BYTES)
+        connection.pragma("application_id", APPLICATION_ID)
+        migrate(connection)
+    except Exception as error:
+        if connection is not None:
+            connection.close()
+        if lock is not None:
+            lock.release()
+        raise store_error(error, path) from error
+    return connection, lock
+
+
+def open_readable(path: Path) -> Connection:
+    """Open a file for reading, beside whoever writes it.
+
+    Raises StoreError `store_corrupt`, `store_newer`, `store_older`, `store_unavailable`.
+    """
+    connection: Connection | None = None
+    try:
+        _check_path(path, must_exist=True)
+        connection = _connect(path, read_only=True)
+        version = _check_schema(connection, path)
+    except Exception as error:
+        if connection is not None:
+            connection.close()
+        raise store_error(error, path) from error
+    if version < known_version("sqlite"):
+        connection.close()
+        raise StoreError(
+            "store_older",
+            f"The store {path} is new or was written by an older agio. Open it once for writing.",
+            {"path": str(path), "version": version},
+        )
+    return connection
+
+
+def store_error(error: Exception, path: Path | None) -> AgioError:
+    """What went wrong with the store, as an error of ours; ours stay as they are."""
+    import apsw
+
+    where = "The store in memory" if path is None else f"The store {path}"
+    match error:
+        case AgioError():
+            return error
+        case apsw.FullError():
+            code, text = "store_full", "is full: free some space on its disk and try again"
+        case apsw.CorruptError() | apsw.NotADBError():
+            code, text = (
+                "store_corrupt",
+                "cannot be read: it is damaged or no SQLite file. Restore a copy or use another file",
+            )
+        case apsw.BusyError() | apsw.LockedError():
+            code, text = "store_locked", "is held by another program: close it there and try again"
+        case OSError() | apsw.CantOpenError() | apsw.PermissionsError() | apsw.ReadOnlyError():
+            code, text = "store_unavailable", "cannot be opened: check its path and permissions"
+        case _:
+            code, text = "store_failed", "could not do this"
+    return StoreError(code, f"{where} {text} ({error}).", {"path": str(path or ":memory:")})
+
+
+def _connect(path: Path | None, *, read_only: bool) -> Connection:
+    import apsw
+
+    flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+    name = ":memory:" if path is None else str(path)
+    connection = cast("Connection", apsw.Connection(name, flags=flags))
+    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    connection.pragma("foreign_keys", "on")
+    connection.pragma("synchronous", "full")
+    return connection
+
+
+def _check_path(path: Path, *, must_exist: bool = False) -> None:
+    if path.is_dir():
+        raise IsADirectoryError("it is a folder; name a file in it")
+    if must_exist and not path.exists():
+        raise FileNotFoundError("there is no such file")
+
+
+def _check_schema(connection: Connection, path: Path | None) -> int:
+    """The file's version. Raises StoreError for a file of another program or of a newer agio."""
+    if connection.execute(load_queries("sqlite")["count_tables"]).get == 0:
+        return 0
+    if connection.pragma("application_id") != APPLICATION_ID:
+        raise StoreError(
+            "store_corrupt", f"The file {path} is the database of another program. Use another file."
+        )
+    version = schema_version(connection)
+    if version > known_version("sqlite"):
+        raise StoreError(
+            "store_newer",
+            f"The store {path} was written by a newer agio (schema {version}, this one knows "
+            f"{known_version('sqlite')}). Upgrade agio or use another file.",
+            {"path": str(path), "version": version},
+        )
+    return version
