@@ -1,1 +1,55 @@
-"""What agio tests itself with, for your tests too: a model server that speaks every wire format, with faults."""
+"""What agio tests itself with, for your tests too: a model server in every wire format, with faults."""
+
+from agio.testing.capture import ModelCall, ToolResult
+from agio.testing.faults import (
+    Comments,
+    CutAfterBytes,
+    CutAfterEvents,
+    Fault,
+    HeadersOnly,
+    HtmlPage,
+    HttpStatus,
+    HugeDelta,
+    InvalidJson,
+    LineEnds,
+    NeverAnswer,
+    NoEnd,
+    NoIds,
+    OneWrite,
+    SameIds,
+    Split,
+    SplitCharacters,
+    Stall,
+    StreamError,
+    VendorError,
+)
+from agio.testing.script import Call, Reply
+from agio.testing.server import ModelServer
+
+__all__ = [
+    "ModelServer",
+    "Reply",
+    "Call",
+    "ModelCall",
+    "ToolResult",
+    "Fault",
+    "VendorError",
+    "HttpStatus",
+    "StreamError",
+    "CutAfterBytes",
+    "CutAfterEvents",
+    "NoEnd",
+    "Split",
+    "SplitCharacters",
+    "OneWrite",
+    "LineEnds",
+    "Comments",
+    "HugeDelta",
+    "NeverAnswer",
+    "HeadersOnly",
+    "Stall",
+    "InvalidJson",
+    "SameIds",
+    "NoIds",
+    "HtmlPage",
+]

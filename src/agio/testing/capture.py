@@ -1,0 +1,75 @@
+"""Requests as the model server saw them, with the same view on all wire formats."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct, field
+
+from agio.protocol.messages import Json
+
+
+class ToolResult(Struct, frozen=True):
+    """The result of a tool as the model is told it."""
+
+    name: str
+    text: str
+
+
+class Reading(Struct, frozen=True):
+    """What a wire format makes of a request's body. `wants` names options that change the answer."""
+
+    model: str
+    stream: bool
+    system: str
+    messages: list[tuple[str, str]]
+    tool_names: list[str]
+    tool_results: list[ToolResult]
+    wants: frozenset[str] = frozenset()
+
+    @property
+    def last_user_text(self) -> str:
+        """The last thing the user said, or nothing."""
+        return next((text for role, text in reversed(self.messages) if role == "user" and text), "")
+
+
+class ModelCall(Struct, frozen=True):
+    """One request the server got.
+
+    `messages` holds (role, text) with the roles `user`, `assistant` and `tool`, whatever the vendor
+    calls them; system text is in `system`. `rejection` is what the server found wrong with the
+    request, None when it was a good one.
+    """
+
+    wire: str
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Json]
+    model: str = ""
+    stream: bool = False
+    system: str = ""
+    messages: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    tool_names: list[str] = field(default_factory=list[str])
+    tool_results: list[ToolResult] = field(default_factory=list[ToolResult])
+    rejection: str | None = None
+
+    def texts(self) -> list[str]:
+        """Return every string value of the request's body, in order."""
+        return list(_strings(self.body))
+
+    @property
+    def last_user_text(self) -> str:
+        """The last thing the user said, or nothing."""
+        return next((text for role, text in reversed(self.messages) if role == "user" and text), "")
+
+
+def _strings(value: Json) -> Iterator[str]:
+    stack: list[Json] = [value]
+    while stack:
+        match stack.pop():
+            case str() as text:
+                yield text
+            case list() as items:  # pyright: ignore[reportUnknownVariableType]
+                stack.extend(reversed(items))  # pyright: ignore[reportUnknownArgumentType]
+            case dict() as table:  # pyright: ignore[reportUnknownVariableType]
+                stack.extend(reversed(table.values()))  # pyright: ignore
+            case _:
+                pass

@@ -1,0 +1,115 @@
+"""HTTP/1.1 by hand on one connection: every TCP write is the caller's decision."""
+
+import asyncio
+import socket
+import struct
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from msgspec import Struct
+
+_REASONS = {
+    200: "OK",
+    400: "Bad Request",
+    404: "Not Found",
+    429: "Too Many Requests",
+    500: "Internal Server Error",
+}
+
+
+class HttpRequest(Struct, frozen=True):
+    """A request read from the connection; header names are in lower case."""
+
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: dict[str, str]
+    body: bytes
+
+
+class Connection:
+    """One client. Whatever is written or awaited after the client left raises ConnectionError."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._gone = asyncio.Event()
+        self._ahead = b""
+        # drain() then waits until the kernel has everything, so a cut loses nothing that was written
+        writer.transport.set_write_buffer_limits(0)
+
+    async def read_request(self) -> HttpRequest | None:
+        """Read the next request; None at the end of the connection."""
+        try:
+            head = self._ahead + await self._reader.readuntil(b"\r\n\r\n")
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return None
+        self._ahead = b""
+        first, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
+        method, target, _version = first.split(" ", 2)
+        headers = {
+            name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)
+        }
+        body = await self._read_body(headers)
+        url = urlsplit(target)
+        return HttpRequest(method, unquote(url.path), dict(parse_qsl(url.query)), headers, body)
+
+    async def _read_body(self, headers: Mapping[str, str]) -> bytes:
+        if "chunked" not in headers.get("transfer-encoding", ""):
+            return await self._reader.readexactly(int(headers.get("content-length", "0")))
+        body = bytearray()
+        while size := int((await self._reader.readline()).split(b";")[0], 16):
+            body += (await self._reader.readexactly(size + 2))[:-2]
+        await self._reader.readline()
+        return bytes(body)
+
+    async def watch(self) -> None:
+        """Notice when the client leaves; run beside the answer and cancel it when that is done."""
+        try:
+            self._ahead = await self._reader.read(1)
+        except ConnectionError:
+            self._ahead = b""
+        if not self._ahead:
+            self._gone.set()
+
+    async def wait_gone(self, timeout_s: float | None = None) -> None:
+        """Wait until the client leaves, or only for some seconds."""
+        try:
+            await asyncio.wait_for(self._gone.wait(), timeout_s)
+        except TimeoutError:
+            return
+        raise ConnectionResetError("The client left.")
+
+    async def write(self, data: bytes) -> None:
+        """Send these bytes in one TCP write and let the other side have them."""
+        if self._gone.is_set():
+            raise ConnectionResetError("The client left.")
+        self._writer.write(data)
+        await self._writer.drain()
+        await asyncio.sleep(0)
+
+    async def write_head(self, status: int, headers: Mapping[str, str]) -> None:
+        """Send the status line and the headers."""
+        lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Status')}"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        await self.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
+
+    async def write_document(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:
+        """Send a complete answer."""
+        await self.write_head(status, {**headers, "content-length": str(len(body))})
+        await self.write(body)
+
+    def cut(self, *, reset: bool) -> None:
+        """Drop the connection at once; what was declared and not sent never comes."""
+        if reset:
+            raw: socket.socket = self._writer.get_extra_info("socket")
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._writer.transport.abort()
+
+    async def close(self) -> None:
+        """Close the connection."""
+        self._writer.close()
+        try:
+            await self._writer.wait_closed()
+        except ConnectionError:
+            return

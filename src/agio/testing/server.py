@@ -1,0 +1,252 @@
+"""`ModelServer`: a model's service in your process, over real HTTP, in four wire formats at once."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from types import TracebackType
+
+import msgspec
+from msgspec.structs import replace
+
+from agio.drivers.endpoint import Endpoint
+from agio.protocol.messages import Json
+from agio.testing.capture import ModelCall, Reading
+from agio.testing.connection import Connection, HttpRequest
+from agio.testing.delivery import Cut, deliver
+from agio.testing.faults import (
+    CutAfterBytes,
+    CutAfterEvents,
+    HtmlPage,
+    HttpStatus,
+    HugeDelta,
+    NeverAnswer,
+    NoIds,
+    SameIds,
+    VendorError,
+)
+from agio.testing.script import Reply
+from agio.testing.wires.anthropic import AnthropicWire
+from agio.testing.wires.gemini import GeminiWire
+from agio.testing.wires.openai import OpenAIWire
+from agio.testing.wires.openai_chat import OpenAIChatWire
+from agio.testing.wires.wire import Answer, Problem, Rejected, Wire, encode, problem_for_status
+
+_JSON = {"content-type": "application/json"}
+_SSE = {
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-cache",
+    "transfer-encoding": "chunked",
+}
+
+
+class ModelServer:
+    """A scripted model behind the paths of OpenAI (both of its formats), Anthropic and Gemini.
+
+    Use it with `async with`. Without a script it echoes the last user text. Requests are checked as
+    the vendors check them; `calls` holds all of them, refused ones too.
+    """
+
+    def __init__(self, *, api_key: str | None = "test-key") -> None:
+        self._api_key = api_key
+        self._wires: dict[str, Wire] = {
+            wire.name: wire for wire in (OpenAIChatWire(), OpenAIWire(), AnthropicWire(), GeminiWire())
+        }
+        self._replies: deque[Reply] | None = None
+        self._answer: Callable[[ModelCall], Reply] | None = None
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._changed = asyncio.Event()
+        self._left = 0
+        self.calls: list[ModelCall] = []
+        self.requests_open = 0
+        self.connections = 0
+        self.problems: list[str] = []
+
+    async def __aenter__(self) -> "ModelServer":
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=1 << 20)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._server is not None:
+            self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._server is not None:
+            await self._server.wait_closed()
+
+    def script(self, *replies: Reply) -> None:
+        """Add replies, used in order whatever the format. A call too many is answered with 500."""
+        if self._replies is None:
+            self._replies = deque()
+        self._replies.extend(replies)
+
+    def answer(self, callback: Callable[[ModelCall], Reply]) -> None:
+        """Let a function decide each reply that no script gives."""
+        self._answer = callback
+
+    @property
+    def url(self) -> str:
+        """The server's address without any path."""
+        if self._server is None:
+            raise RuntimeError("The model server runs only inside `async with`.")
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    def base_url(self, wire: str) -> str:
+        """Return the base URL for a wire format: openai-chat, openai, anthropic or gemini."""
+        return self.url + self._wires[wire].base_path
+
+    def endpoint(self, wire: str) -> Endpoint:
+        """Return the endpoint to give to a driver of this wire format."""
+        return Endpoint(base_url=self.base_url(wire), api_key=self._api_key)
+
+    @property
+    def closed_by_client(self) -> int:
+        """How many times a client left while it was owed an answer."""
+        return self._left
+
+    async def wait_closed_by_client(self, count: int = 1, timeout_s: float = 5) -> None:
+        """Wait until clients have left `count` times before their answer's end. Raises TimeoutError."""
+        await self._wait(lambda: self._left >= count, timeout_s)
+
+    async def wait_for_calls(self, count: int = 1, timeout_s: float = 5) -> None:
+        """Wait until the server has got this many calls. Raises TimeoutError."""
+        await self._wait(lambda: len(self.calls) >= count, timeout_s)
+
+    async def _wait(self, done: Callable[[], bool], timeout_s: float) -> None:
+        async with asyncio.timeout(timeout_s):
+            while not done():
+                self._changed.clear()
+                await self._changed.wait()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 (start_server always makes a task)
+        self._tasks.add(task)
+        self.connections += 1
+        connection = Connection(reader, writer)
+        try:
+            while request := await connection.read_request():
+                await self._attend(connection, request)
+        except (Cut, ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            self._tasks.discard(task)
+            await connection.close()
+
+    async def _attend(self, connection: Connection, request: HttpRequest) -> None:
+        self.requests_open += 1
+        watch = asyncio.create_task(connection.watch())
+        try:
+            await self._respond(connection, request)
+        except ConnectionError:
+            self._left += 1
+            raise
+        finally:
+            watch.cancel()
+            await asyncio.wait([watch])
+            self.requests_open -= 1
+            self._changed.set()
+
+    async def _respond(self, connection: Connection, request: HttpRequest) -> None:
+        wire = next((wire for wire in self._wires.values() if wire.accepts(request.path)), None)
+        if wire is None or request.method != "POST":
+            await connection.write_document(404, b'{"error":{"message":"Not found"}}', _JSON)
+            return
+        call = ModelCall(wire.name, request.path, request.headers, _body(request.body))
+        try:
+            self._check_key(wire, request)
+            reading = wire.read(request)
+        except Rejected as rejected:
+            self._note(replace(call, rejection=rejected.message))
+            await _refuse(connection, wire, wire.problem(rejected.kind, rejected.message))
+            return
+        fields = {name: getattr(reading, name) for name in _SHARED}
+        call = replace(call, **fields)
+        reply = self._next_reply(call)
+        self._note(call)
+        if reply is None:
+            message = f"The script of the model server is used up: call {len(self.calls)} has no reply."
+            self.problems.append(message)
+            await _refuse(connection, wire, problem_for_status(500, message))
+            return
+        await self._reply(connection, wire, reply, Answer(len(self.calls), reading))
+
+    def _check_key(self, wire: Wire, request: HttpRequest) -> None:
+        key = wire.key(request.headers, request.query)
+        if self._api_key is not None and key != self._api_key:
+            raise Rejected(f"Incorrect API key provided: {key}.", "invalid_api_key")
+
+    def _note(self, call: ModelCall) -> None:
+        self.calls.append(call)
+        if call.rejection is not None:
+            self.problems.append(call.rejection)
+        self._changed.set()
+
+    def _next_reply(self, call: ModelCall) -> Reply | None:
+        if self._replies:
+            return self._replies.popleft()
+        if self._answer is not None:
+            return self._answer(call)
+        return Reply(text=call.last_user_text) if self._replies is None else None
+
+    async def _reply(self, connection: Connection, wire: Wire, reply: Reply, answer: Answer) -> None:
+        match reply.fault:
+            case VendorError(kind, retry_after_s):
+                await _refuse(connection, wire, wire.problem(kind), retry_after_s)
+            case HttpStatus(status, message, retry_after_s):
+                await _refuse(connection, wire, problem_for_status(status, message), retry_after_s)
+            case HtmlPage(status):
+                page = b"<!doctype html><html><body><h1>Welcome to the network</h1></body></html>"
+                await connection.write_document(status, page, {"content-type": "text/html"})
+            case NeverAnswer():
+                await connection.wait_gone()
+            case _:
+                await _say(connection, wire, _prepared(reply), answer)
+
+
+_SHARED = tuple(name for name in Reading.__struct_fields__ if name != "wants")
+
+
+async def _say(connection: Connection, wire: Wire, reply: Reply, answer: Answer) -> None:
+    if not answer.reading.stream:
+        await connection.write_document(200, encode(wire.document(reply, answer)), _JSON)
+        return
+    events = wire.events(reply, answer)
+    await connection.write_head(200, _SSE)
+    try:
+        await deliver(connection, wire, events, reply)
+    except Cut:
+        fault = reply.fault
+        connection.cut(reset=isinstance(fault, CutAfterBytes | CutAfterEvents) and fault.reset)
+        raise
+
+
+async def _refuse(
+    connection: Connection, wire: Wire, problem: Problem, retry_after_s: float | None = None
+) -> None:
+    headers = dict(_JSON)
+    if retry_after_s is not None:
+        headers["retry-after"] = f"{retry_after_s:g}"
+    await connection.write_document(problem.status, encode(wire.error_body(problem)), headers)
+
+
+def _prepared(reply: Reply) -> Reply:
+    match reply.fault:
+        case HugeDelta(chars):
+            return replace(reply, text=reply.text.ljust(chars, "x"), chunk_chars=chars)
+        case SameIds():
+            return replace(reply, tool_calls=[replace(call, id="call_same") for call in reply.tool_calls])
+        case NoIds():
+            return replace(reply, tool_calls=[replace(call, id="") for call in reply.tool_calls])
+        case _:
+            return reply
+
+
+def _body(data: bytes) -> dict[str, Json]:
+    try:
+        return msgspec.json.decode(data, type=dict[str, Json])
+    except msgspec.DecodeError:
+        return {}
