@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import msgspec
 import pytest
@@ -29,7 +30,7 @@ class Verdict(msgspec.Struct):
 
 
 class OfficialVerifier:
-    """`enforceEvents`, `transformChunks`, `verifyEvents` and the reducer of `@ag-ui/client`, in one process."""
+    """Enforcement, chunk expansion, order rules and reducer of `@ag-ui/client`, in one Node process."""
 
     def __init__(self) -> None:
         node = shutil.which(
@@ -98,7 +99,7 @@ def _line(event: AgentEvent | bytes) -> bytes:
     return event.strip() if isinstance(event, bytes) else encode(event)
 
 
-def _fail(who: str, why: str, lines: Sequence[bytes], index: int) -> None:
+def _fail(who: str, why: str, lines: Sequence[bytes], index: int) -> NoReturn:
     shown = [
         f"{'->' if at == index else '  '} {line.decode()[:160]}" for at, line in enumerate(lines[: index + 3])
     ]
