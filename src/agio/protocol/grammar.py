@@ -39,7 +39,7 @@ class Grammar:
         """Check the next event. Raises GrammarError."""
         self._check_phase(event)
         if self._house:
-            self._check_numbers(event)
+            self._check_carried(event)
         self._lanes.take(event)
         self._check_order(event)
 
@@ -182,7 +182,7 @@ class Grammar:
             kind = "reasoning message"
         self._streams.agree(kind, event.entity_id, event.subagent_run_id)
 
-    def _check_numbers(self, event: AgentEvent) -> None:
+    def _check_carried(self, event: AgentEvent) -> None:
         if event.metadata is not UNSET and "seq" in event.metadata:
             self._seq += 1
             if event.metadata["seq"] != self._seq:
