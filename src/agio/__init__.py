@@ -1,1 +1,134 @@
-"""agio: agents whose every run is a durable log of events."""
+"""agio: agents whose every run is a durable log of events.
+
+    from agio import Agent, tool
+
+Names are imported when they are first used, so `import agio` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agio.core.config import AgentRunConfig, Price
+    from agio.core.context import ContextSource, Snippet
+    from agio.core.model import ModelSettings
+    from agio.core.repository import RunInfo
+    from agio.core.runner import AgentRunner, RunHooks, RunResult
+    from agio.core.tool import ToolContext, client_tool, tool
+    from agio.drivers.scripted import ScriptedCall, ScriptedDriver, ScriptedTurn
+    from agio.errors import (
+        AgioError,
+        LimitExceeded,
+        ModelError,
+        StoreError,
+        ToolError,
+        UserError,
+    )
+    from agio.execution.results import Image
+    from agio.library import Agent, Run
+    from agio.protocol.events import (
+        AgentEvent,
+        Custom,
+        ReasoningMessageChunk,
+        RunError,
+        RunFinished,
+        RunStarted,
+        StepFinished,
+        StepStarted,
+        TextMessageChunk,
+        ToolCallArgs,
+        ToolCallEnd,
+        ToolCallResult,
+        ToolCallStart,
+    )
+    from agio.protocol.messages import ContextEntry, Message, ResumeEntry, UserMessage
+
+_HOMES = {
+    "agio.library": ("Agent", "Run"),
+    "agio.core.config": ("AgentRunConfig", "Price"),
+    "agio.core.model": ("ModelSettings",),
+    "agio.core.tool": ("tool", "client_tool", "ToolContext"),
+    "agio.core.runner": ("AgentRunner", "RunHooks", "RunResult"),
+    "agio.core.repository": ("RunInfo",),
+    "agio.core.context": ("ContextSource", "Snippet"),
+    "agio.execution.results": ("Image",),
+    "agio.drivers.scripted": ("ScriptedDriver", "ScriptedTurn", "ScriptedCall"),
+    "agio.protocol.events": (
+        "AgentEvent",
+        "RunStarted",
+        "RunFinished",
+        "RunError",
+        "StepStarted",
+        "StepFinished",
+        "TextMessageChunk",
+        "ReasoningMessageChunk",
+        "ToolCallStart",
+        "ToolCallArgs",
+        "ToolCallEnd",
+        "ToolCallResult",
+        "Custom",
+    ),
+    "agio.protocol.messages": ("Message", "UserMessage", "ContextEntry", "ResumeEntry"),
+    "agio.errors": (
+        "AgioError",
+        "UserError",
+        "ModelError",
+        "ToolError",
+        "StoreError",
+        "LimitExceeded",
+    ),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Agent",
+    "Run",
+    "AgentRunConfig",
+    "Price",
+    "ModelSettings",
+    "tool",
+    "client_tool",
+    "ToolContext",
+    "AgentRunner",
+    "RunHooks",
+    "RunResult",
+    "RunInfo",
+    "ContextSource",
+    "Snippet",
+    "Image",
+    "ScriptedDriver",
+    "ScriptedTurn",
+    "ScriptedCall",
+    "AgentEvent",
+    "RunStarted",
+    "RunFinished",
+    "RunError",
+    "StepStarted",
+    "StepFinished",
+    "TextMessageChunk",
+    "ReasoningMessageChunk",
+    "ToolCallStart",
+    "ToolCallArgs",
+    "ToolCallEnd",
+    "ToolCallResult",
+    "Custom",
+    "Message",
+    "UserMessage",
+    "ContextEntry",
+    "ResumeEntry",
+    "AgioError",
+    "UserError",
+    "ModelError",
+    "ToolError",
+    "StoreError",
+    "LimitExceeded",
+]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'agio' has no attribute {name!r}")
+    value: object = getattr(import_module(home), name)
+    globals()[name] = value
+    return value

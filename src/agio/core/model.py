@@ -4,7 +4,7 @@ A driver speaks one vendor's wire format. It never retries, never runs a tool an
 loop above it does.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
@@ -164,7 +164,7 @@ class ModelDriver(Protocol):
         """The wire format's name, as in `provider:model`."""
         ...
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[ModelEvent]]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelEvent], None]:
         """Call the model and yield what it says, one list for each network read.
 
         A list may be empty (the connection is alive but said nothing new). The last event is

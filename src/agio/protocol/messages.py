@@ -3,7 +3,7 @@
 Optional fields are absent, never null: decoding a null there is an error.
 """
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -194,3 +194,8 @@ def text_of(content: Content) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(part.text for part in content if isinstance(part, TextPart))
+
+
+def json_object(value: Json) -> dict[str, Json]:
+    """Return a JSON object as it is, and an empty one for any other value."""
+    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}

@@ -1,0 +1,145 @@
+"""The tool calls of a turn: run them side by side, ask a person first where that is due, leave the client its own."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+
+from agio.core.fold import COMPLETE_GOAL
+from agio.core.metrics import now_s
+from agio.core.tool import Decision, ToolAnswer, ToolContext
+from agio.errors import LimitExceeded
+from agio.protocol.events import TOOL_PROGRESS, Interrupt, ToolCallResult
+from agio.protocol.ids import id_body
+from agio.protocol.messages import Json, ResumeEntry, ToolCall, json_object
+
+if TYPE_CHECKING:
+    from agio.core.loop import LoopState
+
+_RESPONSE_SCHEMA: dict[str, Json] = {
+    "type": "object",
+    "properties": {
+        "approved": {"type": "boolean"},
+        "reason": {"type": "string"},
+        "editedArgs": {"type": "object"},
+    },
+    "required": ["approved"],
+}
+
+
+async def call_tools(state: "LoopState") -> None:
+    """Run every pending call that may run now; each result is emitted as soon as it is there.
+
+    What remains pending afterwards waits for a person's approval or for the client.
+    """
+    started = now_s()
+    decisions = decisions_of(state)
+    due = [
+        call
+        for call in state.fold.pending
+        if call.id in decisions or not (state.tools.is_client(call) or state.tools.asks(call))
+    ]
+    room = asyncio.Semaphore(state.config.tool_concurrency)
+
+    async def run(call: ToolCall) -> None:
+        async with room:
+            answer = await _answer(state, call, decisions.get(call.id))
+        emit_result(state, call.id, answer)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for call in due:
+                group.create_task(run(call))
+    except ExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+    finally:
+        state.watch.tools_s += now_s() - started
+    if state.fold.bad_arguments > state.config.max_bad_arguments:
+        raise LimitExceeded(
+            "bad_tool_arguments",
+            f"The model called tools with arguments that do not fit {state.fold.bad_arguments} times.",
+        )
+
+
+async def _answer(state: "LoopState", call: ToolCall, decision: Decision | None) -> ToolAnswer:
+    if call.function.name == COMPLETE_GOAL and state.agent.goal is not None:
+        return ToolAnswer("The goal is marked as met.")
+    if decision is None:
+        return await state.tools.call(call, _context(state, call))
+    if not decision.approved:
+        reason = f": {decision.reason}" if decision.reason else "."
+        return ToolAnswer(f"Not approved{reason}", "not_approved")
+    answer = await state.tools.call(call, _context(state, call), decision.arguments)
+    if decision.arguments is None or not isinstance(answer.content, str):
+        return answer
+    return ToolAnswer(f"(Run with arguments a person changed.)\n{answer.content}", answer.error)
+
+
+def emit_result(state: "LoopState", call_id: str, answer: ToolAnswer) -> None:
+    """Put a call's result into the log."""
+    event = ToolCallResult(f"res_{id_body(call_id)}", call_id, answer.content)
+    if answer.error is not None:
+        event.metadata = {"error": answer.error}
+    state.journal.emit(event)
+
+
+def _context(state: "LoopState", call: ToolCall) -> ToolContext:
+    request = state.request
+
+    def report(progress: Json) -> None:
+        value = {"toolCallId": call.id, **json_object(progress)}
+        if any(pending.id == call.id for pending in state.fold.pending):
+            state.tell(TOOL_PROGRESS, value)
+
+    return ToolContext(
+        tenant=request.tenant,
+        user=request.user,
+        project=request.project,
+        session=state.fold.thread_id,
+        run=state.fold.run_id,
+        call_id=call.id,
+        report=report,
+    )
+
+
+def decisions_of(state: "LoopState") -> dict[str, Decision]:
+    """Return what was decided about calls of the run before, by call id."""
+    decisions: dict[str, Decision] = {}
+    for entry in state.fold.resume:
+        interrupt = state.fold.interrupts.get(entry.interrupt_id)
+        if interrupt is not None and interrupt.tool_call_id is not UNSET:
+            decisions[interrupt.tool_call_id] = _decision(entry, interrupt)
+    return decisions
+
+
+def _decision(entry: ResumeEntry, interrupt: Interrupt) -> Decision:
+    if interrupt.expires_at is not UNSET and datetime.fromisoformat(interrupt.expires_at) < datetime.now(UTC):
+        return Decision(False, "the question has expired")
+    if entry.status == "cancelled":
+        return Decision(False, "the question was dismissed")
+    payload = json_object(entry.payload)
+    reason = payload.get("reason")
+    edited = payload.get("editedArgs")
+    return Decision(
+        approved=payload.get("approved") is True,
+        reason=reason if isinstance(reason, str) else "",
+        arguments=json_object(edited) if isinstance(edited, dict) else None,
+    )
+
+
+def interrupts_of(state: "LoopState") -> list[Interrupt]:
+    """Return the questions the run must end with: one for each pending call that asks first."""
+    expires = datetime.now(UTC) + timedelta(seconds=state.config.approval_timeout_s)
+    return [
+        Interrupt(
+            id=f"int_{id_body(call.id)}",
+            reason="tool_call",
+            message=f"May {state.agent.name} call {call.function.name}?",
+            tool_call_id=call.id,
+            response_schema=_RESPONSE_SCHEMA,
+            expires_at=expires.isoformat(timespec="seconds"),
+        )
+        for call in state.fold.pending
+        if state.tools.asks(call)
+    ]

@@ -1,0 +1,321 @@
+"""Events and turn records to messages and run state: pure, and the only place that knows how.
+
+The loop folds what it emits, replay and crash recovery fold what was stored, so all three agree.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+import msgspec
+from msgspec import UNSET, Struct, field
+
+from agio.core.model import Usage, VendorTurn
+from agio.core.repository import RunLog, RunStatus, TurnRecord
+from agio.protocol.codec import decode_lines
+from agio.protocol.events import (
+    ERROR,
+    REWIND,
+    AgentEvent,
+    CancelledOutcome,
+    Custom,
+    Interrupt,
+    InterruptOutcome,
+    MessagesSnapshot,
+    ReasoningMessageChunk,
+    ReasoningMessageContent,
+    RunError,
+    RunFinished,
+    RunStarted,
+    StepFinished,
+    StepStarted,
+    TextMessageChunk,
+    TextMessageContent,
+    ToolCallArgs,
+    ToolCallEnd,
+    ToolCallResult,
+    ToolCallStart,
+    seq_of,
+)
+from agio.protocol.messages import (
+    AssistantMessage,
+    FunctionCall,
+    Json,
+    Message,
+    ReasoningMessage,
+    ResumeEntry,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+    json_object,
+    text_of,
+)
+
+COMPLETE_GOAL = "complete_goal"
+"""The tool with which an agent that has a goal says that it is met."""
+
+
+class CallDraft(Struct):
+    """A tool call whose arguments are still coming."""
+
+    id: str
+    name: str
+    arguments: list[str] = field(default_factory=list[str])
+    ended: bool = False
+
+
+class TurnDraft(Struct):
+    """The model turn that is under way: everything after event `from_seq` may still be taken back."""
+
+    from_seq: int
+    message_id: str = ""
+    reasoning_id: str = ""
+    text: list[str] = field(default_factory=list[str])
+    reasoning: list[str] = field(default_factory=list[str])
+    calls: dict[str, CallDraft] = field(default_factory=dict[str, CallDraft])
+
+    def open_calls(self) -> list[str]:
+        """Return the ids of calls that have begun and not ended."""
+        return [call.id for call in self.calls.values() if not call.ended]
+
+
+class Fold:
+    """The state of a thread and of its newest run, after the events applied so far.
+
+    Begin with what is known of the thread before the events (`messages`, `vendor`), or with nothing and
+    apply the whole thread.
+    """
+
+    def __init__(self, messages: Sequence[Message] = (), vendor: dict[str, VendorTurn] | None = None) -> None:
+        self.messages: list[Message] = list(messages)
+        self.vendor: dict[str, VendorTurn] = dict(vendor or {})
+        self.pending: list[ToolCall] = []
+        """Calls of the newest finished turn that have no result yet, in call order."""
+        self.interrupts: dict[str, Interrupt] = {}
+        self._calls: list[ToolCall] = []
+        self._results: dict[str, ToolMessage] = {}
+        self._results_at = 0
+        for message in self.messages:
+            if isinstance(message, AssistantMessage):
+                self._expect_results(message)
+            elif isinstance(message, ToolMessage):
+                self._results[message.tool_call_id] = message
+        self.pending = [call for call in self._calls if call.id not in self._results]
+        self._begin_run("", "", 0)
+
+    def _begin_run(self, run_id: str, thread_id: str, seq: int) -> None:
+        self.run_id = run_id
+        self.thread_id = thread_id
+        self.started_at_ms = 0
+        self.status: RunStatus = "running"
+        self.seq = seq
+        self.step = 0
+        self.step_open = False
+        self.turn_done = False
+        """Whether the current step's model turn is complete."""
+        self.stop: str = "end"
+        self.draft: TurnDraft | None = None
+        self.usage: dict[str, Usage] = {}
+        self.step_usage = Usage()
+        self.text = ""
+        """The text of the newest finished turn of this run."""
+        self.result: Json = UNSET
+        self.error: RunError | None = None
+        self.goal_summary: str | None = None
+        self.bad_arguments = 0
+        self.corrections = 0
+        self.first_message = len(self.messages)
+        """Where this run's own messages begin."""
+        self.resume: list[ResumeEntry] = []
+
+    @property
+    def answered(self) -> bool:
+        """Whether the newest turn asked for no tool: the model has said what it had to say."""
+        return self.turn_done and not self._calls
+
+    @property
+    def total_usage(self) -> Usage:
+        """Tokens of all models of the newest run."""
+        return sum(self.usage.values(), Usage())
+
+    def apply(self, event: AgentEvent) -> None:
+        """Take in the next event."""
+        self.seq = seq_of(event) or self.seq + 1
+        match event:
+            case TextMessageChunk() | TextMessageContent():
+                draft = self._draft()
+                if event.message_id is not UNSET:
+                    draft.message_id = event.message_id
+                if event.delta is not UNSET:
+                    draft.text.append(event.delta)
+            case ReasoningMessageChunk() | ReasoningMessageContent():
+                draft = self._draft()
+                if event.message_id is not UNSET:
+                    draft.reasoning_id = event.message_id
+                if event.delta is not UNSET:
+                    draft.reasoning.append(event.delta)
+            case ToolCallStart():
+                draft = self._draft()
+                if event.parent_message_id is not UNSET:
+                    draft.message_id = event.parent_message_id
+                draft.calls[event.tool_call_id] = CallDraft(event.tool_call_id, event.tool_call_name)
+            case ToolCallArgs():
+                self._draft().calls[event.tool_call_id].arguments.append(event.delta)
+            case ToolCallEnd():
+                self._draft().calls[event.tool_call_id].ended = True
+            case ToolCallResult():
+                self._take_result(event)
+            case RunStarted():
+                self._start(event)
+            case StepStarted():
+                self.step += 1
+                self.step_open = True
+                self.turn_done = False
+                self.step_usage = Usage()
+            case StepFinished():
+                self.step_open = False
+            case RunFinished():
+                self._finish(event)
+            case RunError():
+                self._close_draft()
+                self.status = "failed"
+                self.error = event
+            case Custom():
+                self._take_custom(event)
+            case MessagesSnapshot():
+                self.messages = list(event.messages)
+            case _:
+                pass
+
+    def apply_turn(self, record: TurnRecord) -> None:
+        """Take in the record that a model turn is complete."""
+        self.text = ""
+        message_id = self._close_draft()
+        if message_id:
+            self.vendor[message_id] = record.vendor
+        else:
+            self._calls = []
+        self.turn_done = True
+        self.stop = record.stop
+        self.step_usage = self.step_usage + record.usage
+        self.usage[record.model] = self.usage.get(record.model, Usage()) + record.usage
+
+    def _start(self, event: RunStarted) -> None:
+        self._close_draft()
+        self._begin_run(event.run_id, event.thread_id, self.seq)
+        if event.timestamp is not UNSET:
+            self.started_at_ms = event.timestamp
+        if event.input is UNSET:
+            return
+        for message in event.input.messages:
+            if isinstance(message, ToolMessage):
+                self._add_result(message)
+            else:
+                self.messages.append(message)
+        self.resume = [] if event.input.resume is UNSET else event.input.resume
+
+    def _draft(self) -> TurnDraft:
+        if self.draft is None:
+            self.draft = TurnDraft(self.seq - 1)
+        return self.draft
+
+    def _close_draft(self) -> str:
+        """Turn the draft into messages; return the assistant message's id, empty if there was nothing."""
+        draft, self.draft = self.draft, None
+        if draft is None:
+            return ""
+        if draft.reasoning:
+            self.messages.append(ReasoningMessage(id=draft.reasoning_id, content="".join(draft.reasoning)))
+        self.text = "".join(draft.text)
+        if not draft.message_id:
+            return ""
+        message = AssistantMessage(id=draft.message_id)
+        if draft.text:
+            message.content = self.text
+        if draft.calls:
+            message.tool_calls = [
+                ToolCall(call.id, FunctionCall(call.name, "".join(call.arguments)))
+                for call in draft.calls.values()
+            ]
+        self.messages.append(message)
+        self._expect_results(message)
+        self.pending = list(self._calls)
+        return draft.message_id
+
+    def _expect_results(self, message: AssistantMessage) -> None:
+        self._calls = [] if message.tool_calls is UNSET else message.tool_calls
+        self._results = {}
+        self._results_at = self.messages.index(message) + 1
+
+    def _take_result(self, event: ToolCallResult) -> None:
+        if self.draft is not None and event.tool_call_id in self.draft.calls:
+            self._close_draft()
+        message = ToolMessage(id=event.message_id, content=event.content, tool_call_id=event.tool_call_id)
+        error = None if event.metadata is UNSET else event.metadata.get("error")
+        if isinstance(error, str):
+            message.error = error
+            self.bad_arguments += error == "bad_arguments"
+        self._add_result(message)
+
+    def _add_result(self, message: ToolMessage) -> None:
+        call = next((call for call in self.pending if call.id == message.tool_call_id), None)
+        if call is None:
+            return
+        self.pending.remove(call)
+        self._results[call.id] = message
+        # Results arrive as they are ready; the conversation has them in call order.
+        ordered = [self._results[call.id] for call in self._calls if call.id in self._results]
+        self.messages[self._results_at : self._results_at + len(ordered) - 1] = ordered
+        if self._results_at <= self.first_message:
+            self.first_message += 1
+        if call.function.name == COMPLETE_GOAL and message.error is UNSET:
+            self.goal_summary = _summary(call.function.arguments)
+
+    def _take_custom(self, event: Custom) -> None:
+        value = json_object(event.value)
+        if event.name == REWIND:
+            self.draft = None
+        elif event.name == ERROR and isinstance(correction := value.get("tell_model"), str):
+            self.corrections += 1
+            self.messages.append(UserMessage(id=f"{self.run_id}_c{self.corrections}", content=correction))
+            self.turn_done = False
+
+    def _finish(self, event: RunFinished) -> None:
+        self._close_draft()
+        self.result = event.result
+        match event.outcome:
+            case InterruptOutcome(interrupts=interrupts):
+                self.status = "interrupted"
+                self.interrupts = {interrupt.id: interrupt for interrupt in interrupts}
+            case CancelledOutcome():
+                self.status = "cancelled"
+            case _:
+                self.status = "completed"
+
+
+def _summary(arguments: str) -> str:
+    try:
+        decoded = cast(Json, msgspec.json.decode(arguments))
+    except msgspec.DecodeError:
+        return ""
+    return str(json_object(decoded).get("summary", ""))
+
+
+def fold_log(fold: Fold, log: RunLog) -> Fold:
+    """Apply a run's whole log: its events, and each turn record right after the event it names."""
+    return fold_events(fold, decode_lines(log.payload), log.turns)
+
+
+def fold_events(fold: Fold, events: Iterable[AgentEvent], turns: Iterable[TurnRecord]) -> Fold:
+    """Apply events and turn records of one run."""
+    waiting = sorted(turns, key=lambda turn: turn.seq)
+    for event in events:
+        fold.apply(event)
+        while waiting and waiting[0].seq <= fold.seq:
+            fold.apply_turn(waiting.pop(0))
+    return fold
+
+
+def title_of(messages: Iterable[Message]) -> str:
+    """Return the beginning of the newest user message, for lists of runs."""
+    texts = [text_of(message.content) for message in messages if isinstance(message, UserMessage)]
+    return " ".join(texts[-1].split())[:80] if texts else ""

@@ -1,0 +1,203 @@
+"""The agent loop: ask the model, run the tools it asks for, again, until it has answered.
+
+`run_loop` is the whole of it. What it decides, it decides from the fold of the log, so a run that is
+continued by another process goes through the same code as one that never stopped.
+"""
+
+from collections.abc import Mapping
+
+from msgspec import UNSET
+
+from agio.core.calls import call_tools, interrupts_of
+from agio.core.context import ContextBuilder
+from agio.core.fold import COMPLETE_GOAL, Fold
+from agio.core.journal import Journal
+from agio.core.metrics import Stopwatch, cost, now_s, report, token_usage
+from agio.core.model import ModelDriver, ModelEvent, ModelRequest, ToolSpec
+from agio.core.schema import to_json
+from agio.core.spec import AgentSpec, RunRequest
+from agio.core.tool import ToolRunner
+from agio.core.turn import take_back, take_turn
+from agio.errors import LimitExceeded
+from agio.protocol.events import (
+    ERROR,
+    METRICS,
+    NOTICE,
+    Custom,
+    InterruptOutcome,
+    RunFinished,
+    StepFinished,
+    StepStarted,
+    SuccessOutcome,
+)
+from agio.protocol.messages import Json
+
+__all__ = ["LoopState", "ModelDriver", "ModelEvent", "ModelRequest", "run_loop"]
+
+_GOAL_TOOL = ToolSpec(
+    COMPLETE_GOAL,
+    "Call this once the goal is met, and only then. It ends the run.",
+    {
+        "type": "object",
+        "properties": {
+            "summary": {"type": "string", "description": "What was achieved, in a sentence or two."}
+        },
+        "required": ["summary"],
+        "additionalProperties": False,
+    },
+)
+
+
+async def run_loop(state: "LoopState") -> RunFinished:
+    """Drive a run to its end and return the terminal event. Raises AgioError when it must fail."""
+    take_back(state)
+    while True:
+        if state.fold.pending:
+            await call_tools(state)
+            if state.fold.pending or state.fold.goal_summary is not None:
+                return state.finish()
+        elif state.fold.answered and state.output_fits():
+            return state.finish()
+        state.end_step()
+        state.check_limits()
+        state.begin_step()
+        await take_turn(state)
+
+
+class LoopState:
+    """What the loop knows of a run: its definition, its log so far, and the parts it works with."""
+
+    def __init__(
+        self,
+        agent: AgentSpec,
+        request: RunRequest,
+        driver: ModelDriver,
+        tools: ToolRunner,
+        context: ContextBuilder,
+        journal: Journal,
+    ) -> None:
+        self.agent = agent
+        self.request = request
+        self.config = agent.config
+        self.driver = driver
+        self.tools = tools
+        self.context = context
+        self.journal = journal
+        self.watch = Stopwatch()
+        self.total = Stopwatch()
+        self.output: object = UNSET
+
+    @property
+    def fold(self) -> Fold:
+        """The state of the thread and the run, as the log has it."""
+        return self.journal.fold
+
+    @property
+    def steps(self) -> int:
+        """How many steps the run has begun."""
+        return self.fold.step
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens the run has used, in and out."""
+        return self.fold.total_usage.total
+
+    @property
+    def tool_specs(self) -> list[ToolSpec]:
+        """Every tool the model may call, the goal's among them."""
+        return [*self.tools.specs, _GOAL_TOOL] if self.agent.goal else list(self.tools.specs)
+
+    def check_limits(self) -> None:
+        """Raise LimitExceeded if one more step would break a limit."""
+        if self.fold.step >= self.config.max_steps and not self.fold.step_open:
+            raise LimitExceeded("step_limit", f"The run has taken all of its {self.config.max_steps} steps.")
+        if self.config.max_tokens is not None and self.tokens >= self.config.max_tokens:
+            raise self.over_token_budget(0)
+
+    def over_token_budget(self, prompt: int) -> LimitExceeded:
+        """Return the error of a model call that does not fit the token budget any more."""
+        return LimitExceeded(
+            "token_budget",
+            f"The run has used {self.tokens} of its {self.config.max_tokens} tokens"
+            + (f", and the next call would take about {prompt} more." if prompt else "."),
+        )
+
+    def begin_step(self) -> None:
+        """Begin the next step, unless one is open (a run continued in the middle of it)."""
+        self.watch = Stopwatch()
+        if not self.fold.step_open:
+            self.journal.emit(StepStarted(f"step-{self.fold.step + 1}"))
+
+    def end_step(self) -> None:
+        """End the open step with its metrics."""
+        if not self.fold.step_open:
+            return
+        self.total.add(self.watch)
+        usage = self.fold.step_usage
+        figures = report(usage, self.watch, cost(usage, self.agent.model_id, self.config))
+        self.tell(METRICS, {"scope": "step", "step": self.fold.step, "model": self.agent.model_id, **figures})
+        self.journal.emit(StepFinished(f"step-{self.fold.step}"))
+
+    def end_metrics(self) -> None:
+        """Emit the metrics of the whole run."""
+        costs = [cost(usage, model, self.config) for model, usage in self.fold.usage.items()]
+        known = [value for value in costs if value is not None]
+        elapsed = now_s() - self.started_s
+        figures = report(self.fold.total_usage, self.total, sum(known) if known else None)
+        self.tell(
+            METRICS, {"scope": "run", "steps": self.fold.step, "runMs": round(elapsed * 1000), **figures}
+        )
+
+    started_s = 0.0
+
+    def output_fits(self) -> bool:
+        """Check the answer against the output type; tell the model what is wrong with it, a bounded number of times."""
+        expected = self.agent.output
+        if expected is None:
+            return True
+        try:
+            self.output = expected.parse(self.fold.text)
+            return True
+        except ValueError as error:
+            problem = str(error)
+        if self.fold.corrections >= self.config.max_output_corrections:
+            raise LimitExceeded("output_invalid", f"The answer does not fit the output type: {problem}.")
+        correction = (
+            f"Your answer does not fit the required JSON schema: {problem}. "
+            "Answer again with JSON that fits, and nothing else."
+        )
+        self.tell(ERROR, {"code": "output_invalid", "message": problem, "tell_model": correction})
+        return False
+
+    def finish(self) -> RunFinished:
+        """Close the step and make the terminal event of a run that did not fail."""
+        self.end_step()
+        self.end_metrics()
+        event = RunFinished(self.fold.thread_id, self.fold.run_id)
+        event.usage = token_usage(self.fold.usage)
+        event.result = self._result()
+        interrupts = interrupts_of(self)
+        if interrupts:
+            event.outcome = InterruptOutcome(interrupts)
+        else:
+            event.outcome = SuccessOutcome([call.id for call in self.fold.pending] or UNSET)
+        return event
+
+    def _result(self) -> Json:
+        output = UNSET if self.output is UNSET else to_json(self.output)
+        if self.agent.goal is None:
+            return output
+        result: dict[str, Json] = {"goal_met": self.fold.goal_summary is not None}
+        if self.fold.goal_summary is not None:
+            result["summary"] = self.fold.goal_summary
+        if output is not UNSET:
+            result["output"] = output
+        return result
+
+    def tell(self, name: str, value: Mapping[str, Json]) -> None:
+        """Emit one of agio's own events."""
+        self.journal.emit(Custom(name, dict(value)))
+
+    def notice(self, code: str, message: str) -> None:
+        """Tell whoever watches about something that is not an error."""
+        self.tell(NOTICE, {"code": code, "message": message})

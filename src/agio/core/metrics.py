@@ -1,0 +1,80 @@
+"""What a step and a run cost: tokens, time, and money where the user gave prices."""
+
+import time
+
+from msgspec import UNSET, Struct
+
+from agio.core.config import AgentRunConfig
+from agio.core.model import Usage
+from agio.protocol.events import TokenUsage
+from agio.protocol.messages import Json
+
+
+class Stopwatch(Struct):
+    """Times of one step, or of all of them, in seconds."""
+
+    model_s: float = 0.0
+    first_token_s: float | None = None
+    tools_s: float = 0.0
+    attempts: int = 0
+
+    def add(self, other: "Stopwatch") -> None:
+        """Take in the times of a step."""
+        self.model_s += other.model_s
+        self.tools_s += other.tools_s
+        self.attempts += other.attempts
+        if self.first_token_s is None:
+            self.first_token_s = other.first_token_s
+
+
+def now_s() -> float:
+    """Return a clock that only goes forward."""
+    return time.monotonic()
+
+
+def wall_ms() -> int:
+    """Return the time of day, in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def cost(usage: Usage, model_id: str, config: AgentRunConfig) -> float | None:
+    """Return what the tokens cost, None without a price for the model."""
+    price = config.prices.get(model_id)
+    if price is None:
+        return None
+    cached = price.input if price.cached_input is None else price.cached_input
+    millions = (
+        (usage.input - usage.cached) * price.input + usage.cached * cached + usage.output * price.output
+    )
+    return millions / 1_000_000
+
+
+def report(usage: Usage, watch: Stopwatch, cost: float | None) -> dict[str, Json]:
+    """Put the figures of a step or a run into the value of an `agio.metrics` event."""
+    value: dict[str, Json] = {
+        "inputTokens": usage.input,
+        "outputTokens": usage.output,
+        "cachedInputTokens": usage.cached,
+        "reasoningTokens": usage.reasoning,
+        "modelMs": round(watch.model_s * 1000),
+        "toolMs": round(watch.tools_s * 1000),
+        "modelCalls": watch.attempts,
+    }
+    if watch.first_token_s is not None:
+        value["firstTokenMs"] = round(watch.first_token_s * 1000)
+    if cost is not None:
+        value["cost"] = round(cost, 9)
+    return value
+
+
+def token_usage(by_model: dict[str, Usage]) -> list[TokenUsage]:
+    """Put tokens by `provider:model` into the shape of RUN_FINISHED."""
+    entries: list[TokenUsage] = []
+    for model_id, usage in by_model.items():
+        provider, _, model = model_id.partition(":")
+        entry = TokenUsage(
+            provider, model, usage.input, usage.output, usage.total, usage.reasoning, usage.cached
+        )
+        entry.cache_write_input_tokens = usage.cache_write or UNSET
+        entries.append(entry)
+    return entries

@@ -1,0 +1,350 @@
+"""AgentRunner: begins a run, drives it, ends it. Everything else is in the parts it is given."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Self
+
+from msgspec import UNSET, Struct
+
+from agio.core.calls import decisions_of, emit_result
+from agio.core.context import ContextBuilder, ContextSource, NoContext
+from agio.core.fold import Fold, fold_log, title_of
+from agio.core.journal import Journal
+from agio.core.loop import LoopState, run_loop
+from agio.core.metrics import now_s, token_usage, wall_ms
+from agio.core.model import ModelDriver, Usage
+from agio.core.repository import AgentRunRepository, NewRun, RunLog, RunStatus
+from agio.core.spec import AgentSpec, RunRequest
+from agio.core.tool import ToolAnswer, ToolRunner
+from agio.errors import AgioError, LimitExceeded, StoreError, UserError
+from agio.protocol.events import (
+    PROTOCOL_VERSION,
+    AgentEvent,
+    CancelledOutcome,
+    Interrupt,
+    InterruptOutcome,
+    RunError,
+    RunFinished,
+    RunStarted,
+    ToolCallEnd,
+)
+from agio.protocol.messages import Json, Message, RunAgentInput, ToolMessage, UserMessage, text_of
+
+_log = logging.getLogger("agio.runner")
+
+
+class RunHooks:
+    """What may be done around a run. Override what you need; an exception in a hook fails the run."""
+
+    async def run_started(self, request: RunRequest) -> None:
+        """Called after RUN_STARTED is in the log, before the first model call."""
+
+    async def run_ended(self, result: "RunResult") -> None:
+        """Called after the terminal event is in the log."""
+
+
+class RunResult(Struct, frozen=True):
+    """How a run ended."""
+
+    run_id: str
+    thread_id: str
+    status: RunStatus
+    text: str
+    """The text of the last turn."""
+    output: object
+    """The validated value of the agent's output type, UNSET without one."""
+    result: Json
+    usage: Usage
+    messages: list[Message]
+    """What the run added to the conversation."""
+    pending_tool_call_ids: list[str]
+    interrupts: list[Interrupt]
+    error: AgioError | None = None
+
+
+class AgentRunner:
+    """Runs one agent. A runner may run any number of runs at once; it keeps nothing between them."""
+
+    def __init__(
+        self,
+        agent: AgentSpec,
+        driver: ModelDriver,
+        tools: ToolRunner,
+        repository: AgentRunRepository,
+        *,
+        source: ContextSource | None = None,
+        hooks: RunHooks | None = None,
+    ) -> None:
+        self.agent = agent
+        self.driver = driver
+        self.tools = tools
+        self.repository = repository
+        self.source = source or NoContext()
+        self.hooks = hooks or RunHooks()
+
+    async def run(self, request: RunRequest, history: Fold | None = None) -> RunResult:
+        """Run to the end. A failed run is a result with an error; raises only what keeps a run from beginning."""
+        async with self.run_stream(request, history) as stream:
+            return await stream.result()
+
+    def run_stream(self, request: RunRequest, history: Fold | None = None) -> "RunStream":
+        """Begin a run: iterate over its events, or wait for its `result()`. `history` is the thread so far."""
+        return RunStream(self, request, history or Fold())
+
+    def resume(self, log: RunLog, history: Fold | None = None) -> "RunStream":
+        """Go on with a run from its log: only an unfinished model turn is done again.
+
+        The log's epoch must be this process's own claim. Raises UserError `run_ended`.
+        """
+        fold = fold_log(history or Fold(), log)
+        if fold.status != "running":
+            raise UserError("run_ended", f"Run {log.info.run_id} has ended ({fold.status}).")
+        info = log.info
+        request = RunRequest(
+            thread_id=info.thread_id, run_id=info.run_id, tenant=info.tenant, user=info.user, mark=info.mark
+        )
+        return RunStream(self, request, fold, log)
+
+
+class RunStream(AsyncIterator[AgentEvent]):
+    """A run under way: its events, each shown once it is durable; `cancel()`; `result()`.
+
+    Leaving the `async with`, or the iteration's task being cancelled, cancels the run.
+    """
+
+    def __init__(
+        self, runner: AgentRunner, request: RunRequest, fold: Fold, log: RunLog | None = None
+    ) -> None:
+        self.run_id = request.run_id
+        self.thread_id = request.thread_id
+        self._runner = runner
+        self._request = request
+        self._log = log
+        epoch = 1 if log is None else log.info.epoch
+        self._journal = Journal(fold, request.run_id, epoch, runner.repository.append)
+        self._journal.on_failure = self.cancel
+        self._context = ContextBuilder(runner.agent, runner.source, request.mark)
+        self._state = LoopState(
+            runner.agent, request, runner.driver, runner.tools, self._context, self._journal
+        )
+        self._task: asyncio.Task[None] | None = None
+        self._begun = False
+        self._cancelling = False
+        self._error: AgioError | None = None
+
+    def cancel(self) -> None:
+        """End the run soon: the model's connection is closed, tools are told; the log ends with `cancelled`."""
+        if self._begun and not self._cancelling and self._task is not None:
+            self._task.cancel()
+        self._cancelling = True
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> AgentEvent:
+        event = self._journal.take()
+        if event is not None:
+            return event
+        if self._task is None:
+            self._task = asyncio.create_task(self._drive(), name=f"agio {self.run_id}")
+        try:
+            event = await self._journal.next()
+        except asyncio.CancelledError:
+            await self.aclose()
+            raise
+        if event is None:
+            await self._task
+            raise StopAsyncIteration
+        return event
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Cancel the run if it is still under way, and wait until its log has ended."""
+        if self._task is None or self._task.done():
+            return
+        self.cancel()
+        self._journal.close()
+        while not self._task.done():
+            try:
+                await asyncio.wait([self._task])
+            except asyncio.CancelledError:
+                continue  # the log must end first; it does within the tools' grace
+        if not self._task.cancelled():
+            self._task.exception()
+
+    async def result(self) -> RunResult:
+        """Read the run to its end and return how it ended. Raises StoreError if its log could not be written."""
+        async for _ in self:
+            pass
+        fold = self._journal.fold
+        return RunResult(
+            run_id=self.run_id,
+            thread_id=self.thread_id,
+            status=fold.status,
+            text=fold.text,
+            output=self._state.output,
+            result=fold.result,
+            usage=fold.total_usage,
+            messages=fold.messages[fold.first_message :],
+            pending_tool_call_ids=[call.id for call in fold.pending] if fold.status == "completed" else [],
+            interrupts=list(fold.interrupts.values()) if fold.status == "interrupted" else [],
+            error=self._error,
+        )
+
+    async def _drive(self) -> None:
+        """Take the run from its first event to its last. Raises only if it could not begin."""
+        journal = self._journal
+        try:
+            await self._begin()
+            ended = await self._run()
+            status: RunStatus = "interrupted" if isinstance(ended.outcome, InterruptOutcome) else "completed"
+            journal.end(ended, status)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None:
+                task.uncancel()
+            self._end_cancelled()
+        except AgioError as error:
+            if journal.fold.run_id != self.run_id:
+                raise
+            self._end_failed(error)
+        except Exception as error:
+            _log.exception("run %s failed", self.run_id)
+            if journal.fold.run_id != self.run_id:
+                raise
+            self._end_failed(AgioError("internal_error", f"Something in agio broke: {type(error).__name__}."))
+        finally:
+            await self._close()
+
+    async def _close(self) -> None:
+        try:
+            await self._journal.commit()
+        except StoreError as error:
+            _log.warning("the log of run %s could not be written: %s", self.run_id, error)
+        finally:
+            self._journal.close()
+
+    async def _begin(self) -> None:
+        self._state.started_s = now_s()
+        if self._log is None:
+            await self._start()
+        else:
+            self._journal.seq = self._journal.fold.seq
+        self._begun = True
+        if self._cancelling:
+            raise asyncio.CancelledError
+        fold = self._journal.fold
+        if fold.step == 0:
+            self._settle_orphans(fold)
+        questions = [text_of(m.content) for m in fold.messages if isinstance(m, UserMessage)]
+        await self._context.gather(questions[-1] if questions else "")
+        await self._runner.hooks.run_started(self._request)
+
+    async def _start(self) -> None:
+        """Check what the run was asked, create it, and write RUN_STARTED."""
+        request, fold, agent = self._request, self._journal.fold, self._runner.agent
+        _check(request, fold, agent)
+        await self._runner.repository.create_run(
+            NewRun(
+                run_id=request.run_id,
+                thread_id=request.thread_id,
+                agent=agent.name,
+                model=agent.model_id,
+                mark=self._context.mark,
+                tenant=request.tenant,
+                user=request.user,
+            ),
+            title_of(request.messages),
+        )
+        given = RunAgentInput(request.thread_id, request.run_id, list(request.messages))
+        given.resume = list(request.resume) or UNSET
+        given.tools = list(request.tools) or UNSET
+        given.context = list(request.context) or UNSET
+        self._journal.emit(RunStarted(request.thread_id, request.run_id, PROTOCOL_VERSION, input=given))
+
+    def _settle_orphans(self, fold: Fold) -> None:
+        """Give a result to calls nobody answered before the conversation went on without them."""
+        if not any(isinstance(message, UserMessage) for message in fold.messages[fold.first_message :]):
+            return
+        decided = decisions_of(self._state)
+        for call in list(fold.pending):
+            if call.id not in decided:
+                emit_result(
+                    self._state, call.id, ToolAnswer("Not run: nobody approved or answered it.", "not_run")
+                )
+
+    async def _run(self) -> RunFinished:
+        limit_s = self._runner.agent.config.run_timeout_s
+        spent_s = 0.0
+        if self._log is not None:
+            spent_s = max(0.0, (wall_ms() - self._journal.fold.started_at_ms) / 1000)
+        scope = asyncio.timeout(max(0.0, limit_s - spent_s))
+        try:
+            async with scope:
+                return await run_loop(self._state)
+        except TimeoutError:
+            if not scope.expired():
+                raise
+            raise LimitExceeded("time_budget", f"The run took longer than its {limit_s:g} s.") from None
+
+    def _end_failed(self, error: AgioError) -> None:
+        self._error = error
+        fold = self._journal.fold
+        self._state.total.add(self._state.watch)
+        self._state.end_metrics()
+        event = RunError(error.message, error.code)
+        event.usage = token_usage(fold.usage) or UNSET
+        self._journal.end(event, "failed", error.code)
+
+    def _end_cancelled(self) -> None:
+        """End the log of a cancelled run: what is open is closed, what was said stays."""
+        fold, state = self._journal.fold, self._state
+        calls = [call.id for call in fold.pending]
+        if fold.draft is not None:
+            for call_id in fold.draft.open_calls():
+                self._journal.emit(ToolCallEnd(call_id))
+            calls = list(fold.draft.calls)
+        for call_id in calls:
+            emit_result(state, call_id, ToolAnswer("Cancelled.", "cancelled"))
+        state.end_step()
+        state.end_metrics()
+        event = RunFinished(fold.thread_id, fold.run_id, outcome=CancelledOutcome())
+        event.usage = token_usage(fold.usage) or UNSET
+        self._journal.end(event, "cancelled")
+
+
+def _check(request: RunRequest, fold: Fold, agent: AgentSpec) -> None:
+    """Refuse what cannot be run. Raises UserError."""
+    limit = agent.config.max_message_bytes
+    for message in request.messages:
+        match message:
+            case UserMessage():
+                text = text_of(message.content)
+                if len(text.encode("utf-8", "replace")) > limit:
+                    raise UserError("message_too_large", f"A message may have {limit} bytes of text.")
+                if not text.strip() and isinstance(message.content, str):
+                    raise UserError("empty_message", "The message is empty.")
+            case ToolMessage():
+                if all(call.id != message.tool_call_id for call in fold.pending):
+                    raise UserError(
+                        "unknown_tool_call",
+                        f"No call {message.tool_call_id} waits for a result in this thread.",
+                    )
+            case _:
+                raise UserError("invalid_message", "A run begins with user messages or results of tools.")
+    waiting = {call.id for call in fold.pending}
+    for entry in request.resume:
+        interrupt = fold.interrupts.get(entry.interrupt_id)
+        if interrupt is None or interrupt.tool_call_id not in waiting:
+            raise UserError("unknown_interrupt", f"No question {entry.interrupt_id} is open in this thread.")
+    if not request.messages and not request.resume:
+        raise UserError("empty_message", "There is nothing to run: send a message, a result or an answer.")

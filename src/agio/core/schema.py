@@ -1,0 +1,162 @@
+"""JSON schemas from Python types, and values checked against them.
+
+Types are what msgspec knows (dataclasses, structs, TypedDicts, enums, Literal, Optional, list, dict ...)
+and pydantic models, which are recognised without importing pydantic.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeGuard, cast
+
+import msgspec
+
+from agio.errors import UserError
+from agio.protocol.messages import Json
+
+Schema = dict[str, Json]
+_REF = "#/$defs/"
+
+
+class _PydanticModel(Protocol):
+    """What is used of a pydantic model class."""
+
+    def model_json_schema(self) -> Schema: ...
+
+    def model_validate(self, obj: object) -> object: ...
+
+    def model_dump(self, *, mode: str) -> Json: ...
+
+
+def _is_pydantic(kind: object) -> TypeGuard[_PydanticModel]:
+    return isinstance(kind, type) and hasattr(kind, "model_json_schema") and hasattr(kind, "model_validate")
+
+
+def schema_of(kind: object, what: str) -> Schema:
+    """Make the JSON schema of a type, references resolved unless the type is recursive.
+
+    `what` names the thing in the error. Raises UserError `invalid_schema`.
+    """
+    definitions: Schema = {}
+
+    def foreign(custom: type) -> Schema:
+        if not _is_pydantic(custom):
+            raise NotImplementedError
+        schema = custom.model_json_schema()
+        definitions.update(cast(Schema, schema.pop("$defs", {})))
+        return schema
+
+    try:
+        (schema,), components = msgspec.json.schema_components(
+            [cast(type, kind)], schema_hook=foreign, ref_template=_REF + "{name}"
+        )
+    except (TypeError, NotImplementedError) as error:
+        raise UserError(
+            "invalid_schema",
+            f"{what} has a type that has no JSON schema: {error}. Use plain types, dataclasses, Literal, "
+            "lists, dicts, msgspec structs or pydantic models.",
+        ) from error
+    definitions.update(components)
+    return _resolve(schema, definitions)
+
+
+def _resolve(schema: Schema, definitions: Schema) -> Schema:
+    recursive: set[str] = set()
+
+    def walk(node: Json, trail: tuple[str, ...]) -> Json:
+        if isinstance(node, list):
+            return [walk(item, trail) for item in cast(list[Json], node)]
+        if not isinstance(node, dict):
+            return node
+        node = cast(Schema, node)
+        reference = node.get("$ref")
+        if not isinstance(reference, str) or not reference.startswith(_REF):
+            return {key: walk(value, trail) for key, value in node.items()}
+        name = reference.removeprefix(_REF)
+        if name in trail:
+            recursive.add(name)
+            return node
+        target = walk(definitions[name], (*trail, name))
+        extra = {key: walk(value, trail) for key, value in node.items() if key != "$ref"}
+        return {**cast(Schema, target), **extra}
+
+    resolved = cast(Schema, walk(schema, ()))
+    if recursive:
+        resolved["$defs"] = {name: definitions[name] for name in definitions}
+    return resolved
+
+
+def convert(value: Json, kind: object) -> object:
+    """Turn a JSON value into a value of the type. Raises ValueError with a sentence for the model."""
+
+    def foreign(custom: type, raw: object) -> object:
+        if _is_pydantic(custom):
+            return custom.model_validate(raw)
+        raise NotImplementedError
+
+    return msgspec.convert(value, cast("type[object]", kind), dec_hook=foreign)
+
+
+def to_json(value: object) -> Json:
+    """Turn any value agio can serialise into plain JSON. Raises TypeError for what it cannot."""
+
+    def foreign(raw: object) -> Json:
+        if _is_pydantic(type(raw)):
+            return cast(_PydanticModel, raw).model_dump(mode="json")
+        raise TypeError(f"objects of type {type(raw).__name__} cannot be serialised as JSON")
+
+    return msgspec.to_builtins(value, enc_hook=foreign)
+
+
+def validator(schema: Mapping[str, Json], what: str) -> Callable[[Json], str | None]:
+    """Compile a JSON schema: the function returns what is wrong with a value, or None.
+
+    Raises UserError `invalid_schema` if it is not a JSON schema.
+    """
+    import jsonschema_rs
+
+    try:
+        compiled = jsonschema_rs.validator_for(dict(schema))
+    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError, TypeError) as error:
+        first_line = str(error).partition("\n")[0]
+        raise UserError("invalid_schema", f"{what} is not a valid JSON schema: {first_line}.") from error
+
+    def check(value: Json) -> str | None:
+        for problem in compiled.iter_errors(value):
+            where = "/".join(str(step) for step in problem.instance_path)
+            return f"{problem.message} (at {where})" if where else problem.message
+        return None
+
+    return check
+
+
+class OutputType:
+    """What a final answer must be: a type, or a JSON schema as a dict."""
+
+    def __init__(self, kind: object) -> None:
+        self._kind: object | None = None
+        if isinstance(kind, dict):
+            self.schema = cast(Schema, kind)
+            self._check = validator(self.schema, "output_type")
+            title = self.schema.get("title")
+            self.name = title if isinstance(title, str) and title.isidentifier() else "output"
+        else:
+            self._kind = kind
+            self.schema = schema_of(kind, "output_type")
+            self._check = None
+            self.name = getattr(kind, "__name__", "output")
+
+    def parse(self, text: str) -> object:
+        """Turn the model's text into a value of the type. Raises ValueError saying what is wrong."""
+        value = cast(Json, msgspec.json.decode(_unfenced(text)))
+        if self._check is not None:
+            if problem := self._check(value):
+                raise ValueError(problem)
+            return value
+        return convert(value, self._kind)
+
+
+def _unfenced(text: str) -> str:
+    """Take the JSON out of a markdown fence: models without a structured mode like to add one."""
+    stripped = text.strip()
+    if stripped.startswith("```") and stripped.endswith("```"):
+        return stripped.removesuffix("```").partition("\n")[2]
+    return stripped

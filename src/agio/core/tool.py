@@ -1,0 +1,289 @@
+"""Tools: `@tool` turns a function into one; `ToolContext` is what a tool may know of its call.
+
+Who runs them is execution/; the loop knows it as the `ToolRunner` protocol.
+"""
+
+import inspect
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import (
+    Annotated,
+    Generic,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    cast,
+    get_args,
+    get_origin,
+    overload,
+)
+
+import msgspec
+from msgspec import Struct
+
+from agio.core.model import ToolSpec
+from agio.core.schema import Schema, schema_of, validator
+from agio.errors import UserError
+from agio.protocol.messages import Content, Json, ToolCall
+
+Effect: TypeAlias = Literal["read", "idempotent", "once"]
+"""What doing a call twice means: nothing, nothing if the key is the same, or harm."""
+
+Approval: TypeAlias = Literal["never", "ask"]
+
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+
+
+class ToolContext:
+    """What a tool may know of its call. A parameter with this type hint receives it; the model never sees it."""
+
+    def __init__(
+        self,
+        *,
+        tenant: str,
+        user: str,
+        project: str | None,
+        session: str,
+        run: str,
+        call_id: str,
+        report: Callable[[Json], None],
+    ) -> None:
+        self.tenant = tenant
+        self.user = user
+        self.project = project
+        self.session = session
+        self.run = run
+        self.call_id = call_id
+        """The same for every try of the same call: use it as an idempotency key."""
+        self.cancel_signal = threading.Event()
+        """Set when the run is cancelled; safe to wait for in a thread."""
+        self.report = report
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the run was cancelled and the tool should stop."""
+        return self.cancel_signal.is_set()
+
+    def progress(self, message: str, fraction: float | None = None) -> None:
+        """Tell whoever watches the run how far the tool is; `fraction` is from 0 to 1."""
+        report: dict[str, Json] = {"message": message}
+        if fraction is not None:
+            report["fraction"] = fraction
+        self.report(report)
+
+
+class Tool(Generic[P, R]):
+    """A function the model can call, or the declaration of one that the client runs (`function` None)."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        description: str,
+        parameters: Schema,
+        function: Callable[P, R] | None = None,
+        arguments: type | None = None,
+        context_parameter: str | None = None,
+        effect: Effect = "once",
+        approval: Approval = "never",
+        timeout_s: float | None = None,
+    ) -> None:
+        if not _NAME.fullmatch(name):
+            raise UserError(
+                "invalid_tool",
+                f"{name!r} cannot be a tool's name: use up to 64 letters, digits, _ and -, beginning with a letter.",
+            )
+        if parameters.get("type") != "object":
+            raise UserError(
+                "invalid_schema", f"The parameters of tool {name} must be a JSON schema of type object."
+            )
+        self.name = name
+        self.description = description
+        self.parameters = parameters
+        self.function = function
+        self.arguments = arguments
+        self.context_parameter = context_parameter
+        self.effect: Effect = effect
+        self.approval: Approval = approval
+        self.timeout_s = timeout_s
+        self.check = None if arguments else validator(parameters, f"The parameters of tool {name}")
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool as the model sees it."""
+        return ToolSpec(self.name, self.description, self.parameters)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function itself, without a run around it."""
+        if self.function is None:
+            raise UserError(
+                "client_tool", f"Tool {self.name} has no implementation here: its client runs it."
+            )
+        return self.function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"Tool({self.name})"
+
+
+AnyTool: TypeAlias = Tool[..., object]
+
+
+@overload
+def tool(function: Callable[P, R], /) -> Tool[P, R]: ...
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    effect: Effect = "once",
+    approval: Approval = "never",
+    timeout_s: float | None = None,
+) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
+def tool(
+    function: Callable[P, R] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    effect: Effect = "once",
+    approval: Approval = "never",
+    timeout_s: float | None = None,
+) -> Tool[P, R] | Callable[[Callable[P, R]], Tool[P, R]]:
+    """Make a tool of a function, sync or async: its type hints and docstring become the schema.
+
+    Raises UserError `invalid_tool` or `invalid_schema`.
+    """
+
+    def wrap(function: Callable[P, R]) -> Tool[P, R]:
+        own_name = name or getattr(function, "__name__", "tool")
+        summary, notes = _documentation(function)
+        fields, context_parameter = _fields(function, own_name, notes)
+        arguments = msgspec.defstruct(
+            f"{own_name}_arguments", fields, forbid_unknown_fields=True, kw_only=True
+        )
+        schema = schema_of(arguments, f"Tool {own_name}")
+        schema.pop("title", None)
+        return Tool(
+            name=own_name,
+            description=description or summary,
+            parameters=schema,
+            function=function,
+            arguments=arguments,
+            context_parameter=context_parameter,
+            effect=effect,
+            approval=approval,
+            timeout_s=timeout_s,
+        )
+
+    return wrap if function is None else wrap(function)
+
+
+def client_tool(name: str, description: str, parameters: Schema) -> AnyTool:
+    """Declare a tool that the client runs: a run that calls it ends, and goes on when the result comes."""
+    return Tool(name=name, description=description, parameters=parameters)
+
+
+def _documentation(function: Callable[..., object]) -> tuple[str, Mapping[str, str]]:
+    text = inspect.getdoc(function)
+    if not text:
+        return "", {}
+    from docstring_parser import parse
+
+    parsed = parse(text)
+    notes = {entry.arg_name: entry.description for entry in parsed.params if entry.description}
+    return parsed.description or "", notes
+
+
+def _fields(
+    function: Callable[..., object], name: str, notes: Mapping[str, str]
+) -> tuple[list[tuple[str, object, object]], str | None]:
+    try:
+        signature = inspect.signature(function, eval_str=True)
+    except (NameError, TypeError, ValueError) as error:
+        raise UserError("invalid_tool", f"The signature of tool {name} cannot be read: {error}.") from error
+    fields: list[tuple[str, object, object]] = []
+    context_parameter = None
+    for parameter in signature.parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise UserError("invalid_tool", f"Tool {name} takes *{parameter.name}: name every parameter.")
+        hint = cast(object, parameter.annotation)
+        if hint is ToolContext:
+            context_parameter = parameter.name
+            continue
+        if hint is inspect.Parameter.empty:
+            raise UserError("invalid_tool", f"Parameter {parameter.name} of tool {name} has no type hint.")
+        default = (
+            msgspec.NODEFAULT if parameter.default is parameter.empty else cast(object, parameter.default)
+        )
+        if isinstance(default, (list, dict, set)):
+            default = msgspec.field(
+                default_factory=cast(Callable[[], object], _copier(cast(object, default)))
+            )
+        fields.append((parameter.name, _described(hint, notes.get(parameter.name)), default))
+    return fields, context_parameter
+
+
+def _copier(value: object) -> Callable[[], object]:
+    import copy
+
+    return lambda: copy.deepcopy(value)
+
+
+def _described(hint: object, note: str | None) -> object:
+    """Carry a parameter's description into its schema: from the docstring, or from `Annotated[T, "..."]`."""
+    if get_origin(hint) is Annotated:
+        base, *extras = get_args(hint)
+        texts = [extra for extra in extras if isinstance(extra, str)]
+        kept = [extra for extra in extras if isinstance(extra, msgspec.Meta)]
+        note = texts[0] if texts else note
+        hint = Annotated[(base, *kept)] if kept else base
+    return Annotated[hint, msgspec.Meta(description=note)] if note else hint
+
+
+class Decision(Struct, frozen=True):
+    """A person's answer about a call that asks first."""
+
+    approved: bool
+    reason: str = ""
+    arguments: dict[str, Json] | None = None
+    """Other arguments than the model's, if the person changed them."""
+
+
+class ToolAnswer(Struct, frozen=True):
+    """What goes back to the model. `error` is a stable code when the call failed."""
+
+    content: Content
+    error: str | None = None
+
+
+class ToolRunner(Protocol):
+    """Whoever runs tools for the loop."""
+
+    @property
+    def specs(self) -> Sequence[ToolSpec]:
+        """The tools as the model sees them."""
+        ...
+
+    def is_client(self, call: ToolCall) -> bool:
+        """Whether the client, not we, must run this call."""
+        ...
+
+    def asks(self, call: ToolCall) -> bool:
+        """Whether a person must be asked before this call."""
+        ...
+
+    async def call(
+        self, call: ToolCall, context: ToolContext, arguments: dict[str, Json] | None = None
+    ) -> ToolAnswer:
+        """Run a call; `arguments` replace the model's. A failure the model may mend is an answer with an error.
+
+        Raises ToolError, LimitExceeded or StoreError when the run must end. When cancelled, tells the
+        tool, gives it its grace, and lets go.
+        """
+        ...

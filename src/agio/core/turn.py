@@ -1,0 +1,272 @@
+"""One model turn: stream it, watch the clock, take it back and try again when it breaks."""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, assert_never
+
+from msgspec import structs
+
+from agio.core.config import AgentRunConfig
+from agio.core.metrics import now_s
+from agio.core.model import (
+    ModelEvent,
+    ModelRequest,
+    OutputSpec,
+    ReasoningDelta,
+    StatusUpdate,
+    TextDelta,
+    ToolCallBegin,
+    ToolCallDelta,
+    ToolCallDone,
+    ToolOutcome,
+    TurnEnd,
+)
+from agio.core.repository import TurnRecord
+from agio.errors import ModelError
+from agio.protocol.events import (
+    ERROR,
+    REWIND,
+    ReasoningMessageChunk,
+    TextMessageChunk,
+    ToolCallArgs,
+    ToolCallEnd,
+    ToolCallResult,
+    ToolCallStart,
+)
+from agio.protocol.ids import id_body
+
+if TYPE_CHECKING:
+    from agio.core.loop import LoopState
+
+
+async def take_turn(state: "LoopState") -> None:
+    """Ask the model once, with retries, and make the finished turn durable. Raises ModelError, LimitExceeded."""
+    request = _request(state)
+    failures: Counter[str] = Counter()
+    while True:
+        attempt = _Attempt(state)
+        try:
+            end = await attempt.stream(request)
+            break
+        except ModelError as error:
+            take_back(state)
+            failures[error.code] += 1
+            delay_s = retry_delay(state.config, error, failures)
+            if delay_s is None:
+                raise
+            state.tell(
+                ERROR,
+                {
+                    "code": error.code,
+                    "message": error.message,
+                    "attempt": failures.total(),
+                    "retryInMs": round(delay_s * 1000),
+                },
+            )
+            await asyncio.sleep(delay_s)
+    journal = state.journal
+    journal.record(
+        TurnRecord(
+            state.fold.run_id,
+            state.fold.step,
+            journal.seq,
+            state.agent.model_id,
+            end.stop,
+            end.usage,
+            end.vendor,
+        )
+    )
+    for index, outcome in attempt.outcomes.items():
+        journal.emit(ToolCallResult(attempt.id("res", index), attempt.id("call", index), outcome.content))
+    if end.stop in ("length", "refusal", "content_filter"):
+        state.notice(f"stopped_{end.stop}", _STOPS[end.stop])
+    await journal.commit()
+
+
+_STOPS = {
+    "length": "The model stopped because its answer reached the largest size allowed.",
+    "refusal": "The model refused to answer.",
+    "content_filter": "The provider's content filter stopped the answer.",
+}
+
+
+def take_back(state: "LoopState") -> None:
+    """Take back what was shown of an unfinished turn: close what is open, then `agio.rewind`."""
+    draft = state.fold.draft
+    if draft is None:
+        return
+    for call_id in draft.open_calls():
+        state.journal.emit(ToolCallEnd(call_id))
+    state.tell(REWIND, {"to_seq": draft.from_seq})
+
+
+def retry_delay(config: AgentRunConfig, error: ModelError, failures: Counter[str]) -> float | None:
+    """Return how long to wait before the next try, None if there is none."""
+    if not error.retryable or failures[error.code] > config.retries.get(error.code, 0):
+        return None
+    if error.retry_after_s is not None:
+        return error.retry_after_s if error.retry_after_s <= config.max_retry_after_s else None
+    ceiling = min(config.max_backoff_s, config.backoff_s * 2 ** (failures.total() - 1))
+    return ceiling * random.uniform(0.5, 1.0)  # noqa: S311 - spreads retries, keeps no secret
+
+
+def _request(state: "LoopState") -> ModelRequest:
+    prompt = state.context.compose(state.fold)
+    for code, message in prompt.notices:
+        state.notice(code, message)
+    settings = state.config.model
+    limit = state.config.max_tokens
+    if limit is not None:
+        left = limit - state.tokens - prompt.tokens
+        if left <= 0:
+            raise state.over_token_budget(prompt.tokens)
+        if settings.max_output_tokens is None or settings.max_output_tokens > left:
+            settings = structs.replace(settings, max_output_tokens=left)
+    output = state.agent.output
+    return ModelRequest(
+        model=state.agent.model,
+        system=prompt.system,
+        messages=prompt.messages,
+        vendor=state.fold.vendor,
+        tools=state.tool_specs,
+        output=None if output is None else OutputSpec(output.name, output.schema),
+        settings=settings,
+    )
+
+
+class _Attempt:
+    """One try at a turn: model events become events of the log."""
+
+    def __init__(self, state: "LoopState") -> None:
+        self._state = state
+        self._journal = state.journal
+        self._body = f"{id_body(state.fold.run_id)}_{state.fold.step}"
+        self._piece = state.config.max_event_bytes // 8
+        self._end: TurnEnd | None = None
+        self.outcomes: dict[int, ToolOutcome] = {}
+
+    def id(self, prefix: str, index: int) -> str:
+        """Return the id of the turn's call `index`, or of its result: ours, never the vendor's."""
+        return f"{prefix}_{self._body}_{index}"
+
+    async def stream(self, request: ModelRequest) -> TurnEnd:
+        """Read the turn to its end. Raises ModelError."""
+        watch = self._state.watch
+        watch.attempts += 1
+        started = now_s()
+        guard = _Watchdog(self._state.config)
+        try:
+            async with asyncio.timeout(None) as scope, aclosing(self._state.driver.stream(request)) as stream:
+                guard.watch(scope)
+                async for batch in stream:
+                    if batch and watch.first_token_s is None:
+                        watch.first_token_s = now_s() - started
+                    guard.alive(bool(batch))
+                    for event in batch:
+                        self._take(event)
+                    await self._journal.drain()
+        except TimeoutError:
+            raise guard.error() from None
+        finally:
+            guard.stop()
+            watch.model_s += now_s() - started
+        if self._end is None:
+            raise ModelError(
+                "stream_broken", "The model's stream ended before its answer did.", retryable=True
+            )
+        if self._state.fold.draft is not None:
+            for call_id in self._state.fold.draft.open_calls():
+                self._journal.emit(ToolCallEnd(call_id))
+        return self._end
+
+    def _take(self, event: ModelEvent) -> None:
+        emit = self._journal.emit
+        match event:
+            case TextDelta(text=text):
+                message_id = f"msg_{self._body}"
+                for piece in self._pieces(text):
+                    emit(TextMessageChunk(message_id, delta=piece))
+            case ReasoningDelta(text=text):
+                message_id = f"rsn_{self._body}"
+                for piece in self._pieces(text):
+                    emit(ReasoningMessageChunk(message_id, piece))
+            case ToolCallBegin(index=index, name=name):
+                emit(ToolCallStart(self.id("call", index), name, f"msg_{self._body}"))
+            case ToolCallDelta(index=index, arguments=arguments):
+                for piece in self._pieces(arguments):
+                    emit(ToolCallArgs(self.id("call", index), piece))
+            case ToolCallDone(index=index):
+                emit(ToolCallEnd(self.id("call", index)))
+            case ToolOutcome(index=index):
+                self.outcomes[index] = event
+            case StatusUpdate(code=code, message=message):
+                self._state.notice(code, message)
+            case TurnEnd():
+                self._end = event
+            case _:
+                assert_never(event)
+
+    def _pieces(self, text: str) -> Sequence[str]:
+        """Cut what is too large for one event."""
+        if len(text) <= self._piece:
+            return (text,) if text else ()
+        return [text[at : at + self._piece] for at in range(0, len(text), self._piece)]
+
+
+class _Watchdog:
+    """Ends a turn that does not begin, stalls, or takes too long. Cheap when all is well: one timer a turn."""
+
+    def __init__(self, config: AgentRunConfig) -> None:
+        self._config = config
+        self._loop = asyncio.get_running_loop()
+        self._started = self._last = self._loop.time()
+        self._begun = False
+        self._expired = "first_token_timeout"
+        self._scope: asyncio.Timeout | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def watch(self, scope: asyncio.Timeout) -> None:
+        """Begin to watch; the scope is what is ended."""
+        self._scope = scope
+        self._check()
+
+    def alive(self, begun: bool) -> None:
+        """Note that the connection said something; `begun` if it was part of the answer."""
+        self._last = self._loop.time()
+        if begun and not self._begun:
+            self._begun = True
+            self._check()
+
+    def stop(self) -> None:
+        """Watch no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def error(self) -> ModelError:
+        """Return the error of the time-out that struck."""
+        code, config = self._expired, self._config
+        messages = {
+            "first_token_timeout": f"The model said nothing for {config.first_token_timeout_s:g} s.",
+            "idle_timeout": f"The model fell silent in the middle of its answer for {config.idle_timeout_s:g} s.",
+            "turn_timeout": f"The model was still answering after {config.turn_timeout_s:g} s.",
+        }
+        return ModelError(code, messages[code], retryable=code != "turn_timeout")
+
+    def _check(self) -> None:
+        self.stop()
+        config, now = self._config, self._loop.time()
+        if self._begun:
+            due, code = self._last + config.idle_timeout_s, "idle_timeout"
+        else:
+            due, code = self._started + config.first_token_timeout_s, "first_token_timeout"
+        end = self._started + config.turn_timeout_s
+        if end < due:
+            due, code = end, "turn_timeout"
+        if due > now:
+            self._timer = self._loop.call_at(due, self._check)
+        elif self._scope is not None:
+            self._expired = code
+            self._scope.reschedule(now)

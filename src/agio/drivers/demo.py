@@ -1,0 +1,162 @@
+"""A model that is none: offline, scripted by what it is asked, and honest about it."""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Sequence
+
+import msgspec
+
+from agio.core.model import (
+    ModelEvent,
+    ModelRequest,
+    ReasoningDelta,
+    TextDelta,
+    ToolCallBegin,
+    ToolCallDelta,
+    ToolCallDone,
+    TurnEnd,
+    Usage,
+    VendorTurn,
+)
+from agio.errors import ModelError
+from agio.protocol.messages import Json, ToolMessage, UserMessage, text_of
+
+_SUM = re.compile(r"[-(]*\d[\d.,]*\)*(?:\s*(?:\*\*|//|[-+*/%^])\s*[-(]*\d[\d.,]*\)*)+")
+_ZONE = re.compile(r"\b[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+\b")
+_FENCE = re.compile(r"^<<untrusted [0-9a-f]+ [^\n]*>>\n(.*)\n<<end [0-9a-f]+>>$", re.DOTALL)
+
+_WELCOME = """I am the **demo model** of agio: a script, not a language model.
+I work offline and show what a run looks like. Try:
+
+- `what is 12 * (3 + 4)?`: I call the calculator tool
+- `what time is it in Europe/Vienna?`: I call the clock
+- `send a postcard to Ada`: a tool that asks you first
+- `think about it`: I show my reasoning
+- `be flaky`: my answer breaks half-way and is taken back
+- `fail`: the run ends with an error
+
+With a real model: `agio chat --model openai:gpt-5`, and `OPENAI_API_KEY` in the environment."""
+
+
+class DemoDriver:
+    """Answers from a few rules. `pace_s` is the pause between two words."""
+
+    wire = "demo"
+
+    def __init__(self, pace_s: float = 0.015) -> None:
+        self._pace_s = pace_s
+        self._broken: set[str] = set()
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelEvent], None]:
+        """Answer the newest message."""
+        question = next((m for m in reversed(request.messages) if isinstance(m, UserMessage)), None)
+        text = "" if question is None else text_of(question.content)
+        results = _results(request)
+        said = 0
+        if results:
+            async for batch in self._say(_conclusion(results)):
+                yield batch
+        elif re.search(r"\bflaky\b", text) and question is not None:
+            async for batch in self._flaky(question.id):
+                yield batch
+        elif re.search(r"\b(fail|crash)\b", text):
+            async for batch in self._say("As you wish: this is where my answer ends."):
+                yield batch
+            raise ModelError("demo_failure", "The demo model failed because it was asked to.")
+        else:
+            thought, call = _plan(text, {tool.name for tool in request.tools})
+            async for batch in self._think(thought):
+                yield batch
+            if call is None:
+                async for batch in self._say(_answer(text)):
+                    yield batch
+            else:
+                name, arguments = call
+                encoded = msgspec.json.encode(arguments).decode()
+                yield [ToolCallBegin(0, name), ToolCallDelta(0, encoded), ToolCallDone(0)]
+                said = len(encoded) // 4
+            usage = Usage(len(request.system) // 4 + len(text) // 4, said + 60, 0, len(thought) // 4)
+            yield [TurnEnd("tool_calls" if call else "end", usage, VendorTurn(self.wire, []))]
+            return
+        yield [
+            TurnEnd("end", Usage(len(request.system) // 4 + len(text) // 4, 40), VendorTurn(self.wire, []))
+        ]
+
+    async def _say(self, text: str) -> AsyncGenerator[Sequence[ModelEvent], None]:
+        for word in re.findall(r"\s*\S+\s*$|\s*\S+", text):
+            await asyncio.sleep(self._pace_s)
+            yield [TextDelta(word)]
+
+    async def _think(self, text: str) -> AsyncGenerator[Sequence[ModelEvent], None]:
+        for word in re.findall(r"\s*\S+", text):
+            await asyncio.sleep(self._pace_s)
+            yield [ReasoningDelta(word)]
+
+    async def _flaky(self, message_id: str) -> AsyncGenerator[Sequence[ModelEvent], None]:
+        if message_id not in self._broken:
+            self._broken.add(message_id)
+            async for batch in self._say("This answer will not reach its"):
+                yield batch
+            raise ModelError("stream_broken", "The demo model broke off, as it was asked to.", retryable=True)
+        async for batch in self._say(
+            "The first try broke off and was taken back; this is the second, and it is whole."
+        ):
+            yield batch
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+
+def _results(request: ModelRequest) -> list[ToolMessage]:
+    """Return the tool results that came after the newest user message."""
+    results: list[ToolMessage] = []
+    for message in reversed(request.messages):
+        if isinstance(message, UserMessage):
+            break
+        if isinstance(message, ToolMessage):
+            results.insert(0, message)
+    return results
+
+
+def _conclusion(results: list[ToolMessage]) -> str:
+    texts: list[str] = []
+    for result in results:
+        text = text_of(result.content)
+        fenced = _FENCE.match(text)
+        texts.append(fenced.group(1) if fenced else text)
+    return (
+        "The tool says: **"
+        + "; ".join(texts)
+        + "**\n\n(This is the demo model: it only repeats what the tool said.)"
+    )
+
+
+def _plan(text: str, tools: set[str]) -> tuple[str, tuple[str, dict[str, Json]] | None]:
+    """Decide what to do about a message: what to think, and which tool to call."""
+    if "calculator" in tools and (found := _SUM.search(text)):
+        expression = found.group(0).replace(",", "").strip()
+        return f"This is arithmetic: {expression}. I should use the calculator.", (
+            "calculator",
+            {"expression": expression},
+        )
+    if "clock" in tools and re.search(r"\b(time|date|day|clock)\b", text, re.IGNORECASE):
+        zone = _ZONE.search(text)
+        arguments: dict[str, Json] = {"timezone": zone.group(0)} if zone else {}
+        return "They want to know the time. The clock tool knows.", ("clock", arguments)
+    if "send_postcard" in tools and re.search(r"\bpostcard\b", text, re.IGNORECASE):
+        name = re.search(r"\bto\s+(\w+)", text)
+        to = name.group(1) if name else "Ada"
+        arguments = {"to": to, "text": f"Greetings to {to} from an agent!"}
+        return "A postcard. That tool asks a person first.", ("send_postcard", arguments)
+    if re.search(r"\bthink\b", text, re.IGNORECASE):
+        return (
+            "First I look at it from one side, then from the other, and then I notice that I am a script.",
+            None,
+        )
+    return "", None
+
+
+def _answer(text: str) -> str:
+    if re.search(r"\bthink\b", text, re.IGNORECASE):
+        return "I thought about it. Unfold the reasoning to see how (this is the demo model)."
+    return _WELCOME

@@ -1,0 +1,81 @@
+"""What a tool returned, as the content of a tool message: text, JSON or parts, cut when it is too large."""
+
+import base64
+from typing import cast
+
+import msgspec
+from msgspec import Struct
+
+from agio.core.context import clean
+from agio.core.schema import to_json
+from agio.core.tool import ToolAnswer
+from agio.protocol.messages import (
+    AudioPart,
+    Content,
+    ContentPart,
+    DataSource,
+    DocumentPart,
+    ImagePart,
+    TextPart,
+    VideoPart,
+)
+
+_PARTS = (TextPart, ImagePart, AudioPart, VideoPart, DocumentPart)
+
+
+class Image(Struct, frozen=True):
+    """An image a tool returns as bytes."""
+
+    data: bytes
+    mime_type: str = "image/png"
+
+    def part(self) -> ImagePart:
+        """Return the image as a content part."""
+        return ImagePart(DataSource(base64.b64encode(self.data).decode(), self.mime_type))
+
+
+def answer_of(value: object, limit_bytes: int) -> ToolAnswer:
+    """Turn what a tool returned into its answer."""
+    if isinstance(value, ToolAnswer):
+        return value
+    try:
+        return ToolAnswer(_content(value, limit_bytes))
+    except (TypeError, ValueError, RecursionError) as error:
+        return ToolAnswer(f"The tool ran, but its result cannot be shown: {error}.", "unserialisable_result")
+
+
+def _content(value: object, limit_bytes: int) -> Content:
+    if isinstance(value, Image):
+        return [value.part()]
+    if isinstance(value, _PARTS):
+        return [_cut_part(value, limit_bytes)]
+    if isinstance(value, list):
+        items = cast(list[object], value)
+        parts = [_part(item) for item in items if isinstance(item, (*_PARTS, Image, str))]
+        if len(parts) == len(items) and any(not isinstance(item, str) for item in items):
+            return [_cut_part(part, limit_bytes) for part in parts]
+    if isinstance(value, str):
+        return cut(value, limit_bytes)
+    if value is None:
+        return "Done."
+    return cut(msgspec.json.encode(to_json(cast(object, value))).decode(), limit_bytes)
+
+
+def _part(item: "ContentPart | Image | str") -> ContentPart:
+    if isinstance(item, Image):
+        return item.part()
+    return TextPart(item) if isinstance(item, str) else item
+
+
+def _cut_part(part: ContentPart, limit_bytes: int) -> ContentPart:
+    return TextPart(cut(part.text, limit_bytes)) if isinstance(part, TextPart) else part
+
+
+def cut(text: str, limit_bytes: int) -> str:
+    """Clean a text and cut it to a size, with a note that says so."""
+    text = clean(text)
+    raw = text.encode()
+    if len(raw) <= limit_bytes:
+        return text
+    head = raw[: max(0, limit_bytes - 120)].decode(errors="ignore")
+    return f"{head}\n[... cut: {len(raw) - len(head.encode())} of {len(raw)} bytes left out]"

@@ -1,0 +1,78 @@
+"""Threads for sync tools: daemons, reused, and abandoned when a cancelled tool does not come back.
+
+The standard executor joins its threads at exit, so one tool in `time.sleep(600)` would hold the whole
+program: that is why there is this one.
+"""
+
+import asyncio
+import contextvars
+import queue
+import threading
+from collections.abc import Callable
+
+_IDLE_S = 10.0
+
+
+class _Job:
+    """A function to run, and the future of the loop that waits for it."""
+
+    def __init__(self, function: Callable[[], object]) -> None:
+        self.function = function
+        self.context = contextvars.copy_context()
+        self.loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[object] = self.loop.create_future()
+
+    def run(self) -> None:
+        result: object = None
+        error: BaseException | None = None
+        try:
+            result = self.context.run(self.function)
+        except BaseException as raised:
+            error = raised
+        if not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self._settle, result, error)
+
+    def _settle(self, result: object, error: BaseException | None) -> None:
+        if self.future.done():
+            return
+        if error is None:
+            self.future.set_result(result)
+        elif isinstance(error, StopIteration):
+            self.future.set_exception(RuntimeError("the tool raised StopIteration"))
+        else:
+            self.future.set_exception(error)
+
+
+class DaemonThreads:
+    """A pool that grows with what is asked of it and shrinks when idle."""
+
+    def __init__(self) -> None:
+        self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._idle = 0
+
+    async def run(self, function: Callable[[], object]) -> object:
+        """Run a function in a thread. Cancelled, it stops waiting; the thread goes on by itself."""
+        job = _Job(function)
+        with self._lock:
+            if self._idle > 0:
+                self._idle -= 1
+            else:
+                threading.Thread(target=self._work, name="agio-tool", daemon=True).start()
+        self._jobs.put(job)
+        return await job.future
+
+    def _work(self) -> None:
+        while True:
+            try:
+                job = self._jobs.get(timeout=_IDLE_S)
+            except queue.Empty:
+                with self._lock:
+                    if self._idle == 0:
+                        continue  # a job is on its way to this thread
+                    self._idle -= 1
+                return
+            job.run()
+            del job
+            with self._lock:
+                self._idle += 1

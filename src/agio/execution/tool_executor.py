@@ -1,0 +1,197 @@
+"""Runs the tools of an agent: look-up, validation, time-out, once-only, error words. The loop's `ToolRunner`."""
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from typing import cast
+
+import msgspec
+
+from agio.core.config import AgentRunConfig
+from agio.core.model import ToolSpec
+from agio.core.repository import AgentRunRepository, ToolRecord
+from agio.core.schema import convert
+from agio.core.tool import AnyTool, ToolAnswer, ToolContext
+from agio.errors import AgioError, ToolError, UserError
+from agio.execution.results import answer_of
+from agio.execution.threads import DaemonThreads
+from agio.protocol.messages import Json, ToolCall
+
+_log = logging.getLogger("agio.tools")
+_threads = DaemonThreads()
+
+
+class ToolExecutor:
+    """The tools of one agent, ready to be called. Raises UserError `duplicate_tool`."""
+
+    def __init__(
+        self,
+        tools: Sequence[AnyTool],
+        config: AgentRunConfig,
+        records: AgentRunRepository | None = None,
+    ) -> None:
+        self._tools: dict[str, AnyTool] = {}
+        for tool in tools:
+            if tool.name in self._tools:
+                raise UserError(
+                    "duplicate_tool", f"Two tools are named {tool.name}. Give one of them another name."
+                )
+            self._tools[tool.name] = tool
+        self._config = config
+        self._records = records
+        self._specs = [tool.spec for tool in tools]
+
+    @property
+    def specs(self) -> Sequence[ToolSpec]:
+        """The tools as the model sees them."""
+        return self._specs
+
+    def is_client(self, call: ToolCall) -> bool:
+        """Whether the client must run this call."""
+        tool = self._tools.get(call.function.name)
+        return tool is not None and tool.function is None
+
+    def asks(self, call: ToolCall) -> bool:
+        """Whether a person must be asked first: only if the call could run at all."""
+        tool = self._tools.get(call.function.name)
+        return (
+            tool is not None
+            and tool.function is not None
+            and tool.approval == "ask"
+            and not isinstance(self._arguments(tool, call, None), ToolAnswer)
+        )
+
+    async def call(
+        self, call: ToolCall, context: ToolContext, arguments: dict[str, Json] | None = None
+    ) -> ToolAnswer:
+        """Run a call and return its answer. See `ToolRunner`."""
+        tool = self._tools.get(call.function.name)
+        if tool is None or tool.function is None:
+            known = ", ".join(self._tools) or "none"
+            return ToolAnswer(
+                f"There is no tool named {call.function.name!r}. The tools are: {known}.", "bad_arguments"
+            )
+        ready = self._arguments(tool, call, arguments)
+        if isinstance(ready, ToolAnswer):
+            return ready
+        if tool.context_parameter is not None:
+            ready[tool.context_parameter] = _threadsafe(context)
+        if tool.effect != "once" or self._records is None:
+            return await self._run(tool, ready, context)
+        return await self._run_once(tool, ready, context, self._records)
+
+    def _arguments(
+        self, tool: AnyTool, call: ToolCall, replaced: dict[str, Json] | None
+    ) -> dict[str, object] | ToolAnswer:
+        """Decode and check the arguments; what is wrong with them is an answer the model can mend."""
+        try:
+            value = (
+                replaced
+                if replaced is not None
+                else cast(Json, msgspec.json.decode(call.function.arguments or "{}"))
+            )
+            if tool.arguments is not None:
+                checked = cast(msgspec.Struct, convert(value, tool.arguments))
+                return {name: getattr(checked, name) for name in checked.__struct_fields__}
+            problem = tool.check(value) if tool.check is not None else None
+            if problem is None and isinstance(value, dict):
+                return cast(dict[str, object], value)
+        except (ValueError, RecursionError) as error:
+            problem = str(error)
+        return ToolAnswer(f"The arguments do not fit the tool {tool.name}: {problem}.", "bad_arguments")
+
+    async def _run_once(
+        self, tool: AnyTool, arguments: dict[str, object], context: ToolContext, records: AgentRunRepository
+    ) -> ToolAnswer:
+        """Run a call that must not happen twice: it is recorded before it acts, and so is its result."""
+        earlier = await records.begin_tool(context.run, context.call_id)
+        if earlier is not None:
+            if earlier.content is not None:
+                return ToolAnswer(earlier.content, earlier.error)
+            return ToolAnswer(
+                f"It is unknown whether {tool.name} took effect: it was under way when the server stopped. "
+                "Check before you call it again.",
+                "unknown",
+            )
+        answer = await self._run(tool, arguments, context)
+        await records.end_tool(context.run, context.call_id, ToolRecord(answer.content, answer.error))
+        return answer
+
+    async def _run(self, tool: AnyTool, arguments: dict[str, object], context: ToolContext) -> ToolAnswer:
+        timeout_s = self._config.tool_timeout_s if tool.timeout_s is None else tool.timeout_s
+        task = asyncio.ensure_future(_start(cast(Callable[..., object], tool.function), arguments))
+        try:
+            done, _ = await asyncio.wait([task], timeout=timeout_s)
+        except asyncio.CancelledError:
+            await self._let_go(task, context)
+            raise
+        if not done:
+            await self._let_go(task, context)
+            return ToolAnswer(
+                f"{tool.name} was stopped: it took longer than {timeout_s:g} s.", "tool_timeout"
+            )
+        return self._answer(tool, task)
+
+    def _answer(self, tool: AnyTool, task: asyncio.Future[object]) -> ToolAnswer:
+        if task.cancelled():
+            return ToolAnswer(f"{tool.name} cancelled itself.", "tool_failed")
+        error = task.exception()
+        if error is None:
+            return answer_of(task.result(), self._config.max_tool_result_bytes)
+        if isinstance(error, ToolError):
+            raise error
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            raise error
+        _log.info("tool %s failed", tool.name, exc_info=error)
+        code = error.code if isinstance(error, AgioError) else "tool_failed"
+        return ToolAnswer(answer_of(f"{tool.name} failed: {_words(error)}", 4096).content, code)
+
+    async def _let_go(self, task: asyncio.Future[object], context: ToolContext) -> None:
+        """Tell the tool to stop, give it its grace, cancel it, and leave it behind if it does not obey."""
+        context.cancel_signal.set()
+        await asyncio.wait([task], timeout=self._config.cancel_grace_s)
+        if not task.done():
+            task.cancel()
+            await asyncio.wait([task], timeout=self._config.cancel_grace_s)
+        if task.done() and not task.cancelled():
+            task.exception()
+        else:
+            task.add_done_callback(lambda late: late.cancelled() or late.exception())
+
+
+def _start(
+    function: Callable[..., object], arguments: dict[str, object]
+) -> Coroutine[object, object, object]:
+    if inspect.iscoroutinefunction(function):
+        return function(**arguments)
+    return _in_thread(function, arguments)
+
+
+async def _in_thread(function: Callable[..., object], arguments: dict[str, object]) -> object:
+    result = await _threads.run(lambda: function(**arguments))
+    return await result if inspect.isawaitable(result) else result
+
+
+def _threadsafe(context: ToolContext) -> ToolContext:
+    """Let `progress` be called from a tool's thread."""
+    loop = asyncio.get_running_loop()
+    report = context.report
+
+    def hop(value: Json) -> None:
+        try:
+            here = asyncio.get_running_loop() is loop
+        except RuntimeError:
+            here = False
+        if here:
+            report(value)
+        elif not loop.is_closed():
+            loop.call_soon_threadsafe(report, value)
+
+    context.report = hop
+    return context
+
+
+def _words(error: BaseException) -> str:
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

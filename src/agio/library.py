@@ -1,0 +1,353 @@
+"""Agent: the engine without a server. An agent in five lines, its runs in a file if you name one."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self, cast
+
+from msgspec import structs
+
+from agio.core.config import AgentRunConfig
+from agio.core.context import ContextSource, NoContext, Snippet
+from agio.core.fold import Fold, fold_log
+from agio.core.model import ModelDriver
+from agio.core.repository import AgentRunRepository, RunInfo
+from agio.core.runner import AgentRunner, RunHooks, RunResult, RunStream
+from agio.core.schema import OutputType, Schema
+from agio.core.spec import AgentSpec, RunRequest
+from agio.core.tool import AnyTool, Tool, client_tool, tool
+from agio.db.repository import open_store
+from agio.drivers.endpoint import Endpoint
+from agio.drivers.registry import open_driver, split_model
+from agio.errors import AgioError, UserError
+from agio.execution.tool_executor import ToolExecutor
+from agio.protocol.events import AgentEvent
+from agio.protocol.ids import new_id
+from agio.protocol.messages import (
+    Content,
+    ContentPart,
+    ContextEntry,
+    Message,
+    ResumeEntry,
+    ToolDeclaration,
+    ToolMessage,
+    UserMessage,
+)
+from agio.settings import load_settings
+
+_PAGE = 100
+MEMORY = ":memory:"
+"""The store that is gone with the program."""
+
+
+class Agent:
+    """An agent: what it is told, which model it uses, which tools it has, where its runs are kept.
+
+    `model` is `provider:model` (`openai`, `openai-chat`, `anthropic`, `gemini`, `demo`) or a driver of
+    your own. `store` is a file, or `":memory:"`. Raises UserError for what cannot work.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        instructions: str = "You are a helpful assistant.",
+        *,
+        model: str | ModelDriver = "demo:demo",
+        tools: Sequence[AnyTool | Callable[..., object]] = (),
+        goal: str | None = None,
+        output_type: object | None = None,
+        config: AgentRunConfig | None = None,
+        store: str | Path | AgentRunRepository = MEMORY,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        source: ContextSource | None = None,
+        hooks: RunHooks | None = None,
+    ) -> None:
+        provider, model_name = split_model(model) if isinstance(model, str) else (model.wire, model.wire)
+        self.spec = AgentSpec(
+            name=name,
+            instructions=instructions,
+            provider=provider,
+            model=model_name,
+            goal=goal,
+            output=None if output_type is None else OutputType(output_type),
+            config=config or AgentRunConfig(),
+        )
+        self.tools: list[AnyTool] = [entry if isinstance(entry, Tool) else tool(entry) for entry in tools]
+        ToolExecutor(self.tools, self.spec.config)
+        self._driver = None if isinstance(model, str) else model
+        self._endpoint = Endpoint(base_url, api_key)
+        self._store = store
+        self._path = (
+            Path(store).absolute() if isinstance(store, (str, Path)) and str(store) != MEMORY else None
+        )
+        self._repository: AgentRunRepository | None = None
+        self._source = source or NoContext()
+        self._hooks = hooks
+
+    def arun_stream(
+        self,
+        message: str | Content | Sequence[Message] = (),
+        *,
+        thread_id: str | None = None,
+        tool_results: Mapping[str, Content] | None = None,
+        resume: Sequence[ResumeEntry] = (),
+        tools: Sequence[ToolDeclaration] = (),
+        context: Sequence[ContextEntry] = (),
+    ) -> "Run":
+        """Run the agent and iterate over its events, or wait for `.result()`.
+
+        A `thread_id` goes on with that conversation. `tool_results` answers the client-side calls the last
+        run ended with, `resume` its questions; `tools` and `context` are what the client offers and knows.
+        """
+        results = [
+            ToolMessage(id=f"res_{call_id.partition('_')[2]}", content=content, tool_call_id=call_id)
+            for call_id, content in (tool_results or {}).items()
+        ]
+        request = RunRequest(
+            thread_id=thread_id or new_id("thr"),
+            messages=[*results, *_messages(message)],
+            resume=resume,
+            tools=tools,
+            context=context,
+        )
+        return Run(self, request, new_thread=thread_id is None)
+
+    async def arun(self, message: str | Content, *, thread_id: str | None = None) -> str:
+        """Run the agent and return the text of its answer. Raises what made the run fail."""
+        async with self.arun_stream(message, thread_id=thread_id) as run:
+            result = await run.result()
+        if result.error is not None:
+            raise result.error
+        if result.interrupts or result.pending_tool_call_ids:
+            raise UserError(
+                "needs_answer",
+                f"Run {result.run_id} waits for an approval or a client-side tool: use arun_stream() and answer it.",
+            )
+        return result.text
+
+    def resume_run(self, run_id: str) -> "Run":
+        """Go on with a run that another process left unfinished, from its log."""
+        return Run(self, RunRequest(thread_id="", run_id=run_id), resumed=True)
+
+    async def get_run_history(self, run_id: str) -> list[AgentEvent]:
+        """Return the events of a run, as they were streamed. Raises UserError `run_not_found`."""
+        return await (await self.repository()).get_events(run_id)
+
+    async def list_runs(
+        self, *, thread_id: str | None = None, before: str | None = None, limit: int = 50
+    ) -> list[RunInfo]:
+        """Return this agent's runs, newest first; `before` is the last run id of the page before."""
+        repository = await self.repository()
+        return await repository.list_runs(
+            agent=self.spec.name, thread_id=thread_id, before=before, limit=limit
+        )
+
+    async def repository(self) -> AgentRunRepository:
+        """Return where the runs are kept, opened on first use. Raises StoreError."""
+        if self._repository is None:
+            if not isinstance(self._store, (str, Path)):
+                self._repository = self._store
+            elif self._path is None:
+                self._repository = await open_store(MEMORY)
+            else:
+                self._repository = await _acquire(self._path)
+        return self._repository
+
+    async def aclose(self) -> None:
+        """Close the model's connections and the store."""
+        driver, self._driver = self._driver, None
+        if driver is not None:
+            await driver.aclose()
+        repository, self._repository = self._repository, None
+        if repository is None or repository is self._store:
+            return
+        if self._path is None:
+            await repository.close()
+        else:
+            await _release(self._path)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def begin(self, request: RunRequest, *, new_thread: bool) -> RunStream:
+        """Begin a run in its thread. Raises UserError `thread_busy` if the thread has a run under way."""
+        repository = await self.repository()
+        history = Fold()
+        if not new_thread:
+            newest = await repository.list_runs(thread_id=request.thread_id, limit=1)
+            if newest and newest[0].status == "running":
+                raise UserError(
+                    "thread_busy",
+                    f"Run {newest[0].run_id} of this thread is not finished. Wait for it, or go on with it by "
+                    f"resume_run({newest[0].run_id!r}).",
+                )
+            history = await _history(repository, request.thread_id)
+            if newest:
+                request = structs.replace(request, mark=newest[0].mark)
+        return self._runner(repository, request).run_stream(request, history)
+
+    async def go_on(self, run_id: str) -> RunStream:
+        """Claim an unfinished run and go on with it. Raises UserError `run_not_found`, StoreError `run_ended`."""
+        repository = await self.repository()
+        info = await repository.claim_run(run_id)
+        history = await _history(repository, info.thread_id, until=run_id)
+        log = await repository.get_log(run_id)
+        return self._runner(repository, RunRequest(thread_id=info.thread_id)).resume(log, history)
+
+    def _runner(self, repository: AgentRunRepository, request: RunRequest) -> AgentRunner:
+        if self._driver is None:
+            endpoint = self._endpoint
+            if endpoint.base_url is None or endpoint.api_key is None:
+                found = load_settings().endpoint(self.spec.provider)
+                # A key from the environment belongs to the address in the environment, and to no other.
+                key = found.api_key if endpoint.base_url is None else None
+                endpoint = Endpoint(endpoint.base_url or found.base_url, endpoint.api_key or key)
+            self._driver = open_driver(self.spec.provider, endpoint)
+        offered = [client_tool(entry.name, entry.description, _schema(entry)) for entry in request.tools]
+        executor = ToolExecutor([*self.tools, *offered], self.spec.config, repository)
+        source = _PageContext(self._source, request.context) if request.context else self._source
+        return AgentRunner(self.spec, self._driver, executor, repository, source=source, hooks=self._hooks)
+
+
+class Run(AsyncIterator[AgentEvent]):
+    """A run of an agent: iterate over its events, `cancel()` it, or wait for its `result()`."""
+
+    def __init__(
+        self, agent: Agent, request: RunRequest, *, new_thread: bool = False, resumed: bool = False
+    ) -> None:
+        self.run_id = request.run_id
+        self.thread_id = request.thread_id
+        self._agent = agent
+        self._request = request
+        self._new_thread = new_thread
+        self._resumed = resumed
+        self._stream: RunStream | None = None
+        self._cancelled = False
+
+    async def _begin(self) -> RunStream:
+        if self._stream is None:
+            if self._resumed:
+                self._stream = await self._agent.go_on(self.run_id)
+                self.thread_id = self._stream.thread_id
+            else:
+                self._stream = await self._agent.begin(self._request, new_thread=self._new_thread)
+            if self._cancelled:
+                self._stream.cancel()
+        return self._stream
+
+    def cancel(self) -> None:
+        """End the run soon; its log ends with the outcome `cancelled`."""
+        self._cancelled = True
+        if self._stream is not None:
+            self._stream.cancel()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> AgentEvent:
+        stream = self._stream or await self._begin()
+        return await stream.__anext__()
+
+    async def result(self) -> RunResult:
+        """Read the run to its end and return how it ended."""
+        return await (await self._begin()).result()
+
+    async def aclose(self) -> None:
+        """Cancel the run if it is still under way, and wait until its log has ended."""
+        if self._stream is not None:
+            await self._stream.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+class _PageContext:
+    """Another source's context, and what the client's page knows."""
+
+    def __init__(self, inner: ContextSource, entries: Sequence[ContextEntry]) -> None:
+        self._inner = inner
+        self._entries = entries
+
+    async def page_context(self) -> Sequence[Snippet]:
+        own = [Snippet(entry.description, entry.value) for entry in self._entries]
+        return [*await self._inner.page_context(), *own]
+
+    async def memories(self, query: str, limit: int) -> Sequence[Snippet]:
+        return await self._inner.memories(query, limit)
+
+    async def documents(self, query: str, limit: int) -> Sequence[Snippet]:
+        return await self._inner.documents(query, limit)
+
+
+def _messages(message: str | Content | Sequence[Message]) -> list[Message]:
+    if isinstance(message, str):
+        return [UserMessage(id=new_id("msg"), content=message)]
+    parts = [part for part in message if isinstance(part, ContentPart)]
+    if parts and len(parts) == len(message):
+        return [UserMessage(id=new_id("msg"), content=parts)]
+    return [entry for entry in message if not isinstance(entry, ContentPart)]
+
+
+def _schema(declaration: ToolDeclaration) -> Schema:
+    """Return the schema of a client's tool, an empty object's if it declared none."""
+    parameters = declaration.parameters
+    return cast(Schema, parameters) if isinstance(parameters, dict) else {"type": "object", "properties": {}}
+
+
+async def _history(repository: AgentRunRepository, thread_id: str, until: str | None = None) -> Fold:
+    """Fold the runs of a thread, oldest first, up to the run `until`."""
+    runs: list[RunInfo] = []
+    before = until
+    while page := await repository.list_runs(thread_id=thread_id, before=before, limit=_PAGE):
+        runs += page
+        before = page[-1].run_id
+    fold = Fold()
+    for run in reversed(runs):
+        fold_log(fold, await repository.get_log(run.run_id))
+    return fold
+
+
+class _Shared:
+    """A store file that agents of this process share: it is locked for them together, and closed with the last."""
+
+    def __init__(self, path: Path) -> None:
+        self.opening = asyncio.ensure_future(open_store(path))
+        self.users = 0
+
+
+_shared: dict[Path, _Shared] = {}
+
+
+async def _acquire(path: Path) -> AgentRunRepository:
+    entry = _shared.get(path)
+    if entry is None:
+        entry = _shared[path] = _Shared(path)
+    try:
+        repository = (
+            await asyncio.shield(entry.opening) if not entry.opening.done() else entry.opening.result()
+        )
+    except AgioError:
+        _shared.pop(path, None)
+        raise
+    entry.users += 1
+    return repository
+
+
+async def _release(path: Path) -> None:
+    entry = _shared[path]
+    entry.users -= 1
+    if entry.users == 0:
+        del _shared[path]
+        await entry.opening.result().close()
