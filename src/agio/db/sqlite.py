@@ -1,5 +1,7 @@
 """Opens SQLite files: settings, schema check and migration, and SQLite's errors as ours."""
 
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import cast
 
@@ -21,26 +23,22 @@ def open_writable(path: Path | None) -> tuple[Connection, StoreLock | None]:
     Raises StoreError `store_locked`, `store_corrupt`, `store_newer`, `store_unavailable`, `store_full`.
     """
     lock: StoreLock | None = None
-    connection: Connection | None = None
-    try:
+    with _wrapped_errors(path), ExitStack() as undo:
         if path is not None:
             _check_path(path)
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = StoreLock(path)
             lock.acquire()
+            undo.callback(lock.release)
         connection = _connect(path, read_only=False)
+        undo.callback(connection.close)
         _check_schema(connection, path)
         if path is not None:
             connection.pragma("journal_mode", "wal")
             connection.pragma("journal_size_limit", WAL_LIMIT_BYTES)
         connection.pragma("application_id", APPLICATION_ID)
         migrate(connection)
-    except Exception as error:
-        if connection is not None:
-            connection.close()
-        if lock is not None:
-            lock.release()
-        raise store_error(error, path) from error
+        undo.pop_all()
     return connection, lock
 
 
@@ -49,22 +47,18 @@ def open_readable(path: Path) -> Connection:
 
     Raises StoreError `store_corrupt`, `store_newer`, `store_older`, `store_unavailable`.
     """
-    connection: Connection | None = None
-    try:
+    with _wrapped_errors(path), ExitStack() as undo:
         _check_path(path, must_exist=True)
         connection = _connect(path, read_only=True)
+        undo.callback(connection.close)
         version = _check_schema(connection, path)
-    except Exception as error:
-        if connection is not None:
-            connection.close()
-        raise store_error(error, path) from error
-    if version < known_version("sqlite"):
-        connection.close()
-        raise StoreError(
-            "store_older",
-            f"The store {path} is new or was written by an older agio. Open it once for writing.",
-            {"path": str(path), "version": version},
-        )
+        if version < known_version("sqlite"):
+            raise StoreError(
+                "store_older",
+                f"The store {path} is new or was written by an older agio. Open it once for writing.",
+                {"path": str(path), "version": version},
+            )
+        undo.pop_all()
     return connection
 
 
@@ -89,7 +83,19 @@ def store_error(error: Exception, path: Path | None) -> AgioError:
             code, text = "store_unavailable", "cannot be opened: check its path and permissions"
         case _:
             code, text = "store_failed", "could not do this"
-    return StoreError(code, f"{where} {text} ({error}).", {"path": str(path or ":memory:")})
+    wrapped = StoreError(code, f"{where} {text} ({error}).", {"path": str(path or ":memory:")})
+    wrapped.__cause__ = error
+    return wrapped
+
+
+@contextmanager
+def _wrapped_errors(path: Path | None) -> Generator[None]:
+    try:
+        yield
+    except AgioError:
+        raise
+    except Exception as error:
+        raise store_error(error, path) from error
 
 
 def _connect(path: Path | None, *, read_only: bool) -> Connection:

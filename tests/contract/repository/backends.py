@@ -1,0 +1,81 @@
+"""The stores the repository suite runs on, and small logs to put in them."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from agio.core.model import Usage, VendorTurn
+from agio.core.repository import AgentRunRepository, Append, NewRun, RunInfo, RunStatus, TurnRecord
+from agio.db.repository import open_store
+from agio.protocol.codec import encode
+from agio.protocol.events import TextMessageChunk
+from agio.protocol.frames import Frame
+
+
+class Backend(Protocol):
+    """A place for a store that can be opened again."""
+
+    async def open(self) -> AgentRunRepository:
+        """Open the store."""
+        ...
+
+    async def open_after_crash(self) -> AgentRunRepository:
+        """Open what a crash at this moment would leave, while the first store stays open."""
+        ...
+
+
+class SqliteFile:
+    """A store in a file."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.path = folder / "agio.db"
+        self.crashes = 0
+
+    async def open(self) -> AgentRunRepository:
+        return await open_store(self.path)
+
+    async def open_after_crash(self) -> AgentRunRepository:
+        self.crashes += 1
+        copy = self.folder / f"crash-{self.crashes}"
+        copy.mkdir()
+        for name in ("agio.db", "agio.db-wal"):
+            if (self.folder / name).exists():
+                shutil.copyfile(self.folder / name, copy / name)
+        return await open_store(copy / "agio.db")
+
+
+def frame(run_id: str, first_seq: int, count: int, *, epoch: int = 1, text: str = "é") -> Frame:
+    """A frame of text chunks whose content follows from its arguments."""
+    lines = [
+        encode(TextMessageChunk(message_id="msg_1", delta=f"{text} {seq}")) + b"\n"
+        for seq in range(first_seq, first_seq + count)
+    ]
+    return Frame(run_id, epoch, first_seq, count, b"".join(lines))
+
+
+def turn(run_id: str, step: int, seq: int) -> TurnRecord:
+    """A turn record with something vendor-like in it."""
+    vendor = VendorTurn("openai", [{"type": "reasoning", "id": f"rs_{step}", "summary": [None, 1.5, "ü"]}])
+    return TurnRecord(run_id, step, seq, "gpt", "end", Usage(input=10, output=step), vendor)
+
+
+async def begin(store: AgentRunRepository, run_id: str, *, thread: str = "t", agent: str = "a") -> RunInfo:
+    """Create a run."""
+    return await store.create_run(NewRun(run_id, thread, agent, "gpt", "mark"), f"title of {run_id}")
+
+
+async def finish(
+    store: AgentRunRepository,
+    run_id: str,
+    first_seq: int,
+    *,
+    epoch: int = 1,
+    end: RunStatus = "completed",
+    turns: Sequence[TurnRecord] = (),
+) -> Append:
+    """Append a last event."""
+    write = Append(frame(run_id, first_seq, 1, epoch=epoch), turns, end)
+    await store.append(write)
+    return write
