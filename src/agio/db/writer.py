@@ -138,7 +138,7 @@ class Writer:
         with self._changed:
             while not self._writes and not self._reads and not self._closed:
                 self._changed.wait()
-            due = committed_at + self._pace_s()
+            due = committed_at + pace_s(len(self._live.runs))
             while not self._urgent and not self._closed and (left := due - time.monotonic()) > 0:
                 self._pacing = True
                 self._changed.wait(left)
@@ -146,10 +146,6 @@ class Writer:
             reads, self._reads = self._reads, []
             self._urgent = self._pacing = False
         return writes, reads
-
-    def _pace_s(self) -> float:
-        running = len(self._live.runs)
-        return min(MAX_PACE_S, PACE_S * running) if running > 1 else 0.0
 
     def _commit(self, jobs: list[Job[Batch]]) -> None:
         batch = Batch(self._connection, self._queries, self._live)
@@ -174,6 +170,11 @@ class Writer:
             batch.rollback()
         except Exception:  # the connection says so again at the next write
             return
+
+
+def pace_s(running: int) -> float:
+    """How long after a commit the next one is made if it has nothing but frames; alone, a run never waits."""
+    return min(MAX_PACE_S, PACE_S * running) if running > 1 else 0.0
 
 
 def run_read(job: Job[LogReader], reader: LogReader, path: Path | None) -> None:

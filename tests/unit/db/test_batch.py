@@ -1,0 +1,160 @@
+"""One commit of many runs: refusals stay alone, the tail stays short, a failure leaves no trace."""
+
+import msgspec
+import pytest
+
+from agio.core.repository import Append, NewRun
+from agio.db.batch import TAIL_ROWS, Batch
+from agio.db.connector import Connection
+from agio.db.live import LiveRuns, load_live_runs
+from agio.db.queries import load_queries
+from agio.db.reader import LogReader
+from agio.db.sqlite import open_writable
+from agio.db.writer import MAX_PACE_S, pace_s
+from agio.errors import StoreError
+from agio.protocol.frames import Frame
+
+QUERIES = load_queries("sqlite")
+
+
+class Bench:
+    """A store in memory, driven without its thread."""
+
+    def __init__(self, *runs: str) -> None:
+        self.connection, _ = open_writable(None)
+        self.live: LiveRuns = load_live_runs(self.connection, QUERIES)
+        batch = self.batch()
+        for run_id in runs:
+            batch.create_run(NewRun(run_id, run_id, "a", "m", "mark"), "")
+        batch.commit()
+
+    def batch(self) -> Batch:
+        return Batch(self.connection, QUERIES, self.live)
+
+    def append(self, *frames: Frame) -> None:
+        batch = self.batch()
+        for frame in frames:
+            batch.append(Append(frame), [])
+        batch.commit()
+
+    def end(self, frame: Frame) -> None:
+        batch = self.batch()
+        batch.append(Append(frame, (), "completed"), [])
+        batch.commit()
+
+    def payload(self, run_id: str) -> bytes:
+        return LogReader(self.connection, QUERIES, self.live.runs.get).get_log(run_id, 0).payload
+
+    def count(self, table: str) -> int:
+        return msgspec.convert(self.connection.execute(f"select count(*) from {table}").get, int)
+
+
+def line(run_id: str, seq: int, text: str = "x") -> Frame:
+    return Frame(run_id, 1, seq, 1, f'"{run_id} {seq} {text}"\n'.encode())
+
+
+def test_all_runs_of_a_commit_share_one_tail_row() -> None:
+    """L9: a commit writes one row, however many runs it carries."""
+    bench = Bench("a", "b", "c")
+    bench.append(line("a", 1), line("b", 1), line("c", 1), line("a", 2))
+    assert bench.count("tail") == 1
+    assert bench.payload("a") == line("a", 1).payload + line("a", 2).payload
+
+
+def test_a_refused_write_leaves_its_batch_alone() -> None:
+    """L9: writes before and after a refused one are committed."""
+    bench = Bench("a", "b")
+    batch = bench.batch()
+    batch.append(Append(line("a", 1)), [])
+    with pytest.raises(StoreError, match="sequence_gap"):
+        batch.append(Append(line("b", 7)), [])
+    batch.append(Append(line("b", 1)), [])
+    batch.commit()
+    assert bench.payload("a") + bench.payload("b") == line("a", 1).payload + line("b", 1).payload
+
+
+def test_a_rollback_leaves_memory_and_file_as_they_were() -> None:
+    """B1: appends, creations, claims and ends of a failed commit are gone, and the run goes on."""
+    bench = Bench("a", "b")
+    bench.append(line("a", 1), line("b", 1))
+    before = msgspec.structs.asdict(bench.live)["runs"].copy()
+    batch = bench.batch()
+    batch.append(Append(line("a", 2, "lost")), [])
+    batch.claim_run("a")
+    batch.create_run(NewRun("c", "c", "a", "m", "mark"), "")
+    batch.append(Append(line("b", 2, "lost"), (), "completed"), [])
+    batch.rollback()
+    assert bench.live.runs == before
+    assert bench.payload("a") == line("a", 1).payload
+    assert load_live_runs(bench.connection, QUERIES).runs == before
+    bench.append(line("a", 2), line("b", 2))
+    assert bench.payload("b") == line("b", 1).payload + line("b", 2).payload
+
+
+def test_readers_see_nothing_before_the_commit() -> None:
+    """L9: an event becomes visible with its commit and not before."""
+    bench = Bench("a")
+    batch = bench.batch()
+    batch.append(Append(line("a", 1)), [])
+    assert bench.payload("a") == b""
+    batch.commit()
+    assert bench.payload("a") == line("a", 1).payload
+
+
+def test_the_tail_is_empty_when_all_runs_have_ended() -> None:
+    """L9: what is sealed is not kept twice."""
+    bench = Bench("a", "b")
+    bench.append(line("a", 1), line("b", 1))
+    bench.append(line("a", 2))
+    bench.end(line("a", 3))
+    assert bench.count("tail") == 2
+    bench.end(line("b", 2))
+    assert bench.count("tail") == 0
+    assert bench.count("logs") == 2
+
+
+def test_the_tail_keeps_only_rows_that_a_running_run_needs() -> None:
+    """L9: rows older than the oldest unsealed frame are dropped at the next end."""
+    bench = Bench("a", "b")
+    bench.append(line("a", 1))
+    bench.append(line("b", 1))
+    bench.end(line("a", 2))
+    assert bench.count("tail") == 1
+    assert load_live_runs(bench.connection, QUERIES).runs.keys() == {"b"}
+
+
+def test_a_slow_run_does_not_keep_the_tail_long() -> None:
+    """L9: a run that waits while others write is moved out of their way."""
+    bench = Bench("slow", "busy")
+    bench.append(line("slow", 1))
+    for seq in range(1, TAIL_ROWS + 100):
+        bench.append(line("busy", seq))
+    assert bench.count("tail") < 200
+    assert bench.payload("slow") == line("slow", 1).payload
+    assert bench.payload("busy").count(b"\n") == TAIL_ROWS + 99
+    assert load_live_runs(bench.connection, QUERIES).runs["busy"].last_seq == TAIL_ROWS + 99
+
+
+def test_a_gap_in_the_tail_is_reported_as_damage() -> None:
+    """B1: a log with a hole is never served as if it were whole."""
+    bench = Bench("a")
+    bench.append(line("a", 1))
+    bench.append(line("a", 2))
+    bench.append(line("a", 3))
+    _damage(bench.connection, "delete from tail where id = 2")
+    with pytest.raises(StoreError, match="store_corrupt"):
+        load_live_runs(bench.connection, QUERIES)
+    _damage(bench.connection, "update tail set frames = x'c1'")
+    with pytest.raises(StoreError, match="store_corrupt"):
+        load_live_runs(bench.connection, QUERIES)
+
+
+def test_commits_are_paced_by_the_number_of_running_runs() -> None:
+    """L9: alone a run never waits; many runs share commits, at most 50 ms apart."""
+    assert [pace_s(running) for running in (0, 1)] == [0, 0]
+    assert pace_s(20) == pytest.approx(0.02)
+    assert pace_s(500) == MAX_PACE_S == 0.05
+
+
+def _damage(connection: Connection, statement: str) -> None:
+    connection.execute(statement)
