@@ -177,7 +177,8 @@ class ModelServer:
     def _check_key(self, wire: Wire, request: HttpRequest) -> None:
         key = wire.key(request.headers, request.query)
         if self._api_key is not None and key != self._api_key:
-            raise Rejected(f"Incorrect API key provided: {key}.", "invalid_api_key")
+            words = wire.problem("invalid_api_key").message
+            raise Rejected(f"{words} Got: {key}.", "invalid_api_key")
 
     def _note(self, call: ModelCall) -> None:
         self.calls.append(call)

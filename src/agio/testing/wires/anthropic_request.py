@@ -166,21 +166,28 @@ def check(request: MessagesRequest) -> None:
         if at == 0 and role != "user":
             raise Rejected("messages.0: first message must use the user role")
         owed = _check_message(at, message, owed, last=at == len(request.messages) - 1)
-        if owed and thinks and not isinstance(message.blocks()[0], Thinking | RedactedThinking):
-            raise Rejected(
-                f"messages.{at}.content.0.type: Expected `thinking` or `redacted_thinking`, but found"
-                " `tool_use`. When `thinking` is enabled, the message must start with a thinking block."
-            )
     if owed:
         raise Rejected(f"`tool_use` ids were found without `tool_result` blocks after: {', '.join(owed)}.")
-    if role == "assistant" and thinks:
+    if thinks:
+        _check_last_turn(request.messages)
+
+
+def _check_last_turn(messages: list[Message]) -> None:
+    if messages[-1].role == "assistant":
         raise Rejected("A request with thinking may not end with an assistant message.")
+    answers = any(isinstance(block, ToolResultBlock) for block in messages[-1].blocks())
+    if answers and not isinstance(messages[-2].blocks()[0], Thinking | RedactedThinking):
+        raise Rejected(
+            f"messages.{len(messages) - 2}.content.0.type: Expected `thinking` or `redacted_thinking`, but found"
+            " `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking"
+            " block."
+        )
 
 
 def _check_thinking(request: MessagesRequest) -> bool:
     thinking = request.thinking
     if thinking is None or thinking.type != "enabled":
-        return thinking is not None and thinking.type == "adaptive"
+        return False
     budget = thinking.budget_tokens
     if budget is None or budget < _LEAST_BUDGET:
         raise Rejected(
@@ -228,6 +235,8 @@ def _check_message(at: int, message: Message, owed: list[str], *, last: bool) ->
                 raise Rejected(f"{where}: Invalid `data` in `redacted_thinking` block")
             case _:
                 pass
+    if message.role == "assistant" and isinstance(blocks[-1], Thinking | RedactedThinking):
+        raise Rejected(f"messages.{at}: The final block in an assistant message cannot be `thinking`.")
     missing = [id_ for id_ in owed if id_ not in paid]
     if missing:
         raise Rejected(

@@ -23,13 +23,15 @@ _FINISH: dict[StopReason, str] = {
     "refusal": "PROHIBITED_CONTENT",
     "content_filter": "SAFETY",
 }
-_QUOTA = "Quota exceeded for metric: generativelanguage.googleapis.com/generate_content_requests, limit: 5"
+_RPC = "type.googleapis.com/google.rpc."
+_QUOTA = (
+    "You exceeded your current quota, please check your plan and billing details. * Quota exceeded for metric:"
+    " generativelanguage.googleapis.com/generate_content_requests, limit: 5\nPlease retry in 2.5s."
+)
 _PROBLEMS: dict[ProblemKind, Problem] = {
-    "rate_limited": Problem(429, "RESOURCE_EXHAUSTED", f"{_QUOTA}. Please retry in 2.5s."),
+    "rate_limited": Problem(429, "RESOURCE_EXHAUSTED", _QUOTA, "GenerateRequestsPerMinutePerProjectPerModel"),
     "quota_exceeded": Problem(
-        429,
-        "RESOURCE_EXHAUSTED",
-        "You exceeded your current quota, please check your plan and billing details.",
+        429, "RESOURCE_EXHAUSTED", _QUOTA, "GenerateRequestsPerDayPerProjectPerModel-FreeTier"
     ),
     "unavailable": Problem(500, "INTERNAL", "An internal error has occurred. Please retry."),
     "overloaded": Problem(503, "UNAVAILABLE", "The model is overloaded. Please try again later."),
@@ -46,7 +48,9 @@ _PROBLEMS: dict[ProblemKind, Problem] = {
         "INVALID_ARGUMENT",
         "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
     ),
-    "request_too_large": Problem(413, "FAILED_PRECONDITION", "Request payload size exceeds the limit."),
+    "request_too_large": Problem(
+        400, "INVALID_ARGUMENT", "Request payload size exceeds the limit: 20971520 bytes."
+    ),
 }
 
 
@@ -126,12 +130,14 @@ class GeminiWire:
         """Return the body of an error answer."""
         status = "INTERNAL" if problem.type == "server_error" else problem.type
         error: dict[str, Json] = {"code": problem.status, "message": problem.message, "status": status}
-        if problem.code is not None:
-            info = "type.googleapis.com/google.rpc.ErrorInfo"
-            error["details"] = [{"@type": info, "reason": problem.code, "domain": "googleapis.com"}]
-        elif "Please retry in" in problem.message:
-            delay = problem.message.rpartition(" ")[2].rstrip(".")
-            error["details"] = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}]
+        if problem.type == "RESOURCE_EXHAUSTED":
+            error["details"] = [
+                {"@type": f"{_RPC}QuotaFailure", "violations": [{"quotaId": problem.code}]},
+                {"@type": f"{_RPC}RetryInfo", "retryDelay": "2.5s"},
+            ]
+        elif problem.code is not None:
+            info: dict[str, Json] = {"reason": problem.code, "domain": "googleapis.com"}
+            error["details"] = [{"@type": f"{_RPC}ErrorInfo", **info}]
         return {"error": error}
 
     def error_event(self, problem: Problem) -> ServerEvent:

@@ -272,6 +272,8 @@ def view(request: ResponsesRequest) -> Reading:
                 messages.append((item.role, _text(item.content)))
             case FunctionCall():
                 names[item.call_id] = item.name
+                if not messages or messages[-1][0] != "assistant":
+                    messages.append(("assistant", ""))
             case FunctionCallOutput():
                 text = _text(item.output)
                 results.append(ToolResult(names.get(item.call_id, ""), text))
