@@ -2,7 +2,7 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from msgspec import UNSET
 
@@ -124,7 +124,7 @@ def _decision(entry: ResumeEntry, interrupt: Interrupt) -> Decision:
     return Decision(
         approved=payload.get("approved") is True,
         reason=reason if isinstance(reason, str) else "",
-        arguments=json_object(edited) if isinstance(edited, dict) else None,
+        arguments=cast("dict[str, Json]", edited) if isinstance(edited, dict) else None,
     )
 
 

@@ -112,6 +112,7 @@ class Fold:
         self.step_open = False
         self.turn_done = False
         """Whether the current step's model turn is complete."""
+        self._corrected = False
         self.stop: str = "end"
         self.draft: TurnDraft | None = None
         self.usage: dict[str, Usage] = {}
@@ -130,7 +131,7 @@ class Fold:
     @property
     def answered(self) -> bool:
         """Whether the newest turn asked for no tool: the model has said what it had to say."""
-        return self.turn_done and not self._calls
+        return self.turn_done and not self._calls and not self._corrected
 
     @property
     def total_usage(self) -> Usage:
@@ -170,6 +171,7 @@ class Fold:
                 self.step += 1
                 self.step_open = True
                 self.turn_done = False
+                self._corrected = False
                 self.step_usage = Usage()
             case StepFinished():
                 self.step_open = False
@@ -277,7 +279,7 @@ class Fold:
         elif event.name == ERROR and isinstance(correction := value.get("tell_model"), str):
             self.corrections += 1
             self.messages.append(UserMessage(id=f"{self.run_id}_c{self.corrections}", content=correction))
-            self.turn_done = False
+            self._corrected = True
 
     def _finish(self, event: RunFinished) -> None:
         self._close_draft()

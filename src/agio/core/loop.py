@@ -58,8 +58,8 @@ async def run_loop(state: "LoopState") -> RunFinished:
                 return state.finish()
         elif state.fold.answered and state.output_fits():
             return state.finish()
-        state.end_step()
-        state.check_limits()
+        if state.fold.turn_done:
+            state.end_step()
         state.begin_step()
         await take_turn(state)
 
@@ -109,7 +109,7 @@ class LoopState:
 
     def check_limits(self) -> None:
         """Raise LimitExceeded if one more step would break a limit."""
-        if self.fold.step >= self.config.max_steps and not self.fold.step_open:
+        if self.fold.step >= self.config.max_steps:
             raise LimitExceeded("step_limit", f"The run has taken all of its {self.config.max_steps} steps.")
         if self.config.max_tokens is not None and self.tokens >= self.config.max_tokens:
             raise self.over_token_budget(0)
@@ -123,9 +123,10 @@ class LoopState:
         )
 
     def begin_step(self) -> None:
-        """Begin the next step, unless one is open (a run continued in the middle of it)."""
+        """Begin the next step, unless one is open (a run continued in the middle of it). Raises LimitExceeded."""
         self.watch = Stopwatch()
         if not self.fold.step_open:
+            self.check_limits()
             self.journal.emit(StepStarted(f"step-{self.fold.step + 1}"))
 
     def end_step(self) -> None:

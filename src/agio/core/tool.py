@@ -222,9 +222,7 @@ def _fields(
             msgspec.NODEFAULT if parameter.default is parameter.empty else cast(object, parameter.default)
         )
         if isinstance(default, (list, dict, set)):
-            default = msgspec.field(
-                default_factory=cast(Callable[[], object], _copier(cast(object, default)))
-            )
+            default = msgspec.field(default_factory=_copier(cast(object, default)))
         fields.append((parameter.name, _described(hint, notes.get(parameter.name)), default))
     return fields, context_parameter
 

@@ -1,0 +1,58 @@
+"""What the flow tests share: an agent with a scripted model, its events, and the check of every stream."""
+
+from collections.abc import Sequence
+
+from agio import Agent, AgentRunConfig, ScriptedDriver, ScriptedTurn, tool
+from agio.core.runner import RunResult
+from agio.core.tool import AnyTool
+from agio.library import Run
+from agio.protocol.codec import encode
+from agio.protocol.events import AgentEvent, Custom, event_type
+from agio.protocol.messages import Json, json_object
+from tests.official import OfficialVerifier, check_flow
+
+
+@tool(effect="idempotent")
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+def scripted(
+    *turns: ScriptedTurn, tools: Sequence[AnyTool] = (add,), config: AgentRunConfig | None = None
+) -> tuple[Agent, ScriptedDriver]:
+    """Make an agent whose model says these turns."""
+    driver = ScriptedDriver(turns)
+    return Agent("tester", "Be brief.", model=driver, tools=tools, config=config), driver
+
+
+async def play(run: Run, official: OfficialVerifier, known_calls: Sequence[str] = ()) -> list[AgentEvent]:
+    """Read a run to its end; its stream must please the grammar and the official client."""
+    events = [event async for event in run]
+    check_flow(events, official, known_calls=known_calls)
+    return events
+
+
+async def ended(run: Run) -> RunResult:
+    """Return how a run that was read to its end ended."""
+    return await run.result()
+
+
+def types(events: Sequence[AgentEvent]) -> list[str]:
+    """Return the types of events, each run of equal ones named once."""
+    names: list[str] = []
+    for event in events:
+        name = event_type(event)
+        if not names or names[-1] != name:
+            names.append(name)
+    return names
+
+
+def customs(events: Sequence[AgentEvent], name: str) -> list[dict[str, Json]]:
+    """Return the values of agio's own events of one name."""
+    return [json_object(event.value) for event in events if isinstance(event, Custom) and event.name == name]
+
+
+def lines(events: Sequence[AgentEvent]) -> bytes:
+    """Return events as the log has them."""
+    return b"".join(encode(event) + b"\n" for event in events)

@@ -1,0 +1,192 @@
+"""A run stopped anywhere goes on from its log alone, in another process, without doing anything twice."""
+
+import pytest
+from msgspec import structs
+
+from agio import AgentRunConfig, ScriptedCall, ScriptedDriver, ScriptedTurn, tool
+from agio.core.fold import Fold, fold_log
+from agio.core.repository import Append, NewRun, RunLog, ToolRecord, TurnRecord
+from agio.core.runner import AgentRunner
+from agio.core.spec import AgentSpec, RunRequest
+from agio.core.tool import AnyTool
+from agio.db.repository import SqliteRepository, open_store
+from agio.execution.tool_executor import ToolExecutor
+from agio.protocol.codec import encode
+from agio.protocol.events import AgentEvent, seq_of
+from agio.protocol.frames import Frame
+from agio.protocol.messages import Message, UserMessage
+from tests.official import OfficialVerifier, check_flow
+
+TURNS = (
+    ScriptedTurn(
+        "Adding twice.",
+        "Two sums.",
+        [ScriptedCall("add", {"a": 1, "b": 2}), ScriptedCall("add", {"a": 3, "b": 4})],
+    ),
+    ScriptedTurn(calls=[ScriptedCall("add", {"a": 3, "b": 7})]),
+    ScriptedTurn("It is 10."),
+)
+
+
+class Stage:
+    """A run's parts, with a model that knows its turns by what it is asked and a tool that counts."""
+
+    def __init__(self, repository: SqliteRepository) -> None:
+        self.repository = repository
+        self.done: list[tuple[int, int]] = []
+
+        @tool(effect="idempotent")
+        async def add(a: int, b: int) -> int:
+            """Add."""
+            self.done.append((a, b))
+            return a + b
+
+        self.tools: list[AnyTool] = [add]
+        self.driver = ScriptedDriver(
+            lambda request: TURNS[sum(m.id.startswith("msg_") for m in request.messages)]
+        )
+
+    def runner(self) -> AgentRunner:
+        spec = AgentSpec("t", "Be brief.", "scripted", "scripted", config=AgentRunConfig(tool_concurrency=1))
+        executor = ToolExecutor(self.tools, spec.config, self.repository)
+        return AgentRunner(spec, self.driver, executor, self.repository)
+
+
+def request(run_id: str) -> RunRequest:
+    return RunRequest(
+        thread_id="thr_1", run_id=run_id, messages=[UserMessage(id="u1", content="Add")], mark="m" * 16
+    )
+
+
+async def whole_run() -> tuple[list[AgentEvent], list[TurnRecord], list[Message]]:
+    repository = await open_store(":memory:")
+    stage = Stage(repository)
+    stream = stage.runner().run_stream(request("run_x"))
+    events = [event async for event in stream]
+    log = await repository.get_log("run_x")
+    await repository.close()
+    return events, log.turns, (await stream.result()).messages
+
+
+async def copy_of(events: list[AgentEvent], turns: list[TurnRecord]) -> SqliteRepository:
+    """Make a store in which the run stopped after these events and turns."""
+    repository = await open_store(":memory:")
+    await repository.create_run(NewRun("run_x", "thr_1", "t", "scripted:scripted", "m" * 16), "Add")
+    payload = b"".join(encode(event) + b"\n" for event in events)
+    await repository.append(Append(Frame("run_x", 1, 1, len(events), payload), turns))
+    return repository
+
+
+async def test_a_run_stopped_after_every_event_ends_the_same(official: OfficialVerifier) -> None:
+    """L10: for every place a run can stop at, what another process makes of it has the same final messages."""
+    events, turns, messages = await whole_run()
+    for stop in range(1, len(events)):
+        for with_record in (False, True):
+            kept = events[:stop]
+            known = [turn for turn in turns if turn.seq < stop or (with_record and turn.seq == stop)]
+            repository = await copy_of(kept, known)
+            stage = Stage(repository)
+            before = fold_log(Fold(), await repository.get_log("run_x"))
+            info = await repository.claim_run("run_x")
+            assert info.epoch == 2
+            log = await repository.get_log("run_x")
+            stream = stage.runner().resume(log)
+            more = [event async for event in stream]
+            assert [seq_of(event) for event in more] == list(range(stop + 1, stop + 1 + len(more)))
+            check_flow([*kept, *more], official)
+            assert (await stream.result()).messages == messages, f"stopped after event {stop}"
+            finished = {message.id for message in before.messages if message.id.startswith("res_")}
+            assert len(stage.done) == 3 - len(finished), f"a finished tool ran again after event {stop}"
+            stored = await repository.get_log("run_x")
+            assert stored.payload == b"".join(encode(event) + b"\n" for event in [*kept, *more])
+            await repository.close()
+
+
+async def test_a_call_with_effect_once_that_was_under_way_is_told_as_unknown(
+    official: OfficialVerifier,
+) -> None:
+    """L10: it is never done twice: the model and the person learn that nobody knows."""
+    events, turns, _ = await whole_run()
+    first_turn_end = turns[0].seq
+    repository = await copy_of(events[:first_turn_end], turns[:1])
+    calls = fold_log(Fold(), await repository.get_log("run_x")).pending
+    assert await repository.begin_tool("run_x", calls[0].id) is None
+    assert await repository.begin_tool("run_x", calls[1].id) is None
+    await repository.end_tool("run_x", calls[1].id, ToolRecord("7"))
+    done: list[int] = []
+
+    @tool
+    async def add(a: int, b: int) -> int:
+        """Add, with consequences."""
+        done.append(a)
+        return a + b
+
+    stage = Stage(repository)
+    stage.tools = [add]
+    await repository.claim_run("run_x")
+    stream = stage.runner().resume(await repository.get_log("run_x"))
+    more = [event async for event in stream]
+    check_flow([*events[:first_turn_end], *more], official)
+    messages = (await stream.result()).messages
+    results = [message for message in messages if message.id.startswith("res_")]
+    assert "unknown" in str(results[0])
+    assert "content='7'" in str(results[1])
+    assert done == [3], "only the call of the next turn ran"
+    await repository.close()
+
+
+async def test_a_run_that_has_ended_is_not_resumed() -> None:
+    """L10: resuming an ended run is the caller's mistake."""
+    from agio import UserError
+
+    repository = await open_store(":memory:")
+    stage = Stage(repository)
+    await stage.runner().run(request("run_x"))
+    with pytest.raises(UserError) as caught:
+        stage.runner().resume(await repository.get_log("run_x"))
+    assert caught.value.code == "run_ended"
+    await repository.close()
+
+
+async def test_who_lost_the_claim_writes_no_more() -> None:
+    """L9: after a claim by another, the first runner's appends are refused and its stream says so."""
+    import asyncio
+
+    from agio import StoreError
+
+    repository = await open_store(":memory:")
+    hold = asyncio.Event()
+    stage = Stage(repository)
+    stage.driver = ScriptedDriver([ScriptedTurn("Wait for it", waits=hold)])
+    stream = stage.runner().run_stream(request("run_x"))
+    seen = [await anext(stream) for _ in range(4)]
+    await repository.claim_run("run_x")
+    hold.set()
+    with pytest.raises(StoreError) as caught:
+        async for event in stream:
+            seen.append(event)
+    assert caught.value.code == "stale_epoch"
+    log: RunLog = await repository.get_log("run_x")
+    assert log.info.last_seq == len(seen)
+    await repository.close()
+
+
+async def test_an_earlier_run_of_the_thread_is_part_of_what_is_resumed() -> None:
+    """L10: the library's resume_run folds the thread before the run it goes on with."""
+    from agio import Agent
+
+    repository = await open_store(":memory:")
+    driver = ScriptedDriver([ScriptedTurn("One."), ScriptedTurn("Two.")])
+    agent = Agent("t", model=driver, store=repository)
+    first = agent.arun_stream("first")
+    await first.result()
+    info = await repository.create_run(
+        NewRun("run_zz", first.thread_id, "t", "scripted:scripted", "m" * 16), "second"
+    )
+    started = (await repository.get_events(first.run_id))[0]
+    fresh = structs.replace(started, run_id="run_zz", metadata={"run": "run_zz", "seq": 1})
+    await repository.append(Append(Frame("run_zz", info.epoch, 1, 1, encode(fresh) + b"\n")))
+    result = await agent.resume_run("run_zz").result()
+    assert result.text == "Two."
+    assert len(driver.requests[1].messages) == 3
+    await repository.close()
