@@ -50,6 +50,7 @@ def main() -> None:
         "machine": machine(),
         "load": load,
         "quick": args.quick,
+        "wire": args.wire,
         "passes": plan.passes,
         "versions": {one.variant.library.name: one.versions for one in candidates if one.versions},
         "variants": [result(one) for one in candidates],

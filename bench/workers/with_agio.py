@@ -2,10 +2,11 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import NamedTuple
 
 from measure import API_KEY, INSTRUCTIONS, MODEL, QUESTION, Options, Seen, Subject, Unverified, add, serve
 
-from agio import Agent, RunFinished, RunStarted, TextMessageChunk, tool
+from agio import Agent, RunError, RunFinished, RunStarted, TextMessageChunk, tool
 
 PROVIDERS = {"chat": "openai-chat", "responses": "openai"}
 
@@ -26,34 +27,44 @@ def make_agent(options: Options) -> Agent:
     )
 
 
-async def check_logs(agent: Agent, streamed: dict[str, str]) -> None:
-    """Compare the logs of runs with the answers that were streamed. Raises Unverified."""
-    for run_id, text in streamed.items():
+class Streamed(NamedTuple):
+    """What a run's log must hold."""
+
+    events: int
+    text: str
+
+
+async def check_logs(agent: Agent, streamed: dict[str, Streamed]) -> None:
+    """Compare the logs of runs with what was streamed of them. Raises Unverified."""
+    for run_id, expected in streamed.items():
         log = await agent.get_run_history(run_id)
-        logged = [event.delta for event in log if isinstance(event, TextMessageChunk) and event.delta]
-        if "".join(logged) != text or not isinstance(log[-1], RunFinished):
+        deltas = [event.delta for event in log if isinstance(event, TextMessageChunk) and event.delta]
+        if Streamed(len(log), "".join(deltas)) != expected or not isinstance(log[-1], RunFinished):
             raise Unverified(f"the log of run {run_id} is not what was streamed")
 
 
 @asynccontextmanager
 async def open_subject(options: Options) -> AsyncIterator[Subject]:
     agent = make_agent(options)
-    streamed: dict[str, str] = {}
-    kept: dict[str, str] = {}
+    streamed: dict[str, Streamed] = {}
+    kept: dict[str, Streamed] = {}
 
     async def run() -> Seen:
         deltas: list[str] = []
-        run_id = ""
-        finished = False
+        run_id = final = ""
+        events = 0
         async for event in agent.arun_stream(QUESTION):
-            if isinstance(event, TextMessageChunk) and event.delta:
-                deltas.append(event.delta)
+            events += 1
+            if isinstance(event, TextMessageChunk):
+                if event.delta:
+                    deltas.append(event.delta)
             elif isinstance(event, RunStarted):
                 run_id = event.run_id
             elif isinstance(event, RunFinished):
-                finished = True
-        final = "".join(deltas) if finished else ""
-        streamed[run_id] = final
+                final = "".join(deltas)
+            elif isinstance(event, RunError):
+                raise Unverified(event.message)
+        streamed[run_id] = Streamed(events, final)
         return Seen(deltas, final)
 
     async def verify() -> None:
