@@ -1,6 +1,7 @@
 """Requests as the model server saw them, with the same view on all wire formats."""
 
 from collections.abc import Iterator
+from typing import cast
 
 from msgspec import Struct, field
 
@@ -24,11 +25,6 @@ class Reading(Struct, frozen=True):
     tool_names: list[str]
     tool_results: list[ToolResult]
     wants: frozenset[str] = frozenset()
-
-    @property
-    def last_user_text(self) -> str:
-        """The last thing the user said, or nothing."""
-        return next((text for role, text in reversed(self.messages) if role == "user" and text), "")
 
 
 class ModelCall(Struct, frozen=True):
@@ -62,14 +58,11 @@ class ModelCall(Struct, frozen=True):
 
 
 def _strings(value: Json) -> Iterator[str]:
-    stack: list[Json] = [value]
-    while stack:
-        match stack.pop():
-            case str() as text:
-                yield text
-            case list() as items:  # pyright: ignore[reportUnknownVariableType]
-                stack.extend(reversed(items))  # pyright: ignore[reportUnknownArgumentType]
-            case dict() as table:  # pyright: ignore[reportUnknownVariableType]
-                stack.extend(reversed(table.values()))  # pyright: ignore
-            case _:
-                pass
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in cast(list[Json], value):
+            yield from _strings(item)
+    elif isinstance(value, dict):
+        for item in cast(dict[str, Json], value).values():
+            yield from _strings(item)

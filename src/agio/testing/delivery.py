@@ -64,8 +64,8 @@ def _spoil(events: list[ServerEvent], wire: Wire, fault: Fault | None) -> list[S
     match fault:
         case NoEnd():
             return [event for event in events if not event.ending]
-        case StreamError(kind, after):
-            return [*events[:after], wire.error_event(wire.problem(kind))]
+        case StreamError(kind, after, as_turn):
+            return [*events[:after], wire.error_event(wire.problem(kind), as_turn=as_turn)]
         case InvalidJson(after):
             at = min(after, len(events) - 1)
             broken = ServerEvent(events[at].data[: len(events[at].data) // 2], events[at].name)

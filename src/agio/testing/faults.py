@@ -35,10 +35,14 @@ class HttpStatus(Struct, frozen=True):
 
 
 class StreamError(Struct, frozen=True):
-    """An error object in the middle of a stream that began well."""
+    """An error object in the middle of a stream that began well.
+
+    `as_turn` says it with the event of a failed turn where the format has one (OpenAI Responses).
+    """
 
     kind: ProblemKind = "overloaded"
     after_events: int = 2
+    as_turn: bool = False
 
 
 class CutAfterBytes(Struct, frozen=True):

@@ -133,8 +133,8 @@ class ModelServer:
         except (Cut, ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
-            self._tasks.discard(task)
             await connection.close()
+            self._tasks.discard(task)
 
     async def _attend(self, connection: Connection, request: HttpRequest) -> None:
         self.requests_open += 1
@@ -165,10 +165,11 @@ class ModelServer:
             return
         fields = {name: getattr(reading, name) for name in _SHARED}
         call = replace(call, **fields)
-        reply = self._next_reply(call)
         self._note(call)
-        if reply is None:
-            message = f"The script of the model server is used up: call {len(self.calls)} has no reply."
+        try:
+            reply = self._next_reply(call)
+        except Exception as error:  # the test's own function: its failure is the test's to see
+            message = f"The model server has no reply to call {len(self.calls)}: {error!r}."
             self.problems.append(message)
             await _refuse(connection, wire, problem_for_status(500, message))
             return
@@ -186,12 +187,14 @@ class ModelServer:
             self.problems.append(call.rejection)
         self._changed.set()
 
-    def _next_reply(self, call: ModelCall) -> Reply | None:
+    def _next_reply(self, call: ModelCall) -> Reply:
         if self._replies:
             return self._replies.popleft()
         if self._answer is not None:
             return self._answer(call)
-        return Reply(text=call.last_user_text) if self._replies is None else None
+        if self._replies is not None:
+            raise LookupError("its script is used up")
+        return Reply(text=call.last_user_text)
 
     async def _reply(self, connection: Connection, wire: Wire, reply: Reply, answer: Answer) -> None:
         match reply.fault:

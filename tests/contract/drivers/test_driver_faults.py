@@ -117,12 +117,13 @@ async def test_gemini_names_the_time_in_the_body(server: ModelServer) -> None:
     await driver.aclose()
 
 
+@pytest.mark.parametrize("as_turn", [False, True])
 @pytest.mark.parametrize("kind", ["overloaded", "rate_limited", "unavailable", "context_too_long"])
 async def test_an_error_in_the_stream_has_its_code(
-    driver: ModelDriver, server: ModelServer, wire: str, kind: ProblemKind
+    driver: ModelDriver, server: ModelServer, wire: str, kind: ProblemKind, as_turn: bool
 ) -> None:
     """L13: an error object after a good beginning is an error, with its own code."""
-    server.script(Reply(text=TEXT, fault=StreamError(kind, after_events=4)))
+    server.script(Reply(text=TEXT, fault=StreamError(kind, after_events=4, as_turn=as_turn)))
     error = await fail(driver, ask(wire))
     assert (error.code, error.retryable) == KINDS[kind]
 

@@ -28,6 +28,7 @@ Choice: TypeAlias = Literal["auto", "required", "none"]
 STOPS: list[tuple[Reply, dict[str, StopReason]]] = [
     (Reply(text="Cut o", stop="length"), {}),
     (Reply(text="Some", stop="content_filter"), {"anthropic": "refusal"}),
+    (Reply(stop="content_filter"), {"anthropic": "refusal"}),
     (Reply(refusal="I will not."), {"gemini": "content_filter"}),
 ]
 
@@ -128,7 +129,9 @@ async def test_tokens_written_to_a_cache_count_as_input(server: ModelServer) -> 
     await driver.aclose()
 
 
-@pytest.mark.parametrize(("reply", "otherwise"), STOPS, ids=["length", "content_filter", "refusal"])
+@pytest.mark.parametrize(
+    ("reply", "otherwise"), STOPS, ids=["length", "content_filter", "blocked", "refusal"]
+)
 async def test_stop_reasons_are_told_apart(
     driver: ModelDriver, server: ModelServer, wire: str, reply: Reply, otherwise: dict[str, StopReason]
 ) -> None:

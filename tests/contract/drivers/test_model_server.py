@@ -168,7 +168,8 @@ async def test_a_call_too_many_is_an_error_with_a_clear_message(client: ClientSe
         await _post(client, server, wire, HELLO[wire])
         status, text = await _post(client, server, wire, HELLO[wire])
         assert status == 500
-        assert "used up: call 2 has no reply" in text
+        assert "no reply to call 2" in text
+        assert "its script is used up" in text
         assert len(server.problems) == 1
 
 

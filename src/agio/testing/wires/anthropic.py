@@ -126,7 +126,7 @@ class AnthropicWire:
             "request_id": "req_011CSHoEeqs5C35K2UUqR7Fy",
         }
 
-    def error_event(self, problem: Problem) -> ServerEvent:
+    def error_event(self, problem: Problem, *, as_turn: bool) -> ServerEvent:
         """Return the error as an event of a stream."""
         return ServerEvent(encode(self.error_body(problem)), "error")
 

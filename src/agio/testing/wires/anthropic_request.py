@@ -140,6 +140,8 @@ class MessagesRequest(_Strict):
     stop_sequences: list[str] | None = None
     metadata: dict[str, str] | None = None
     service_tier: str | None = None
+    inference_geo: str | None = None
+    container: Json = None
     cache_control: Json = None
 
 

@@ -83,7 +83,9 @@ class GeminiWire:
         return replace(reading, wants=frozenset({"array"})) if streams and not reading.stream else reading
 
     def events(self, reply: Reply, answer: Answer) -> list[ServerEvent]:
-        """Return the whole stream of a reply."""
+        """Return the whole stream of a reply; one that is filtered before any word is a blocked prompt."""
+        if reply.stop_reason == "content_filter" and not reply.text:
+            return [ServerEvent(encode(_blocked(reply, answer)), ending=True)]
         thoughts = [[_text(piece, thought=True)] for piece in reply.pieces(reply.reasoning)]
         chunks = thoughts + [[_text(piece)] for piece in reply.pieces(reply.text + (reply.refusal or ""))]
         chunks += [[part] for part in _calls(reply, answer)] if reply.interleave else [_calls(reply, answer)]
@@ -140,7 +142,7 @@ class GeminiWire:
             error["details"] = [{"@type": f"{_RPC}ErrorInfo", **info}]
         return {"error": error}
 
-    def error_event(self, problem: Problem) -> ServerEvent:
+    def error_event(self, problem: Problem, *, as_turn: bool) -> ServerEvent:
         """Return the error as an event of a stream."""
         return ServerEvent(encode(self.error_body(problem)))
 
@@ -153,6 +155,15 @@ def _finish(reply: Reply) -> str:
     if any(isinstance(call.arguments, str) for call in reply.tool_calls):
         return "MALFORMED_FUNCTION_CALL"
     return _FINISH[reply.stop_reason]
+
+
+def _blocked(reply: Reply, answer: Answer) -> dict[str, Json]:
+    return {
+        "promptFeedback": {"blockReason": "PROHIBITED_CONTENT"},
+        "usageMetadata": {"promptTokenCount": reply.tokens.input, "totalTokenCount": reply.tokens.input},
+        "modelVersion": answer.reading.model,
+        "responseId": answer.id(""),
+    }
 
 
 def _calls(reply: Reply, answer: Answer) -> list[dict[str, Json]]:

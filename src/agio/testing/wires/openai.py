@@ -111,11 +111,20 @@ class OpenAIWire:
         """Return the body of an error answer."""
         return {"error": openai_error.error_table(problem)}
 
-    def error_event(self, problem: Problem) -> ServerEvent:
+    def error_event(self, problem: Problem, *, as_turn: bool) -> ServerEvent:
         """Return the error as an event of a stream."""
         code = problem.code if problem.code in _ERROR_CODES else "server_error"
-        table: dict[str, Json] = {"type": "error", "code": code, "message": problem.message, "param": None}
-        return ServerEvent(encode({**table, "sequence_number": 3}), "error")
+        error: dict[str, Json] = {"code": code, "message": problem.message}
+        if as_turn:
+            response: dict[str, Json] = {
+                "object": "response",
+                "status": "failed",
+                "output": [],
+                "usage": None,
+            }
+            fields: dict[str, Json] = {"sequence_number": 3, "response": {**response, "error": error}}
+            return ServerEvent(encode({"type": "response.failed", **fields}), "response.failed")
+        return ServerEvent(encode({"type": "error", "sequence_number": 3, **error, "param": None}), "error")
 
 
 class _Stream:

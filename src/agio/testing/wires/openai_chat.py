@@ -113,7 +113,7 @@ class OpenAIChatWire:
         """Return the body of an error answer."""
         return {"error": openai_error.error_table(problem)}
 
-    def error_event(self, problem: Problem) -> ServerEvent:
+    def error_event(self, problem: Problem, *, as_turn: bool) -> ServerEvent:
         """Return the error as an event of a stream."""
         return ServerEvent(encode(self.error_body(problem)))
 

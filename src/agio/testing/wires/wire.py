@@ -2,8 +2,8 @@
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Protocol, cast
 
 import msgspec
 from msgspec import Struct
@@ -88,8 +88,8 @@ class Wire(Protocol):
         """Return the body of an error answer."""
         ...
 
-    def error_event(self, problem: Problem) -> ServerEvent:
-        """Return the error as an event of a stream."""
+    def error_event(self, problem: Problem, *, as_turn: bool) -> ServerEvent:
+        """Return the error as an event of a stream; `as_turn` as that of a failed turn, if there is one."""
         ...
 
 
@@ -111,8 +111,8 @@ def problem_for_status(status: int, message: str, type_: str = "server_error") -
 
 def require_strict(schema: Json, where: str) -> None:
     """Refuse a schema that OpenAI's strict mode refuses. Raises Rejected."""
-    if isinstance(schema, Mapping):
-        table: Mapping[str, Json] = schema  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(schema, dict):
+        table = cast(dict[str, Json], schema)
         if table.get("type") == "object" or "properties" in table:
             properties = msgspec.convert(table.get("properties", {}), dict[str, Json])
             required = msgspec.convert(table.get("required", []), list[str])
@@ -120,11 +120,10 @@ def require_strict(schema: Json, where: str) -> None:
                 raise Rejected(f"Invalid schema for {where}: 'additionalProperties' is required to be false.")
             if set(required) != set(properties):
                 raise Rejected(
-                    f"Invalid schema for {where}: 'required' is required to include every key in properties."
+                    f"Invalid schema for {where}: 'required' must include every key in properties."
                 )
         for value in table.values():
             require_strict(value, where)
-    elif isinstance(schema, Sequence) and not isinstance(schema, str):
-        values: Sequence[Json] = schema  # pyright: ignore[reportUnknownVariableType]
-        for value in values:
+    elif isinstance(schema, list):
+        for value in cast(list[Json], schema):
             require_strict(value, where)
