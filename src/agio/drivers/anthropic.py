@@ -1,7 +1,7 @@
 """Anthropic Messages: the driver and its requests."""
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import cast
 
 from agio.core.model import ModelEvent, ModelRequest
@@ -46,7 +46,7 @@ class AnthropicDriver:
         """The wire format's name."""
         return WIRE
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[ModelEvent]]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelEvent]]:
         """Call the model; see `ModelDriver.stream`."""
         body = encode_body(build_body(request), request.settings.extra_body)
         return self._http.turn(self._url, body, AnthropicTurn(self._http.faults))

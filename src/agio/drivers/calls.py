@@ -1,4 +1,4 @@
-"""The tool calls of a turn while they stream: no argument said twice, each call closed once."""
+"""The tool calls of a turn while they stream: begun in order, no argument said twice, each call closed once."""
 
 from msgspec import Struct
 
@@ -12,6 +12,7 @@ class OpenCall(Struct):
     name: str = ""
     vendor_id: str = ""
     arguments: str = ""
+    ready: bool = False
     begun: bool = False
     done: bool = False
 
@@ -21,6 +22,7 @@ class OpenCalls:
 
     def __init__(self) -> None:
         self.calls: list[OpenCall] = []
+        self._begun = 0
 
     def open(self, name: str, vendor_id: str) -> OpenCall:
         """Note a new call; nothing is said of it before `begin`."""
@@ -29,17 +31,28 @@ class OpenCalls:
         return call
 
     def begin(self, call: OpenCall, out: list[ModelEvent]) -> None:
-        """Say that the call begins: its name is whole now."""
-        if not call.begun:
-            call.begun = True
-            out.append(ToolCallBegin(call.index, call.name))
+        """Say that the call begins: its name is whole. It waits for the calls before it to begin."""
+        call.ready = True
+        for waiting in self.calls[self._begun :]:
+            if not waiting.ready:
+                break
+            self._begun += 1
+            waiting.begun = True
+            out.append(ToolCallBegin(waiting.index, waiting.name))
+            if waiting.arguments:
+                out.append(ToolCallDelta(waiting.index, waiting.arguments))
+            if waiting.done:
+                out.append(ToolCallDone(waiting.index))
 
     def add(self, call: OpenCall, arguments: str, out: list[ModelEvent]) -> None:
         """Pass on more of the arguments."""
-        if arguments and not call.done:
-            self.begin(call, out)
-            call.arguments += arguments
+        if not arguments or call.done:
+            return
+        call.arguments += arguments
+        if call.begun:
             out.append(ToolCallDelta(call.index, arguments))
+        else:
+            self.begin(call, out)
 
     def finish(self, call: OpenCall, whole: str | None, out: list[ModelEvent]) -> None:
         """Close the call. `whole`, if the vendor repeats the arguments, supplies what was not streamed."""
@@ -49,9 +62,11 @@ class OpenCalls:
             self.add(call, whole[len(call.arguments) :], out)
         if not call.arguments:
             self.add(call, "{}", out)
-        self.begin(call, out)
         call.done = True
-        out.append(ToolCallDone(call.index))
+        if call.begun:
+            out.append(ToolCallDone(call.index))
+        else:
+            self.begin(call, out)
 
     def finish_all(self, out: list[ModelEvent]) -> None:
         """Close what is still open at the end of a turn."""

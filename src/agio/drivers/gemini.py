@@ -1,7 +1,7 @@
 """Gemini generateContent: the driver and its requests."""
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import cast
 from urllib.parse import quote
 
@@ -51,7 +51,7 @@ class GeminiDriver:
         """The wire format's name."""
         return WIRE
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[ModelEvent]]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelEvent]]:
         """Call the model; see `ModelDriver.stream`."""
         body = encode_body(build_body(request), request.settings.extra_body)
         model = quote(request.model.removeprefix("models/"), safe="")

@@ -118,13 +118,15 @@ class ModelHttp:
             await pool.keeper.aclose()
 
     async def _post(self, url: str, headers: Mapping[str, str], body: bytes) -> "ClientResponse":
-        from aiohttp import ClientError, InvalidURL
+        from aiohttp import ClientError, ClientResponseError, InvalidURL
 
         session = await self._open()
         try:
             return await session.post(url, data=body, headers=headers, allow_redirects=False)
         except InvalidURL as error:
             raise UserError("invalid_base_url", f"{self.base_url!r} is not a valid URL.") from error
+        except ClientResponseError as error:
+            raise self.faults.make("invalid_response", f"{error.message}.") from error
         except (ClientError, OSError, TimeoutError) as error:
             words = f"{error}." if str(error) else f"no connection within {_CONNECT_TIMEOUT_S:g} s."
             raise self.faults.make("connection_failed", words) from error

@@ -1,6 +1,6 @@
 """OpenAI Chat Completions, and every service that speaks it under another base URL: driver and requests."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import cast
 
 import msgspec
@@ -50,7 +50,7 @@ class OpenAIChatDriver:
         """The wire format's name."""
         return WIRE
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[ModelEvent]]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelEvent]]:
         """Call the model; see `ModelDriver.stream`."""
         body = encode_body(build_body(request, compatible=self._compatible), request.settings.extra_body)
         return self._http.turn(f"{self._http.base_url}/chat/completions", body, ChatTurn(self._http.faults))

@@ -1,6 +1,6 @@
 """OpenAI Responses: the driver and its requests. Nothing is stored at OpenAI; history goes along each time."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import cast
 
 import msgspec
@@ -37,7 +37,7 @@ class OpenAIModelDriver:
         """The wire format's name."""
         return WIRE
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[Sequence[ModelEvent]]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelEvent]]:
         """Call the model; see `ModelDriver.stream`."""
         body = encode_body(build_body(request), request.settings.extra_body)
         return self._http.turn(f"{self._http.base_url}/responses", body, ResponsesTurn(self._http.faults))

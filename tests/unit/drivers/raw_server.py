@@ -1,7 +1,7 @@
 """A raw HTTP server for driver tests: answers each request with the bytes it was given, and keeps the requests."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -18,6 +18,7 @@ class RawServer:
         self.connections = 0
         self.hung_up = asyncio.Event()
         self.base_url = ""
+        self.port = 0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
@@ -47,11 +48,12 @@ class RawServer:
 
 
 @asynccontextmanager
-async def raw_server(*answers: bytes, hold: bool = False) -> AsyncIterator[RawServer]:
-    """Serve the answers on a free port of the loopback interface."""
+async def raw_server(*answers: bytes, hold: bool = False, port: int = 0) -> AsyncGenerator[RawServer]:
+    """Serve the answers on a port of the loopback interface, a free one unless told."""
     raw = RawServer(answers, hold=hold)
-    server = await asyncio.start_server(raw.serve, "127.0.0.1", 0)
-    raw.base_url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    server = await asyncio.start_server(raw.serve, "127.0.0.1", port)
+    raw.port = server.sockets[0].getsockname()[1]
+    raw.base_url = f"http://127.0.0.1:{raw.port}"
     try:
         yield raw
     finally:
@@ -68,7 +70,8 @@ def sse(*events: object, done: bool = False, chunked: bool = True) -> bytes:
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
     if not chunked:
         return head + b"Connection: close\r\n\r\n" + body
-    return head + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+    chunk = b"%x\r\n%s\r\n" % (len(body), body) if body else b""
+    return head + b"Transfer-Encoding: chunked\r\n\r\n" + chunk + b"0\r\n\r\n"
 
 
 def failure(status: int, body: bytes, *headers: str) -> bytes:
