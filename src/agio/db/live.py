@@ -6,8 +6,11 @@ import msgspec
 from msgspec import Struct
 
 from agio.db.connector import Connection
-from agio.errors import StoreError
 from agio.protocol.frames import Frame
+
+
+class DamagedLog(Exception):
+    """A log that is not what agio wrote."""
 
 
 class LiveRun(Struct, frozen=True):
@@ -65,7 +68,7 @@ class LiveRuns(Struct):
 
 
 def load_live_runs(connection: Connection, queries: Mapping[str, str]) -> LiveRuns:
-    """Rebuild what the writer knew from the run rows and the tail. Raises StoreError `store_corrupt`."""
+    """Rebuild what the writer knew from the run rows and the tail. Raises DamagedLog, msgspec.DecodeError."""
     runs = {
         run_id: new_live_run(epoch, last_seq)
         for run_id, epoch, last_seq in msgspec.convert(
@@ -82,10 +85,7 @@ def load_live_runs(connection: Connection, queries: Mapping[str, str]) -> LiveRu
             if run is None or first_seq <= run.last_seq:
                 continue  # ended, or moved to `logs` since
             if first_seq != run.last_seq + 1:
-                raise StoreError(
-                    "store_corrupt",
-                    f"The log of run {run_id} lacks events {run.last_seq + 1} to {first_seq - 1}.",
-                )
+                raise DamagedLog(f"run {run_id} lacks events {run.last_seq + 1} to {first_seq - 1}")
             runs[run_id] = run.grow(Frame(run_id, run.epoch, first_seq, count, payload), tail_id)
     return LiveRuns(runs, first or last + 1, last + 1)
 
@@ -100,11 +100,8 @@ def pack_frames(frames: list[Frame]) -> bytes:
 
 
 def unpack_frames(blob: bytes) -> list[tuple[str, int, int, bytes]]:
-    """A tail row's frames: run, first seq, count, payload. Raises StoreError `store_corrupt`."""
-    try:
-        return _decode(blob)
-    except msgspec.DecodeError as error:
-        raise StoreError("store_corrupt", f"A row of the store's tail cannot be read: {error}.") from error
+    """A tail row's frames: run, first seq, count, payload. Raises msgspec.DecodeError."""
+    return _decode(blob)
 
 
 def skip_lines(payload: bytes, count: int) -> bytes:

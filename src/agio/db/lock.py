@@ -3,6 +3,7 @@
 import fcntl
 import os
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -37,9 +38,10 @@ class StoreLock:
         except OSError:
             os.close(file)
             raise
-        os.ftruncate(file, 0)
-        os.pwrite(file, msgspec.json.encode(Holder(os.getpid(), socket.gethostname())), 0)
         self._file = file
+        with suppress(OSError):  # the name is for people: a full disk must not keep a store closed
+            os.ftruncate(file, 0)
+            os.pwrite(file, msgspec.json.encode(Holder(os.getpid(), socket.gethostname())), 0)
 
     def release(self) -> None:
         """Let go. The file stays: removing it would let two processes lock two files of one name."""

@@ -27,25 +27,28 @@ class Readers:
         self._find = find
         self._queue: SimpleQueue[Job[LogReader] | None] = SimpleQueue()
         self._closing: list[Job[None]] = []
+        self._mutex = threading.Lock()
         self._started = 0
         self._closed = False
 
     def read(self, work: Callable[[LogReader], T]) -> asyncio.Future[T]:
         """Queue a read. Raises StoreError `store_closed`."""
-        if self._closed:
-            raise StoreError("store_closed", "The store was closed.")
-        if self._started < THREADS:
-            self._started += 1
-            threading.Thread(target=self._run, name="agio-reader", daemon=True).start()
         job, future = make_job(work)
-        self._queue.put(job)
+        with self._mutex:
+            if self._closed:
+                raise StoreError("store_closed", "The store was closed.")
+            if self._started < THREADS:
+                self._started += 1
+                threading.Thread(target=self._run, name="agio-reader", daemon=True).start()
+            self._queue.put(job)
         return future
 
     async def close(self) -> None:
         """Finish what is queued and close the connections."""
-        if self._closed:
-            return
-        self._closed = True
+        with self._mutex:
+            if self._closed:
+                return
+            self._closed = True
         waiting: list[asyncio.Future[None]] = []
         for _ in range(self._started):
             job, closed = make_job(_nothing)

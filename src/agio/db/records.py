@@ -21,6 +21,8 @@ def run_info(row: Sequence[object]) -> RunInfo:
 
 def pack_turns(write: Append) -> list[tuple[str, int, int, bytes]]:
     """The rows of `turns` a write adds. Raises StoreError `not_storable`."""
+    if not write.turns:
+        return []
     try:
         return [(write.frame.run_id, turn.seq, turn.step, _encode(turn)) for turn in write.turns]
     except (TypeError, ValueError) as error:

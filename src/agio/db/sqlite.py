@@ -5,7 +5,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import cast
 
+import msgspec
+
 from agio.db.connector import Connection
+from agio.db.live import DamagedLog
 from agio.db.lock import StoreLock
 from agio.db.migrate import known_version, migrate, schema_version
 from agio.db.queries import load_queries
@@ -72,11 +75,9 @@ def store_error(error: Exception, path: Path | None) -> AgioError:
             return error
         case apsw.FullError():
             code, text = "store_full", "is full: free some space on its disk and try again"
-        case apsw.CorruptError() | apsw.NotADBError():
-            code, text = (
-                "store_corrupt",
-                "cannot be read: it is damaged or no SQLite file. Restore a copy or use another file",
-            )
+        case apsw.CorruptError() | apsw.NotADBError() | DamagedLog() | msgspec.DecodeError():
+            code = "store_corrupt"
+            text = "cannot be read: it is damaged or no SQLite file. Restore a copy or use another file"
         case apsw.BusyError() | apsw.LockedError():
             code, text = "store_locked", "is held by another program: close it there and try again"
         case OSError() | apsw.CantOpenError() | apsw.PermissionsError() | apsw.ReadOnlyError():

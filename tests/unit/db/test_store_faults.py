@@ -74,6 +74,19 @@ async def test_a_damaged_page_is_reported_where_it_is_read(tmp_path: Path) -> No
     assert (await refusal(path)).code == "store_corrupt"
 
 
+@pytest.mark.parametrize("damage", ["delete from tail where id = 2", "update tail set frames = x'c1'"])
+async def test_a_log_with_a_hole_is_not_served(tmp_path: Path, damage: str) -> None:
+    """B1: a tail that lacks events or cannot be decoded is reported with its file's name."""
+    path = tmp_path / "agio.db"
+    store = await open_store(path)
+    await _begin(store, "r")
+    for seq in range(1, 4):
+        await store.append(Append(line("r", seq)))
+    await store.close()
+    run_sql(path, damage)
+    assert (await refusal(path)).code == "store_corrupt"
+
+
 @pytest.mark.parametrize("read_only", [False, True])
 async def test_the_database_of_another_program_is_refused(tmp_path: Path, read_only: bool) -> None:
     """L10: agio does not put its tables into someone else's file."""

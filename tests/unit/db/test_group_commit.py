@@ -1,0 +1,68 @@
+"""Writes that wait share a commit; writes that matter do not wait."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import cast
+
+import apsw
+import msgspec
+
+from agio.core.model import Usage, VendorTurn
+from agio.core.repository import Append, NewRun, TurnRecord
+from agio.db.connector import Connection
+from agio.db.repository import SqliteRepository, open_store
+from agio.db.writer import MAX_PACE_S
+from agio.protocol.frames import Frame
+
+RUNS = [f"r{number}" for number in range(60)]
+
+
+async def test_the_frames_of_many_runs_share_commits(tmp_path: Path) -> None:
+    """L9: sixty appends at once are a few rows of the tail."""
+    store = await _open(tmp_path)
+    await asyncio.gather(*(store.append(Append(Frame(run_id, 1, 1, 1, b"1\n"))) for run_id in RUNS))
+    assert _ask(tmp_path, "select count(*) from tail") <= 5
+    await store.close()
+
+
+async def test_a_finished_turn_does_not_wait_for_others(tmp_path: Path) -> None:
+    """L9: turns are committed at once, however many runs share the pace of the others."""
+    store = await _open(tmp_path)
+    started = time.monotonic()
+    for seq in range(1, 21):
+        turn = TurnRecord("r0", seq, seq, "m", "end", Usage(), VendorTurn("openai", []))
+        await store.append(Append(Frame("r0", 1, seq, 1, b"1\n"), [turn]))
+    assert time.monotonic() - started < 20 * MAX_PACE_S
+    await store.close()
+
+
+async def test_a_store_is_opened_for_durability(tmp_path: Path) -> None:
+    """B1: the writer uses a write-ahead log, syncs every commit and enforces references."""
+    opened: list[Connection] = []
+
+    def note(connection: apsw.Connection) -> None:
+        opened.append(cast("Connection", connection))
+
+    apsw.connection_hooks.append(note)
+    try:
+        store = await open_store(tmp_path / "agio.db")
+    finally:
+        apsw.connection_hooks.remove(note)
+    settings = {name: opened[0].pragma(name) for name in ("journal_mode", "synchronous", "foreign_keys")}
+    assert settings == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
+    await store.close()
+
+
+async def _open(folder: Path) -> SqliteRepository:
+    store = await open_store(folder / "agio.db")
+    for run_id in RUNS:
+        await store.create_run(NewRun(run_id, run_id, "a", "m", "mark"), "")
+    return store
+
+
+def _ask(folder: Path, query: str) -> int:
+    connection = cast("Connection", apsw.Connection(str(folder / "agio.db"), flags=apsw.SQLITE_OPEN_READONLY))
+    answer = msgspec.convert(connection.execute(query).get, int)
+    connection.close()
+    return answer
