@@ -16,7 +16,7 @@ from tests.unit.drivers.raw_server import failure, raw_server, sse
 KEY = "sk-very-secret-1234"
 REQUEST = ModelRequest("m", "", [UserMessage(id="u", content="hi")])
 HELLO = {"choices": [{"delta": {"content": "hello"}}]}
-STOP: Json = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
+STOP: Json = {"choices": [{"delta": None, "finish_reason": "stop"}]}
 JSON_TYPE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
 HTML_TYPE = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n"
 

@@ -73,3 +73,10 @@ def test_opening_a_driver_does_not_import_the_http_client() -> None:
         "open_driver('gemini', Endpoint(api_key='k')); assert 'aiohttp' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+async def test_the_demo_opens_without_anything() -> None:
+    """L3: the offline demo needs neither key nor address."""
+    driver = open_driver("demo", Endpoint())
+    assert driver.wire == "demo"
+    await driver.aclose()
