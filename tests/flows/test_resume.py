@@ -162,9 +162,13 @@ async def test_who_lost_the_claim_writes_no_more() -> None:
     seen = [await anext(stream) for _ in range(4)]
     await repository.claim_run("run_x")
     hold.set()
-    with pytest.raises(StoreError) as caught:
+
+    async def read_on() -> None:
         async for event in stream:
             seen.append(event)
+
+    with pytest.raises(StoreError) as caught:
+        await read_on()
     assert caught.value.code == "stale_epoch"
     log: RunLog = await repository.get_log("run_x")
     assert log.info.last_seq == len(seen)

@@ -187,7 +187,7 @@ class LoopState:
     def _result(self) -> Json:
         output = UNSET if self.output is UNSET else to_json(self.output)
         if self.agent.goal is None:
-            return output
+            return UNSET if output is None else output
         result: dict[str, Json] = {"goal_met": self.fold.goal_summary is not None}
         if self.fold.goal_summary is not None:
             result["summary"] = self.fold.goal_summary

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import Self
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, structs
 
 from agio.core.calls import decisions_of, emit_result
 from agio.core.context import ContextBuilder, ContextSource, NoContext
@@ -30,7 +30,15 @@ from agio.protocol.events import (
     RunStarted,
     ToolCallEnd,
 )
-from agio.protocol.messages import Json, Message, RunAgentInput, ToolMessage, UserMessage, text_of
+from agio.protocol.messages import (
+    Json,
+    Message,
+    ResumeEntry,
+    RunAgentInput,
+    ToolMessage,
+    UserMessage,
+    text_of,
+)
 
 _log = logging.getLogger("agio.runner")
 
@@ -266,7 +274,7 @@ class RunStream(AsyncIterator[AgentEvent]):
             title_of(request.messages),
         )
         given = RunAgentInput(request.thread_id, request.run_id, list(request.messages))
-        given.resume = list(request.resume) or UNSET
+        given.resume = [_without_null(entry) for entry in request.resume] or UNSET
         given.tools = list(request.tools) or UNSET
         given.context = list(request.context) or UNSET
         self._journal.emit(RunStarted(request.thread_id, request.run_id, PROTOCOL_VERSION, input=given))
@@ -320,6 +328,11 @@ class RunStream(AsyncIterator[AgentEvent]):
         event = RunFinished(fold.thread_id, fold.run_id, outcome=CancelledOutcome())
         event.usage = token_usage(fold.usage) or UNSET
         self._journal.end(event, "cancelled")
+
+
+def _without_null(entry: ResumeEntry) -> ResumeEntry:
+    """Leave out a payload that is null: on the wire an optional field is absent, never null."""
+    return structs.replace(entry, payload=UNSET) if entry.payload is None else entry
 
 
 def _check(request: RunRequest, fold: Fold, agent: AgentSpec) -> None:

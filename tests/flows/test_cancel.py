@@ -1,0 +1,213 @@
+"""Cancelling: prompt, graceful, and the log ends as it should."""
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+from agio import Agent, ScriptedCall, ScriptedTurn, ToolContext, tool
+from agio.core.runner import RunResult
+from agio.library import Run
+from agio.protocol.events import (
+    AgentEvent,
+    CancelledOutcome,
+    RunFinished,
+    TextMessageChunk,
+    ToolCallArgs,
+    ToolCallStart,
+)
+from agio.protocol.messages import ToolMessage, UserMessage
+from agio.testing import ModelServer, Reply
+from agio.testing.faults import Stall
+from agio.testing.script import Call
+from tests.flows.scene import lines, play, scripted
+from tests.official import OfficialVerifier, check_flow
+
+WIRES = ["openai-chat", "openai", "anthropic", "gemini"]
+LIMIT_S = 2.0
+
+
+async def until(run: Run, kind: type[AgentEvent]) -> list[AgentEvent]:
+    """Read a run up to the first event of a kind."""
+    events: list[AgentEvent] = []
+    async for event in run:
+        events.append(event)
+        if isinstance(event, kind):
+            return events
+    raise AssertionError(f"no {kind.__name__} came")
+
+
+async def finish(run: Run, events: list[AgentEvent], official: OfficialVerifier) -> RunResult:
+    """Read the rest; the log must end with the outcome cancelled."""
+    async with asyncio.timeout(LIMIT_S):
+        events += [event async for event in run]
+    check_flow(events, official)
+    assert isinstance(events[-1], RunFinished)
+    assert events[-1].outcome == CancelledOutcome()
+    return await run.result()
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_cancelling_closes_the_models_connection_and_keeps_the_partial_text(
+    wire: str, official: OfficialVerifier
+) -> None:
+    """L14: the model stream is closed, what was said stays, the log ends with `cancelled`."""
+    async with ModelServer() as server:
+        server.script(Reply("One two three four five.", chunk_chars=3, fault=Stall(after_events=5)))
+        async with Agent("c", model=f"{wire}:m", base_url=server.base_url(wire), api_key="test-key") as agent:
+            run = agent.arun_stream("Hi")
+            events = await until(run, TextMessageChunk)
+            run.cancel()
+            result = await finish(run, events, official)
+            await server.wait_closed_by_client()
+            log = await (await agent.repository()).get_log(run.run_id)
+    assert result.status == "cancelled"
+    assert result.text.startswith("One")
+    assert log.payload == lines(events)
+
+
+async def test_a_sync_tool_that_sleeps_does_not_hold_the_run(official: OfficialVerifier) -> None:
+    """L14: within two seconds even if a sync tool sits in time.sleep(600)."""
+    started = threading.Event()
+
+    @tool
+    def nap() -> str:
+        """Sleep for ten minutes."""
+        started.set()
+        time.sleep(600)
+        return "up"
+
+    agent, _ = scripted(ScriptedTurn(calls=[ScriptedCall("nap")]), tools=[nap])
+    async with agent:
+        run = agent.arun_stream("Nap")
+        events = await until(run, ToolCallStart)
+        reading = asyncio.ensure_future(finish(run, events, official))
+        await asyncio.get_running_loop().run_in_executor(None, started.wait, 5)
+        run.cancel()
+        result = await reading
+    (told,) = [message for message in result.messages if isinstance(message, ToolMessage)]
+    assert (told.content, told.error) == ("Cancelled.", "cancelled")
+
+
+async def test_tools_get_their_signal_before_they_are_cancelled(official: OfficialVerifier) -> None:
+    """L14: a tool that listens ends by itself; one that does not is cancelled after its grace."""
+    heard: list[str] = []
+    both = asyncio.Barrier(3)
+
+    @tool
+    async def listens(context: ToolContext) -> str:
+        """Stop when told."""
+        await both.wait()
+        await asyncio.get_running_loop().run_in_executor(None, context.cancel_signal.wait, 5)
+        heard.append("signal")
+        return "stopped"
+
+    @tool
+    async def deaf() -> str:
+        """Never listen."""
+        try:
+            await both.wait()
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            heard.append("cancelled")
+            raise
+        return ""
+
+    agent, _ = scripted(
+        ScriptedTurn(calls=[ScriptedCall("listens"), ScriptedCall("deaf")]), tools=[listens, deaf]
+    )
+    async with agent:
+        run = agent.arun_stream("Go")
+        events = await until(run, ToolCallStart)
+        reading = asyncio.ensure_future(finish(run, events, official))
+        await both.wait()
+        run.cancel()
+        await reading
+    assert heard == ["signal", "cancelled"]
+
+
+async def test_cancelling_the_task_that_reads_ends_the_log(official: OfficialVerifier) -> None:
+    """L14: Ctrl-C and task cancellation arrive as CancelledError, after the log has ended."""
+    hold = asyncio.Event()
+    agent, _ = scripted(ScriptedTurn("Partial text", waits=hold))
+    async with agent:
+        run = agent.arun_stream("Hi")
+        shown = asyncio.Event()
+
+        async def read() -> None:
+            async for event in run:
+                if isinstance(event, TextMessageChunk):
+                    shown.set()
+
+        task = asyncio.create_task(read())
+        await shown.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            async with asyncio.timeout(LIMIT_S):
+                await task
+        (info,) = await agent.list_runs()
+        events = await agent.get_run_history(run.run_id)
+    assert info.status == "cancelled"
+    check_flow(events, official)
+    assert isinstance(events[-1], RunFinished)
+    assert events[-1].outcome == CancelledOutcome()
+
+
+async def test_leaving_the_stream_early_cancels_the_run() -> None:
+    """L14: `async with` closes the run that is left."""
+    hold = asyncio.Event()
+    agent, _ = scripted(ScriptedTurn("Partial text", waits=hold))
+    async with agent:
+        async with agent.arun_stream("Hi") as run:
+            async for event in run:
+                if isinstance(event, TextMessageChunk):
+                    break
+        (info,) = await agent.list_runs()
+    assert info.status == "cancelled"
+
+
+async def test_a_half_streamed_call_is_closed_and_the_thread_goes_on(official: OfficialVerifier) -> None:
+    """L14: the log is consistent: the call has an end and a result, and the next run is valid for the vendor."""
+    async with ModelServer() as server:
+        server.script(
+            Reply(
+                tool_calls=[Call("add", {"a": 1, "b": 2, "note": "x" * 200})], chunk_chars=10, fault=Stall(8)
+            ),
+            Reply("Fine."),
+        )
+        async with Agent(
+            "c", model="anthropic:m", base_url=server.base_url("anthropic"), api_key="test-key"
+        ) as agent:
+            run = agent.arun_stream("Hi")
+            events = await until(run, ToolCallArgs)
+            run.cancel()
+            await finish(run, events, official)
+            then = agent.arun_stream("Go on", thread_id=run.thread_id)
+            await play(then, official)
+            assert (await then.result()).text == "Fine."
+    assert not server.problems
+
+
+async def test_cancelling_before_the_first_event_still_writes_a_whole_log(official: OfficialVerifier) -> None:
+    """L14: a run cancelled before it began has its two events, and the message is kept."""
+    agent, driver = scripted(ScriptedTurn("never"))
+    async with agent:
+        run = agent.arun_stream("Hi")
+        run.cancel()
+        events: list[AgentEvent] = []
+        result = await finish(run, events, official)
+    assert driver.requests == []
+    assert [type(message) for message in result.messages] == [UserMessage]
+
+
+async def test_cancelling_twice_or_after_the_end_is_harmless(official: OfficialVerifier) -> None:
+    """L14: the first end wins."""
+    agent, _ = scripted(ScriptedTurn("Done."))
+    async with agent:
+        run = agent.arun_stream("Hi")
+        events = await play(run, official)
+        run.cancel()
+        run.cancel()
+        assert (await run.result()).status == "completed"
+        assert len(await agent.get_run_history(run.run_id)) == len(events)

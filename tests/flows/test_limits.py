@@ -1,0 +1,167 @@
+"""Budgets end a run before the call that would break them."""
+
+import asyncio
+
+from agio import AgentRunConfig, ScriptedCall, ScriptedTurn, tool
+from agio.core.model import Usage
+from agio.protocol.events import NOTICE, RunError
+from tests.flows.scene import customs, play, scripted
+from tests.official import OfficialVerifier
+
+AGAIN = ScriptedTurn(calls=[ScriptedCall("add", {"a": 1, "b": 1})])
+
+
+async def test_the_step_limit_ends_the_run_before_one_step_too_many(official: OfficialVerifier) -> None:
+    """C6: `step_limit`, after exactly max_steps model calls."""
+    agent, driver = scripted(*[AGAIN] * 9, config=AgentRunConfig(max_steps=3))
+    async with agent:
+        events = await play(agent.arun_stream("Go"), official)
+    assert isinstance(events[-1], RunError)
+    assert events[-1].code == "step_limit"
+    assert len(driver.requests) == 3
+
+
+async def test_the_token_budget_counts_what_the_next_call_would_take(official: OfficialVerifier) -> None:
+    """L6: `token_budget` before the call that would break it; the answer's room is what is left."""
+    turn = ScriptedTurn(calls=[ScriptedCall("add", {"a": 1, "b": 1})], usage=Usage(400, 100))
+    agent, driver = scripted(*[turn] * 9, config=AgentRunConfig(max_tokens=1200))
+    async with agent:
+        events = await play(agent.arun_stream("Go"), official)
+    assert isinstance(events[-1], RunError)
+    assert events[-1].code == "token_budget"
+    assert len(driver.requests) == 2 + 1
+    room = [request.settings.max_output_tokens for request in driver.requests]
+    assert all(left is not None and left < 1200 for left in room)
+    assert room == sorted(room, key=lambda left: -(left or 0))
+
+
+async def test_the_first_call_is_refused_if_the_prompt_alone_breaks_the_budget(
+    official: OfficialVerifier,
+) -> None:
+    """L6: no model call is made."""
+    agent, driver = scripted(ScriptedTurn("never"), config=AgentRunConfig(max_tokens=20))
+    async with agent:
+        events = await play(agent.arun_stream("A rather long question. " * 20), official)
+    assert isinstance(events[-1], RunError)
+    assert events[-1].code == "token_budget"
+    assert driver.requests == []
+
+
+async def test_the_wall_time_budget_ends_a_run_in_the_middle_of_a_tool(official: OfficialVerifier) -> None:
+    """L6: `time_budget`; the tool is told to stop."""
+    stopped = asyncio.Event()
+
+    @tool
+    async def forever() -> str:
+        """Never return."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+        return ""
+
+    agent, _ = scripted(
+        ScriptedTurn(calls=[ScriptedCall("forever")]),
+        tools=[forever],
+        config=AgentRunConfig(run_timeout_s=0.2, cancel_grace_s=0.05),
+    )
+    async with agent:
+        events = await play(agent.arun_stream("Go"), official)
+    assert isinstance(events[-1], RunError)
+    assert events[-1].code == "time_budget"
+    assert stopped.is_set()
+
+
+async def test_bad_arguments_are_told_to_the_model_a_bounded_number_of_times(
+    official: OfficialVerifier,
+) -> None:
+    """R9: arguments that do not fit are an error result first, and `bad_tool_arguments` in the end."""
+    bad = ScriptedTurn(calls=[ScriptedCall("add", raw='{"a": "one"')])
+    agent, driver = scripted(*[bad] * 9, config=AgentRunConfig(max_bad_arguments=2))
+    async with agent:
+        events = await play(agent.arun_stream("Go"), official)
+    assert isinstance(events[-1], RunError)
+    assert events[-1].code == "bad_tool_arguments"
+    assert len(driver.requests) == 3
+    assert "do not fit" in str(driver.requests[1].messages[-1])
+
+
+async def test_a_model_that_corrects_itself_goes_on(official: OfficialVerifier) -> None:
+    """L13: an unknown tool, then wrong arguments, then right ones."""
+    agent, _ = scripted(
+        ScriptedTurn(calls=[ScriptedCall("plus", {"a": 1})]),
+        ScriptedTurn(calls=[ScriptedCall("add", {"a": 1})]),
+        ScriptedTurn(calls=[ScriptedCall("add", {"a": 1, "b": 2})]),
+        ScriptedTurn("3"),
+    )
+    async with agent:
+        run = agent.arun_stream("Go")
+        await play(run, official)
+        assert (await run.result()).text == "3"
+
+
+async def test_a_tool_that_fails_is_told_to_the_model(official: OfficialVerifier) -> None:
+    """L13: the run goes on; the words of the error reach the model, a stack trace does not."""
+
+    @tool
+    def broken() -> str:
+        """Fail."""
+        raise ValueError("no such city")
+
+    agent, driver = scripted(
+        ScriptedTurn(calls=[ScriptedCall("broken")]), ScriptedTurn("Sorry."), tools=[broken]
+    )
+    async with agent:
+        run = agent.arun_stream("Go")
+        await play(run, official)
+        assert (await run.result()).text == "Sorry."
+    told = str(driver.requests[1].messages[-1])
+    assert "ValueError: no such city" in told
+    assert "Traceback" not in told
+
+
+async def test_a_refusal_by_our_own_side_ends_the_run(official: OfficialVerifier) -> None:
+    """R9: ToolError ends the run with its code."""
+    from agio import ToolError
+
+    @tool
+    def forbidden() -> str:
+        """Be refused."""
+        raise ToolError("forbidden", "This tool is not yours.")
+
+    agent, _ = scripted(ScriptedTurn(calls=[ScriptedCall("forbidden")]), tools=[forbidden])
+    async with agent:
+        events = await play(agent.arun_stream("Go"), official)
+    assert isinstance(events[-1], RunError)
+    assert events[-1].code == "forbidden"
+
+
+async def test_an_exception_nobody_foresaw_is_an_event_too(official: OfficialVerifier) -> None:
+    """L13: the stream never just breaks."""
+    from agio import Agent, RunHooks
+    from agio.core.spec import RunRequest
+
+    class Broken(RunHooks):
+        async def run_started(self, request: RunRequest) -> None:
+            raise ZeroDivisionError
+
+    from agio import ScriptedDriver
+
+    async with Agent("b", model=ScriptedDriver([]), hooks=Broken()) as agent:
+        events = await play(agent.arun_stream("Go"), official)
+    assert isinstance(events[-1], RunError)
+    assert events[-1].code == "internal_error"
+
+
+async def test_what_the_budget_left_out_is_said(official: OfficialVerifier) -> None:
+    """L5: agio.notice says how much of the history did not fit."""
+    agent, driver = scripted(*[ScriptedTurn("word " * 100)] * 6, config=AgentRunConfig(context_tokens=400))
+    async with agent:
+        first = agent.arun_stream("start")
+        await play(first, official)
+        notices: list[object] = []
+        for _ in range(4):
+            run = agent.arun_stream("more", thread_id=first.thread_id)
+            notices += [notice["code"] for notice in customs(await play(run, official), NOTICE)]
+    assert "context_trimmed" in notices
+    assert len(driver.requests[-1].messages) < 9
