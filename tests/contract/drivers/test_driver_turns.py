@@ -196,6 +196,18 @@ async def test_tool_choice_and_sampling_are_accepted(
     assert 0.5 in _values(server.calls[0].body)
 
 
+async def test_a_thinking_model_may_have_its_sampling_set(
+    driver: ModelDriver, server: ModelServer, wire: str
+) -> None:
+    """L3: what a vendor refuses beside thinking, or beside each other, is left out."""
+    for settings in (
+        ModelSettings(reasoning_effort="high", temperature=0.5, top_p=0.5),
+        ModelSettings(0.5, 0.5),
+    ):
+        await collect(driver, replace(ask(wire), settings=settings))
+    assert [call.rejection for call in server.calls] == [None, None]
+
+
 async def test_a_thinking_model_may_be_made_to_call_a_tool(
     driver: ModelDriver, server: ModelServer, wire: str
 ) -> None:

@@ -10,7 +10,8 @@ from agio.testing.capture import Reading
 from agio.testing.connection import HttpRequest
 from agio.testing.faults import ProblemKind
 from agio.testing.script import Call, Reply
-from agio.testing.wires.anthropic_request import MessagesRequest, check, view
+from agio.testing.wires.anthropic_request import MessagesRequest
+from agio.testing.wires.anthropic_rules import check, view
 from agio.testing.wires.wire import Answer, Problem, Rejected, ServerEvent, encode, sign
 
 _STOP: dict[StopReason, str] = {

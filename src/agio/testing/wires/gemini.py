@@ -12,7 +12,8 @@ from agio.testing.capture import Reading
 from agio.testing.connection import HttpRequest
 from agio.testing.faults import ProblemKind
 from agio.testing.script import Reply
-from agio.testing.wires.gemini_request import GenerateRequest, check, view
+from agio.testing.wires.gemini_request import GenerateRequest
+from agio.testing.wires.gemini_rules import check, view
 from agio.testing.wires.wire import Answer, Problem, Rejected, ServerEvent, encode, sign
 
 _PATH = re.compile(r"/v1beta/models/([^/:]+):(streamGenerateContent|generateContent)")

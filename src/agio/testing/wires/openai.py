@@ -10,7 +10,8 @@ from agio.testing.faults import ProblemKind
 from agio.testing.script import Reply
 from agio.testing.wires import openai_error
 from agio.testing.wires.openai_chat import bearer
-from agio.testing.wires.openai_request import check, decode, view
+from agio.testing.wires.openai_request import decode
+from agio.testing.wires.openai_rules import check, view
 from agio.testing.wires.wire import Answer, Problem, ServerEvent, encode, sign
 
 _INCOMPLETE: dict[StopReason, str] = {"length": "max_output_tokens", "content_filter": "content_filter"}

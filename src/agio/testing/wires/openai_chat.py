@@ -11,7 +11,8 @@ from agio.testing.connection import HttpRequest
 from agio.testing.faults import ProblemKind
 from agio.testing.script import Reply
 from agio.testing.wires import openai_error
-from agio.testing.wires.openai_chat_request import ChatRequest, check, view
+from agio.testing.wires.openai_chat_request import ChatRequest
+from agio.testing.wires.openai_chat_rules import check, view
 from agio.testing.wires.wire import Answer, Problem, Rejected, ServerEvent, encode
 
 _CREATED = 1_767_225_600
