@@ -4,17 +4,10 @@ import asyncio
 import socket
 import struct
 from collections.abc import Mapping
+from http.client import responses
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from msgspec import Struct
-
-_REASONS = {
-    200: "OK",
-    400: "Bad Request",
-    404: "Not Found",
-    429: "Too Many Requests",
-    500: "Internal Server Error",
-}
 
 
 class HttpRequest(Struct, frozen=True):
@@ -90,7 +83,7 @@ class Connection:
 
     async def write_head(self, status: int, headers: Mapping[str, str]) -> None:
         """Send the status line and the headers."""
-        lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Status')}"]
+        lines = [f"HTTP/1.1 {status} {responses.get(status, 'Status')}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
         await self.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
 

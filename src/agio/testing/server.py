@@ -43,7 +43,9 @@ class ModelServer:
     """A scripted model behind the paths of OpenAI (both of its formats), Anthropic and Gemini.
 
     Use it with `async with`. Without a script it echoes the last user text. Requests are checked as
-    the vendors check them; `calls` holds all of them, refused ones too.
+    the vendors check them. `calls` holds all of them, refused ones too; `problems` says what was wrong
+    with requests or with the script, and is worth an assertion at the end of a test. `requests_open`
+    counts the answers on their way, `connections` all connections there have been.
     """
 
     def __init__(self, *, api_key: str | None = "test-key") -> None:
@@ -139,15 +141,17 @@ class ModelServer:
     async def _attend(self, connection: Connection, request: HttpRequest) -> None:
         self.requests_open += 1
         watch = asyncio.create_task(connection.watch())
+        left = 0
         try:
             await self._respond(connection, request)
         except ConnectionError:
-            self._left += 1
+            left = 1
             raise
         finally:
             watch.cancel()
             await asyncio.wait([watch])
             self.requests_open -= 1
+            self._left += left
             self._changed.set()
 
     async def _respond(self, connection: Connection, request: HttpRequest) -> None:

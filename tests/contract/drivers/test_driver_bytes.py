@@ -25,6 +25,7 @@ HARMLESS: list[Fault] = [
     OneWrite(),
     LineEnds("\r\n"),
     LineEnds("\n"),
+    LineEnds("\r"),
     Comments(),
 ]
 
