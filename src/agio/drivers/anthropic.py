@@ -83,10 +83,11 @@ def build_body(request: ModelRequest) -> dict[str, Json]:
     _think(request, body, options)
     if options:
         body["output_config"] = options
-    # A thinking model takes no temperature.
-    if settings.temperature is not None and "thinking" not in body:
+    # While it thinks, a model takes no temperature and hardly any top_p; newer ones never take both.
+    thinks = "thinking" in body
+    if settings.temperature is not None and not thinks:
         body["temperature"] = settings.temperature
-    if settings.top_p is not None:
+    elif settings.top_p is not None and (not thinks or settings.top_p >= 0.95):
         body["top_p"] = settings.top_p
     return body
 
@@ -95,18 +96,29 @@ def _think(request: ModelRequest, body: dict[str, Json], options: dict[str, Json
     effort = request.settings.reasoning_effort
     if effort is None:
         return
+    budgeted = _BUDGETED.match(request.model) is not None
+    if not budgeted:
+        options["effort"] = "low" if effort == "minimal" else effort
+    if request.tools and request.settings.tool_choice == "required":
+        # A model that must call a tool may not think first.
+        return
     budget = _BUDGETS[effort]
     limit = request.settings.max_output_tokens
     if limit is None:
         body["max_tokens"] = _MAX_TOKENS + budget
-    if not _BUDGETED.match(request.model):
+    if not budgeted:
         body["thinking"] = {"type": "adaptive", "display": "summarized"}
-        options["effort"] = "low" if effort == "minimal" else effort
         return
     if limit is not None:
         budget = min(budget, limit // 2)
-    if budget >= 1024:
+    if budget >= 1024 and _may_think(cast(list[dict[str, Json]], body["messages"])):
         body["thinking"] = {"type": "enabled", "budget_tokens": budget}
+
+
+def _may_think(messages: list[dict[str, Json]]) -> bool:
+    """Say whether the calls the history ends with, if any, were made by a thinking model: else it is refused."""
+    ends = [cast(list[dict[str, Json]], message["content"])[0]["type"] for message in messages[-2:]]
+    return len(ends) < 2 or ends[1] != "tool_result" or ends[0] in ("thinking", "redacted_thinking")
 
 
 def _find_calls(items: list[Json]) -> list[dict[str, Json]]:

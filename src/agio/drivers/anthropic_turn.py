@@ -203,4 +203,7 @@ class AnthropicTurn:
             elif block.call is not None:
                 fields["input"] = fields.get("input") or {}
             items.append(fields)
+        while items and str(cast(dict[str, Json], items[-1]).get("type")).endswith("thinking"):
+            # So is thinking that nothing follows.
+            items.pop()
         return items

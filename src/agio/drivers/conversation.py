@@ -3,9 +3,12 @@
 The four drivers turn these turns into their own items; only this file knows which id belongs to which call.
 """
 
+import re
 from base64 import b64decode
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from hashlib import sha256
+from itertools import chain, count
 from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
@@ -33,6 +36,7 @@ from agio.protocol.messages import (
 NO_RESULT = "There is no result: the call was not finished."
 LEFT_OUT = "[The beginning of this conversation was left out.]"
 
+_FIT_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _PartT = TypeVar("_PartT")
 
 
@@ -176,11 +180,12 @@ class _History:
         return items, wire_ids
 
     def _unique(self, their: str, own: str) -> str:
-        wire_id = their if their and their not in self._used else own
-        number = 2
-        while wire_id in self._used:
-            wire_id = f"{own[:36]}_{number}"
-            number += 1
+        wire_id = their
+        if not their or their in self._used:
+            # A client may have brought ids that no vendor takes.
+            own = own if _FIT_ID.fullmatch(own) else f"call_{sha256(own.encode()).hexdigest()[:24]}"
+            candidates = chain([own], (f"{own[:36]}_{number}" for number in count(2)))
+            wire_id = next(each for each in candidates if each not in self._used)
         self._used.add(wire_id)
         return wire_id
 

@@ -173,6 +173,8 @@ def _code_of(status: int | None, error: VendorError, body: bytes) -> str:
         return "model_overloaded"
     if status == 400 and ("api key not valid" in said or "api_key_invalid" in said):
         return "invalid_api_key"
+    if "payload size" in said:
+        return "request_too_large"
     if "model_not_found" in error.kind:
         return "model_not_found"
     if status is None:

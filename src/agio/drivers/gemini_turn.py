@@ -10,11 +10,13 @@ from agio.protocol.messages import Json
 
 WIRE = "gemini"
 _STOPS: dict[str, StopReason] = {
-    "STOP": "end",
-    "OTHER": "end",
-    "FINISH_REASON_UNSPECIFIED": "end",
-    "MAX_TOKENS": "length",
-    "CONTINUATION": "length",
+    **dict.fromkeys(("MAX_TOKENS", "CONTINUATION"), "length"),
+    **dict.fromkeys(
+        ("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT"), "content_filter"
+    ),
+    **dict.fromkeys(
+        ("SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"), "content_filter"
+    ),
 }
 _NONSENSE = ("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS")
 _OTHER_KINDS = (
@@ -183,4 +185,4 @@ class GeminiTurn:
     def _finish(self, reason: str, message: str | None) -> None:
         if reason in _NONSENSE:
             raise self._faults.make("invalid_response", f"{reason}: {message or 'no reason given'}.")
-        self._stop = _STOPS.get(reason, "content_filter")
+        self._stop = _STOPS.get(reason, "end")

@@ -193,7 +193,8 @@ class ChatTurn:
         elif self._calls.calls and stop == "end":
             stop = "tool_calls"
         self.ended = True
-        out.append(TurnEnd(stop, self._usage, VendorTurn(WIRE, [self._message()])))
+        said = self._text or self._refusal or self._calls.calls
+        out.append(TurnEnd(stop, self._usage, VendorTurn(WIRE, [self._message()] if said else [])))
 
     def _message(self) -> Json:
         message: dict[str, Json] = {"role": "assistant", "content": "".join(self._text) or None}

@@ -55,6 +55,7 @@ class _Incomplete(Struct, gc=False):
 class _Response(Struct, gc=False):
     output: list[dict[str, Json]] | None = None
     usage: _Usage | None = None
+    status: str | None = None
     incomplete_details: _Incomplete | None = None
     error: Json = None
 
@@ -176,20 +177,25 @@ class ResponsesTurn:
         self._calls.finish_all(out)
         reason = response.incomplete_details.reason if response.incomplete_details is not None else None
         stop: StopReason = "end"
-        if reason is not None:
+        if reason is not None or response.status == "incomplete":
             stop = "content_filter" if reason == "content_filter" else "length"
         elif self._calls.calls:
             stop = "tool_calls"
         elif self._refused:
             stop = "refusal"
         self.ended = True
-        items = [item for _, item in sorted(self._items.items()) if _can_return(item)]
-        out.append(TurnEnd(stop, _usage(response.usage), VendorTurn(WIRE, cast(list[Json], items))))
+        out.append(TurnEnd(stop, _usage(response.usage), VendorTurn(WIRE, self._returned())))
 
-
-def _can_return(item: dict[str, Json]) -> bool:
-    # Reasoning that was neither stored nor encrypted is only an id that OpenAI does not find again.
-    return item.get("type") != "reasoning" or bool(item.get("encrypted_content") or item.get("content"))
+    def _returned(self) -> list[Json]:
+        items: list[Json] = []
+        followed = False
+        for _, item in sorted(self._items.items(), reverse=True):
+            reasoning = item.get("type") == "reasoning"
+            followed = followed or not reasoning
+            # Refused: reasoning nothing follows, and reasoning that is only an id, for nothing was stored.
+            if followed and (not reasoning or item.get("encrypted_content") or item.get("content")):
+                items.insert(0, item)
+        return items
 
 
 def _usage(usage: _Usage | None) -> Usage:

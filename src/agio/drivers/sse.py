@@ -100,6 +100,5 @@ def _split_plain(block: bytes) -> list[bytes] | None:
 
 
 def _data_of(event: bytes) -> bytes:
-    lines = [line for line in event.split(b"\n") if line.startswith(b"data")]
-    data = [line[5:].removeprefix(b" ") for line in lines if line[4:5] in b":"]
-    return b"\n".join(data)
+    fields = [line.partition(b":") for line in event.split(b"\n")]
+    return b"\n".join(value.removeprefix(b" ") for name, _, value in fields if name == b"data")

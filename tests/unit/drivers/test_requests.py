@@ -1,5 +1,6 @@
 """One rich conversation, as each of the four services is asked."""
 
+import re
 from base64 import b64encode
 from collections.abc import Callable
 from typing import TypeAlias, cast
@@ -429,11 +430,14 @@ def test_settings_reach_each_service_under_its_own_names() -> None:
     assert (responses["max_output_tokens"], responses["tool_choice"]) == (4000, "required")
 
     claude = anthropic.build_body(settled("claude-sonnet-4-6", settings))
-    assert claude["thinking"] == {"type": "adaptive", "display": "summarized"}
+    assert "thinking" not in claude, "a model that must call a tool may not think first"
     assert claude["output_config"] == {"effort": "low"}
     assert claude["tool_choice"] == {"type": "any", "disable_parallel_tool_use": True}
-    assert claude["max_tokens"] == 4000
-    assert "temperature" not in claude
+    assert (claude["max_tokens"], claude["temperature"]) == (4000, 0.5)
+    assert "top_p" not in claude
+    claude = anthropic.build_body(settled("claude-sonnet-4-6", settings, tools=False))
+    assert claude["thinking"] == {"type": "adaptive", "display": "summarized"}
+    assert {"temperature", "top_p", "tool_choice"}.isdisjoint(claude)
 
     new = cast(dict[str, Json], gemini.build_body(settled("gemini-3-pro", settings))["generationConfig"])
     assert new["thinkingConfig"] == {"includeThoughts": True, "thinkingLevel": "LOW"}
@@ -469,6 +473,35 @@ def test_effort_becomes_a_budget_for_older_claude_models_only(model: str, budget
     assert body["max_tokens"] == 3000
     if budgeted:
         assert body["thinking"] == {"type": "enabled", "budget_tokens": 1500}
+
+
+def test_a_budgeted_claude_does_not_think_on_after_calls_made_without_thinking() -> None:
+    """L3: Anthropic refuses thinking when the calls just answered were made without it."""
+    settings = ModelSettings(reasoning_effort="high")
+    use: dict[str, Json] = {"type": "tool_use", "id": "t", "name": "weather", "input": {}}
+    thought: list[Json] = [{"type": "thinking", "thinking": "hm", "signature": "s"}, use]
+    for items, thinks in ((thought, True), ([use], False)):
+        vendor = {"a": VendorTurn("anthropic", list[Json](items))}
+        messages: list[Message] = [
+            UserMessage(id="u", content="Go."),
+            AssistantMessage(id="a", tool_calls=[call("call_1")]),
+            ToolMessage(id="t", tool_call_id="call_1", content="1"),
+        ]
+        asked = ModelRequest("claude-sonnet-4-5", "", messages, vendor, [TOOL], settings=settings)
+        assert ("thinking" in anthropic.build_body(asked)) == thinks
+
+
+def test_ids_no_vendor_takes_are_replaced_in_call_and_result() -> None:
+    """L3: a client's history may have ids too long or with letters that vendors refuse."""
+    strange = "call of the wild/" + "x" * 100
+    messages: list[Message] = [
+        UserMessage(id="u", content="Go."),
+        AssistantMessage(id="a", tool_calls=[call(strange)]),
+        ToolMessage(id="t", tool_call_id=strange, content="1"),
+    ]
+    items = cast(list[dict[str, Json]], openai_responses.build_body(request(messages))["input"])
+    assert items[1]["call_id"] == items[2]["call_id"]
+    assert re.fullmatch(r"[A-Za-z0-9_-]{1,40}", str(items[1]["call_id"]))
 
 
 def test_a_gemini_before_3_takes_a_thinking_budget_and_no_json_beside_tools() -> None:

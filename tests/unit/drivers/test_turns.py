@@ -349,6 +349,36 @@ def test_responses_does_not_return_reasoning_nobody_can_find_again() -> None:
     assert end_of(events).vendor.items == []
 
 
+def test_reasoning_that_nothing_follows_is_not_returned() -> None:
+    """L3: a turn cut while it reasons leaves nothing a vendor would refuse in the next request."""
+    cut: list[tuple[TurnDecoder, list[object]]] = [
+        (ChatTurn(FAULTS), [delta(reasoning_content="So much"), delta("length"), DONE]),
+        (
+            ResponsesTurn(FAULTS),
+            [
+                {
+                    "type": "response.completed",
+                    "response": {
+                        "status": "incomplete",
+                        "output": [{"type": "reasoning", "encrypted_content": "x"}],
+                    },
+                }
+            ],
+        ),
+        (
+            AnthropicTurn(FAULTS),
+            [
+                block(0, type="thinking", thinking="So much"),
+                {"type": "message_delta", "delta": {"stop_reason": "max_tokens"}},
+                {"type": "message_stop"},
+            ],
+        ),
+    ]
+    for turn, events in cut:
+        end = end_of(read(turn, events))
+        assert (end.stop, end.vendor.items) == ("length", [])
+
+
 def block(index: int, **fields: Json) -> Json:
     return {"type": "content_block_start", "index": index, "content_block": fields}
 
