@@ -94,8 +94,8 @@ def _check_message(at: int, message: Message, owed: list[str], *, last: bool) ->
     for number, block in enumerate(blocks):
         where = f"messages.{at}.content.{number}"
         match block:
-            case Text() if not block.text:
-                raise Rejected(f"messages.{at}: text content blocks must be non-empty")
+            case Text() if not block.text.strip():
+                raise Rejected(f"messages.{at}: text content blocks must be non-empty, beyond whitespace")
             case Text() if last and message.role == "assistant" and block.text != block.text.rstrip():
                 raise Rejected("messages: final assistant content cannot end with trailing whitespace")
             case ToolUse():
