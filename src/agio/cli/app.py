@@ -1,0 +1,111 @@
+"""The commands and their options. What a command does is imported when it runs."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agio.settings import load_settings
+
+app = typer.Typer(
+    name="agio",
+    help="Agents whose every run is a durable log of events.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+runs = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(runs, name="runs", help="List, show and replay runs.")
+
+StoreOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--store", metavar="FILE", help="The file the runs are kept in.", show_default="~/.agio/agio.db"
+    ),
+]
+RunArgument = Annotated[
+    str,
+    typer.Argument(metavar="RUN_ID", help="A run's id, its beginning or end, or: last", show_default=False),
+]
+
+
+def _store(store: Path | None) -> Path:
+    return store or load_settings().data_dir / "agio.db"
+
+
+@app.callback()
+def root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    """Agents whose every run is a durable log of events."""
+
+
+@app.command()
+def chat(
+    model: Annotated[
+        str, typer.Option("--model", metavar="PROVIDER:MODEL", help="Such as openai:gpt-5.")
+    ] = "demo:demo",
+    store: StoreOption = None,
+    thread: Annotated[
+        str | None, typer.Option("--thread", metavar="ID", help="Go on with this conversation.")
+    ] = None,
+    instructions: Annotated[
+        str | None, typer.Option("--instructions", metavar="TEXT", help="What the agent is told.")
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option("--base-url", metavar="URL", help="Where the model is called.")
+    ] = None,
+    plain: Annotated[bool, typer.Option("--plain", help="Text only: no colours, nothing moves.")] = False,
+) -> None:
+    """Talk to an agent, or send it lines through a pipe."""
+    from agio.cli.chat import ChatOptions, chat
+
+    settings = load_settings()
+    options = ChatOptions(model, _store(store), thread, instructions, base_url, plain, store is not None)
+    raise typer.Exit(chat(options, settings))
+
+
+@runs.command("list")
+def list_runs(
+    store: StoreOption = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="NAME", help="Only runs of this agent.")
+    ] = None,
+    thread: Annotated[
+        str | None, typer.Option("--thread", metavar="ID", help="Only runs of this thread.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="How many, newest first.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="A line of JSON for each run.")] = False,
+) -> None:
+    """List runs, newest first."""
+    from agio.cli.runs import list_runs
+
+    file = _store(store)
+    # Before the first chat there is no file, which is no error unless it was named.
+    known = file if store is not None or file.exists() else None
+    work = list_runs(known, agent=agent, thread=thread, limit=limit, as_json=as_json)
+    asyncio.run(work)
+
+
+@runs.command("show")
+def show_run(run_id: RunArgument, store: StoreOption = None) -> None:
+    """Show a run: what was said, which tools ran, what it cost."""
+    from agio.cli.runs import show_run
+
+    asyncio.run(show_run(_store(store), run_id))
+
+
+@runs.command("replay")
+def replay_run(
+    run_id: RunArgument,
+    store: StoreOption = None,
+    fast: Annotated[bool, typer.Option("--fast", help="All at once.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The stored events, one a line.")] = False,
+) -> None:
+    """Play a run again at its own speed."""
+    from agio.cli.runs import replay_run
+
+    asyncio.run(replay_run(_store(store), run_id, fast=fast, as_json=as_json))

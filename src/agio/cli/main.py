@@ -1,0 +1,41 @@
+"""`agio`: the entry of the command line. Expected errors end here as one line."""
+
+import io
+import os
+import sys
+
+from agio.errors import AgioError
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    if sys.argv[1:] == ["--version"]:
+        from importlib.metadata import version
+
+        print(f"agio {version('agio')}")
+        return
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    sys.exit(_run())
+
+
+def _run() -> int:
+    from agio.cli.app import app
+
+    try:
+        app()
+    except AgioError as error:
+        from agio.cli.output import error_line
+
+        error_line(error)
+        return 1
+    except BrokenPipeError:
+        # What is still buffered would fail again when the interpreter flushes it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    main()

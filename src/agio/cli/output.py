@@ -1,0 +1,34 @@
+"""Where output goes: the console, the stage that fits it, and the one line of an error."""
+
+import sys
+
+from rich.console import Console
+from rich.text import Text
+
+from agio.cli.plain import PlainStage
+from agio.cli.render import Stage
+from agio.cli.terminal import TerminalStage
+from agio.cli.view import visible
+from agio.errors import AgioError
+
+_PIPE_WIDTH = 240
+
+
+def make_console() -> Console:
+    """Return the console of standard output; a pipe gets lines as long as they need to be."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=_PIPE_WIDTH)
+
+
+def make_stage(console: Console, *, plain: bool) -> Stage:
+    """Return the stage for a console: the terminal's, or plain text if asked for or if it can do no more."""
+    if plain or not console.is_terminal or console.is_dumb_terminal:
+        return PlainStage(sys.stdout, live=sys.stdout.isatty())
+    return TerminalStage(console)
+
+
+def error_line(error: AgioError) -> None:
+    """Say on standard error what went wrong, in one line with its code."""
+    text = visible(" ".join(error.message.split()))
+    console = Console(stderr=True, highlight=False)
+    console.print(Text.assemble(("error: ", "bold red"), (f"{text} [{error.code}]", "red")), soft_wrap=True)

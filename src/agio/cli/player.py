@@ -1,0 +1,37 @@
+"""Plays a stored run again, at the speed it had."""
+
+import asyncio
+from collections.abc import Sequence
+
+from msgspec import UNSET
+
+from agio.cli.render import EventRenderer
+from agio.cli.session import FRAME_S
+from agio.protocol.events import AgentEvent
+
+LONGEST_GAP_S = 5.0
+"""A longer silence is cut to this."""
+
+
+async def play(events: Sequence[AgentEvent], renderer: EventRenderer, *, fast: bool) -> None:
+    """Show events as far apart as they were, or all at once. The stage is closed whatever happens."""
+    ticker = None if fast else asyncio.create_task(_tick(renderer))
+    last_ms = 0
+    try:
+        for event in events:
+            if not fast and event.timestamp is not UNSET:
+                gap_s = (event.timestamp - last_ms) / 1000 if last_ms else 0.0
+                last_ms = event.timestamp
+                if gap_s > 0:
+                    await asyncio.sleep(min(gap_s, LONGEST_GAP_S))
+            renderer.show(event)
+    finally:
+        if ticker is not None:
+            ticker.cancel()
+        renderer.stage.close()
+
+
+async def _tick(renderer: EventRenderer) -> None:
+    while True:
+        renderer.stage.tick()
+        await asyncio.sleep(FRAME_S)

@@ -1,0 +1,147 @@
+"""`agio runs`: list the runs of a store, show one, play one again. Reads beside whoever writes."""
+
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from io import StringIO
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from agio.cli.cards import STATUS_STYLES, draw_card, draw_failure
+from agio.cli.history import find_run, thread_before
+from agio.cli.markdown import AnswerMarkdown
+from agio.cli.output import make_console, make_stage
+from agio.cli.plain import PlainStage
+from agio.cli.player import LONGEST_GAP_S, play
+from agio.cli.render import EventRenderer
+from agio.cli.tables import runs_table, started, steps_table, took
+from agio.cli.view import printable, readable
+from agio.core.fold import fold_log
+from agio.core.repository import AgentRunRepository, RunInfo
+from agio.db.repository import open_store
+from agio.protocol.messages import AssistantMessage, Message, ReasoningMessage, ToolMessage, UserMessage
+
+_PRIVATE = ("mark", "first_pos")
+_PAGE_WIDTH = 100
+
+
+async def list_runs(
+    store: Path | None, *, agent: str | None, thread: str | None, limit: int, as_json: bool
+) -> None:
+    """Print the newest runs as a table, or a line of JSON each; without a store there are none. Raises StoreError."""
+    runs: list[RunInfo] = []
+    if store is not None:
+        async with _opened(store) as repository:
+            runs = await repository.list_runs(agent=agent, thread_id=thread, limit=limit)
+    if as_json:
+        for info in runs:
+            fields = {
+                key: value for key, value in msgspec.structs.asdict(info).items() if key not in _PRIVATE
+            }
+            print(msgspec.json.encode(fields).decode())
+        return
+    console = make_console()
+    if runs:
+        console.print(runs_table(runs, console))
+    elif agent or thread:
+        console.print("No run fits. See all of them: agio runs list", markup=False)
+    else:
+        console.print('There are no runs yet. Make one: echo "what is 6 * 7?" | agio chat', markup=False)
+
+
+async def show_run(store: Path, name: str) -> None:
+    """Print a run: what was said, which tools ran, what it cost. Raises UserError, StoreError."""
+    async with _opened(store) as repository:
+        info = await find_run(repository, name)
+        fold = await thread_before(repository, info.thread_id, info.run_id)
+        log = await repository.get_log(info.run_id)
+    console = make_console()
+    if not console.is_terminal:
+        console.width = _PAGE_WIDTH
+    renderer = EventRenderer(PlainStage(StringIO(), live=False))
+    renderer.expect(fold.pending)
+    answered = {call.id for call in fold.pending}
+    for event in log.events():
+        renderer.show(event)
+    fold_log(fold, log)
+    _print_header(console, info)
+    for message in fold.messages:
+        if isinstance(message, ToolMessage) and message.tool_call_id in answered:
+            console.print(draw_card(renderer.cards[message.tool_call_id], full=True))
+    for message in fold.messages[fold.first_message :]:
+        _print_message(console, message, renderer)
+    console.print()
+    if renderer.ending is not None and renderer.ending.status == "failed":
+        console.print(draw_failure(renderer.ending))
+    if renderer.steps or renderer.figures:
+        console.print(
+            steps_table([*renderer.steps, renderer.figures] if renderer.figures else renderer.steps)
+        )
+
+
+async def replay_run(store: Path, name: str, *, fast: bool, as_json: bool) -> None:
+    """Play a run again, or print its log as it is stored. Raises UserError, StoreError."""
+    async with _opened(store) as repository:
+        info = await find_run(repository, name)
+        log = await repository.get_log(info.run_id)
+        if as_json:
+            sys.stdout.buffer.write(log.payload)
+            sys.stdout.buffer.flush()
+            return
+        fold = await thread_before(repository, info.thread_id, info.run_id)
+    console = make_console()
+    renderer = EventRenderer(make_stage(console, plain=False), echo=True)
+    renderer.expect(fold.pending)
+    if console.is_terminal:
+        speed = (
+            "at once"
+            if fast
+            else f"at its own speed, pauses of at most {LONGEST_GAP_S:g} s (--fast: at once)"
+        )
+        console.print(f"replay of {info.run_id}, {speed}", style="dim", highlight=False)
+    await play(log.events(), renderer, fast=fast)
+    if info.status == "running":
+        console.print("The run is still under way: this is its log so far.", style="yellow")
+
+
+@asynccontextmanager
+async def _opened(store: Path) -> AsyncGenerator[AgentRunRepository]:
+    repository = await open_store(store, read_only=True)
+    try:
+        yield repository
+    finally:
+        await repository.close()
+
+
+def _print_header(console: Console, info: RunInfo) -> None:
+    console.print(Text.assemble((info.run_id, "bold"), "  ", (info.status, STATUS_STYLES[info.status])))
+    rows = {
+        "agent": f"{info.agent}, {info.model}",
+        "thread": info.thread_id,
+        "started": started(info),
+        "took": f"{took(info)}, {info.last_seq} events",
+    }
+    for key, value in rows.items():
+        console.print(Text.assemble((f"{key:<8}", "dim"), printable(value)))
+
+
+def _print_message(console: Console, message: Message, renderer: EventRenderer) -> None:
+    match message:
+        case UserMessage():
+            console.print()
+            console.print(Text.assemble(("> ", "bold cyan"), (printable(readable(message.content)), "bold")))
+            console.print()
+        case ReasoningMessage():
+            console.print(Text(printable(message.content).strip(), "dim italic"))
+        case AssistantMessage():
+            if message.content:
+                text = printable(message.content)
+                console.print(AnswerMarkdown(text, hyperlinks=False) if console.is_terminal else Text(text))
+            for call in message.tool_calls or []:
+                if call.id in renderer.cards:
+                    console.print(draw_card(renderer.cards[call.id], full=True))
+        case _:
+            pass

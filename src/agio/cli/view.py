@@ -1,0 +1,157 @@
+"""What a person sees of a run: thoughts, tool cards, how it ended. Read by both stages, made by the renderer."""
+
+import unicodedata
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct, field
+
+from agio.core.repository import RunStatus
+from agio.protocol.messages import Content, Json, TextPart
+
+CardState: TypeAlias = Literal["running", "waiting", "done", "failed"]
+Level: TypeAlias = Literal["notice", "warning"]
+
+_KEPT = {"\n", "\t"}
+
+
+class Thought(Struct):
+    """A stretch of reasoning; times are those of its events."""
+
+    text: str = ""
+    began_ms: int = 0
+    ended_ms: int = 0
+
+    @property
+    def summary(self) -> str:
+        """How long it took, in seconds and words."""
+        words = len(self.text.split())
+        return f"{seconds(self.ended_ms - self.began_ms)}, {words} {'word' if words == 1 else 'words'}"
+
+
+class Card(Struct):
+    """A tool call as it is shown."""
+
+    call_id: str
+    name: str
+    arguments: str = ""
+    state: CardState = "running"
+    result: str = ""
+    error: str = ""
+    progress: str = ""
+    fraction: float | None = None
+    began_ms: int = 0
+    ended_ms: int = 0
+
+    @property
+    def duration(self) -> str:
+        """How long the tool took, empty if that is unknown."""
+        return seconds(self.ended_ms - self.began_ms) if self.began_ms and self.ended_ms else ""
+
+    @property
+    def shown_arguments(self) -> str:
+        """The arguments, every character that could hide another one spelled out."""
+        return visible(self.arguments.strip() or "{}")
+
+
+class Ending(Struct):
+    """How a run ended, and what it cost."""
+
+    status: RunStatus
+    run_id: str
+    figures: dict[str, Json] = field(default_factory=dict[str, Json])
+    code: str = ""
+    message: str = ""
+
+    @property
+    def footer(self) -> str:
+        """Steps, tokens and times on one line."""
+        figures = self.figures
+        parts: list[str] = []
+        if isinstance(steps := figures.get("steps"), int):
+            parts.append(f"{steps} {'step' if steps == 1 else 'steps'}")
+        given, made = figures.get("inputTokens"), figures.get("outputTokens")
+        if isinstance(given, int) and isinstance(made, int):
+            parts.append(f"{given + made} tokens ({given} in, {made} out)")
+        if isinstance(first := figures.get("firstTokenMs"), int):
+            parts.append(f"first token {seconds(first)}")
+        if isinstance(total := figures.get("runMs"), int):
+            parts.append(f"total {seconds(total)}")
+        if isinstance(cost := figures.get("cost"), (int, float)):
+            parts.append(f"cost {cost:.4g}")
+        return " · ".join(parts)
+
+    @property
+    def advice(self) -> str:
+        """What a person can do about a run that failed."""
+        return _ADVICE.get(self.code, f"See what happened: agio runs show {self.run_id}")
+
+
+_LATER = "Nothing is lost: send the message again in a while."
+_LIMIT = "A limit of the agent ended the run. Say what to do next in a smaller step."
+_ADVICE = {
+    "connection_failed": "Check the network and the base URL, then send the message again.",
+    "rate_limited": _LATER,
+    "model_overloaded": _LATER,
+    "model_unavailable": _LATER,
+    "stream_broken": _LATER,
+    "first_token_timeout": _LATER,
+    "idle_timeout": _LATER,
+    "turn_timeout": _LATER,
+    "quota_exceeded": "Look at your account with the provider, or use another model: agio chat --model ...",
+    "invalid_api_key": "Check the key in the environment, then start agio chat again.",
+    "permission_denied": "Check what your key may do, or use another model: agio chat --model ...",
+    "model_not_found": "Check the name after --model and the base URL.",
+    "context_too_long": "Begin a new conversation with /new.",
+    "request_too_large": "Begin a new conversation with /new, or send less.",
+    "step_limit": _LIMIT,
+    "token_budget": _LIMIT,
+    "time_budget": _LIMIT,
+    "demo_failure": "Nothing: the demo fails when it is asked to.",
+}
+
+
+def printable(text: str) -> str:
+    """Take out the characters that command a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(char for char in text if char in _KEPT or unicodedata.category(char) not in ("Cc", "Cs"))
+
+
+def visible(text: str) -> str:
+    """Spell out the characters that command a terminal, turn its direction or do not show."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char
+        if char in _KEPT or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
+        else f"\\u{ord(char):04x}"
+        for char in text
+    )
+
+
+def readable(content: Content) -> str:
+    """Return the text of a message body, and the names of its other parts."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(
+        part.text if isinstance(part, TextPart) else f"[{part.__struct_config__.tag}]" for part in content
+    )
+
+
+def pretty_json(text: str) -> str:
+    """Indent JSON that does not fit on a line; text that is no JSON stays as it is."""
+    try:
+        return msgspec.json.format(text, indent=2 if len(text) > 60 else 0)
+    except msgspec.DecodeError:
+        return text
+
+
+def seconds(milliseconds: float) -> str:
+    """Write a duration for people."""
+    if milliseconds < 1000:
+        return f"{max(0, round(milliseconds))} ms"
+    if milliseconds < 60_000:
+        return f"{milliseconds / 1000:.1f} s"
+    minutes, rest = divmod(round(milliseconds / 1000), 60)
+    return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
