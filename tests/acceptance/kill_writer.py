@@ -78,20 +78,25 @@ async def _write_lane(store: AgentRunRepository, lane: str) -> None:
     while True:
         number += 1
         run_id = f"{lane}-{number}"
-        await store.create_run(NewRun(run_id, lane, "a", "m", "mark"), run_id)
-        _say("run", run_id, "0", digest(b""))
+        create: NewRun | None = NewRun(run_id, lane, "a", "m", "mark", title=run_id)
+        if number % 2:
+            await store.create_run(create)
+            _say("run", run_id, "0", digest(b""))
+            create = None
         last = 0
         for step in range(1, APPENDS + 1):
             first, last = last + 1, last + dice.choice((1, 1, 2, 5, 40))
             frame = Frame(run_id, 1, first, last - first + 1, expected(run_id, first, last))
             turns = [_turn(run_id, step, last)] if step % 4 == 0 else []
             end = "completed" if step == APPENDS else None
-            await store.append(Append(frame, turns, end))
+            key = f"{step}.0"
+            begins = [key] if turns and end is None else []
+            await store.append(Append(frame, turns, end, None, create, begins))
+            create = None
             _say("run", run_id, str(last), digest(expected(run_id, 1, last)))
-            if turns and end is None:
-                await store.begin_tool(run_id, f"{step}.0")
-                await store.end_tool(run_id, f"{step}.0", ToolRecord(f"result of {step}"))
-                _say("tool", run_id, f"{step}.0", f"result of {step}")
+            if begins:
+                await store.end_tool(run_id, key, ToolRecord(f"result of {step}"))
+                _say("tool", run_id, key, f"result of {step}")
 
 
 def _turn(run_id: str, step: int, seq: int) -> TurnRecord:

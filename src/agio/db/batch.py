@@ -35,17 +35,22 @@ class Batch:
         self._begun = False
         self._released = False
 
-    def create_run(self, run: NewRun, title: str) -> RunInfo:
+    def create_run(self, run: NewRun) -> RunInfo:
         """Add a running run. Raises StoreError `run_exists`."""
-        if self._execute(self._queries["place_of_run"], (run.run_id,)).get is not None:
+        if self._exists(run.run_id):
             raise StoreError("run_exists", f"There is already a run {run.run_id}.", {"run_id": run.run_id})
-        created_at = _now_ms()
-        values = msgspec.structs.asdict(run)
-        values.update(created_at=created_at, first_pos=self._thread_end(run.thread_id), title=title)
+        info = RunInfo(
+            **msgspec.structs.asdict(run),
+            status="running",
+            last_seq=0,
+            created_at=_now_ms(),
+            ended_at=None,
+            first_pos=self._thread_end(run.thread_id),
+        )
         self._begin()
-        self._execute(self._queries["create_run"], values)
+        self._execute(self._queries["create_run"], msgspec.structs.asdict(info))
         self._planned[run.run_id] = new_live_run(run.epoch)
-        return self._reader().get_run(run.run_id)
+        return info
 
     def claim_run(self, run_id: str) -> RunInfo:
         """Raise the epoch of a running run. Raises UserError `run_not_found`, StoreError `run_ended`."""
@@ -59,8 +64,13 @@ class Batch:
         return self._reader().get_run(run_id)
 
     def append(self, write: Append, turns: list[tuple[str, int, int, bytes]]) -> None:
-        """Add a frame. Raises StoreError `stale_epoch`, `sequence_gap`, `append_conflict`, `run_ended`."""
+        """Add a frame, and its run if it creates one.
+
+        Raises StoreError `stale_epoch`, `sequence_gap`, `append_conflict`, `run_ended`, `run_exists`.
+        """
         frame = write.frame
+        if write.create is not None and not self._repeats_creation(frame):
+            self.create_run(write.create)
         run = self._find(frame.run_id)
         if run is None:
             return self._repeat_after_end(frame)
@@ -72,10 +82,12 @@ class Batch:
             run = run.grow(frame, self._live.next_tail)
             self._planned[frame.run_id] = run
             self._tail.setdefault(frame.run_id, []).append(frame)
-        if turns:
+        if turns or write.begins:
             self._begin()
             for turn in turns:
                 self._execute(self._queries["put_turn"], turn)
+            for key in write.begins:
+                self._execute(self._queries["begin_tool"], (frame.run_id, key))
         if write.end is not None:
             self._end(write, run)
         elif run.size_bytes > SEGMENT_BYTES:
@@ -153,6 +165,16 @@ class Batch:
         run = self._find(run_id)
         return first_pos + (last_seq if run is None else run.last_seq)
 
+    def _exists(self, run_id: str) -> bool:
+        return self._execute(self._queries["place_of_run"], (run_id,)).get is not None
+
+    def _repeats_creation(self, frame: Frame) -> bool:
+        if not frame.count or not self._exists(frame.run_id):
+            return False
+        info = self._reader().get_run(frame.run_id)
+        run = self._find(frame.run_id) or new_live_run(info.epoch, info.last_seq)
+        return frame.last_seq <= info.last_seq and self._is_stored(frame, run)
+
     def _repeat(self, write: Append, run: LiveRun) -> None:
         frame = write.frame
         if frame.first_seq > run.last_seq:
@@ -185,21 +207,22 @@ class Batch:
 
     def _end(self, write: Append, run: LiveRun) -> None:
         run_id = write.frame.run_id
-        self._move_to_logs(run_id, run)
-        self._begin()
-        self._execute(
-            self._queries["end_run"], (write.end, write.error_code, _now_ms(), run.last_seq, run_id)
-        )
+        self._append_log(run_id, run)
+        ended = (write.end, write.error_code, _now_ms(), run.last_seq, run_id)
+        self._execute(self._queries["end_run"], ended)
         self._planned[run_id] = None
 
     def _move_to_logs(self, run_id: str, run: LiveRun) -> None:
-        if run.last_seq > run.logged_seq:
-            row = (run_id, run.logged_seq + 1, run.last_seq, run.payload_after(run.logged_seq))
-            self._begin()
-            self._execute(self._queries["append_log"], row)
-            self._execute(self._queries["move_last_seq"], (run.last_seq, run_id))
-            self._tail.pop(run_id, None)
+        self._append_log(run_id, run)
+        self._execute(self._queries["move_last_seq"], (run.last_seq, run_id))
         self._planned[run_id] = new_live_run(run.epoch, run.last_seq)
+
+    def _append_log(self, run_id: str, run: LiveRun) -> None:
+        self._begin()
+        if run.held:
+            row = (run_id, run.logged_seq + 1, run.last_seq, run.payload_after(run.logged_seq))
+            self._execute(self._queries["append_log"], row)
+            self._tail.pop(run_id, None)
         self._released = True
 
     def _release_oldest(self) -> None:

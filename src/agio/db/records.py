@@ -60,6 +60,13 @@ def check_frame(write: Append) -> None:
             "invalid_frame",
             f"The frame of run {frame.run_id} at {frame.first_seq} does not hold {frame.count} lines.",
         )
+    create = write.create
+    if create is not None and (create.run_id, create.epoch, 1) != (
+        frame.run_id,
+        frame.epoch,
+        frame.first_seq,
+    ):
+        raise StoreError("invalid_frame", f"The first frame of run {create.run_id} does not fit it.")
     for turn in write.turns:
         if turn.run_id != frame.run_id:
             raise StoreError("invalid_frame", f"A turn of run {turn.run_id} came with run {frame.run_id}.")

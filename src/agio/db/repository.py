@@ -42,9 +42,9 @@ class SqliteRepository:
         self._writer = writer
         self._readers = readers
 
-    async def create_run(self, run: NewRun, title: str) -> RunInfo:
+    async def create_run(self, run: NewRun) -> RunInfo:
         """Add a running run. Raises StoreError `run_exists` if its id is taken."""
-        return await self._writing().write(lambda batch: batch.create_run(run, title))
+        return await self._writing().write(lambda batch: batch.create_run(run))
 
     async def claim_run(self, run_id: str) -> RunInfo:
         """Take over a running run. Raises UserError `run_not_found`, StoreError `run_ended`."""
@@ -53,12 +53,12 @@ class SqliteRepository:
     async def append(self, write: Append) -> None:
         """Make a frame durable: returns after the commit.
 
-        Raises StoreError `stale_epoch`, `sequence_gap`, `append_conflict`, `run_ended`, `invalid_frame`,
-        `not_storable`, `store_full`, `store_failed`; UserError `run_not_found`.
+        Raises StoreError `stale_epoch`, `sequence_gap`, `append_conflict`, `run_ended`, `run_exists`,
+        `invalid_frame`, `not_storable`, `store_full`, `store_failed`; UserError `run_not_found`.
         """
         check_frame(write)
         turns = pack_turns(write)
-        urgent = bool(turns) or write.end is not None
+        urgent = bool(turns or write.begins or write.create) or write.end is not None
         await self._writing().write(lambda batch: batch.append(write, turns), urgent=urgent)
 
     async def get_run(self, run_id: str) -> RunInfo:

@@ -173,8 +173,8 @@ class Writer:
 
 
 def pace_s(running: int) -> float:
-    """How long after a commit the next one is made if it has nothing but frames; alone, a run never waits."""
-    return min(MAX_PACE_S, PACE_S * running) if running > 1 else 0.0
+    """How long after a commit the next one is made if it has nothing but frames."""
+    return min(MAX_PACE_S, PACE_S * running)
 
 
 def run_read(job: Job[LogReader], reader: LogReader, path: Path | None) -> None:

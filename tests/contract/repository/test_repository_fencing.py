@@ -7,7 +7,7 @@ import pytest
 from agio.core.repository import AgentRunRepository, Append
 from agio.errors import AgioError, StoreError
 from agio.protocol.frames import Frame
-from tests.contract.repository.backends import begin, finish, frame, turn
+from tests.contract.repository.backends import begin, finish, frame, new_run, turn
 
 WRONG = [
     pytest.param(Append(frame("r1", 5, 1, epoch=1)), "stale_epoch", id="an older claim"),
@@ -28,6 +28,11 @@ WRONG = [
     pytest.param(Append(Frame("r1", 2, 5, 2, b"{}\n")), "invalid_frame", id="fewer lines than it says"),
     pytest.param(Append(Frame("r1", 2, 5, 1, b"{}\n{}")), "invalid_frame", id="a line without its end"),
     pytest.param(Append(frame("r1", 0, 1, epoch=2)), "invalid_frame", id="event zero"),
+    pytest.param(
+        Append(frame("r1", 1, 1, text="x"), create=new_run("r1")), "run_exists", id="an id that is taken"
+    ),
+    pytest.param(Append(frame("new", 2, 1), create=new_run("new")), "invalid_frame", id="begins at two"),
+    pytest.param(Append(frame("new", 1, 1), create=new_run("r3")), "invalid_frame", id="creates another"),
     pytest.param(
         Append(frame("r1", 5, 1, epoch=2), [turn("done", 1, 5)]), "invalid_frame", id="another's turn"
     ),

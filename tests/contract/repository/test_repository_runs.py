@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from agio.core.repository import AgentRunRepository, Append, RunInfo
+from agio.core.repository import AgentRunRepository, Append, RunInfo, ToolRecord
 from agio.errors import StoreError, UserError
-from tests.contract.repository.backends import begin, finish, frame, turn
+from tests.contract.repository.backends import begin, finish, frame, new_run, turn
 
 
 async def test_a_new_run_is_running_and_empty(store: AgentRunRepository) -> None:
@@ -17,6 +17,48 @@ async def test_a_new_run_is_running_and_empty(store: AgentRunRepository) -> None
     assert info.ended_at is None
     assert await store.get_run("r1") == info
     assert (await store.get_log("r1")).payload == b""
+
+
+async def test_a_run_can_be_created_by_its_first_append(store: AgentRunRepository) -> None:
+    """L9: the run and its first events are one commit, with the same outcome as two."""
+    await begin(store, "r1")
+    await finish(store, "r1", 1)
+    await store.append(Append(frame("r2", 1, 3), create=new_run("r2"), begins=["1.0"]))
+    log = await store.get_log("r2")
+    assert log.payload == frame("r2", 1, 3).payload
+    assert (log.info.title, log.info.first_pos, log.info.status) == ("title of r2", 1, "running")
+    assert await store.begin_tool("r2", "1.0") == ToolRecord(None)
+    await store.append(Append(frame("r3", 1, 1), (), "failed", "no_key", new_run("r3", thread="u")))
+    assert (await store.get_run("r3")).error_code == "no_key"
+
+
+async def test_a_creating_append_may_be_repeated_but_takes_no_other_run(store: AgentRunRepository) -> None:
+    """L9: the same first append again succeeds; another one for a taken id is refused whole."""
+    first = Append(frame("r1", 1, 2), create=new_run("r1"))
+    await store.append(first)
+    await store.append(first)
+    await store.append(Append(frame("r1", 3, 1)))
+    await store.append(first)
+    with pytest.raises(StoreError, match="run_exists"):
+        await store.append(Append(frame("r1", 1, 2, text="other"), create=new_run("r1")))
+    await finish(store, "r1", 4)
+    await store.append(first)
+    assert (await store.get_log("r1")).payload == frame("r1", 1, 4).payload
+    assert len(await store.list_runs()) == 1
+
+
+async def test_turns_and_calls_can_be_recorded_without_events(store: AgentRunRepository) -> None:
+    """B1: an append without events carries turns and the calls that begin, also when it is repeated."""
+    await begin(store, "r1")
+    await store.append(Append(frame("r1", 1, 2)))
+    record = Append(frame("r1", 3, 0), [turn("r1", 1, 2)], begins=["1.0", "1.1"])
+    await store.append(record)
+    await store.append(record)
+    log = await store.get_log("r1")
+    assert (log.info.last_seq, log.turns) == (2, [turn("r1", 1, 2)])
+    assert await store.begin_tool("r1", "1.1") == ToolRecord(None)
+    await store.append(Append(frame("r1", 3, 1)))
+    await store.append(record)
 
 
 async def test_a_run_id_is_taken_once(store: AgentRunRepository) -> None:

@@ -57,7 +57,7 @@ async def test_a_store_is_opened_for_durability(tmp_path: Path) -> None:
 async def _open(folder: Path) -> SqliteRepository:
     store = await open_store(folder / "agio.db")
     for run_id in RUNS:
-        await store.create_run(NewRun(run_id, run_id, "a", "m", "mark"), "")
+        await store.create_run(NewRun(run_id, run_id, "a", "m", "mark"))
     return store
 
 

@@ -64,7 +64,7 @@ async def test_a_damaged_page_is_reported_where_it_is_read(tmp_path: Path) -> No
     """L10: damage inside a store fails the reads that meet it with a code."""
     path = tmp_path / "agio.db"
     store = await open_store(path)
-    await store.create_run(NewRun("r", "t", "a", "m", "mark"), "")
+    await store.create_run(NewRun("r", "t", "a", "m", "mark"))
     await store.append(Append(line("r", 1, 200_000), (), "completed"))
     await store.close()
     content = bytearray(path.read_bytes())
@@ -194,4 +194,4 @@ async def test_an_append_that_cannot_be_written_leaves_nothing_behind(tmp_path: 
 
 async def _begin(store: SqliteRepository, *runs: str) -> None:
     for run_id in runs:
-        await store.create_run(NewRun(run_id, run_id, "a", "m", "mark"), "")
+        await store.create_run(NewRun(run_id, run_id, "a", "m", "mark"))

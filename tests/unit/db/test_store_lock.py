@@ -22,7 +22,7 @@ from agio.protocol.frames import Frame
 
 async def main():
     store = await open_store(sys.argv[1])
-    await store.create_run(NewRun("r", "t", "a", "m", "mark"), "")
+    await store.create_run(NewRun("r", "t", "a", "m", "mark"))
     await store.append(Append(Frame("r", 1, 1, 2, b"1\\n2\\n")))
     print("held", flush=True)
     sys.stdin.read()
@@ -87,7 +87,7 @@ async def test_a_reader_follows_a_writer(tmp_path: Path) -> None:
     path = tmp_path / "agio.db"
     writer = await open_store(path)
     reader = await open_store(path, read_only=True)
-    await writer.create_run(NewRun("r", "t", "a", "m", "mark"), "")
+    await writer.create_run(NewRun("r", "t", "a", "m", "mark"))
     written = b""
     for seq in range(1, 12):
         frame = Frame("r", 1, seq, 1, b'"' + b"x" * 60_000 + b'"\n')
@@ -115,7 +115,7 @@ async def test_a_closed_store_can_be_read_and_written_again(tmp_path: Path) -> N
 def test_a_store_serves_one_event_loop_after_another(tmp_path: Path) -> None:
     """L10: a script may call asyncio.run more than once with one store."""
     store = asyncio.run(open_store(tmp_path / "agio.db"))
-    created = asyncio.run(store.create_run(NewRun("r", "t", "a", "m", "mark"), ""))
+    created = asyncio.run(store.create_run(NewRun("r", "t", "a", "m", "mark")))
     assert asyncio.run(store.get_run("r")) == created
     asyncio.run(store.close())
 

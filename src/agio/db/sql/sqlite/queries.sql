@@ -27,7 +27,7 @@ delete from schema_migrations where version = ?;
 insert into runs (
     run_id, thread_id, agent, model, status, epoch, last_seq, created_at, mark, tenant, user, first_pos, title
 ) values (
-    :run_id, :thread_id, :agent, :model, 'running', :epoch, 0, :created_at, :mark, :tenant, :user, :first_pos, :title
+    :run_id, :thread_id, :agent, :model, :status, :epoch, :last_seq, :created_at, :mark, :tenant, :user, :first_pos, :title
 );
 
 -- name: newest_run_of_thread
@@ -105,7 +105,7 @@ select record from turns where run_id = ? and seq > ? and seq <= ? order by seq,
 select content, error from tool_calls where run_id = ? and key = ?;
 
 -- name: begin_tool
-insert into tool_calls (run_id, key, state) values (?, ?, 'started');
+insert into tool_calls (run_id, key, state) values (?, ?, 'started') on conflict do nothing;
 
 -- name: end_tool
 -- The first result stays.
