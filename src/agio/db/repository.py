@@ -1,5 +1,6 @@
 """The store port on SQLite: `open_store` gives the AgentRunRepository of a file or of memory."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -50,8 +51,8 @@ class SqliteRepository:
         """Take over a running run. Raises UserError `run_not_found`, StoreError `run_ended`."""
         return await self._writing().write(lambda batch: batch.claim_run(run_id))
 
-    async def append(self, write: Append) -> None:
-        """Make a frame durable: returns after the commit.
+    def append(self, write: Append) -> asyncio.Future[None]:
+        """Make a frame durable: the future is done after the commit.
 
         Raises StoreError `stale_epoch`, `sequence_gap`, `append_conflict`, `run_ended`, `run_exists`,
         `invalid_frame`, `not_storable`, `store_full`, `store_failed`; UserError `run_not_found`.
@@ -59,7 +60,7 @@ class SqliteRepository:
         check_frame(write)
         turns = pack_turns(write)
         urgent = bool(turns or write.begins or write.create) or write.end is not None
-        await self._writing().write(lambda batch: batch.append(write, turns), urgent=urgent)
+        return self._writing().write(lambda batch: batch.append(write, turns), urgent=urgent)
 
     async def get_run(self, run_id: str) -> RunInfo:
         """Raises UserError `run_not_found`."""

@@ -106,10 +106,12 @@ class Writer:
         else:
             settle([opening])
             self._serve()
-        self._connection.close()
-        if lock is not None:
-            lock.release()
-        self._finish(opening)
+        try:
+            self._connection.close()
+        finally:
+            if lock is not None:
+                lock.release()
+            self._finish(opening)
 
     def _finish(self, opening: Job[None]) -> None:
         with self._changed:
