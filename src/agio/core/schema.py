@@ -5,7 +5,7 @@ and pydantic models, which are recognised without importing pydantic.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, TypeGuard, cast
+from typing import NoReturn, Protocol, TypeGuard, cast
 
 import msgspec
 
@@ -19,14 +19,15 @@ _REF = "#/$defs/"
 class _PydanticModel(Protocol):
     """What is used of a pydantic model class."""
 
-    def model_json_schema(self) -> Schema: ...
+    def model_json_schema(self, *, ref_template: str) -> Schema: ...
 
     def model_validate(self, obj: object) -> object: ...
 
     def model_dump(self, *, mode: str) -> Json: ...
 
 
-def _is_pydantic(kind: object) -> TypeGuard[_PydanticModel]:
+def is_pydantic(kind: object) -> TypeGuard[_PydanticModel]:
+    """Whether a type is a pydantic model."""
     return isinstance(kind, type) and hasattr(kind, "model_json_schema") and hasattr(kind, "model_validate")
 
 
@@ -38,17 +39,23 @@ def schema_of(kind: object, what: str) -> Schema:
     definitions: Schema = {}
 
     def foreign(custom: type) -> Schema:
-        if not _is_pydantic(custom):
-            raise NotImplementedError
-        schema = custom.model_json_schema()
-        definitions.update(cast(Schema, schema.pop("$defs", {})))
+        name = custom.__name__
+        if custom is object:
+            return {"description": "Any JSON value."}
+        if not is_pydantic(custom):
+            raise TypeError(f"{name} is not supported")
+        # Two models may each define a type of the same name: the prefix keeps them apart.
+        prefix = f"{name}_{len(definitions)}_"
+        schema = custom.model_json_schema(ref_template=_REF + prefix + "{model}")
+        own = cast(Schema, schema.pop("$defs", {}))
+        definitions.update({prefix + key: definition for key, definition in own.items()})
         return schema
 
     try:
         (schema,), components = msgspec.json.schema_components(
             [cast(type, kind)], schema_hook=foreign, ref_template=_REF + "{name}"
         )
-    except (TypeError, NotImplementedError) as error:
+    except TypeError as error:
         raise UserError(
             "invalid_schema",
             f"{what} has a type that has no JSON schema: {error}. Use plain types, dataclasses, Literal, "
@@ -79,27 +86,27 @@ def _resolve(schema: Schema, definitions: Schema) -> Schema:
         return {**cast(Schema, target), **extra}
 
     resolved = cast(Schema, walk(schema, ()))
-    if recursive:
-        resolved["$defs"] = {name: definitions[name] for name in definitions}
-    return resolved
+    kept: Schema = {}
+    while missing := recursive - kept.keys():
+        for name in sorted(missing):
+            kept[name] = walk(definitions[name], (name,))
+    return {**resolved, "$defs": kept} if kept else resolved
 
 
 def convert(value: Json, kind: object) -> object:
     """Turn a JSON value into a value of the type. Raises ValueError with a sentence for the model."""
 
     def foreign(custom: type, raw: object) -> object:
-        if _is_pydantic(custom):
-            return custom.model_validate(raw)
-        raise NotImplementedError
+        return custom.model_validate(raw) if is_pydantic(custom) else raw
 
-    return msgspec.convert(value, cast("type[object]", kind), dec_hook=foreign)
+    return msgspec.convert(value, cast("type[object]", kind), dec_hook=foreign, str_keys=True)
 
 
 def to_json(value: object) -> Json:
     """Turn any value agio can serialise into plain JSON. Raises TypeError for what it cannot."""
 
     def foreign(raw: object) -> Json:
-        if _is_pydantic(type(raw)):
+        if is_pydantic(type(raw)):
             return cast(_PydanticModel, raw).model_dump(mode="json")
         raise TypeError(f"objects of type {type(raw).__name__} cannot be serialised as JSON")
 
@@ -114,10 +121,10 @@ def validator(schema: Mapping[str, Json], what: str) -> Callable[[Json], str | N
     import jsonschema_rs
 
     try:
-        compiled = jsonschema_rs.validator_for(dict(schema))
+        compiled = jsonschema_rs.validator_for(dict(schema), retriever=_refuse)
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError, TypeError) as error:
         first_line = str(error).partition("\n")[0]
-        raise UserError("invalid_schema", f"{what} is not a valid JSON schema: {first_line}.") from error
+        raise UserError("invalid_schema", f"{what}: this is no valid JSON schema. {first_line}.") from error
 
     def check(value: Json) -> str | None:
         for problem in compiled.iter_errors(value):
@@ -126,6 +133,11 @@ def validator(schema: Mapping[str, Json], what: str) -> Callable[[Json], str | N
         return None
 
     return check
+
+
+def _refuse(uri: str) -> NoReturn:
+    """Keep a schema from reaching for files and addresses: clients declare schemas too."""
+    raise ValueError(f"{uri} is outside the schema: put what it refers to into $defs")
 
 
 class OutputType:
@@ -146,7 +158,10 @@ class OutputType:
 
     def parse(self, text: str) -> object:
         """Turn the model's text into a value of the type. Raises ValueError saying what is wrong."""
-        value = cast(Json, msgspec.json.decode(_unfenced(text)))
+        try:
+            value = cast(Json, msgspec.json.decode(_unfenced(text)))
+        except RecursionError:
+            raise ValueError("the JSON is nested too deeply") from None
         if self._check is not None:
             if problem := self._check(value):
                 raise ValueError(problem)
