@@ -15,6 +15,8 @@ _OPERATORS: dict[type[ast.operator], Callable[[float, float], float | complex]] 
     ast.Pow: lambda a, b: a**b,
 }
 _LIMIT = 10**100
+_EXACT = 2**53
+"""Up to here a float that is a whole number is that number."""
 
 
 @tool(effect="read")
@@ -28,16 +30,19 @@ def calculator(expression: str) -> str:
         raise ValueError("the expression is longer than 500 characters")
     try:
         tree = ast.parse(expression.replace("^", "**").strip(), mode="eval")
-    except SyntaxError:
+        value = _value(tree.body)
+    except (SyntaxError, UnicodeError):
         raise ValueError(f"{expression!r} is not an arithmetic expression") from None
-    value = _value(tree.body)
-    return str(int(value)) if value == int(value) else f"{value:.12g}"
+    except (RecursionError, MemoryError):
+        raise ValueError("the expression is nested too deeply") from None
+    whole = isinstance(value, int) or (value.is_integer() and abs(value) < _EXACT)
+    return str(int(value)) if whole else f"{value:.12g}"
 
 
 def _value(node: ast.expr) -> float:
     match node:
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-            return number
+            return _reasonable(number)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -_value(operand)
         case ast.UnaryOp(op=ast.UAdd(), operand=operand):
@@ -52,8 +57,12 @@ def _value(node: ast.expr) -> float:
                 raise ValueError("the result is too large") from None
             except ZeroDivisionError:
                 raise ValueError("division by zero") from None
-            if isinstance(result, complex) or abs(result) > _LIMIT:
-                raise ValueError("the result is not a real number of a reasonable size")
-            return result
+            return _reasonable(result)
         case _:
             raise ValueError("only numbers, + - * / // % ** and parentheses are allowed")
+
+
+def _reasonable(number: float | complex) -> float:
+    if isinstance(number, complex) or not abs(number) <= _LIMIT:
+        raise ValueError("the result is not a real number of a reasonable size")
+    return number

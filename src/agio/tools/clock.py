@@ -15,6 +15,6 @@ def clock(timezone: str = "UTC") -> str:
     """
     try:
         zone = UTC if timezone == "UTC" else ZoneInfo(timezone)
-    except (ZoneInfoNotFoundError, ValueError):
+    except (ZoneInfoNotFoundError, ValueError, OSError):
         raise ValueError(f"there is no time zone named {timezone!r}") from None
     return datetime.now(zone).strftime("%A, %d %B %Y, %H:%M:%S ") + timezone
