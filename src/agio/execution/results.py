@@ -1,13 +1,14 @@
 """What a tool returned, as the content of a tool message: text, JSON or parts, cut when it is too large."""
 
 import base64
+import json
 from typing import cast
 
 import msgspec
 from msgspec import Struct
 
-from agio.core.context import clean
 from agio.core.schema import to_json
+from agio.core.text import clean
 from agio.core.tool import ToolAnswer
 from agio.protocol.messages import (
     AudioPart,
@@ -16,6 +17,7 @@ from agio.protocol.messages import (
     DataSource,
     DocumentPart,
     ImagePart,
+    Json,
     TextPart,
     VideoPart,
 )
@@ -40,25 +42,33 @@ def answer_of(value: object, limit_bytes: int) -> ToolAnswer:
         return value
     try:
         return ToolAnswer(_content(value, limit_bytes))
-    except (TypeError, ValueError, RecursionError) as error:
-        return ToolAnswer(f"The tool ran, but its result cannot be shown: {error}.", "unserialisable_result")
+    except Exception as error:  # the value is the tool's own, and so is the code that serialises it
+        text = cut(f"The tool ran, but its result cannot be shown: {error}.", limit_bytes)
+        return ToolAnswer(text, "unserialisable_result")
 
 
 def _content(value: object, limit_bytes: int) -> Content:
     if isinstance(value, Image):
         return [value.part()]
     if isinstance(value, _PARTS):
-        return [_cut_part(value, limit_bytes)]
+        return _cut_parts([value], limit_bytes)
     if isinstance(value, list):
         items = cast(list[object], value)
         parts = [_part(item) for item in items if isinstance(item, (*_PARTS, Image, str))]
         if len(parts) == len(items) and any(not isinstance(item, str) for item in items):
-            return [_cut_part(part, limit_bytes) for part in parts]
+            return _cut_parts(parts, limit_bytes)
     if isinstance(value, str):
         return cut(value, limit_bytes)
     if value is None:
         return "Done."
-    return cut(msgspec.json.encode(to_json(cast(object, value))).decode(), limit_bytes)
+    return cut(_json_text(to_json(cast(object, value))), limit_bytes)
+
+
+def _json_text(value: Json) -> str:
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:  # a broken surrogate, such as in the name of a file: `cut` removes it
+        return json.dumps(value, ensure_ascii=False)
 
 
 def _part(item: "ContentPart | Image | str") -> ContentPart:
@@ -67,8 +77,16 @@ def _part(item: "ContentPart | Image | str") -> ContentPart:
     return TextPart(item) if isinstance(item, str) else item
 
 
-def _cut_part(part: ContentPart, limit_bytes: int) -> ContentPart:
-    return TextPart(cut(part.text, limit_bytes)) if isinstance(part, TextPart) else part
+def _cut_parts(parts: list[ContentPart], limit_bytes: int) -> list[ContentPart]:
+    """Cut the text of the parts so that all of it together keeps to the limit."""
+    kept: list[ContentPart] = []
+    for part in parts:
+        if isinstance(part, TextPart):
+            text = cut(part.text, limit_bytes)
+            limit_bytes = max(0, limit_bytes - len(text.encode()))
+            part = TextPart(text)
+        kept.append(part)
+    return kept
 
 
 def cut(text: str, limit_bytes: int) -> str:

@@ -9,6 +9,7 @@ import contextvars
 import queue
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 _IDLE_S = 10.0
 
@@ -29,7 +30,7 @@ class _Job:
             result = self.context.run(self.function)
         except BaseException as raised:
             error = raised
-        if not self.loop.is_closed():
+        with suppress(RuntimeError):  # the loop may close before or while this thread reports
             self.loop.call_soon_threadsafe(self._settle, result, error)
 
     def _settle(self, result: object, error: BaseException | None) -> None:
