@@ -6,7 +6,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, cast
 
-from msgspec import structs
+import msgspec
+from msgspec import UNSET, structs
 
 from agio.core.config import AgentRunConfig
 from agio.core.context import ContextSource, NoContext, Snippet
@@ -30,6 +31,7 @@ from agio.protocol.messages import (
     ContextEntry,
     Message,
     ResumeEntry,
+    RunAgentInput,
     ToolDeclaration,
     ToolMessage,
     UserMessage,
@@ -64,7 +66,8 @@ class Agent:
         source: ContextSource | None = None,
         hooks: RunHooks | None = None,
     ) -> None:
-        provider, model_name = split_model(model) if isinstance(model, str) else (model.wire, model.wire)
+        _check_kinds(name=name, instructions=instructions, goal=goal)
+        provider, model_name = _split(model)
         self.spec = AgentSpec(
             name=name,
             instructions=instructions,
@@ -80,9 +83,12 @@ class Agent:
         self._endpoint = Endpoint(base_url, api_key)
         self._store = store
         self._path = (
-            Path(store).absolute() if isinstance(store, (str, Path)) and str(store) != MEMORY else None
+            Path(store).expanduser().resolve()
+            if isinstance(store, (str, Path)) and str(store) != MEMORY
+            else None
         )
         self._repository: AgentRunRepository | None = None
+        self._opening = asyncio.Lock()
         self._source = source or NoContext()
         self._hooks = hooks
 
@@ -112,6 +118,7 @@ class Agent:
             tools=tools,
             context=context,
         )
+        _check_wire(request)
         return Run(self, request, new_thread=thread_id is None)
 
     async def arun(self, message: str | Content, *, thread_id: str | None = None) -> str:
@@ -147,13 +154,14 @@ class Agent:
     async def repository(self) -> AgentRunRepository:
         """Return where the runs are kept, opened on first use. Raises StoreError."""
         if self._repository is None:
-            if not isinstance(self._store, (str, Path)):
-                self._repository = self._store
-            elif self._path is None:
-                self._repository = await open_store(MEMORY)
-            else:
-                self._repository = await _acquire(self._path)
+            async with self._opening:
+                self._repository = self._repository or await self._open()
         return self._repository
+
+    async def _open(self) -> AgentRunRepository:
+        if not isinstance(self._store, (str, Path)):
+            return self._store
+        return await (open_store(MEMORY) if self._path is None else _acquire(self._path))
 
     async def aclose(self) -> None:
         """Close the model's connections and the store."""
@@ -291,9 +299,46 @@ class _PageContext:
         return await self._inner.documents(query, limit)
 
 
+def _check_kinds(**texts: object) -> None:
+    for name, value in texts.items():
+        if not isinstance(value, str) and not (name == "goal" and value is None):
+            raise UserError("invalid_agent", f"{name} must be text, not {type(value).__name__}.")
+
+
+def _split(model: str | ModelDriver) -> tuple[str, str]:
+    if isinstance(model, str):
+        return split_model(model)
+    wire = getattr(model, "wire", None)
+    if not isinstance(wire, str):
+        raise UserError(
+            "invalid_model",
+            f"A {type(model).__name__} is no model: write provider:model, or give a ModelDriver.",
+        )
+    return wire, wire
+
+
+def _check_wire(request: RunRequest) -> None:
+    """Refuse what could not be read back from the log. Raises UserError `invalid_message`."""
+    given = RunAgentInput(request.thread_id, request.run_id, list(request.messages))
+    given.resume = list(request.resume)
+    given.tools = list(request.tools)
+    given.context = list(request.context)
+    try:
+        msgspec.json.decode(msgspec.json.encode(given), type=RunAgentInput)
+    except (msgspec.MsgspecError, TypeError, UnicodeEncodeError, RecursionError) as error:
+        raise UserError(
+            "invalid_message",
+            f"The run cannot take this input: {error}. Send text, content parts or messages.",
+        ) from error
+
+
 def _messages(message: str | Content | Sequence[Message]) -> list[Message]:
     if isinstance(message, str):
         return [UserMessage(id=new_id("msg"), content=message)]
+    if not isinstance(message, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UserError(
+            "invalid_message", f"A message is text, content parts or messages, not {type(message).__name__}."
+        )
     parts = [part for part in message if isinstance(part, ContentPart)]
     if parts and len(parts) == len(message):
         return [UserMessage(id=new_id("msg"), content=parts)]
@@ -303,7 +348,7 @@ def _messages(message: str | Content | Sequence[Message]) -> list[Message]:
 def _schema(declaration: ToolDeclaration) -> Schema:
     """Return the schema of a client's tool, an empty object's if it declared none."""
     parameters = declaration.parameters
-    return cast(Schema, parameters) if isinstance(parameters, dict) else {"type": "object", "properties": {}}
+    return {"type": "object", "properties": {}} if parameters is UNSET else cast(Schema, parameters)
 
 
 async def _history(repository: AgentRunRepository, thread_id: str, until: str | None = None) -> Fold:

@@ -108,7 +108,7 @@ async def test_edited_arguments_that_do_not_fit_are_refused(official: OfficialVe
 
 async def test_only_an_explicit_yes_approves(official: OfficialVerifier) -> None:
     """L2: anything else than approved true is a no."""
-    for payload in ("yes", {"approved": "true"}, {}, None, 1):
+    for payload in ("yes", {"approved": "true"}, {}, [], 1):
         agent, _ = asking()
         async with agent:
             asked = await ask(agent, official)

@@ -71,7 +71,7 @@ async def whole_run() -> tuple[list[AgentEvent], list[TurnRecord], list[Message]
 async def copy_of(events: list[AgentEvent], turns: list[TurnRecord]) -> SqliteRepository:
     """Make a store in which the run stopped after these events and turns."""
     repository = await open_store(":memory:")
-    await repository.create_run(NewRun("run_x", "thr_1", "t", "scripted:scripted", "m" * 16), "Add")
+    await repository.create_run(NewRun("run_x", "thr_1", "t", "scripted:scripted", "m" * 16, title="Add"))
     payload = b"".join(encode(event) + b"\n" for event in events)
     await repository.append(Append(Frame("run_x", 1, 1, len(events), payload), turns))
     return repository
@@ -184,9 +184,7 @@ async def test_an_earlier_run_of_the_thread_is_part_of_what_is_resumed() -> None
     agent = Agent("t", model=driver, store=repository)
     first = agent.arun_stream("first")
     await first.result()
-    info = await repository.create_run(
-        NewRun("run_zz", first.thread_id, "t", "scripted:scripted", "m" * 16), "second"
-    )
+    info = await repository.create_run(NewRun("run_zz", first.thread_id, "t", "scripted:scripted", "m" * 16, title="second"))
     started = (await repository.get_events(first.run_id))[0]
     fresh = structs.replace(started, run_id="run_zz", metadata={"run": "run_zz", "seq": 1})
     await repository.append(Append(Frame("run_zz", info.epoch, 1, 1, encode(fresh) + b"\n")))

@@ -31,7 +31,8 @@ _RESPONSE_SCHEMA: dict[str, Json] = {
 async def call_tools(state: "LoopState") -> None:
     """Run every pending call that may run now; each result is emitted as soon as it is there.
 
-    What remains pending afterwards waits for a person's approval or for the client.
+    No call begins before the turn that asks for it is durable, nor one that must happen once before its
+    beginning is. What remains pending afterwards waits for a person's approval or for the client.
     """
     started = now_s()
     decisions = decisions_of(state)
@@ -40,6 +41,10 @@ async def call_tools(state: "LoopState") -> None:
         for call in state.fold.pending
         if call.id in decisions or not (state.tools.is_client(call) or state.tools.asks(call))
     ]
+    for call in due:
+        if call.id in state.fresh and state.tools.is_once(call):
+            state.journal.begin(call.id)
+    await state.journal.commit()
     room = asyncio.Semaphore(state.config.tool_concurrency)
 
     async def run(call: ToolCall) -> None:
@@ -48,9 +53,12 @@ async def call_tools(state: "LoopState") -> None:
         emit_result(state, call.id, answer)
 
     try:
-        async with asyncio.TaskGroup() as group:
-            for call in due:
-                group.create_task(run(call))
+        if len(due) == 1:
+            await run(due[0])
+        else:
+            async with asyncio.TaskGroup() as group:
+                for call in due:
+                    group.create_task(run(call))
     except ExceptionGroup as errors:
         raise errors.exceptions[0] from None
     finally:
@@ -66,11 +74,11 @@ async def _answer(state: "LoopState", call: ToolCall, decision: Decision | None)
     if call.function.name == COMPLETE_GOAL and state.agent.goal is not None:
         return ToolAnswer("The goal is marked as met.")
     if decision is None:
-        return await state.tools.call(call, _context(state, call))
+        return await state.tools.call(call, _context(state, call), recorded=call.id in state.fresh)
     if not decision.approved:
         reason = f": {decision.reason}" if decision.reason else "."
         return ToolAnswer(f"Not approved{reason}", "not_approved")
-    answer = await state.tools.call(call, _context(state, call), decision.arguments)
+    answer = await state.tools.call(call, _context(state, call), arguments=decision.arguments)
     if decision.arguments is None or not isinstance(answer.content, str):
         return answer
     return ToolAnswer(f"(Run with arguments a person changed.)\n{answer.content}", answer.error)

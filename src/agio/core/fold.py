@@ -138,9 +138,9 @@ class Fold:
         """Tokens of all models of the newest run."""
         return sum(self.usage.values(), Usage())
 
-    def apply(self, event: AgentEvent) -> None:
-        """Take in the next event."""
-        self.seq = seq_of(event) or self.seq + 1
+    def apply(self, event: AgentEvent, seq: int = 0) -> None:
+        """Take in the next event; `seq` is its number, if the caller has it at hand."""
+        self.seq = seq or seq_of(event) or self.seq + 1
         match event:
             case TextMessageChunk() | TextMessageContent():
                 draft = self._draft()

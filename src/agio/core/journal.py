@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable
 from msgspec import UNSET
 
 from agio.core.fold import Fold
-from agio.core.repository import Append, RunStatus, TurnRecord
-from agio.errors import AgioError
+from agio.core.repository import Append, NewRun, RunStatus, TurnRecord
+from agio.errors import AgioError, StoreError
 from agio.protocol.codec import encode
 from agio.protocol.events import AgentEvent
 from agio.protocol.frames import Frame
@@ -29,35 +29,47 @@ class Journal:
     ) -> None:
         self.fold = fold
         self.seq = 0
+        self.on_failure: Callable[[], None] = lambda: None
         self._run_id = run_id
         self._epoch = epoch
         self._append = append
         self._lines: list[bytes] = []
         self._events: list[AgentEvent] = []
         self._turns: list[TurnRecord] = []
+        self._begins: list[str] = []
+        self._create: NewRun | None = None
         self._end: RunStatus | None = None
         self._error_code: str | None = None
-        self._writer: asyncio.Task[None] | None = None
+        self._busy = False
+        """Whether an append is in flight or about to be."""
+        self._idle: list[asyncio.Future[None]] = []
         self._failure: AgioError | None = None
         self._ready: deque[AgentEvent] = deque()
         self._reader: asyncio.Future[None] | None = None
         self._room: asyncio.Future[None] | None = None
         self._closed = False
-        self.on_failure: Callable[[], None] = lambda: None
 
     def emit(self, event: AgentEvent) -> None:
         """Add an event. It is shown to readers once it is durable."""
-        self.seq += 1
+        self.seq = seq = self.seq + 1
         event.timestamp = time.time_ns() // 1_000_000
         if event.metadata is UNSET:
-            event.metadata = {"run": self._run_id, "seq": self.seq}
+            event.metadata = {"run": self._run_id, "seq": seq}
         else:
-            event.metadata.update(run=self._run_id, seq=self.seq)
-        self.fold.apply(event)
+            event.metadata.update(run=self._run_id, seq=seq)
+        self.fold.apply(event, seq)
         self._lines.append(encode(event))
         self._events.append(event)
-        if self._writer is None:
-            self._writer = asyncio.get_running_loop().create_task(self._write())
+        if not self._busy:
+            self._schedule()
+
+    def create(self, run: NewRun) -> None:
+        """Make the run itself, in the commit of its first event."""
+        self._create = run
+
+    def begin(self, call_id: str) -> None:
+        """Record that a call that must happen once begins. It may begin after the next `commit()`."""
+        self._begins.append(call_id)
 
     def record(self, turn: TurnRecord) -> None:
         """Add a turn record, right after the event emitted last."""
@@ -71,40 +83,75 @@ class Journal:
 
     async def commit(self) -> None:
         """Wait until everything emitted and recorded so far is durable. Raises what the store raised."""
-        while self._failure is None and (self._writer is not None or self._turns):
-            if self._writer is None:
-                self._writer = asyncio.get_running_loop().create_task(self._write())
-            await asyncio.wait([self._writer])
+        while self._failure is None and (self._busy or self._turns or self._begins):
+            if not self._busy:
+                self._schedule()
+            await self._settled()
         if self._failure is not None:
             raise self._failure
 
     async def drain(self) -> None:
-        """Wait while the reader is too far behind. Raises what the store raised."""
+        """Wait for the append under way, and for a reader who is too far behind. Raises what the store raised.
+
+        Whoever reads a model waits here, so that what arrives meanwhile comes as one batch.
+        """
+        if self._busy:
+            await self._settled()
         while len(self._ready) > WINDOW_EVENTS and not self._closed and self._failure is None:
             self._room = asyncio.get_running_loop().create_future()
             await self._room
         if self._failure is not None:
             raise self._failure
 
-    async def _write(self) -> None:
-        try:
-            while self._lines or self._turns:
-                lines, events, turns = self._lines, self._events, self._turns
-                self._lines, self._events, self._turns = [], [], []
-                payload = b"\n".join(lines) + b"\n" if lines else b""
-                first_seq = self.seq - len(lines) + 1
-                frame = Frame(self._run_id, self._epoch, first_seq, len(lines), payload)
-                await self._append(Append(frame, turns, self._end, self._error_code))
-                self._ready.extend(events)
-                _wake(self._reader)
-        except AgioError as error:
-            self._failure = error
-            self.on_failure()
-        finally:
-            self._writer = None
-            if self._failure is not None:
-                _wake(self._reader)
-                _wake(self._room)
+    def _settled(self) -> asyncio.Future[None]:
+        future = asyncio.get_running_loop().create_future()
+        self._idle.append(future)
+        return future
+
+    def _schedule(self) -> None:
+        self._busy = True
+        asyncio.get_running_loop().call_soon(self._write)
+
+    def _write(self) -> None:
+        if self._failure is not None:
+            return
+        lines, self._lines = self._lines, []
+        events, self._events = self._events, []
+        turns, self._turns = self._turns, []
+        begins, self._begins = self._begins, []
+        create, self._create = self._create, None
+        payload = b"\n".join(lines) + b"\n" if lines else b""
+        frame = Frame(self._run_id, self._epoch, self.seq - len(lines) + 1, len(lines), payload)
+        written = self._append(Append(frame, turns, self._end, self._error_code, create, begins))
+        asyncio.ensure_future(written).add_done_callback(lambda done: self._written(done, events))
+
+    def _written(self, done: asyncio.Future[None], events: list[AgentEvent]) -> None:
+        if done.cancelled():
+            self._fail(StoreError("store_closed", "The store was closed while the run was written."))
+            return
+        error = done.exception()
+        if error is not None:
+            self._fail(error if isinstance(error, AgioError) else StoreError("store_failed", str(error)))
+            return
+        self._ready.extend(events)
+        self._busy = False
+        if self._lines:
+            self._schedule()
+        _wake(self._reader)
+        self._wake_idle()
+
+    def _fail(self, error: AgioError) -> None:
+        self._failure = error
+        self._busy = False
+        self.on_failure()
+        _wake(self._reader)
+        _wake(self._room)
+        self._wake_idle()
+
+    def _wake_idle(self) -> None:
+        waiting, self._idle = self._idle, []
+        for future in waiting:
+            _wake(future)
 
     def close(self) -> None:
         """Say that nothing more comes."""

@@ -86,6 +86,8 @@ class LoopState:
         self.watch = Stopwatch()
         self.total = Stopwatch()
         self.output: object = UNSET
+        self.fresh: set[str] = set()
+        """Calls this process was the first to see: nobody can have begun them before."""
 
     @property
     def fold(self) -> Fold:

@@ -3,7 +3,7 @@
 A run's log is its frames (what clients see) and its turn records (what only the engine reads).
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
@@ -40,6 +40,8 @@ class NewRun(Struct, frozen=True):
     tenant: str = "default"
     user: str = "local"
     epoch: int = 1
+    title: str = ""
+    """The beginning of the user's message, for lists."""
 
 
 class RunInfo(Struct, frozen=True):
@@ -84,18 +86,24 @@ class ToolRecord(Struct, frozen=True):
 
 
 class Append(Struct, frozen=True):
-    """One write to a run's log: a frame, the turns it finishes, and the run's end if it is its last."""
+    """One write to a run's log: a frame, the turns it finishes, and the run's end if it is its last.
+
+    `create` makes the run in the same commit, if this is its first write. `begins` are tool calls that
+    must happen once and are about to: as `begin_tool` for calls that cannot have begun before.
+    """
 
     frame: Frame
     turns: Sequence[TurnRecord] = ()
     end: RunStatus | None = None
     error_code: str | None = None
+    create: NewRun | None = None
+    begins: Sequence[str] = ()
 
 
 class AgentRunRepository(Protocol):
     """Runs and their logs. Every method raises StoreError when the store fails."""
 
-    async def create_run(self, run: NewRun, title: str) -> RunInfo:
+    async def create_run(self, run: NewRun) -> RunInfo:
         """Add a running run. Raises StoreError `run_exists` if its id is taken."""
         ...
 
@@ -106,12 +114,12 @@ class AgentRunRepository(Protocol):
         """
         ...
 
-    async def append(self, write: Append) -> None:
-        """Make a frame durable: returns after the commit.
+    def append(self, write: Append) -> Awaitable[None]:
+        """Make a frame durable: what it returns is done after the commit, and carries any error.
 
         Taken only if the run is running under the frame's epoch and the frame's first seq is the
         next one; repeating a frame already stored changes nothing and succeeds. Raises StoreError
-        `stale_epoch`, `sequence_gap`, `append_conflict`, `run_ended`.
+        `stale_epoch`, `sequence_gap`, `append_conflict`, `run_ended`, `run_exists`.
         """
         ...
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import Self
 
-from msgspec import UNSET, Struct, structs
+from msgspec import UNSET, Struct
 
 from agio.core.calls import decisions_of, emit_result
 from agio.core.context import ContextBuilder, ContextSource, NoContext
@@ -33,7 +33,6 @@ from agio.protocol.events import (
 from agio.protocol.messages import (
     Json,
     Message,
-    ResumeEntry,
     RunAgentInput,
     ToolMessage,
     UserMessage,
@@ -244,7 +243,7 @@ class RunStream(AsyncIterator[AgentEvent]):
     async def _begin(self) -> None:
         self._state.started_s = now_s()
         if self._log is None:
-            await self._start()
+            self._start()
         else:
             self._journal.seq = self._journal.fold.seq
         self._begun = True
@@ -257,11 +256,11 @@ class RunStream(AsyncIterator[AgentEvent]):
         await self._context.gather(questions[-1] if questions else "")
         await self._runner.hooks.run_started(self._request)
 
-    async def _start(self) -> None:
+    def _start(self) -> None:
         """Check what the run was asked, create it, and write RUN_STARTED."""
         request, fold, agent = self._request, self._journal.fold, self._runner.agent
         _check(request, fold, agent)
-        await self._runner.repository.create_run(
+        self._journal.create(
             NewRun(
                 run_id=request.run_id,
                 thread_id=request.thread_id,
@@ -270,11 +269,11 @@ class RunStream(AsyncIterator[AgentEvent]):
                 mark=self._context.mark,
                 tenant=request.tenant,
                 user=request.user,
-            ),
-            title_of(request.messages),
+                title=title_of(request.messages),
+            )
         )
         given = RunAgentInput(request.thread_id, request.run_id, list(request.messages))
-        given.resume = [_without_null(entry) for entry in request.resume] or UNSET
+        given.resume = list(request.resume) or UNSET
         given.tools = list(request.tools) or UNSET
         given.context = list(request.context) or UNSET
         self._journal.emit(RunStarted(request.thread_id, request.run_id, PROTOCOL_VERSION, input=given))
@@ -328,11 +327,6 @@ class RunStream(AsyncIterator[AgentEvent]):
         event = RunFinished(fold.thread_id, fold.run_id, outcome=CancelledOutcome())
         event.usage = token_usage(fold.usage) or UNSET
         self._journal.end(event, "cancelled")
-
-
-def _without_null(entry: ResumeEntry) -> ResumeEntry:
-    """Leave out a payload that is null: on the wire an optional field is absent, never null."""
-    return structs.replace(entry, payload=UNSET) if entry.payload is None else entry
 
 
 def _check(request: RunRequest, fold: Fold, agent: AgentSpec) -> None:

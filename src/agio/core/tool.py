@@ -4,9 +4,11 @@ Who runs them is execution/; the loop knows it as the `ToolRunner` protocol.
 """
 
 import inspect
+import math
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import (
     Annotated,
     Generic,
@@ -25,9 +27,10 @@ import msgspec
 from msgspec import Struct
 
 from agio.core.model import ToolSpec
-from agio.core.schema import Schema, schema_of, validator
+from agio.core.schema import Schema, is_pydantic, schema_of, validator
+from agio.core.text import clean
 from agio.errors import UserError
-from agio.protocol.messages import Content, Json, ToolCall
+from agio.protocol.messages import Content, Json, ToolCall, json_object
 
 Effect: TypeAlias = Literal["read", "idempotent", "once"]
 """What doing a call twice means: nothing, nothing if the key is the same, or harm."""
@@ -72,8 +75,8 @@ class ToolContext:
 
     def progress(self, message: str, fraction: float | None = None) -> None:
         """Tell whoever watches the run how far the tool is; `fraction` is from 0 to 1."""
-        report: dict[str, Json] = {"message": message}
-        if fraction is not None:
+        report: dict[str, Json] = {"message": clean(str(message))}
+        if fraction is not None and math.isfinite(fraction):
             report["fraction"] = fraction
         self.report(report)
 
@@ -94,15 +97,18 @@ class Tool(Generic[P, R]):
         approval: Approval = "never",
         timeout_s: float | None = None,
     ) -> None:
-        if not _NAME.fullmatch(name):
+        if not (isinstance(name, str) and _NAME.fullmatch(name)):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UserError(
                 "invalid_tool",
                 f"{name!r} cannot be a tool's name: use up to 64 letters, digits, _ and -, beginning with a letter.",
             )
-        if parameters.get("type") != "object":
+        if json_object(parameters).get("type") != "object":
             raise UserError(
                 "invalid_schema", f"The parameters of tool {name} must be a JSON schema of type object."
             )
+        for value, known in ((effect, get_args(Effect)), (approval, get_args(Approval))):
+            if value not in known:
+                raise UserError("invalid_tool", f"Tool {name} says {value!r}: say one of {', '.join(known)}.")
         self.name = name
         self.description = description
         self.parameters = parameters
@@ -161,7 +167,7 @@ def tool(
     """
 
     def wrap(function: Callable[P, R]) -> Tool[P, R]:
-        own_name = name or getattr(function, "__name__", "tool")
+        own_name = name or _name(function)
         summary, notes = _documentation(function)
         fields, context_parameter = _fields(function, own_name, notes)
         arguments = msgspec.defstruct(
@@ -189,31 +195,59 @@ def client_tool(name: str, description: str, parameters: Schema) -> AnyTool:
     return Tool(name=name, description=description, parameters=parameters)
 
 
+def _name(function: Callable[..., object]) -> str:
+    name = getattr(_inner(function), "__name__", None)
+    if not isinstance(name, str):
+        raise UserError(
+            "invalid_tool", f'{function!r} has no name to go by: give it one with tool(name="...").'
+        )
+    return name
+
+
+def _inner(function: Callable[..., object]) -> Callable[..., object]:
+    while isinstance(function, partial):
+        function = cast("partial[object]", function).func
+    return function
+
+
 def _documentation(function: Callable[..., object]) -> tuple[str, Mapping[str, str]]:
-    text = inspect.getdoc(function)
+    inner = _inner(function)
+    text = inspect.getdoc(inner)
+    if not inspect.isroutine(inner) and not inspect.isclass(inner):
+        text = inspect.getdoc(inner.__call__) or text
     if not text:
         return "", {}
     from docstring_parser import parse
 
     parsed = parse(text)
     notes = {entry.arg_name: entry.description for entry in parsed.params if entry.description}
-    return parsed.description or "", notes
+    return (parsed.description or "").strip(), notes
 
 
 def _fields(
     function: Callable[..., object], name: str, notes: Mapping[str, str]
 ) -> tuple[list[tuple[str, object, object]], str | None]:
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise UserError(
+            "invalid_tool", f"Tool {name} yields: return its result, and use progress() on the way."
+        )
     try:
         signature = inspect.signature(function, eval_str=True)
-    except (NameError, TypeError, ValueError) as error:
+    except (NameError, AttributeError, SyntaxError, TypeError, ValueError) as error:
         raise UserError("invalid_tool", f"The signature of tool {name} cannot be read: {error}.") from error
     fields: list[tuple[str, object, object]] = []
     context_parameter = None
     for parameter in signature.parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise UserError("invalid_tool", f"Tool {name} takes *{parameter.name}: name every parameter.")
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            raise UserError(
+                "invalid_tool", f"Tool {name} takes {parameter.name} by position only: remove the /."
+            )
         hint = cast(object, parameter.annotation)
-        if hint is ToolContext:
+        if hint is ToolContext or ToolContext in get_args(hint):
+            if context_parameter is not None:
+                raise UserError("invalid_tool", f"Tool {name} takes two ToolContexts: one is enough.")
             context_parameter = parameter.name
             continue
         if hint is inspect.Parameter.empty:
@@ -221,7 +255,7 @@ def _fields(
         default = (
             msgspec.NODEFAULT if parameter.default is parameter.empty else cast(object, parameter.default)
         )
-        if isinstance(default, (list, dict, set)):
+        if isinstance(default, (list, dict, set, bytearray, Struct)) or is_pydantic(type(default)):
             default = msgspec.field(default_factory=_copier(cast(object, default)))
         fields.append((parameter.name, _described(hint, notes.get(parameter.name)), default))
     return fields, context_parameter
@@ -276,12 +310,21 @@ class ToolRunner(Protocol):
         """Whether a person must be asked before this call."""
         ...
 
-    async def call(
-        self, call: ToolCall, context: ToolContext, arguments: dict[str, Json] | None = None
-    ) -> ToolAnswer:
-        """Run a call; `arguments` replace the model's. A failure the model may mend is an answer with an error.
+    def is_once(self, call: ToolCall) -> bool:
+        """Whether doing this call twice would do harm, so that its beginning must be recorded."""
+        ...
 
-        Raises ToolError, LimitExceeded or StoreError when the run must end. When cancelled, tells the
-        tool, gives it its grace, and lets go.
+    async def call(
+        self,
+        call: ToolCall,
+        context: ToolContext,
+        *,
+        arguments: dict[str, Json] | None = None,
+        recorded: bool = False,
+    ) -> ToolAnswer:
+        """Run a call; `arguments` replace the model's, `recorded` says that its beginning is in the log.
+
+        A failure the model may mend is an answer with an error. Raises ToolError, LimitExceeded or StoreError
+        when the run must end. When cancelled, tells the tool, gives it its grace, and lets go.
         """
         ...

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 async def take_turn(state: "LoopState") -> None:
-    """Ask the model once, with retries, and make the finished turn durable. Raises ModelError, LimitExceeded."""
+    """Ask the model once, with retries, and record the finished turn. Raises ModelError, LimitExceeded."""
     request = _request(state)
     failures: Counter[str] = Counter()
     while True:
@@ -81,9 +81,9 @@ async def take_turn(state: "LoopState") -> None:
     )
     for index, outcome in attempt.outcomes.items():
         journal.emit(ToolCallResult(attempt.id("res", index), attempt.id("call", index), outcome.content))
+    state.fresh = {call.id for call in state.fold.pending}
     if end.stop in ("length", "refusal", "content_filter"):
         state.notice(f"stopped_{end.stop}", _STOPS[end.stop])
-    await journal.commit()
 
 
 _STOPS = {
@@ -144,6 +144,8 @@ class _Attempt:
         self._state = state
         self._journal = state.journal
         self._body = f"{id_body(state.fold.run_id)}_{state.fold.step}"
+        self._text_id = f"msg_{self._body}"
+        self._reasoning_id = f"rsn_{self._body}"
         self._piece = state.config.max_event_bytes // 8
         self._end: TurnEnd | None = None
         self.outcomes: dict[int, ToolOutcome] = {}
@@ -167,7 +169,8 @@ class _Attempt:
                     guard.alive(bool(batch))
                     for event in batch:
                         self._take(event)
-                    await self._journal.drain()
+                    if self._end is None:
+                        await self._journal.drain()
         except TimeoutError:
             raise guard.error() from None
         finally:
@@ -186,15 +189,13 @@ class _Attempt:
         emit = self._journal.emit
         match event:
             case TextDelta(text=text):
-                message_id = f"msg_{self._body}"
                 for piece in self._pieces(text):
-                    emit(TextMessageChunk(message_id, delta=piece))
+                    emit(TextMessageChunk(self._text_id, delta=piece))
             case ReasoningDelta(text=text):
-                message_id = f"rsn_{self._body}"
                 for piece in self._pieces(text):
-                    emit(ReasoningMessageChunk(message_id, piece))
+                    emit(ReasoningMessageChunk(self._reasoning_id, piece))
             case ToolCallBegin(index=index, name=name):
-                emit(ToolCallStart(self.id("call", index), name, f"msg_{self._body}"))
+                emit(ToolCallStart(self.id("call", index), name, self._text_id))
             case ToolCallDelta(index=index, arguments=arguments):
                 for piece in self._pieces(arguments):
                     emit(ToolCallArgs(self.id("call", index), piece))

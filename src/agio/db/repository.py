@@ -10,7 +10,7 @@ from agio.db.reader import LogReader
 from agio.db.readers import Readers
 from agio.db.records import check_frame, pack_content, pack_turns
 from agio.db.writer import Writer
-from agio.errors import StoreError
+from agio.errors import AgioError, StoreError
 from agio.protocol.events import AgentEvent
 
 T = TypeVar("T")
@@ -54,13 +54,18 @@ class SqliteRepository:
     def append(self, write: Append) -> asyncio.Future[None]:
         """Make a frame durable: the future is done after the commit.
 
-        Raises StoreError `stale_epoch`, `sequence_gap`, `append_conflict`, `run_ended`, `run_exists`,
+        It fails with StoreError `stale_epoch`, `sequence_gap`, `append_conflict`, `run_ended`, `run_exists`,
         `invalid_frame`, `not_storable`, `store_full`, `store_failed`; UserError `run_not_found`.
         """
-        check_frame(write)
-        turns = pack_turns(write)
-        urgent = bool(turns or write.begins or write.create) or write.end is not None
-        return self._writing().write(lambda batch: batch.append(write, turns), urgent=urgent)
+        try:
+            check_frame(write)
+            turns = pack_turns(write)
+            urgent = bool(turns or write.begins or write.create) or write.end is not None
+            return self._writing().write(lambda batch: batch.append(write, turns), urgent=urgent)
+        except AgioError as refusal:
+            refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            refused.set_exception(refusal)
+            return refused
 
     async def get_run(self, run_id: str) -> RunInfo:
         """Raises UserError `run_not_found`."""

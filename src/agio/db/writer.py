@@ -175,8 +175,8 @@ class Writer:
 
 
 def pace_s(running: int) -> float:
-    """How long after a commit the next one is made if it has nothing but frames."""
-    return min(MAX_PACE_S, PACE_S * running)
+    """How long after a commit the next one is made if it has nothing but frames; alone, a run never waits."""
+    return min(MAX_PACE_S, PACE_S * running) if running > 1 else 0.0
 
 
 def run_read(job: Job[LogReader], reader: LogReader, path: Path | None) -> None:

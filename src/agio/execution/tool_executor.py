@@ -3,23 +3,26 @@
 import asyncio
 import inspect
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import cast
 
 import msgspec
 
 from agio.core.config import AgentRunConfig
+from agio.core.fold import COMPLETE_GOAL
 from agio.core.model import ToolSpec
 from agio.core.repository import AgentRunRepository, ToolRecord
 from agio.core.schema import convert
 from agio.core.tool import AnyTool, ToolAnswer, ToolContext
 from agio.errors import AgioError, ToolError, UserError
-from agio.execution.results import answer_of
+from agio.execution.results import answer_of, cut
 from agio.execution.threads import DaemonThreads
 from agio.protocol.messages import Json, ToolCall
 
 _log = logging.getLogger("agio.tools")
 _threads = DaemonThreads()
+_ERROR_BYTES = 4096
 
 
 class ToolExecutor:
@@ -36,6 +39,10 @@ class ToolExecutor:
             if tool.name in self._tools:
                 raise UserError(
                     "duplicate_tool", f"Two tools are named {tool.name}. Give one of them another name."
+                )
+            if tool.name == COMPLETE_GOAL:
+                raise UserError(
+                    "duplicate_tool", f"{tool.name} is a tool of agio's own. Name yours otherwise."
                 )
             self._tools[tool.name] = tool
         self._config = config
@@ -62,8 +69,18 @@ class ToolExecutor:
             and not isinstance(self._arguments(tool, call, None), ToolAnswer)
         )
 
+    def is_once(self, call: ToolCall) -> bool:
+        """Whether doing this call twice would do harm."""
+        tool = self._tools.get(call.function.name)
+        return tool is not None and tool.effect == "once"
+
     async def call(
-        self, call: ToolCall, context: ToolContext, arguments: dict[str, Json] | None = None
+        self,
+        call: ToolCall,
+        context: ToolContext,
+        *,
+        arguments: dict[str, Json] | None = None,
+        recorded: bool = False,
     ) -> ToolAnswer:
         """Run a call and return its answer. See `ToolRunner`."""
         tool = self._tools.get(call.function.name)
@@ -77,7 +94,7 @@ class ToolExecutor:
             return ready
         if tool.context_parameter is not None:
             ready[tool.context_parameter] = _threadsafe(context)
-        if tool.effect != "once" or self._records is None:
+        if tool.effect != "once" or recorded or self._records is None:
             return await self._run(tool, ready, context)
         return await self._run_once(tool, ready, context, self._records)
 
@@ -99,7 +116,8 @@ class ToolExecutor:
                 return cast(dict[str, object], value)
         except (ValueError, RecursionError) as error:
             problem = str(error)
-        return ToolAnswer(f"The arguments do not fit the tool {tool.name}: {problem}.", "bad_arguments")
+        text = cut(f"The arguments do not fit the tool {tool.name}: {problem}.", _ERROR_BYTES)
+        return ToolAnswer(text, "bad_arguments")
 
     async def _run_once(
         self, tool: AnyTool, arguments: dict[str, object], context: ToolContext, records: AgentRunRepository
@@ -120,7 +138,7 @@ class ToolExecutor:
 
     async def _run(self, tool: AnyTool, arguments: dict[str, object], context: ToolContext) -> ToolAnswer:
         timeout_s = self._config.tool_timeout_s if tool.timeout_s is None else tool.timeout_s
-        task = asyncio.ensure_future(_start(cast(Callable[..., object], tool.function), arguments))
+        task = asyncio.ensure_future(_call(cast(Callable[..., object], tool.function), arguments))
         try:
             done, _ = await asyncio.wait([task], timeout=timeout_s)
         except asyncio.CancelledError:
@@ -141,36 +159,32 @@ class ToolExecutor:
             return answer_of(task.result(), self._config.max_tool_result_bytes)
         if isinstance(error, ToolError):
             raise error
-        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+        if isinstance(error, KeyboardInterrupt):
             raise error
         _log.info("tool %s failed", tool.name, exc_info=error)
         code = error.code if isinstance(error, AgioError) else "tool_failed"
-        return ToolAnswer(answer_of(f"{tool.name} failed: {_words(error)}", 4096).content, code)
+        return ToolAnswer(cut(f"{tool.name} failed: {_words(error)}", _ERROR_BYTES), code)
 
     async def _let_go(self, task: asyncio.Future[object], context: ToolContext) -> None:
         """Tell the tool to stop, give it its grace, cancel it, and leave it behind if it does not obey."""
+        grace_s = self._config.cancel_grace_s
         context.cancel_signal.set()
-        await asyncio.wait([task], timeout=self._config.cancel_grace_s)
-        if not task.done():
+        task.add_done_callback(lambda late: late.cancelled() or late.exception())
+        try:
+            await asyncio.wait([task], timeout=grace_s)
+        finally:  # being cancelled once more ends the grace, not the duty
             task.cancel()
-            await asyncio.wait([task], timeout=self._config.cancel_grace_s)
-        if task.done() and not task.cancelled():
-            task.exception()
-        else:
-            task.add_done_callback(lambda late: late.cancelled() or late.exception())
+        await asyncio.wait([task], timeout=grace_s)
 
 
-def _start(
-    function: Callable[..., object], arguments: dict[str, object]
-) -> Coroutine[object, object, object]:
-    if inspect.iscoroutinefunction(function):
-        return function(**arguments)
-    return _in_thread(function, arguments)
-
-
-async def _in_thread(function: Callable[..., object], arguments: dict[str, object]) -> object:
-    result = await _threads.run(lambda: function(**arguments))
-    return await result if inspect.isawaitable(result) else result
+async def _call(function: Callable[..., object], arguments: dict[str, object]) -> object:
+    try:
+        if inspect.iscoroutinefunction(function):
+            return await function(**arguments)
+        result = await _threads.run(lambda: function(**arguments))
+        return await result if inspect.isawaitable(result) else result
+    except SystemExit as error:
+        raise RuntimeError("it tried to end the program") from error
 
 
 def _threadsafe(context: ToolContext) -> ToolContext:
@@ -185,13 +199,17 @@ def _threadsafe(context: ToolContext) -> ToolContext:
             here = False
         if here:
             report(value)
-        elif not loop.is_closed():
-            loop.call_soon_threadsafe(report, value)
+        else:
+            with suppress(RuntimeError):  # the loop has closed: nobody watches any more
+                loop.call_soon_threadsafe(report, value)
 
     context.report = hop
     return context
 
 
 def _words(error: BaseException) -> str:
-    text = str(error)
+    try:
+        text = str(error)
+    except Exception:  # a tool's own exception: what it does here is anyone's guess
+        text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

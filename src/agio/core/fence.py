@@ -1,0 +1,82 @@
+"""The fence: blocks with a random mark around text that nobody vouches for, which the text cannot leave."""
+
+import re
+from base64 import b64decode
+
+from msgspec import structs
+
+from agio.core.text import clean
+from agio.protocol.messages import (
+    Content,
+    ContentPart,
+    DataSource,
+    DocumentPart,
+    Message,
+    PartSource,
+    TextPart,
+    ToolMessage,
+    UserMessage,
+)
+
+_NO_BRACKETS = str.maketrans("<>", "  ")
+_MIME_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(; ?[\w.+-]+=[\w.+-]+)?", re.ASCII)
+_TEXT_TYPE = re.compile("text/|application/(json|xml|yaml)")
+
+
+class Fence:
+    """Puts untrusted text between its mark's lines, and keeps the mark out of everything else."""
+
+    def __init__(self, mark: str) -> None:
+        self.mark = mark
+
+    def put(self, label: str, text: str) -> str:
+        """Put untrusted text into a block it cannot leave."""
+        label = " ".join(self._unmarked(label).translate(_NO_BRACKETS).split())[:120]
+        return f"<<untrusted {self.mark} {label}>>\n{self._unmarked(text)}\n<<end {self.mark}>>"
+
+    def _unmarked(self, text: str) -> str:
+        # Something must stay in the mark's place, or the text around it could close up to a new mark.
+        return clean(text).replace(self.mark, "[mark]")
+
+    def fenced(self, message: Message) -> Message:
+        """Return a message as the model may see it: tool output in blocks, the mark in nobody else's words."""
+        match message:
+            case ToolMessage():
+                return structs.replace(message, content=self._fence_content(message.content))
+            case UserMessage(content=str() as text):
+                return structs.replace(message, content=self._unmarked(text))
+            case UserMessage(content=list() as parts):
+                kept = [
+                    structs.replace(part, text=self._unmarked(part.text))
+                    if isinstance(part, TextPart)
+                    else part
+                    for part in parts
+                ]
+                return structs.replace(message, content=kept)
+            case _:
+                return message
+
+    def _fence_content(self, content: Content) -> Content:
+        if isinstance(content, str):
+            return self.put("tool output", content)
+        return [self._fence_part(part) for part in content]
+
+    def _fence_part(self, part: ContentPart) -> ContentPart:
+        if isinstance(part, TextPart):
+            return structs.replace(part, text=self.put("tool output", part.text))
+        source = part.source
+        if isinstance(source.mime_type, str) and not _MIME_TYPE.fullmatch(source.mime_type):
+            source = structs.replace(source, mime_type="application/octet-stream")
+        if isinstance(part, DocumentPart) and (text := _document_text(source)) is not None:
+            return TextPart(self.put("document from a tool", text))
+        return structs.replace(part, source=source)
+
+
+def _document_text(source: PartSource) -> str | None:
+    """Return the text of a text document: a driver may put it into the prompt as it is."""
+    if not isinstance(source, DataSource) or not _TEXT_TYPE.match(source.mime_type):
+        return None
+    try:
+        return b64decode(source.value).decode("utf-8", "replace")
+    except ValueError:
+        return ""
