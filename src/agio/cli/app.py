@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from agio.cli.version import print_version
 from agio.settings import load_settings
 
 app = typer.Typer(
@@ -41,6 +42,9 @@ def root(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     """Agents whose every run is a durable log of events."""
+    if version:
+        print_version()
+        raise typer.Exit
 
 
 @app.command()

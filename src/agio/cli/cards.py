@@ -5,9 +5,10 @@ import time
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.panel import Panel
+from rich.table import Table
 from rich.text import Text
 
-from agio.cli.view import Card, Ending, Level, Thought, pretty_json, visible
+from agio.cli.view import Card, Ending, Level, Thought, spaced_json, visible
 
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _BAR = 20
@@ -40,9 +41,9 @@ def draw_card(card: Card, *, full: bool = False) -> RenderableType:
     full = full or card.state == "waiting"
     body: list[RenderableType] = [head]
     if card.arguments or card.state == "waiting":
-        body.append(_indented(pretty_json(card.shown_arguments), "cyan", full))
+        body.append(_indented(spaced_json(card.shown_arguments, indented=full), "cyan", full))
     if card.result:
-        body.append(_indented(card.result, "red" if card.state == "failed" else "", full))
+        body.append(_indented(f"→ {card.result}", "red" if card.state == "failed" else "", full))
     return Group(*body)
 
 
@@ -92,8 +93,11 @@ def draw_thought(thought: Thought, *, done: bool, full: bool) -> RenderableType:
 
 
 def draw_remark(level: Level, text: str) -> RenderableType:
-    """A line beside the answer."""
-    return Text(f"! {text}" if level == "warning" else f"  {text}", "yellow" if level == "warning" else "dim")
+    """A remark beside the answer."""
+    style = "yellow" if level == "warning" else "dim"
+    grid = Table.grid(padding=0)
+    grid.add_row(Text("! " if level == "warning" else "  ", style), Text(text, style, overflow="fold"))
+    return grid
 
 
 def draw_failure(ending: Ending) -> RenderableType:

@@ -89,7 +89,8 @@ def _answer_pipe(agent: Agent, loop: asyncio.Runner, options: ChatOptions) -> in
         stage.settle()
         return refuse(interrupts)
 
-    session = Session(agent, EventRenderer(stage), loop, options.thread, decide)
+    renderer = EventRenderer(stage)
+    session = Session(agent, renderer, loop, options.thread, decide)
     failed = asked = False
     if options.thread is not None:
         failed = session.take_up() == "failed"
@@ -100,6 +101,8 @@ def _answer_pipe(agent: Agent, loop: asyncio.Runner, options: ChatOptions) -> in
         asked = True
         status = session.say(message)
         failed = failed or status == "failed"
+        if status == "failed" and not sys.stdout.isatty() and renderer.ending is not None:
+            error_line(AgioError(renderer.ending.code, renderer.ending.message))
         if status == "cancelled":
             return 130
     if not asked:
@@ -123,9 +126,10 @@ class _Conversation:
         """Read, answer, repeat."""
         session = self._session
         before = session.runs() if self._options.thread else []
-        known = f"{len(before)} runs so far" if before else "new"
+        count = f"{len(before)} {'run' if len(before) == 1 else 'runs'}"
+        known = f"{count} so far" if before else "new"
         self._say(f"agio · {self._options.model} · thread {session.thread_id} ({known})", "bold")
-        self._say("Type a message, or /help. Ctrl-C stops an answer, Ctrl-D leaves.", "dim")
+        self._say("Type a message, or /help. Ctrl-C stops an answer, Ctrl-D leaves.\n", "dim")
         self._try(session.take_up)
         while True:
             try:

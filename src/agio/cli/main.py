@@ -10,10 +10,9 @@ from agio.errors import AgioError
 def main() -> None:
     """Run the command line and exit with its code."""
     if sys.argv[1:] == ["--version"]:
-        from importlib.metadata import version
+        from agio.cli.version import print_version
 
-        print(f"agio {version('agio')}")
-        return
+        return print_version()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

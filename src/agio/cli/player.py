@@ -16,14 +16,16 @@ LONGEST_GAP_S = 5.0
 async def play(events: Sequence[AgentEvent], renderer: EventRenderer, *, fast: bool) -> None:
     """Show events as far apart as they were, or all at once. The stage is closed whatever happens."""
     ticker = None if fast else asyncio.create_task(_tick(renderer))
-    last_ms = 0
+    loop = asyncio.get_running_loop()
+    due_s, last_ms = loop.time(), 0
     try:
         for event in events:
             if not fast and event.timestamp is not UNSET:
-                gap_s = (event.timestamp - last_ms) / 1000 if last_ms else 0.0
+                if last_ms:
+                    due_s += min(max(0.0, (event.timestamp - last_ms) / 1000), LONGEST_GAP_S)
                 last_ms = event.timestamp
-                if gap_s > 0:
-                    await asyncio.sleep(min(gap_s, LONGEST_GAP_S))
+                if (wait_s := due_s - loop.time()) > 0:
+                    await asyncio.sleep(wait_s)
             renderer.show(event)
     finally:
         if ticker is not None:

@@ -10,6 +10,7 @@ from msgspec import UNSET
 
 from agio.cli.view import Card, Ending, Level, Thought, printable, readable, seconds
 from agio.core.repository import RunStatus
+from agio.protocol.codec import encode
 from agio.protocol.events import (
     ERROR,
     METRICS,
@@ -19,6 +20,7 @@ from agio.protocol.events import (
     AgentEvent,
     CancelledOutcome,
     Custom,
+    Interrupt,
     InterruptOutcome,
     ReasoningMessageChunk,
     ReasoningMessageContent,
@@ -33,7 +35,7 @@ from agio.protocol.events import (
     ToolCallResult,
     ToolCallStart,
 )
-from agio.protocol.messages import Json, ToolCall, UserMessage, json_object, text_of
+from agio.protocol.messages import Json, ResumeEntry, ToolCall, UserMessage, json_object, text_of
 
 
 class Stage(Protocol):
@@ -99,11 +101,14 @@ class EventRenderer:
         self.figures: dict[str, Json] = {}
         """The figures of the run, once it has ended."""
         self.ending: Ending | None = None
+        self._asked: dict[str, str] = {}
         self._draft: list[str] = []
         self._thought: Thought | None = None
 
-    def expect(self, calls: Iterable[ToolCall]) -> None:
-        """Know calls of an earlier run, whose results may come in the next."""
+    def expect(self, calls: Iterable[ToolCall], questions: Iterable[Interrupt] = ()) -> None:
+        """Know calls of an earlier run and the questions about them, which the next run may answer."""
+        for question in questions:
+            self._ask(question)
         for call in calls:
             if call.id not in self.cards:
                 name, arguments = printable(call.function.name), call.function.arguments
@@ -153,15 +158,29 @@ class EventRenderer:
     def _start(self, event: RunStarted, now: int) -> None:
         self._run_id, self.figures, self._draft, self._thought = event.run_id, {}, [], None
         self.steps, self.ending = [], None
-        for card in self.cards.values():
-            if card.state == "waiting":
-                card.began_ms = now
         self.stage.begin()
-        if not self._echo or event.input is UNSET:
+        if event.input is UNSET:
             return
         for message in event.input.messages:
-            if isinstance(message, UserMessage):
+            if self._echo and isinstance(message, UserMessage):
                 self.stage.user(printable(text_of(message.content)))
+        for answer in event.input.resume or []:
+            self._take_answer(answer, now)
+
+    def _take_answer(self, answer: ResumeEntry, now: int) -> None:
+        """A call that waited runs now, with other arguments if a person changed them."""
+        card = self.cards.get(self._asked.pop(answer.interrupt_id, ""))
+        if card is None:
+            return
+        card.state, card.began_ms = "running", now
+        edited = json_object(answer.payload).get("editedArgs")
+        if edited is not None:
+            card.arguments = encode(edited).decode()
+        self.stage.call(card)
+
+    def _ask(self, question: Interrupt) -> None:
+        if question.tool_call_id is not UNSET:
+            self._asked[question.id] = question.tool_call_id
 
     def _think(self, delta: str, now: int) -> None:
         if self._thought is None:
@@ -221,6 +240,7 @@ class EventRenderer:
         match event.outcome:
             case InterruptOutcome(interrupts=interrupts):
                 for interrupt in interrupts:
+                    self._ask(interrupt)
                     card = self.cards.get(interrupt.tool_call_id or "")
                     if card is not None:
                         card.state = "waiting"

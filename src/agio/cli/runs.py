@@ -62,7 +62,7 @@ async def show_run(store: Path, name: str) -> None:
     if not console.is_terminal:
         console.width = _PAGE_WIDTH
     renderer = EventRenderer(PlainStage(StringIO(), live=False))
-    renderer.expect(fold.pending)
+    renderer.expect(fold.pending, fold.interrupts.values())
     answered = {call.id for call in fold.pending}
     for event in log.events():
         renderer.show(event)
@@ -94,13 +94,9 @@ async def replay_run(store: Path, name: str, *, fast: bool, as_json: bool) -> No
         fold = await thread_before(repository, info.thread_id, info.run_id)
     console = make_console()
     renderer = EventRenderer(make_stage(console, plain=False), echo=True)
-    renderer.expect(fold.pending)
+    renderer.expect(fold.pending, fold.interrupts.values())
     if console.is_terminal:
-        speed = (
-            "at once"
-            if fast
-            else f"at its own speed, pauses of at most {LONGEST_GAP_S:g} s (--fast: at once)"
-        )
+        speed = "at once" if fast else f"pauses cut to {LONGEST_GAP_S:g} s (--fast: at once)"
         console.print(f"replay of {info.run_id}, {speed}", style="dim", highlight=False)
     await play(log.events(), renderer, fast=fast)
     if info.status == "running":

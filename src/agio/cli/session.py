@@ -56,7 +56,7 @@ class Session:
         if not newest or newest[0].status not in ("running", "interrupted"):
             return None
         fold = self._loop.run(self._fold())
-        self.renderer.expect(fold.pending)
+        self.renderer.expect(fold.pending, fold.interrupts.values())
         if newest[0].status == "running":
             stage = self.renderer.stage
             stage.remark("warning", f"Run {newest[0].run_id} was left unfinished; it goes on now.")

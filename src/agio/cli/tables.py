@@ -15,37 +15,51 @@ from agio.protocol.messages import Json
 
 _WIDE = 120
 _SHORT_ID = 8
+_SHORTEST_TITLE = 8
+_GAP = 2
+_COLUMNS = ("RUN", "AGENT", "MODEL", "STATUS", "STARTED", "TOOK", "EVENTS", "TITLE")
 
 
 def runs_table(runs: Sequence[RunInfo], console: Console) -> Table:
     """A row a run. A narrow terminal gets the end of the id, which names the run as well, and shorter times."""
     wide = console.width >= _WIDE
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("RUN", no_wrap=True)
-    table.add_column("AGENT", no_wrap=True, max_width=16)
-    table.add_column("MODEL", no_wrap=True, max_width=24 if wide else 14)
-    table.add_column("STATUS", no_wrap=True)
-    table.add_column("STARTED", no_wrap=True)
-    table.add_column("TOOK", no_wrap=True, justify="right")
-    table.add_column("EVENTS", no_wrap=True, justify="right")
-    table.add_column("TITLE", no_wrap=True, overflow="ellipsis")
-    for info in runs:
-        table.add_row(
-            info.run_id if wide else info.run_id[-_SHORT_ID:],
-            Text(printable(info.agent)),
-            Text(printable(info.model)),
-            Text(info.status, STATUS_STYLES[info.status]),
-            started(info) if wide else ago(info.created_at),
-            took(info),
-            str(info.last_seq),
-            Text(printable(" ".join(info.title.split()))),
-        )
+    table = _new_table()
+    rows = [_row(info, wide) for info in runs]
+    widths = [
+        max(len(name), *(cell.cell_len for cell in cells))
+        for name, cells in zip(_COLUMNS, zip(*rows, strict=True), strict=True)
+    ]
+    room = max(_SHORTEST_TITLE, console.width - sum(widths[:-1]) - _GAP * (len(widths) - 1))
+    for name in _COLUMNS:
+        table.add_column(name, no_wrap=True, justify="right" if name in ("TOOK", "EVENTS") else "left")
+    for row in rows:
+        row[-1].truncate(room, overflow="ellipsis")
+        table.add_row(*row)
     return table
+
+
+def _row(info: RunInfo, wide: bool) -> list[Text]:
+    model = Text(printable(info.model))
+    model.truncate(24 if wide else 14, overflow="ellipsis")
+    return [
+        Text(info.run_id if wide else info.run_id[-_SHORT_ID:]),
+        Text(printable(info.agent)),
+        model,
+        Text(info.status, STATUS_STYLES[info.status]),
+        Text(started(info) if wide else ago(info.created_at)),
+        Text(took(info)),
+        Text(str(info.last_seq)),
+        Text(printable(" ".join(info.title.split())) or "-"),
+    ]
+
+
+def _new_table() -> Table:
+    return Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
 
 
 def steps_table(steps: Sequence[Mapping[str, Json]]) -> Table:
     """A row a step, and its figures."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = _new_table()
     columns = ["STEP", "IN", "OUT", "CACHED", "REASONING", "FIRST TOKEN", "MODEL", "TOOLS", "COST"]
     for column in columns:
         table.add_column(column, no_wrap=True, justify="right")

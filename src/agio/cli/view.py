@@ -12,6 +12,7 @@ from agio.protocol.messages import Content, Json, TextPart
 CardState: TypeAlias = Literal["running", "waiting", "done", "failed"]
 Level: TypeAlias = Literal["notice", "warning"]
 
+_JSON_LINE = 60
 _KEPT = {"\n", "\t"}
 
 
@@ -72,7 +73,7 @@ class Ending(Struct):
             parts.append(f"{steps} {'step' if steps == 1 else 'steps'}")
         given, made = figures.get("inputTokens"), figures.get("outputTokens")
         if isinstance(given, int) and isinstance(made, int):
-            parts.append(f"{given + made} tokens ({given} in, {made} out)")
+            parts.append(f"{given + made} tokens")
         if isinstance(first := figures.get("firstTokenMs"), int):
             parts.append(f"first token {seconds(first)}")
         if isinstance(total := figures.get("runMs"), int):
@@ -107,7 +108,7 @@ _ADVICE = {
     "step_limit": _LIMIT,
     "token_budget": _LIMIT,
     "time_budget": _LIMIT,
-    "demo_failure": "Nothing: the demo fails when it is asked to.",
+    "demo_failure": "Nothing is wrong: the demo fails when it is asked to.",
 }
 
 
@@ -139,10 +140,10 @@ def readable(content: Content) -> str:
     )
 
 
-def pretty_json(text: str) -> str:
-    """Indent JSON that does not fit on a line; text that is no JSON stays as it is."""
+def spaced_json(text: str, *, indented: bool) -> str:
+    """Space JSON for the eye, over many lines if it is long and `indented`; other text stays as it is."""
     try:
-        return msgspec.json.format(text, indent=2 if len(text) > 60 else 0)
+        return msgspec.json.format(text, indent=2 if indented and len(text) > _JSON_LINE else 0)
     except msgspec.DecodeError:
         return text
 
