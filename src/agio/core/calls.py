@@ -97,7 +97,7 @@ def _context(state: "LoopState", call: ToolCall) -> ToolContext:
 
     def report(progress: Json) -> None:
         value = {"toolCallId": call.id, **json_object(progress)}
-        if any(pending.id == call.id for pending in state.fold.pending):
+        if state.fold.status == "running" and any(pending.id == call.id for pending in state.fold.pending):
             state.tell(TOOL_PROGRESS, value)
 
     return ToolContext(

@@ -132,37 +132,36 @@ async def test_progress_after_the_result_is_dropped() -> None:
 
 
 async def test_a_failed_run_hears_nothing_more_from_its_tools() -> None:
-    """L13: RUN_ERROR is the last event, even if a tool that was left behind still reports progress."""
-    go_on, said = threading.Event(), threading.Event()
-    begun = threading.Event()
+    """L13: RUN_ERROR is the last event, even while a tool that was left behind goes on reporting."""
+    chatter: list[asyncio.Task[None]] = []
+    over = asyncio.Event()
 
     @tool
-    def stuck(ctx: ToolContext) -> None:
-        """Sit until the run has failed, then speak."""
-        begun.set()
-        go_on.wait(PATIENCE_S)
-        ctx.progress("late")
-        said.set()
+    async def talk(ctx: ToolContext) -> None:
+        """Leave something behind that never stops talking."""
+
+        async def go_on() -> None:
+            while not over.is_set():
+                ctx.progress("still here")
+                await asyncio.sleep(0)
+
+        chatter.append(asyncio.create_task(go_on()))
+        await asyncio.Event().wait()
 
     @tool
     async def refuse() -> None:
         """End the run."""
-        await asyncio.to_thread(begun.wait, PATIENCE_S)
         raise ToolError("forbidden", "Not yours.")
 
-    calls = [ScriptedCall("stuck"), ScriptedCall("refuse")]
+    calls = [ScriptedCall("talk"), ScriptedCall("refuse")]
     driver = ScriptedDriver([ScriptedTurn(calls=calls)])
     config = AgentRunConfig(cancel_grace_s=0.02)
-    async with Agent("a", model=driver, tools=[stuck, refuse], config=config) as agent:
+    async with Agent("a", model=driver, tools=[talk, refuse], config=config) as agent:
         run = agent.arun_stream("go")
-        events: list[AgentEvent] = []
-        async for event in run:
-            if isinstance(event, RunError):
-                go_on.set()
-                await asyncio.to_thread(said.wait, PATIENCE_S)
-                await asyncio.sleep(0)
-            events.append(event)
+        events = [event async for event in run]
+        over.set()
+        await asyncio.gather(*chatter)
         assert isinstance(events[-1], RunError)
         assert events[-1].code == "forbidden"
-        assert progress(events) == []
+        assert "still here" in progress(events)
         assert await agent.get_run_history(run.run_id) == events
