@@ -115,10 +115,11 @@ class _Conversation:
 
     def __init__(self, agent: Agent, loop: asyncio.Runner, options: ChatOptions, settings: Settings) -> None:
         self._options = options
-        self._console = make_console()
+        self._console = make_console(plain=options.plain)
         self._stage = make_stage(self._console, plain=options.plain)
         self._prompt = Prompt(
-            settings.data_dir / "chat_history", colour=self._console.color_system is not None
+            settings.data_dir / "chat_history",
+            colour=self._console.is_terminal and not self._console.no_color,
         )
         self._session = Session(agent, EventRenderer(self._stage), loop, options.thread, self._decide)
 

@@ -14,15 +14,15 @@ from agio.errors import AgioError
 _PIPE_WIDTH = 240
 
 
-def make_console() -> Console:
-    """Return the console of standard output; a pipe gets lines as long as they need to be."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=_PIPE_WIDTH)
+def make_console(*, plain: bool = False) -> Console:
+    """Return the console of standard output, without colours if `plain`; a pipe gets lines as long as they need."""
+    console = Console(highlight=False, force_terminal=False if plain else None)
+    return console if sys.stdout.isatty() else Console(highlight=False, width=_PIPE_WIDTH)
 
 
 def make_stage(console: Console, *, plain: bool) -> Stage:
     """Return the stage for a console: the terminal's, or plain text if asked for or if it can do no more."""
-    if plain or not console.is_terminal or console.is_dumb_terminal:
+    if plain or not sys.stdout.isatty() or not console.is_terminal or console.is_dumb_terminal:
         return PlainStage(sys.stdout, live=sys.stdout.isatty())
     return TerminalStage(console)
 

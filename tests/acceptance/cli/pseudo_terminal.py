@@ -41,7 +41,7 @@ class PseudoTerminal:
             start_new_session=True,
         )
         os.close(slave)
-        self._raw = b""
+        self.raw = b""
         self._from = 0
 
     def __enter__(self) -> Self:
@@ -58,7 +58,7 @@ class PseudoTerminal:
     @property
     def text(self) -> str:
         """Everything shown so far, without control codes."""
-        whole = _HALF_A_CODE.sub(b"", self._raw).decode(errors="ignore")
+        whole = _HALF_A_CODE.sub(b"", self.raw).decode(errors="ignore")
         return _CONTROL.sub("", whole).replace("\r", "")
 
     def type(self, keys: str) -> None:
@@ -115,5 +115,5 @@ class PseudoTerminal:
             piece = os.read(self._master, 65_536)
         except OSError:  # how Linux says that the other end was closed
             return False
-        self._raw += piece
+        self.raw += piece
         return bool(piece)

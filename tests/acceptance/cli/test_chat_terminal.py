@@ -1,5 +1,7 @@
 """A person at a terminal: answers stream, Ctrl-C stops only the answer, questions are asked."""
 
+import re
+
 from tests.acceptance.cli.command import Cli
 from tests.acceptance.cli.pseudo_terminal import CTRL_C, CTRL_D, CTRL_U, PseudoTerminal
 
@@ -184,7 +186,7 @@ def test_commands_of_the_chat(cli: Cli) -> None:
         assert terminal.wait() == 0
 
 
-def test_plain_chat_uses_no_control_codes(cli: Cli) -> None:
+def test_plain_chat_has_no_colours_and_moves_nothing(cli: Cli) -> None:
     """L15: `--plain` on a terminal streams text and brackets only."""
     with PseudoTerminal(cli, ["chat", "--plain"]) as terminal:
         terminal.expect(PROMPT)
@@ -192,8 +194,10 @@ def test_plain_chat_uses_no_control_codes(cli: Cli) -> None:
         terminal.expect('[tool calculator {"expression":"6 * 7"} -> 42')
         terminal.expect("The tool says: **42**")
         terminal.expect("[2 steps")
+        terminal.expect(PROMPT)
         terminal.type(CTRL_D)
         assert terminal.wait() == 0
+    assert not re.search(rb"\x1b\[[0-9;]*[mAKJ]", terminal.raw)
 
 
 def test_a_replay_in_a_terminal_looks_like_the_chat(cli: Cli) -> None:
