@@ -36,6 +36,9 @@ class Prompt:
                 if typed:
                     continue
                 raise EOFError from None
+            except EOFError:
+                print()
+                raise
             if text:
                 if self._editor is not None:
                     self._editor.add_history(text)

@@ -70,7 +70,7 @@ async def show_run(store: Path, name: str) -> None:
     _print_header(console, info)
     for message in fold.messages:
         if isinstance(message, ToolMessage) and message.tool_call_id in answered:
-            console.print(draw_card(renderer.cards[message.tool_call_id], full=True))
+            console.print("", draw_card(renderer.cards[message.tool_call_id], full=True), sep="\n")
     for message in fold.messages[fold.first_message :]:
         _print_message(console, message, renderer)
     console.print()
@@ -129,15 +129,16 @@ def _print_message(console: Console, message: Message, renderer: EventRenderer) 
         case UserMessage():
             console.print()
             console.print(Text.assemble(("> ", "bold cyan"), (printable(readable(message.content)), "bold")))
-            console.print()
         case ReasoningMessage():
+            console.print()
             console.print(Text(printable(message.content).strip(), "dim italic"))
         case AssistantMessage():
             if message.content:
                 text = printable(message.content)
+                console.print()
                 console.print(AnswerMarkdown(text, hyperlinks=False) if console.is_terminal else Text(text))
             for call in message.tool_calls or []:
                 if call.id in renderer.cards:
-                    console.print(draw_card(renderer.cards[call.id], full=True))
+                    console.print("", draw_card(renderer.cards[call.id], full=True), sep="\n")
         case _:
             pass
