@@ -17,6 +17,7 @@ from agio.core.repository import AgentRunRepository, RunInfo
 from agio.core.runner import AgentRunner, RunHooks, RunResult, RunStream
 from agio.core.schema import OutputType, Schema
 from agio.core.spec import AgentSpec, RunRequest
+from agio.core.text import clean
 from agio.core.tool import AnyTool, Tool, client_tool, tool
 from agio.db.repository import open_store
 from agio.drivers.endpoint import Endpoint
@@ -218,7 +219,10 @@ class Agent:
                 key = found.api_key if endpoint.base_url is None else None
                 endpoint = Endpoint(endpoint.base_url or found.base_url, endpoint.api_key or key)
             self._driver = open_driver(self.spec.provider, endpoint)
-        offered = [client_tool(entry.name, entry.description, _schema(entry)) for entry in request.tools]
+        offered = [
+            client_tool(entry.name, f"(Offered by the client.) {clean(entry.description)}", _schema(entry))
+            for entry in request.tools
+        ]
         executor = ToolExecutor([*self.tools, *offered], self.spec.config, repository)
         source = _PageContext(self._source, request.context) if request.context else self._source
         return AgentRunner(self.spec, self._driver, executor, repository, source=source, hooks=self._hooks)

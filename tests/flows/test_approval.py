@@ -108,7 +108,7 @@ async def test_edited_arguments_that_do_not_fit_are_refused(official: OfficialVe
 
 async def test_only_an_explicit_yes_approves(official: OfficialVerifier) -> None:
     """L2: anything else than approved true is a no."""
-    for payload in ("yes", {"approved": "true"}, {}, [], 1):
+    for payload in ("yes", {"approved": "true"}, {}, 1):
         agent, _ = asking()
         async with agent:
             asked = await ask(agent, official)
@@ -171,3 +171,16 @@ async def test_calls_that_need_no_approval_run_before_the_question(official: Off
         await answer(agent, asked, {"approved": True}, official)
     results = [str(m.content) for m in driver.requests[-1].messages if isinstance(m, ToolMessage)]
     assert ["sent to Ada" in results[0], "3" in results[1]] == [True, True]
+
+
+async def test_two_answers_to_one_question_are_refused(official: OfficialVerifier) -> None:
+    """L2: nobody has to guess which of them counts."""
+    agent, _ = asking()
+    async with agent:
+        asked = await ask(agent, official)
+        entries = [
+            ResumeEntry(asked.interrupts[0].id, "resolved", {"approved": yes}) for yes in (False, True)
+        ]
+        with pytest.raises(UserError) as caught:
+            await agent.arun_stream(thread_id=asked.thread_id, resume=entries).result()
+    assert (caught.value.code, SENT) == ("duplicate_answer", [])

@@ -24,14 +24,14 @@ async def test_the_step_limit_ends_the_run_before_one_step_too_many(official: Of
 async def test_the_token_budget_counts_what_the_next_call_would_take(official: OfficialVerifier) -> None:
     """L6: `token_budget` before the call that would break it; the answer's room is what is left."""
     turn = ScriptedTurn(calls=[ScriptedCall("add", {"a": 1, "b": 1})], usage=Usage(400, 100))
-    agent, driver = scripted(*[turn] * 9, config=AgentRunConfig(max_tokens=1200))
+    agent, driver = scripted(*[turn] * 9, config=AgentRunConfig(max_tokens=1250))
     async with agent:
         events = await play(agent.arun_stream("Go"), official)
     assert isinstance(events[-1], RunError)
     assert events[-1].code == "token_budget"
     assert len(driver.requests) == 2 + 1
     room = [request.settings.max_output_tokens for request in driver.requests]
-    assert all(left is not None and left < 1200 for left in room)
+    assert all(left is not None and left < 1250 for left in room)
     assert room == sorted(room, key=lambda left: -(left or 0))
 
 
@@ -165,3 +165,64 @@ async def test_what_the_budget_left_out_is_said(official: OfficialVerifier) -> N
             notices += [notice["code"] for notice in customs(await play(run, official), NOTICE)]
     assert "context_trimmed" in notices
     assert len(driver.requests[-1].messages) < 9
+
+
+async def test_a_result_larger_than_an_event_may_be_is_told_instead(official: OfficialVerifier) -> None:
+    """L6: max_event_bytes binds images too; the run goes on."""
+    from agio import Image
+    from agio.protocol.codec import encode
+
+    @tool
+    def camera() -> Image:
+        """Take a large picture."""
+        return Image(b"x" * 500_000)
+
+    agent, driver = scripted(
+        ScriptedTurn(calls=[ScriptedCall("camera")]), ScriptedTurn("Too big."), tools=[camera]
+    )
+    async with agent:
+        events = await play(agent.arun_stream("Go"), official)
+    assert max(len(encode(event)) for event in events) < 256 * 1024
+    assert "larger than" in str(driver.requests[1].messages[-1])
+
+
+async def test_a_source_that_fails_is_told_and_the_run_goes_on(official: OfficialVerifier) -> None:
+    """L13: a memory service that is away is agio.error, not the end."""
+    from agio import Agent, ScriptedDriver, Snippet
+    from agio.protocol.events import ERROR
+
+    class Away:
+        async def page_context(self) -> list[Snippet]:
+            return [Snippet("page", "invoice 7")]
+
+        async def memories(self, query: str, limit: int) -> list[Snippet]:
+            raise ConnectionError("away")
+
+        async def documents(self, query: str, limit: int) -> list[Snippet]:
+            return []
+
+    driver = ScriptedDriver([ScriptedTurn("Fine.")])
+    async with Agent("s", model=driver, source=Away()) as agent:
+        run = agent.arun_stream("Hi")
+        events = await play(run, official)
+        assert (await run.result()).text == "Fine."
+    assert [error["code"] for error in customs(events, ERROR)] == ["context_unavailable"]
+    assert "invoice 7" in str(driver.requests[0].messages)
+
+
+async def test_two_runs_at_once_in_one_thread_are_refused() -> None:
+    """L9: whoever comes second is told that the thread is busy; the first is not disturbed."""
+    from agio.errors import AgioError
+
+    agent, _ = scripted(*[ScriptedTurn("One at a time.")] * 3)
+    async with agent:
+        first = agent.arun_stream("start")
+        await first.result()
+        both = [agent.arun(f"go {number}", thread_id=first.thread_id) for number in range(2)]
+        outcomes = await asyncio.gather(*both, return_exceptions=True)
+    assert sorted(
+        outcome.code if isinstance(outcome, AgioError) else str(outcome) for outcome in outcomes
+    ) == [
+        "One at a time.",
+        "thread_busy",
+    ]

@@ -184,7 +184,9 @@ async def test_an_earlier_run_of_the_thread_is_part_of_what_is_resumed() -> None
     agent = Agent("t", model=driver, store=repository)
     first = agent.arun_stream("first")
     await first.result()
-    info = await repository.create_run(NewRun("run_zz", first.thread_id, "t", "scripted:scripted", "m" * 16, title="second"))
+    info = await repository.create_run(
+        NewRun("run_zz", first.thread_id, "t", "scripted:scripted", "m" * 16, title="second")
+    )
     started = (await repository.get_events(first.run_id))[0]
     fresh = structs.replace(started, run_id="run_zz", metadata={"run": "run_zz", "seq": 1})
     await repository.append(Append(Frame("run_zz", info.epoch, 1, 1, encode(fresh) + b"\n")))

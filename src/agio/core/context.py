@@ -4,6 +4,7 @@ Text that nobody vouches for (memories, documents, page context, tool output) si
 random mark that the text itself cannot contain.
 """
 
+import logging
 import secrets
 from collections.abc import Sequence
 from typing import Protocol
@@ -18,6 +19,8 @@ from agio.core.spec import AgentSpec
 from agio.core.text import clean, estimate_tokens
 from agio.errors import UserError
 from agio.protocol.messages import Message, UserMessage
+
+_log = logging.getLogger("agio.context")
 
 
 class Snippet(Struct, frozen=True):
@@ -91,25 +94,35 @@ class ContextBuilder:
             if part
         )
 
-    async def gather(self, query: str) -> None:
-        """Fetch what surrounds the run."""
-        page = await self._source.page_context()
-        memories = await self._source.memories(query, self._config.max_memories)
-        documents = await self._source.documents(query, self._config.max_rag_docs)
-        found = (
-            ("page context", page),
-            ("memory", memories[: self._config.max_memories]),
-            ("document", documents[: self._config.max_rag_docs]),
+    async def gather(self, query: str) -> list[str]:
+        """Fetch what surrounds the run; return what could not be had, which is no reason to fail."""
+        source, config = self._source, self._config
+        wanted = (
+            ("page context", source.page_context, None),
+            ("memory", lambda: source.memories(query, config.max_memories), config.max_memories),
+            ("document", lambda: source.documents(query, config.max_rag_docs), config.max_rag_docs),
         )
+        found: list[tuple[str, Sequence[Snippet]]] = []
+        missing: list[str] = []
+        for kind, fetch, limit in wanted:
+            try:
+                found.append((kind, (await fetch())[:limit]))
+            except Exception:  # the source is the user's code or another service
+                _log.exception("the %s of a run could not be fetched", kind)
+                missing.append(kind)
         self._blocks = [
             _Block(f"{kind}: {clean(snippet.label)}", snippet.text, self._fence)
             for kind, snippets in found
             for snippet in snippets
         ]
+        return missing
 
-    def compose(self, fold: Fold) -> Prompt:
-        """Fit everything into the budget. Raises UserError `prompt_too_large` when even the least does not fit."""
-        budget = self._config.context_tokens - estimate_tokens(self._system)
+    def compose(self, fold: Fold, reserved: int = 0) -> Prompt:
+        """Fit everything into the budget, less `reserved` tokens for what else is in the request.
+
+        Raises UserError `prompt_too_large` when even the least does not fit.
+        """
+        budget = self._config.context_tokens - estimate_tokens(self._system) - reserved
         start = current_from(fold)
         earlier = group(fold.messages[:start])
         dropped = drop_oldest(earlier, self._config.max_history_messages)

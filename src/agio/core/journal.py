@@ -51,14 +51,16 @@ class Journal:
 
     def emit(self, event: AgentEvent) -> None:
         """Add an event. It is shown to readers once it is durable."""
-        self.seq = seq = self.seq + 1
+        seq = self.seq + 1
         event.timestamp = time.time_ns() // 1_000_000
         if event.metadata is UNSET:
             event.metadata = {"run": self._run_id, "seq": seq}
         else:
             event.metadata.update(run=self._run_id, seq=seq)
+        line = encode(event)  # before anything counts it: an event that cannot be written leaves no gap
+        self.seq = seq
         self.fold.apply(event, seq)
-        self._lines.append(encode(event))
+        self._lines.append(line)
         self._events.append(event)
         if not self._busy:
             self._schedule()

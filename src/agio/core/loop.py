@@ -126,7 +126,6 @@ class LoopState:
 
     def begin_step(self) -> None:
         """Begin the next step, unless one is open (a run continued in the middle of it). Raises LimitExceeded."""
-        self.watch = Stopwatch()
         if not self.fold.step_open:
             self.check_limits()
             self.journal.emit(StepStarted(f"step-{self.fold.step + 1}"))
@@ -140,6 +139,7 @@ class LoopState:
         figures = report(usage, self.watch, cost(usage, self.agent.model_id, self.config))
         self.tell(METRICS, {"scope": "step", "step": self.fold.step, "model": self.agent.model_id, **figures})
         self.journal.emit(StepFinished(f"step-{self.fold.step}"))
+        self.watch = Stopwatch()
 
     def end_metrics(self) -> None:
         """Emit the metrics of the whole run."""

@@ -104,7 +104,10 @@ class AgentRunRepository(Protocol):
     """Runs and their logs. Every method raises StoreError when the store fails."""
 
     async def create_run(self, run: NewRun) -> RunInfo:
-        """Add a running run. Raises StoreError `run_exists` if its id is taken."""
+        """Add a running run.
+
+        Raises StoreError `run_exists` if its id is taken, `thread_busy` if its thread has a running run.
+        """
         ...
 
     async def claim_run(self, run_id: str) -> RunInfo:
@@ -119,7 +122,7 @@ class AgentRunRepository(Protocol):
 
         Taken only if the run is running under the frame's epoch and the frame's first seq is the
         next one; repeating a frame already stored changes nothing and succeeds. Raises StoreError
-        `stale_epoch`, `sequence_gap`, `append_conflict`, `run_ended`, `run_exists`.
+        `stale_epoch`, `sequence_gap`, `append_conflict`, `run_ended`, `run_exists`, `thread_busy`.
         """
         ...
 

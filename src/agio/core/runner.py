@@ -18,8 +18,9 @@ from agio.core.model import ModelDriver, Usage
 from agio.core.repository import AgentRunRepository, NewRun, RunLog, RunStatus
 from agio.core.spec import AgentSpec, RunRequest
 from agio.core.tool import ToolAnswer, ToolRunner
-from agio.errors import AgioError, LimitExceeded, StoreError, UserError
+from agio.errors import AgioError, LimitExceeded, UserError
 from agio.protocol.events import (
+    ERROR,
     PROTOCOL_VERSION,
     AgentEvent,
     CancelledOutcome,
@@ -176,10 +177,11 @@ class RunStream(AsyncIterator[AgentEvent]):
 
     async def aclose(self) -> None:
         """Cancel the run if it is still under way, and wait until its log has ended."""
-        if self._task is None or self._task.done():
+        if self._task is None:
             return
-        self.cancel()
-        self._journal.close()
+        if not self._task.done():
+            self.cancel()
+            self._journal.close()
         while not self._task.done():
             try:
                 await asyncio.wait([self._task])
@@ -235,7 +237,7 @@ class RunStream(AsyncIterator[AgentEvent]):
     async def _close(self) -> None:
         try:
             await self._journal.commit()
-        except StoreError as error:
+        except AgioError as error:
             _log.warning("the log of run %s could not be written: %s", self.run_id, error)
         finally:
             self._journal.close()
@@ -253,7 +255,9 @@ class RunStream(AsyncIterator[AgentEvent]):
         if fold.step == 0:
             self._settle_orphans(fold)
         questions = [text_of(m.content) for m in fold.messages if isinstance(m, UserMessage)]
-        await self._context.gather(questions[-1] if questions else "")
+        for what in await self._context.gather(questions[-1] if questions else ""):
+            message = f"The {what} could not be fetched; the run goes on without."
+            self._state.tell(ERROR, {"code": "context_unavailable", "message": message})
         await self._runner.hooks.run_started(self._request)
 
     def _start(self) -> None:
@@ -341,6 +345,8 @@ def _check(request: RunRequest, fold: Fold, agent: AgentSpec) -> None:
                 if not text.strip() and isinstance(message.content, str):
                     raise UserError("empty_message", "The message is empty.")
             case ToolMessage():
+                if len(text_of(message.content).encode("utf-8", "replace")) > limit:
+                    raise UserError("message_too_large", f"A tool result may have {limit} bytes of text.")
                 if all(call.id != message.tool_call_id for call in fold.pending):
                     raise UserError(
                         "unknown_tool_call",
@@ -349,6 +355,8 @@ def _check(request: RunRequest, fold: Fold, agent: AgentSpec) -> None:
             case _:
                 raise UserError("invalid_message", "A run begins with user messages or results of tools.")
     waiting = {call.id for call in fold.pending}
+    if len({entry.interrupt_id for entry in request.resume}) < len(request.resume):
+        raise UserError("duplicate_answer", "A question was answered twice. Send one answer for each.")
     for entry in request.resume:
         interrupt = fold.interrupts.get(entry.interrupt_id)
         if interrupt is None or interrupt.tool_call_id not in waiting:

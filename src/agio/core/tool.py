@@ -40,6 +40,7 @@ Approval: TypeAlias = Literal["never", "ask"]
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 
+_PROGRESS_CHARS = 4096
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 
@@ -75,7 +76,7 @@ class ToolContext:
 
     def progress(self, message: str, fraction: float | None = None) -> None:
         """Tell whoever watches the run how far the tool is; `fraction` is from 0 to 1."""
-        report: dict[str, Json] = {"message": clean(str(message))}
+        report: dict[str, Json] = {"message": clean(str(message))[:_PROGRESS_CHARS]}
         if fraction is not None and math.isfinite(fraction):
             report["fraction"] = fraction
         self.report(report)

@@ -22,10 +22,13 @@ from agio.core.model import (
     ToolCallDelta,
     ToolCallDone,
     ToolOutcome,
+    ToolSpec,
     TurnEnd,
 )
 from agio.core.repository import TurnRecord
+from agio.core.text import estimate_tokens
 from agio.errors import ModelError
+from agio.protocol.codec import encode
 from agio.protocol.events import (
     ERROR,
     REWIND,
@@ -114,7 +117,8 @@ def retry_delay(config: AgentRunConfig, error: ModelError, failures: Counter[str
 
 
 def _request(state: "LoopState") -> ModelRequest:
-    prompt = state.context.compose(state.fold)
+    tools = state.tool_specs
+    prompt = state.context.compose(state.fold, sum(map(_size_of, tools)))
     for code, message in prompt.notices:
         state.notice(code, message)
     settings = state.config.model
@@ -131,10 +135,15 @@ def _request(state: "LoopState") -> ModelRequest:
         system=prompt.system,
         messages=prompt.messages,
         vendor=state.fold.vendor,
-        tools=state.tool_specs,
+        tools=tools,
         output=None if output is None else OutputSpec(output.name, output.schema),
         settings=settings,
     )
+
+
+def _size_of(tool: ToolSpec) -> int:
+    """Estimate the tokens of a tool's declaration."""
+    return estimate_tokens(tool.name + tool.description) + len(encode(tool.parameters)) // 4
 
 
 class _Attempt:

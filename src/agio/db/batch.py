@@ -36,7 +36,7 @@ class Batch:
         self._released = False
 
     def create_run(self, run: NewRun) -> RunInfo:
-        """Add a running run. Raises StoreError `run_exists`."""
+        """Add a running run. Raises StoreError `run_exists`, `thread_busy`."""
         if self._exists(run.run_id):
             raise StoreError("run_exists", f"There is already a run {run.run_id}.", {"run_id": run.run_id})
         info = RunInfo(
@@ -162,8 +162,13 @@ class Batch:
         if newest is None:
             return 0
         run_id, first_pos, last_seq = msgspec.convert(newest, tuple[str, int, int])
-        run = self._find(run_id)
-        return first_pos + (last_seq if run is None else run.last_seq)
+        if self._find(run_id) is not None:
+            raise StoreError(
+                "thread_busy",
+                f"Run {run_id} of this thread has not ended. Wait for it, or claim and finish it.",
+                {"run_id": run_id, "thread_id": thread_id},
+            )
+        return first_pos + last_seq
 
     def _exists(self, run_id: str) -> bool:
         return self._execute(self._queries["place_of_run"], (run_id,)).get is not None

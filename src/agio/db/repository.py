@@ -44,7 +44,10 @@ class SqliteRepository:
         self._readers = readers
 
     async def create_run(self, run: NewRun) -> RunInfo:
-        """Add a running run. Raises StoreError `run_exists` if its id is taken."""
+        """Add a running run.
+
+        Raises StoreError `run_exists` if its id is taken, `thread_busy` if its thread has a running run.
+        """
         return await self._writing().write(lambda batch: batch.create_run(run))
 
     async def claim_run(self, run_id: str) -> RunInfo:
@@ -55,7 +58,7 @@ class SqliteRepository:
         """Make a frame durable: the future is done after the commit.
 
         It fails with StoreError `stale_epoch`, `sequence_gap`, `append_conflict`, `run_ended`, `run_exists`,
-        `invalid_frame`, `not_storable`, `store_full`, `store_failed`; UserError `run_not_found`.
+        `thread_busy`, `invalid_frame`, `not_storable`, `store_full`, `store_failed`; UserError `run_not_found`.
         """
         try:
             check_frame(write)

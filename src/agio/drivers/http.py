@@ -1,23 +1,19 @@
-"""The HTTP client of a driver: one pooled session, event streams in, every failure a ModelError."""
+"""The HTTP client of a driver: kept-alive connections, event streams in, every failure a ModelError."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING, NamedTuple, Protocol
-from urllib.parse import urlsplit
+from typing import Protocol
 
 import msgspec
 
 from agio.core.model import ModelEvent
+from agio.drivers.connection import CONNECT_TIMEOUT_S, BrokenAnswer, Connection, Connections, parse_url
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.faults import Faults, read_error
 from agio.drivers.sse import SSEReader
-from agio.errors import ModelError, UserError
+from agio.errors import ModelError
 
-if TYPE_CHECKING:
-    from aiohttp import ClientResponse, ClientSession
-
-_CONNECT_TIMEOUT_S = 10.0
 _ERROR_BODY_BYTES = 64 * 1024
 _ERROR_BODY_TIMEOUT_S = 5.0
 _DRAIN_S = 0.05
@@ -41,23 +37,12 @@ class TurnDecoder(Protocol):
         ...
 
 
-class _Pool(NamedTuple):
-    session: "ClientSession"
-    keeper: AsyncGenerator[None]
-
-
 class ModelHttp:
     """One service's address, headers and connections. Usable from one event loop after another."""
 
     def __init__(self, default_base: str, endpoint: Endpoint, headers: Mapping[str, str]) -> None:
         self.base_url = (endpoint.base_url or default_base).rstrip("/")
-        parts = urlsplit(self.base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UserError(
-                "invalid_base_url",
-                f"{self.base_url!r} is no address of a model service: give an http(s) URL.",
-            )
-        host = parts.netloc.rpartition("@")[2]
+        host = parse_url(self.base_url).authority
         secrets = [endpoint.api_key or "", *endpoint.headers.values()]
         self.faults = Faults(host, [secret.strip() for secret in secrets])
         self._headers = {
@@ -68,7 +53,7 @@ class ModelHttp:
             **headers,
             **endpoint.headers,
         }
-        self._pools: dict[asyncio.AbstractEventLoop, _Pool] = {}
+        self._pools: dict[asyncio.AbstractEventLoop, Connections] = {}
 
     async def turn(self, url: str, body: bytes, decoder: TurnDecoder) -> AsyncGenerator[list[ModelEvent]]:
         """Post the body and yield what the decoder makes of each network read, up to and with the TurnEnd."""
@@ -90,97 +75,71 @@ class ModelHttp:
 
     async def stream(self, url: str, headers: Mapping[str, str], body: bytes) -> AsyncGenerator[list[bytes]]:
         """Post the body and yield the data of the events of each network read. Closing it hangs up."""
-        from aiohttp import ClientError
-
-        response = await self._post(url, headers, body)
+        pool = self._pool()
+        answer = await self._post(pool, url, headers, body)
         try:
-            if response.status != 200 or response.content_type in _NOT_A_STREAM:
-                raise await self._refusal(response)
+            if answer.status != 200 or _content_type(answer) in _NOT_A_STREAM:
+                raise await self._refusal(answer)
             reader = SSEReader()
-            read = response.content.readany
             while True:
                 try:
-                    chunk = await read()
-                except (ClientError, OSError) as error:
+                    chunk = await answer.read()
+                except BrokenAnswer as error:
                     raise self.faults.make("stream_broken", f"{error}.") from error
                 if not chunk:
                     break
                 yield reader.feed(chunk)
             yield reader.close()
         finally:
-            response.close()
+            pool.release(answer)
 
     async def aclose(self) -> None:
-        """Close the pooled connections of the running loop; those of other loops close with them."""
+        """Close the idle connections of the running loop; those of other loops close with them."""
         pool = self._pools.pop(asyncio.get_running_loop(), None)
         self._pools.clear()
         if pool is not None:
-            await pool.keeper.aclose()
+            await pool.aclose()
 
-    async def _post(self, url: str, headers: Mapping[str, str], body: bytes) -> "ClientResponse":
-        from aiohttp import ClientError, ClientResponseError, InvalidURL
-
-        session = await self._open()
+    async def _post(self, pool: Connections, url: str, headers: Mapping[str, str], body: bytes) -> Connection:
         try:
-            return await session.post(url, data=body, headers=headers, allow_redirects=False)
-        except InvalidURL as error:
-            raise UserError("invalid_base_url", f"{self.base_url!r} is not a valid URL.") from error
-        except ClientResponseError as error:
-            raise self.faults.make("invalid_response", f"{error.message}.") from error
-        except (ClientError, OSError, TimeoutError) as error:
-            words = f"{error}." if str(error) else f"no connection within {_CONNECT_TIMEOUT_S:g} s."
+            return await pool.post(parse_url(url), headers, body)
+        except BrokenAnswer as error:
+            code = "invalid_response" if "not HTTP" in str(error) else "connection_failed"
+            raise self.faults.make(code, f"{error}.") from error
+        except (OSError, TimeoutError) as error:
+            words = f"{error}." if str(error) else f"no connection within {CONNECT_TIMEOUT_S:g} s."
             raise self.faults.make("connection_failed", words) from error
 
-    async def _refusal(self, response: "ClientResponse") -> ModelError:
-        from aiohttp import ClientError
-
+    async def _refusal(self, response: Connection) -> ModelError:
         body = b""
-        with suppress(ClientError, OSError, TimeoutError):
+        with suppress(BrokenAnswer, TimeoutError):
             async with asyncio.timeout(_ERROR_BODY_TIMEOUT_S):
-                while len(body) < _ERROR_BODY_BYTES and (chunk := await response.content.readany()):
+                while len(body) < _ERROR_BODY_BYTES and (chunk := await response.read()):
                     body += chunk
         if response.status == 200:
             error = read_error(body)
             if error is not None:
                 return self.faults.from_error(error)
             return self.faults.make(
-                "invalid_response", f"it is {response.content_type}, not an event stream."
+                "invalid_response", f"it is {_content_type(response)}, not an event stream."
             )
         if 300 <= response.status < 400:
             target = response.headers.get("location", "another address")
             return self.faults.make("bad_request", f"it redirects to {target}.", response.status)
         return self.faults.from_answer(response.status, response.headers, body)
 
-    async def _open(self) -> "ClientSession":
+    def _pool(self) -> Connections:
         loop = asyncio.get_running_loop()
         pool = self._pools.get(loop)
-        if pool is not None and not pool.session.closed:
-            return pool.session
-        for old in [each for each in self._pools if each.is_closed()]:
-            del self._pools[old]
-        session = _new_session()
-        keeper = _keep(session)
-        await anext(keeper)
-        self._pools[loop] = _Pool(session, keeper)
-        return session
+        if pool is None:
+            for old in [each for each in self._pools if each.is_closed()]:
+                del self._pools[old]
+            pool = self._pools[loop] = Connections()
+        return pool
 
 
-def _new_session() -> "ClientSession":
-    from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
-
-    return ClientSession(
-        connector=TCPConnector(limit=0, ttl_dns_cache=60, keepalive_timeout=60),
-        timeout=ClientTimeout(total=None, connect=_CONNECT_TIMEOUT_S),
-        cookie_jar=DummyCookieJar(),
-    )
-
-
-async def _keep(session: "ClientSession") -> AsyncGenerator[None]:
-    """Close the session when the loop closes its generators, as `asyncio.run` does at its end."""
-    try:
-        yield
-    finally:
-        await session.close()
+def _content_type(answer: Connection) -> str:
+    return answer.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 async def _drain(reads: AsyncGenerator[list[bytes]]) -> None:

@@ -23,6 +23,8 @@ from agio.protocol.messages import Json, ToolCall
 _log = logging.getLogger("agio.tools")
 _threads = DaemonThreads()
 _ERROR_BYTES = 4096
+_ENVELOPE_BYTES = 1024
+"""What an event needs around a result."""
 
 
 class ToolExecutor:
@@ -156,7 +158,9 @@ class ToolExecutor:
             return ToolAnswer(f"{tool.name} cancelled itself.", "tool_failed")
         error = task.exception()
         if error is None:
-            return answer_of(task.result(), self._config.max_tool_result_bytes)
+            config = self._config
+            room = config.max_event_bytes - _ENVELOPE_BYTES
+            return answer_of(task.result(), min(config.max_tool_result_bytes, room), room)
         if isinstance(error, ToolError):
             raise error
         if isinstance(error, KeyboardInterrupt):

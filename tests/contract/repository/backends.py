@@ -61,12 +61,14 @@ def turn(run_id: str, step: int, seq: int) -> TurnRecord:
     return TurnRecord(run_id, step, seq, "gpt", "end", Usage(input=10, output=step), vendor)
 
 
-def new_run(run_id: str, *, thread: str = "t", agent: str = "a") -> NewRun:
+def new_run(run_id: str, *, thread: str | None = None, agent: str = "a") -> NewRun:
     """A run about to begin."""
-    return NewRun(run_id, thread, agent, "gpt", "mark", title=f"title of {run_id}")
+    return NewRun(run_id, thread or f"thread of {run_id}", agent, "gpt", "mark", title=f"title of {run_id}")
 
 
-async def begin(store: AgentRunRepository, run_id: str, *, thread: str = "t", agent: str = "a") -> RunInfo:
+async def begin(
+    store: AgentRunRepository, run_id: str, *, thread: str | None = None, agent: str = "a"
+) -> RunInfo:
     """Create a run."""
     return await store.create_run(new_run(run_id, thread=thread, agent=agent))
 

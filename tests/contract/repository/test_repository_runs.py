@@ -21,9 +21,9 @@ async def test_a_new_run_is_running_and_empty(store: AgentRunRepository) -> None
 
 async def test_a_run_can_be_created_by_its_first_append(store: AgentRunRepository) -> None:
     """L9: the run and its first events are one commit, with the same outcome as two."""
-    await begin(store, "r1")
+    await begin(store, "r1", thread="t")
     await finish(store, "r1", 1)
-    await store.append(Append(frame("r2", 1, 3), create=new_run("r2"), begins=["1.0"]))
+    await store.append(Append(frame("r2", 1, 3), create=new_run("r2", thread="t"), begins=["1.0"]))
     log = await store.get_log("r2")
     assert log.payload == frame("r2", 1, 3).payload
     assert (log.info.title, log.info.first_pos, log.info.status) == ("title of r2", 1, "running")
@@ -134,18 +134,34 @@ async def test_a_run_keeps_how_it_ended(store: AgentRunRepository, status: str) 
 
 async def test_positions_go_on_through_the_runs_of_a_thread(store: AgentRunRepository) -> None:
     """L9: a new run begins where its thread's newest run stands; other threads do not count."""
-    await begin(store, "r1")
+    await begin(store, "r1", thread="t")
     await store.append(Append(frame("r1", 1, 4)))
     await finish(store, "r1", 5)
-    assert (await begin(store, "r2")).first_pos == 5
-    await store.append(Append(frame("r2", 1, 2)))
-    assert (await begin(store, "r3")).first_pos == 7
+    assert (await begin(store, "r2", thread="t")).first_pos == 5
+    await finish(store, "r2", 1)
+    assert (await begin(store, "r3", thread="t")).first_pos == 6
     assert (await begin(store, "other", thread="u")).first_pos == 0
+
+
+async def test_a_thread_has_one_running_run(store: AgentRunRepository) -> None:
+    """L9: two runs at once in a thread would share positions: the second is refused, whichever way it comes."""
+    await begin(store, "r1", thread="t")
+    with pytest.raises(StoreError, match="thread_busy"):
+        await begin(store, "r2", thread="t")
+    with pytest.raises(StoreError, match="thread_busy"):
+        await store.append(Append(frame("r3", 1, 1), create=new_run("r3", thread="t")))
+    await finish(store, "r1", 1)
+    together = [
+        store.append(Append(frame(name, 1, 1), create=new_run(name, thread="t"))) for name in ("r4", "r5")
+    ]
+    outcomes = await asyncio.gather(*together, return_exceptions=True)
+    assert [str(outcome)[-14:] for outcome in outcomes if outcome] == [" [thread_busy]"]
 
 
 async def test_runs_are_listed_newest_first_by_thread_and_agent(store: AgentRunRepository) -> None:
     """L10: lists are filtered by thread, by agent, by both."""
     await begin(store, "z", thread="t1", agent="a")
+    await finish(store, "z", 1)
     await begin(store, "y", thread="t2", agent="a")
     await begin(store, "x", thread="t1", agent="b")
     assert _ids(await store.list_runs()) == ["x", "y", "z"]
@@ -161,7 +177,8 @@ async def test_pages_of_a_list_meet_without_overlap(
 ) -> None:
     """L10: `before` goes on after the last run of a page."""
     for number in range(7):
-        await begin(store, f"r{number}")
+        await begin(store, f"r{number}", thread="t")
+        await finish(store, f"r{number}", 1)
     seen: list[str] = []
     while page := await store.list_runs(
         thread_id=thread_id, agent=agent, before=seen[-1] if seen else None, limit=3
