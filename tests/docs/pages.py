@@ -101,7 +101,7 @@ def rows_under(page: Path, heading: str) -> list[list[str]]:
         elif inside and line.startswith("|"):
             rows.append([cell.strip() for cell in line.strip().strip("|").split("|")])
     assert rows, f"{name_of(page)} has no table under the heading {heading!r}"
-    ruled = [at for at, row in enumerate(rows) if set(row[0]) <= {"-", ":"}]
+    ruled = [at for at, row in enumerate(rows) if row[0] and set(row[0]) <= {"-", ":"}]
     return [row for at, row in enumerate(rows) if at not in ruled and at + 1 not in ruled]
 
 

@@ -47,6 +47,7 @@ async def two_runs(store: Path) -> list[RunLog]:
     async with Agent("demo", INSTRUCTIONS, tools=TOOLS, store=store) as agent:
         first = await agent.arun_stream("what is 6 * 7?").result()
         second = await agent.arun_stream("be flaky", thread_id=first.thread_id).result()
+        assert (first.error, second.error) == (None, None)
         repository = await agent.repository()
         return [await repository.get_log(run_id) for run_id in (first.run_id, second.run_id)]
 

@@ -26,7 +26,7 @@ def run_page(blocks: list[Block]) -> None:
             if block.language == "python":
                 printed = _run(block, names, loop)
             elif block.mark == OUTPUT:
-                assert printed == block.code, f"{block.place} prints something else"
+                assert printed == block.code, f"{block.place}: the block before it prints\n{printed}"
 
 
 def _run(block: Block, names: dict[str, object], loop: asyncio.Runner) -> str:

@@ -1,0 +1,151 @@
+"""The tables of the pages say what the source says: events, fields, codes, limits, variables."""
+
+import os
+from typing import cast, get_args
+
+import msgspec
+import pytest
+
+from agio import Agent, AgentRunConfig, ModelSettings, Price, ScriptedCall, ScriptedDriver, ScriptedTurn, tool
+from agio.core.config import ServerLimits
+from agio.core.tool import ToolContext
+from agio.drivers.registry import PROVIDERS
+from agio.errors import ModelError
+from agio.protocol import events
+from agio.protocol.codec import decode_event, encode
+from agio.protocol.events import AgentEvent, Custom, event_type
+from agio.protocol.messages import json_object
+from agio.settings import load_settings
+from tests.docs.codes import error_codes, notice_codes, result_codes
+from tests.docs.pages import ROOT, blocks_of, rows_under, unquoted
+
+PROTOCOL = ROOT / "docs" / "streaming_protocol.md"
+CONFIGURATION = ROOT / "docs" / "configuration.md"
+EVENT_TYPES = {
+    str(kind.__struct_config__.tag) for kind in cast("tuple[type[msgspec.Struct]]", get_args(AgentEvent))
+}
+SECTIONS = ("input", "the model", "limits", "the store", "agio itself")
+
+
+def _first_cells(heading: str) -> list[str]:
+    return [unquoted(row[0]) for row in rows_under(PROTOCOL, heading)]
+
+
+def test_every_event_type_is_on_the_page_once_and_no_other_is() -> None:
+    """L8: the tables of events name the 31 types of the protocol."""
+    sections = ("A run", "Text", "Reasoning", "Tool calls", "Events agio does not emit")
+    named = [name for section in sections for name in _first_cells(section)]
+    assert sorted(named) == sorted(EVENT_TYPES)
+    assert len(named) == 31
+
+
+def test_every_event_type_has_an_example_that_is_one() -> None:
+    """L8: the examples are valid events as agio writes them, and cover every type."""
+    shown: set[str] = set()
+    for block in blocks_of(PROTOCOL, "jsonl"):
+        for line in block.code.splitlines():
+            event = decode_event(line)
+            assert msgspec.json.decode(encode(event)) == msgspec.json.decode(line), block.place
+            shown.add(event_type(event))
+    assert shown == EVENT_TYPES
+
+
+def test_the_names_of_agios_own_events_are_on_the_page() -> None:
+    """L8: each `agio.*` event is described, and none that does not exist."""
+    names = {
+        value for name, value in vars(events).items() if name.isupper() and str(value).startswith("agio.")
+    }
+    assert set(_first_cells("agio's own events")) == names
+
+
+def test_the_page_names_what_others_call_our_events() -> None:
+    """L8: the seven names of other systems are translated."""
+    assert set(_first_cells("Names others use")) == {
+        *("reasoning", "tool_call", "tool_result", "response", "done", "text_delta", "metrics_snapshot")
+    }
+
+
+@tool
+def work(context: ToolContext) -> str:
+    """Do some work."""
+    context.progress("half-way", 0.5)
+    return "worked"
+
+
+async def test_the_fields_of_agios_own_events_are_on_the_page() -> None:
+    """L8: what the events of real runs carry is what the page says they carry."""
+    broken = ModelError("stream_broken", "It broke.", retryable=True)
+    model = ScriptedDriver(
+        [
+            ScriptedTurn(text="Wait", fails=broken),
+            ScriptedTurn(calls=[ScriptedCall("work")]),
+            ScriptedTurn(text="no JSON", stop="length"),
+            ScriptedTurn(text='{"n": 1}'),
+        ]
+    )
+    config = AgentRunConfig(backoff_s=0, prices={"scripted:scripted": Price(1, 1)})
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    agent = Agent("worker", model=model, tools=[work], output_type=schema, config=config)
+    carried = {
+        (event.name, field)
+        async for event in agent.arun_stream("Work.")
+        if isinstance(event, Custom)
+        for field in json_object(event.value)
+    }
+    rows = rows_under(PROTOCOL, "agio's own events")
+    assert carried == {(unquoted(row[0]), unquoted(row[1])) for row in rows}
+
+
+def test_every_error_code_of_the_source_is_on_the_page_and_no_other_is() -> None:
+    """L8, L13: whatever code an error has, its meaning is written down."""
+    named = [code for section in SECTIONS for code in _codes(section)]
+    assert sorted(named) == sorted(error_codes())
+
+
+def _codes(section: str) -> list[str]:
+    heading = "Codes of your input" if section == "input" else f"Codes of {section}"
+    return _first_cells(heading)
+
+
+def test_every_code_of_a_tool_result_or_notice_is_on_the_page_and_no_other_is() -> None:
+    """L8, L13: the same for what the model is told and for what people are."""
+    assert set(_first_cells("Codes of tool results")) == result_codes()
+    assert set(_first_cells("Codes of notices")) == notice_codes()
+
+
+def test_the_page_says_how_often_a_model_call_is_tried_again() -> None:
+    """L8: the numbers of the error table are the defaults of `retries`."""
+    rows = rows_under(PROTOCOL, "Codes of the model")
+    assert {unquoted(row[0]): int(row[1]) for row in rows if row[1]} == AgentRunConfig().retries
+
+
+@pytest.mark.parametrize(
+    "config", [AgentRunConfig(), ModelSettings(), ServerLimits()], ids=lambda c: type(c).__name__
+)
+def test_the_table_of_a_configuration_has_its_fields_and_defaults(config: msgspec.Struct) -> None:
+    """L6: every field is on the page, in order, with the default it has."""
+    rows = rows_under(CONFIGURATION, type(config).__name__)
+    named = {unquoted(row[0]): eval(unquoted(row[1]), {"ModelSettings": ModelSettings}) for row in rows}
+    assert list(named.items()) == list(msgspec.structs.asdict(config).items())
+
+
+def test_the_table_of_the_environment_names_what_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """L6, R12: the variables on the page are those that the settings look at."""
+    asked: set[str] = set()
+
+    class Environment(dict[str, str]):
+        def get(self, key: str, default: object = None) -> object:  # pyright: ignore[reportIncompatibleMethodOverride]
+            asked.add(key)
+            return super().get(key, default)
+
+    monkeypatch.setattr(os, "environ", Environment(HOME="/nowhere"))
+    load_settings()
+    assert {unquoted(row[0]) for row in rows_under(CONFIGURATION, "Environment")} == asked - {"HOME"}
+
+
+def test_the_tables_of_providers_name_them_all() -> None:
+    """L3, R12: README and drivers.md list the providers there are."""
+    readme = [unquoted(row[0]).partition(":")[0] for row in rows_under(ROOT / "README.md", "Models")]
+    drivers = [unquoted(row[0]) for row in rows_under(ROOT / "docs" / "drivers.md", "Models and drivers")]
+    assert readme == list(PROVIDERS)
+    assert drivers[: len(PROVIDERS)] == list(PROVIDERS)
