@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -17,7 +17,7 @@ _KEYS = {"openai": "OPENAI", "anthropic": "ANTHROPIC", "gemini": "GEMINI"}
 
 
 @contextmanager
-def models_in_a_thread() -> Iterator[dict[str, str]]:
+def models_in_a_thread() -> Generator[dict[str, str]]:
     """Serve a model that echoes, in a thread of its own; yields the environment that leads to it."""
     started, stop = threading.Event(), asyncio.Event()
     environment: dict[str, str] = {}
@@ -67,7 +67,7 @@ class SseServer:
         self.url = ""
 
     @asynccontextmanager
-    async def serving(self) -> AsyncIterator["SseServer"]:
+    async def serving(self) -> AsyncGenerator["SseServer"]:
         """Serve on a free port of this machine."""
         app = web.Application()
         app.router.add_get("/api/agent-sessions/{id}/stream", self._stream)

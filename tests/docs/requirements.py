@@ -1,0 +1,116 @@
+"""docs/requirements.md and the tests: words by hand, lists of tests from the docstrings.
+
+python -m tests.docs.requirements --write
+"""
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+from msgspec import Struct
+
+from tests.docs.pages import ROOT
+
+PAGE = ROOT / "docs" / "requirements.md"
+TESTS = ROOT / "tests"
+_IDS = re.compile(r"\s*([A-Z]\d+(?:, ?[A-Z]\d+)*):")
+_HEADING = re.compile(r"^## ([A-Z]\d+)\b.*$", re.MULTILINE)
+_LIST = re.compile(r"<!-- tests -->\n(.*?)<!-- end of tests -->\n", re.DOTALL)
+_ITEM = re.compile(r"^- \[`([^`]+)`\]\(\.\./([^)]+)\): (.+)$", re.MULTILINE)
+
+
+class Proof(Struct, frozen=True, order=True):
+    """A test and a requirement that its docstring names."""
+
+    requirement: str
+    file: str
+    test: str
+
+
+def proofs_in_tests() -> set[Proof]:
+    """Read the docstrings of all tests."""
+    return {proof for file in sorted(TESTS.rglob("test_*.py")) if _ours(file) for proof in _proofs_of(file)}
+
+
+def tests_without_id() -> list[str]:
+    """Return the tests whose docstring does not begin with an id."""
+    return [
+        f"{file.relative_to(ROOT)}::{test.name}"
+        for file in sorted(TESTS.rglob("test_*.py"))
+        if _ours(file)
+        for test in _tests_of(file)
+        if not _IDS.match(ast.get_docstring(test) or "")
+    ]
+
+
+def _ours(file: Path) -> bool:
+    return "node_modules" not in file.parts
+
+
+def _tests_of(file: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return [
+        node
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+    ]
+
+
+def _proofs_of(file: Path) -> list[Proof]:
+    name = str(file.relative_to(ROOT))
+    return [
+        Proof(requirement, name, test.name)
+        for test in _tests_of(file)
+        if (found := _IDS.match(ast.get_docstring(test) or ""))
+        for requirement in re.split(r", ?", found.group(1))
+    ]
+
+
+def sections() -> dict[str, str]:
+    """Return the page's sections by requirement."""
+    text = PAGE.read_text()
+    starts = list(_HEADING.finditer(text))
+    ends = [start.start() for start in starts[1:]] + [len(text)]
+    return {start.group(1): text[start.end() : end] for start, end in zip(starts, ends, strict=True)}
+
+
+def proofs_on_page() -> set[Proof]:
+    """Read the lists of tests on the page."""
+    proofs: set[Proof] = set()
+    for requirement, text in sections().items():
+        for name, link, tests in _ITEM.findall(text):
+            assert name == link, f"{name} leads to {link}"
+            proofs |= {Proof(requirement, name, test) for test in re.findall(r"`(\w+)`", tests)}
+    return proofs
+
+
+def words_of(section: str) -> str:
+    """Return what is written by hand in a section."""
+    return _LIST.sub("", section).strip()
+
+
+def written(text: str) -> str:
+    """Return the page with its lists of tests renewed."""
+    known = proofs_in_tests()
+
+    def renew(match: re.Match[str]) -> str:
+        requirement = [found.group(1) for found in _HEADING.finditer(text, 0, match.start())][-1]
+        mine = sorted(proof for proof in known if proof.requirement == requirement)
+        files = dict.fromkeys(proof.file for proof in mine)
+        lines = [
+            f"- [`{file}`](../{file}): "
+            + ", ".join(f"`{proof.test}`" for proof in mine if proof.file == file)
+            for file in files
+        ]
+        return "<!-- tests -->\n" + "".join(f"{line}\n" for line in lines) + "<!-- end of tests -->\n"
+
+    return _LIST.sub(renew, text)
+
+
+if __name__ == "__main__":
+    page = PAGE.read_text()
+    renewed = written(page)
+    if "--write" in sys.argv[1:]:
+        PAGE.write_text(renewed)
+    elif renewed != page:
+        sys.exit("docs/requirements.md is behind the tests: python -m tests.docs.requirements --write")
