@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from agio.cli.app import app
-from tests.docs.pages import PAGES, ROOT, Block, anchors_of, blocks_of, links_of, name_of
+from tests.docs.pages import PAGES, ROOT, Block, anchors_of, blocks_of, links_of, name_of, prose_of
 from tests.docs.services import models_in_a_thread
 from tests.docs.snippets import run_page
 
@@ -46,6 +46,12 @@ def _commands(block: Block) -> list[str]:
     return [line for line in lines if re.search(r"(^|\| *)agio\b", line)]
 
 
+def _all_commands(page: Path) -> list[str]:
+    """Return the commands of a page: in blocks, and in indented lines, where two spaces begin a remark."""
+    indented = re.findall(r"^ {4}(agio .*?)(?: {2,}.*)?$", prose_of(page), re.MULTILINE)
+    return [*indented, *(line for block in blocks_of(page, "sh") for line in _commands(block))]
+
+
 def _agio_arguments(line: str) -> list[str]:
     words = shlex.split(line, comments=True)
     words = words[words.index("agio") + 1 :]
@@ -53,16 +59,14 @@ def _agio_arguments(line: str) -> list[str]:
     return words[: ends[0]] if ends else words
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page, "sh")], ids=name_of)
+@pytest.mark.parametrize("page", [page for page in PAGES if _all_commands(page)], ids=name_of)
 def test_every_agio_command_on_a_page_exists_with_its_options(page: Path) -> None:
     """L16: a command on a page is one that the program knows."""
-    for block in blocks_of(page, "sh"):
-        for line in _commands(block):
-            arguments = _agio_arguments(line)
-            if arguments == ["--version"]:
-                continue
+    for line in _all_commands(page):
+        arguments = _agio_arguments(line)
+        if arguments != ["--version"]:
             result = CliRunner().invoke(app, [*arguments, "--help"])
-            assert result.exit_code == 0, f"{block.place}: {line}\n{result.output}"
+            assert result.exit_code == 0, f"{line}\n{result.output}"
 
 
 @pytest.mark.parametrize("name", EXECUTED)
