@@ -1,8 +1,21 @@
 """docs/requirements.md and the tests agree, both ways."""
 
-from tests.docs.requirements import PAGE, proofs_in_tests, proofs_on_page, sections, words_of, written
+from tests.docs.requirements import (
+    PAGE,
+    proofs_in_tests,
+    proofs_on_page,
+    sections,
+    tests_without_id,
+    words_of,
+    written,
+)
 
 RENEW = "run: python -m tests.docs.requirements --write"
+
+
+def test_every_test_says_what_it_proves() -> None:
+    """L16: a test's docstring begins with the requirement it is about."""
+    assert tests_without_id() == []
 
 
 def test_every_test_that_names_a_requirement_is_on_the_page() -> None:
