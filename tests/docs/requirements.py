@@ -33,7 +33,7 @@ def proofs_in_tests() -> set[Proof]:
     return {proof for file in sorted(TESTS.rglob("test_*.py")) if _ours(file) for proof in _proofs_of(file)}
 
 
-def tests_without_id() -> list[str]:
+def nameless_tests() -> list[str]:
     """Return the tests whose docstring does not begin with an id."""
     return [
         f"{file.relative_to(ROOT)}::{test.name}"

@@ -2,10 +2,10 @@
 
 from tests.docs.requirements import (
     PAGE,
+    nameless_tests,
     proofs_in_tests,
     proofs_on_page,
     sections,
-    tests_without_id,
     words_of,
     written,
 )
@@ -15,7 +15,7 @@ RENEW = "run: python -m tests.docs.requirements --write"
 
 def test_every_test_says_what_it_proves() -> None:
     """L16: a test's docstring begins with the requirement it is about."""
-    assert tests_without_id() == []
+    assert nameless_tests() == []
 
 
 def test_every_test_that_names_a_requirement_is_on_the_page() -> None:
