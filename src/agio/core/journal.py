@@ -1,6 +1,6 @@
 """The log of a run while it is written: events are numbered, encoded once, made durable, then shown.
 
-One append is in flight; what is emitted meanwhile is the next one.
+One append is in flight; what is emitted meanwhile, or right after it, is the next one.
 """
 
 import asyncio
@@ -17,6 +17,8 @@ from agio.protocol.codec import encode
 from agio.protocol.events import AgentEvent
 from agio.protocol.frames import Frame
 
+PACE_S = 0.001
+"""How soon after a commit the next one may be made, unless somebody waits for it: a burst shares commits."""
 WINDOW_EVENTS = 2048
 """How many events a reader may lag behind before the run waits for it."""
 
@@ -42,6 +44,8 @@ class Journal:
         self._error_code: str | None = None
         self._busy = False
         """Whether an append is in flight or about to be."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._next_at = 0.0
         self._idle: list[asyncio.Future[None]] = []
         self._failure: AgioError | None = None
         self._ready: deque[AgentEvent] = deque()
@@ -62,7 +66,7 @@ class Journal:
         self.fold.apply(event, seq)
         self._lines.append(line)
         self._events.append(event)
-        if not self._busy:
+        if not self._busy and self._timer is None:
             self._schedule()
 
     def create(self, run: NewRun) -> None:
@@ -82,12 +86,12 @@ class Journal:
         """Add the terminal event: the commit that stores it ends the run."""
         self._end, self._error_code = status, error_code
         self.emit(event)
+        self._hurry()
 
     async def commit(self) -> None:
         """Wait until everything emitted and recorded so far is durable. Raises what the store raised."""
-        while self._failure is None and (self._busy or self._turns or self._begins):
-            if not self._busy:
-                self._schedule()
+        while self._failure is None and (self._busy or self._lines or self._turns or self._begins):
+            self._hurry()
             await self._settled()
         if self._failure is not None:
             raise self._failure
@@ -111,8 +115,20 @@ class Journal:
         return future
 
     def _schedule(self) -> None:
-        self._busy = True
-        asyncio.get_running_loop().call_soon(self._write)
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._next_at:
+            self._timer = loop.call_at(self._next_at, self._hurry)
+        else:
+            self._hurry()
+
+    def _hurry(self) -> None:
+        """Write soon, whatever the pace."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self._busy:
+            self._busy = True
+            asyncio.get_running_loop().call_soon(self._write)
 
     def _write(self) -> None:
         if self._failure is not None:
@@ -137,7 +153,10 @@ class Journal:
             return
         self._ready.extend(events)
         self._busy = False
-        if self._lines:
+        self._next_at = asyncio.get_running_loop().time() + PACE_S
+        if self._end is not None and self._lines:
+            self._hurry()
+        elif self._lines:
             self._schedule()
         _wake(self._reader)
         self._wake_idle()

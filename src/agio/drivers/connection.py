@@ -10,14 +10,13 @@ import socket
 import ssl
 import zlib
 from collections.abc import AsyncGenerator, Callable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, cast
 from urllib.parse import quote, urlsplit
 
 from agio.errors import UserError
 
 CONNECT_TIMEOUT_S = 10.0
 _IDLE_S = 60.0
-_BUFFER_BYTES = 256 * 1024
 _SAFE = "/:@!$&'()*+,;=%-._~?"
 
 
@@ -77,7 +76,6 @@ class Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._parts: list[bytes] = []
-        self._size = 0
         self._paused = False
         self._began = False
         self._silent = True
@@ -115,11 +113,13 @@ class Connection(asyncio.Protocol):
             await self._wait()
         chunk = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
         self._parts.clear()
-        self._size = 0
-        if self._paused and self._transport is not None:
+        return chunk
+
+    def resume(self) -> None:
+        """Go on listening, if reading was put off while nobody read."""
+        if self._paused and self._transport is not None and not self._transport.is_closing():
             self._paused = False
             self._transport.resume_reading()
-        return chunk
 
     def close(self) -> None:
         """Hang up at once."""
@@ -129,6 +129,7 @@ class Connection(asyncio.Protocol):
     async def _wait(self) -> None:
         if self._failure is not None:
             raise self._failure
+        self.resume()
         self._waiter = self._loop.create_future()
         try:
             await self._waiter
@@ -143,8 +144,8 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the transport."""
-        if isinstance(transport, asyncio.Transport):
-            self._transport = transport
+        # uvloop's transports are no subclass of asyncio.Transport.
+        self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         """Feed the parser and wake whoever reads."""
@@ -162,7 +163,8 @@ class Connection(asyncio.Protocol):
         except zlib.error as error:
             self._fail(f"the compressed answer is damaged ({error})")
             self.close()
-        if self._size > _BUFFER_BYTES and not self._paused and self._transport is not None:
+        if self._waiter is None and not self._paused and self._transport is not None:
+            # Nobody waits for this: let the rest gather in the kernel and come as one read.
             self._paused = True
             self._transport.pause_reading()
         self._wake()
@@ -203,7 +205,6 @@ class Connection(asyncio.Protocol):
         if self._inflate is not None:
             body = self._inflate(body)
         self._parts.append(body)
-        self._size += len(body)
 
     def on_message_complete(self) -> None:
         """End the answer."""
@@ -247,6 +248,7 @@ class Connections:
         """Give a connection back: kept if its answer is complete, closed otherwise."""
         if connection.complete and connection.reusable and not connection.closed:
             connection.idle_since = asyncio.get_running_loop().time()
+            connection.resume()
             self._idle.append(connection)
         else:
             connection.close()
