@@ -1,5 +1,5 @@
 # setup: prepare everything · run: chat with the demo agent · test: every test · check: lint and types
-# bench: measure · chaos N=200: kill -9 · dev: the tests, again at every change · lock: newer versions
+# bench: measure · chaos N=200: kill -9 · dev: chat that restarts when the source changes · lock: newer versions
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -49,7 +49,7 @@ chaos: setup
 	$(PY) -m tests.acceptance.kill_writer $(N)
 
 dev: setup
-	$(PY) -m tests.watch
+	$(VENV)/bin/watchfiles --filter python "$(VENV)/bin/agio chat" src
 
 lock: $(PY)
 	$(PY) -m pip install -q uv

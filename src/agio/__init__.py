@@ -41,7 +41,19 @@ if TYPE_CHECKING:
         ToolCallResult,
         ToolCallStart,
     )
-    from agio.protocol.messages import ContextEntry, Message, ResumeEntry, UserMessage
+    from agio.protocol.messages import (
+        ContextEntry,
+        DataSource,
+        DocumentPart,
+        ImagePart,
+        Message,
+        ResumeEntry,
+        TextPart,
+        ToolDeclaration,
+        UrlSource,
+        UserMessage,
+        json_object,
+    )
 
 _HOMES = {
     "agio.library": ("Agent", "Run"),
@@ -68,7 +80,19 @@ _HOMES = {
         "ToolCallResult",
         "Custom",
     ),
-    "agio.protocol.messages": ("Message", "UserMessage", "ContextEntry", "ResumeEntry"),
+    "agio.protocol.messages": (
+        "Message",
+        "UserMessage",
+        "TextPart",
+        "ImagePart",
+        "DocumentPart",
+        "DataSource",
+        "UrlSource",
+        "ContextEntry",
+        "ResumeEntry",
+        "ToolDeclaration",
+        "json_object",
+    ),
     "agio.errors": (
         "AgioError",
         "UserError",
@@ -114,8 +138,15 @@ __all__ = [
     "Custom",
     "Message",
     "UserMessage",
+    "TextPart",
+    "ImagePart",
+    "DocumentPart",
+    "DataSource",
+    "UrlSource",
     "ContextEntry",
     "ResumeEntry",
+    "ToolDeclaration",
+    "json_object",
     "AgioError",
     "UserError",
     "ModelError",

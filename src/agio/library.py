@@ -81,6 +81,7 @@ class Agent:
         self.tools: list[AnyTool] = [entry if isinstance(entry, Tool) else tool(entry) for entry in tools]
         ToolExecutor(self.tools, self.spec.config)
         self._driver = None if isinstance(model, str) else model
+        self._opened = isinstance(model, str)
         self._endpoint = Endpoint(base_url, api_key)
         self._store = store
         self._path = (
@@ -165,10 +166,10 @@ class Agent:
         return await (open_store(MEMORY) if self._path is None else _acquire(self._path))
 
     async def aclose(self) -> None:
-        """Close the model's connections and the store."""
-        driver, self._driver = self._driver, None
-        if driver is not None:
-            await driver.aclose()
+        """Close the model's connections and the store. A driver or a repository that was given stays open."""
+        if self._opened and self._driver is not None:
+            await self._driver.aclose()
+            self._driver = None
         repository, self._repository = self._repository, None
         if repository is None or repository is self._store:
             return

@@ -301,22 +301,22 @@ async def test_metrics_tell_tokens_times_and_cost_of_each_step_and_of_the_run() 
     async with agent:
         events = [event async for event in agent.arun_stream("Hi")]
     first, second, total = customs(events, METRICS)
-    assert (first["scope"], first["step"], first["inputTokens"], first["cachedInputTokens"]) == (
+    assert (first["scope"], first["step"], first["input_tokens"], first["cached_input_tokens"]) == (
         "step",
         1,
         100,
         40,
     )
     assert first["cost"] == pytest.approx((60 * 2 + 40 * 1 + 10 * 10) / 1e6)
-    assert second["outputTokens"] == 20
-    assert (total["scope"], total["steps"], total["inputTokens"], total["outputTokens"]) == (
+    assert second["output_tokens"] == 20
+    assert (total["scope"], total["steps"], total["input_tokens"], total["output_tokens"]) == (
         "run",
         2,
         300,
         30,
     )
     assert total["cost"] == pytest.approx((60 * 2 + 40 + 100 + 400 + 200) / 1e6)
-    assert {"modelMs", "toolMs", "firstTokenMs", "reasoningTokens"} <= first.keys()
+    assert {"model_ms", "tool_ms", "first_token_ms", "reasoning_tokens"} <= first.keys()
     assert isinstance(events[-1], RunFinished)
     usage = events[-1].usage
     assert isinstance(usage, list)
@@ -362,3 +362,82 @@ async def test_an_empty_message_is_refused_before_a_run_begins() -> None:
             await agent.arun("  ")
         assert caught.value.code == "empty_message"
         assert await agent.list_runs() == []
+
+
+async def test_hooks_are_called_around_a_run() -> None:
+    """L4: run_started before the first model call, run_ended once the end is in the log."""
+    from agio import RunHooks, RunResult
+    from agio.core.spec import RunRequest
+
+    seen: list[str] = []
+
+    class Watcher(RunHooks):
+        async def run_started(self, request: RunRequest) -> None:
+            seen.append(f"started {request.thread_id} after {len(driver.requests)} calls")
+
+        async def run_ended(self, result: RunResult) -> None:
+            stored = await (await agent.repository()).get_run(result.run_id)
+            seen.append(f"{result.status} {stored.status}")
+
+    driver = ScriptedDriver([ScriptedTurn("Hi.")])
+    async with Agent("h", model=driver, hooks=Watcher()) as agent:
+        run = agent.arun_stream("Hello")
+        await run.result()
+    assert seen == [f"started {run.thread_id} after 0 calls", "completed completed"]
+
+
+async def test_a_hook_that_fails_at_the_end_does_not_change_how_the_run_ended() -> None:
+    """L4: the run has ended; the failure is logged."""
+    from agio import RunHooks, RunResult
+
+    class Clumsy(RunHooks):
+        async def run_ended(self, result: RunResult) -> None:
+            raise ZeroDivisionError
+
+    async with Agent("h", model=ScriptedDriver([ScriptedTurn("Hi.")]), hooks=Clumsy()) as agent:
+        assert await agent.arun("Hello") == "Hi."
+
+
+async def test_defaults_of_an_output_type_are_part_of_the_result() -> None:
+    """C6: what the model left out is in the value and in RUN_FINISHED alike."""
+
+    @dataclasses.dataclass
+    class Place:
+        name: str
+        tags: list[CityData] = dataclasses.field(default_factory=list[CityData])
+        country: str = "AT"
+
+    driver = ScriptedDriver([ScriptedTurn('{"name": "Graz", "tags": [{"name": "x", "people": 1}]}')])
+    async with Agent("o", model=driver, output_type=Place) as agent:
+        result = await agent.arun_stream("Graz?").result()
+    assert result.result == {"name": "Graz", "country": "AT", "tags": [{"name": "x", "people": 1}]}
+
+
+async def test_an_agent_can_be_used_again_after_it_was_closed() -> None:
+    """L7: a driver that was given stays the caller's."""
+    agent, _ = scripted(ScriptedTurn("One."), ScriptedTurn("Two."))
+    assert await agent.arun("1") == "One."
+    await agent.aclose()
+    assert await agent.arun("2") == "Two."
+    await agent.aclose()
+
+
+def test_runs_work_on_uvloop_and_on_one_loop_after_another() -> None:
+    """L3: the connections of a driver belong to the loop that made them, whichever kind it is."""
+    import asyncio
+
+    import uvloop
+
+    from agio.testing import ModelServer
+
+    async def ask(agent: Agent) -> str:
+        return await agent.arun("echo")
+
+    async def on_a_server(wire: str) -> str:
+        async with ModelServer() as server:
+            url = server.base_url(wire)
+            async with Agent("u", model=f"{wire}:m", base_url=url, api_key="test-key") as agent:
+                return await ask(agent) + await ask(agent)
+
+    for wire in ("openai-chat", "anthropic"):
+        assert uvloop.run(on_a_server(wire)) == asyncio.run(on_a_server(wire)) != ""

@@ -214,15 +214,18 @@ async def test_two_runs_at_once_in_one_thread_are_refused() -> None:
     """L9: whoever comes second is told that the thread is busy; the first is not disturbed."""
     from agio.errors import AgioError
 
-    agent, _ = scripted(*[ScriptedTurn("One at a time.")] * 3)
+    hold = asyncio.Event()
+    slow = ScriptedTurn("One at a time.", waits=hold)
+    agent, _ = scripted(ScriptedTurn("First."), slow, slow)
     async with agent:
         first = agent.arun_stream("start")
         await first.result()
-        both = [agent.arun(f"go {number}", thread_id=first.thread_id) for number in range(2)]
-        outcomes = await asyncio.gather(*both, return_exceptions=True)
-    assert sorted(
-        outcome.code if isinstance(outcome, AgioError) else str(outcome) for outcome in outcomes
-    ) == [
-        "One at a time.",
-        "thread_busy",
-    ]
+        both = [
+            asyncio.create_task(agent.arun(f"go {number}", thread_id=first.thread_id)) for number in range(2)
+        ]
+        (refused,), (going,) = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        hold.set()
+        assert await going == "One at a time."
+    error = refused.exception()
+    assert isinstance(error, AgioError)
+    assert error.code == "thread_busy"

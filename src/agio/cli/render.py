@@ -220,13 +220,13 @@ class EventRenderer:
 
     def _aside(self, name: str, value: dict[str, Json]) -> None:
         message = printable(str(value.get("message", "")))
-        if name == TOOL_PROGRESS and (card := self.cards.get(str(value.get("toolCallId")))):
+        if name == TOOL_PROGRESS and (card := self.cards.get(str(value.get("tool_call_id")))):
             card.progress = message
             fraction = value.get("fraction")
             card.fraction = min(1.0, max(0.0, fraction)) if isinstance(fraction, (int, float)) else None
             self.stage.call(card)
         elif name == ERROR:
-            delay = value.get("retryInMs")
+            delay = value.get("retry_in_ms")
             again = f" Trying again in {seconds(delay)}." if isinstance(delay, (int, float)) else ""
             self.stage.remark("warning", f"{message}{again} [{value.get('code', '')}]")
         elif name == NOTICE:

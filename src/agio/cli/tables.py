@@ -68,7 +68,7 @@ def steps_table(steps: Sequence[Mapping[str, Json]]) -> Table:
         table.add_row(
             str(step.get("step", "all")),
             *(str(step.get(f"{key}Tokens", "")) for key in ("input", "output", "cachedInput", "reasoning")),
-            *(_time(step.get(f"{key}Ms")) for key in ("firstToken", "model", "tool")),
+            *(_time(step.get(f"{key}_ms")) for key in ("first_token", "model", "tool")),
             f"{cost:.4g}" if isinstance(cost, (int, float)) else "-",
         )
     return table

@@ -71,12 +71,12 @@ class Ending(Struct):
         parts: list[str] = []
         if isinstance(steps := figures.get("steps"), int):
             parts.append(f"{steps} {'step' if steps == 1 else 'steps'}")
-        given, made = figures.get("inputTokens"), figures.get("outputTokens")
+        given, made = figures.get("input_tokens"), figures.get("output_tokens")
         if isinstance(given, int) and isinstance(made, int):
             parts.append(f"{given + made} tokens")
-        if isinstance(first := figures.get("firstTokenMs"), int):
+        if isinstance(first := figures.get("first_token_ms"), int):
             parts.append(f"first token {seconds(first)}")
-        if isinstance(total := figures.get("runMs"), int):
+        if isinstance(total := figures.get("run_ms"), int):
             parts.append(f"total {seconds(total)}")
         if isinstance(cost := figures.get("cost"), (int, float)):
             parts.append(f"cost {cost:.4g}")

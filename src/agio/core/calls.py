@@ -96,7 +96,7 @@ def _context(state: "LoopState", call: ToolCall) -> ToolContext:
     request = state.request
 
     def report(progress: Json) -> None:
-        value = {"toolCallId": call.id, **json_object(progress)}
+        value = {"tool_call_id": call.id, **json_object(progress)}
         if state.fold.status == "running" and any(pending.id == call.id for pending in state.fold.pending):
             state.tell(TOOL_PROGRESS, value)
 

@@ -44,6 +44,7 @@ class Journal:
         self._error_code: str | None = None
         self._busy = False
         """Whether an append is in flight or about to be."""
+        self._in_flight = False
         self._timer: asyncio.TimerHandle | None = None
         self._next_at = 0.0
         self._idle: list[asyncio.Future[None]] = []
@@ -97,11 +98,11 @@ class Journal:
             raise self._failure
 
     async def drain(self) -> None:
-        """Wait for the append under way, and for a reader who is too far behind. Raises what the store raised.
+        """Wait while events queue behind an append, or a reader is too far behind. Raises what the store raised.
 
         Whoever reads a model waits here, so that what arrives meanwhile comes as one batch.
         """
-        if self._busy:
+        if self._in_flight and self._lines:
             await self._settled()
         while len(self._ready) > WINDOW_EVENTS and not self._closed and self._failure is None:
             self._room = asyncio.get_running_loop().create_future()
@@ -133,6 +134,7 @@ class Journal:
     def _write(self) -> None:
         if self._failure is not None:
             return
+        self._in_flight = True
         lines, self._lines = self._lines, []
         events, self._events = self._events, []
         turns, self._turns = self._turns, []
@@ -144,6 +146,7 @@ class Journal:
         asyncio.ensure_future(written).add_done_callback(lambda done: self._written(done, events))
 
     def _written(self, done: asyncio.Future[None], events: list[AgentEvent]) -> None:
+        self._in_flight = False
         if done.cancelled():
             self._fail(StoreError("store_closed", "The store was closed while the run was written."))
             return

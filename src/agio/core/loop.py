@@ -148,7 +148,7 @@ class LoopState:
         elapsed = now_s() - self.started_s
         figures = report(self.fold.total_usage, self.total, sum(known) if known else None)
         self.tell(
-            METRICS, {"scope": "run", "steps": self.fold.step, "runMs": round(elapsed * 1000), **figures}
+            METRICS, {"scope": "run", "steps": self.fold.step, "run_ms": round(elapsed * 1000), **figures}
         )
 
     started_s = 0.0

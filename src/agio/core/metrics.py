@@ -52,16 +52,16 @@ def cost(usage: Usage, model_id: str, config: AgentRunConfig) -> float | None:
 def report(usage: Usage, watch: Stopwatch, cost: float | None) -> dict[str, Json]:
     """Put the figures of a step or a run into the value of an `agio.metrics` event."""
     value: dict[str, Json] = {
-        "inputTokens": usage.input,
-        "outputTokens": usage.output,
-        "cachedInputTokens": usage.cached,
-        "reasoningTokens": usage.reasoning,
-        "modelMs": round(watch.model_s * 1000),
-        "toolMs": round(watch.tools_s * 1000),
-        "modelCalls": watch.attempts,
+        "input_tokens": usage.input,
+        "output_tokens": usage.output,
+        "cached_input_tokens": usage.cached,
+        "reasoning_tokens": usage.reasoning,
+        "model_ms": round(watch.model_s * 1000),
+        "tool_ms": round(watch.tools_s * 1000),
+        "model_calls": watch.attempts,
     }
     if watch.first_token_s is not None:
-        value["firstTokenMs"] = round(watch.first_token_s * 1000)
+        value["first_token_ms"] = round(watch.first_token_s * 1000)
     if cost is not None:
         value["cost"] = round(cost, 9)
     return value

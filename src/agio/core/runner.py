@@ -44,13 +44,13 @@ _log = logging.getLogger("agio.runner")
 
 
 class RunHooks:
-    """What may be done around a run. Override what you need; an exception in a hook fails the run."""
+    """What may be done around a run. Override what you need; an exception in `run_started` fails the run."""
 
     async def run_started(self, request: RunRequest) -> None:
         """Called after RUN_STARTED is in the log, before the first model call."""
 
     async def run_ended(self, result: "RunResult") -> None:
-        """Called after the terminal event is in the log."""
+        """Called after the terminal event is in the log, and before the stream ends."""
 
 
 class RunResult(Struct, frozen=True):
@@ -194,6 +194,9 @@ class RunStream(AsyncIterator[AgentEvent]):
         """Read the run to its end and return how it ended. Raises StoreError if its log could not be written."""
         async for _ in self:
             pass
+        return self._result()
+
+    def _result(self) -> RunResult:
         fold = self._journal.fold
         return RunResult(
             run_id=self.run_id,
@@ -235,10 +238,15 @@ class RunStream(AsyncIterator[AgentEvent]):
             await self._close()
 
     async def _close(self) -> None:
+        """Make the end durable, tell the hook, let the reader go."""
         try:
             await self._journal.commit()
+            if self._begun:
+                await self._runner.hooks.run_ended(self._result())
         except AgioError as error:
             _log.warning("the log of run %s could not be written: %s", self.run_id, error)
+        except Exception:
+            _log.exception("the run_ended hook of run %s failed; the run itself has ended", self.run_id)
         finally:
             self._journal.close()
 

@@ -4,7 +4,8 @@ Types are what msgspec knows (dataclasses, structs, TypedDicts, enums, Literal, 
 and pydantic models, which are recognised without importing pydantic.
 """
 
-from collections.abc import Callable, Mapping
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
 from typing import NoReturn, Protocol, TypeGuard, cast
 
 import msgspec
@@ -110,7 +111,18 @@ def to_json(value: object) -> Json:
             return cast(_PydanticModel, raw).model_dump(mode="json")
         raise TypeError(f"objects of type {type(raw).__name__} cannot be serialised as JSON")
 
-    return msgspec.to_builtins(value, enc_hook=foreign)
+    return msgspec.to_builtins(_plain(value), enc_hook=foreign)
+
+
+def _plain(value: object) -> object:
+    """Spell out dataclasses: msgspec reads their `__dict__`, which lacks the defaults it left on the class."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {part.name: _plain(getattr(value, part.name)) for part in dataclasses.fields(value)}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in cast("Iterable[object]", value)]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in cast("dict[object, object]", value).items()}
+    return value
 
 
 def validator(schema: Mapping[str, Json], what: str) -> Callable[[Json], str | None]:

@@ -66,7 +66,7 @@ async def take_turn(state: "LoopState") -> None:
                     "code": error.code,
                     "message": error.message,
                     "attempt": failures.total(),
-                    "retryInMs": round(delay_s * 1000),
+                    "retry_in_ms": round(delay_s * 1000),
                 },
             )
             await asyncio.sleep(delay_s)
