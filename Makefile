@@ -27,7 +27,7 @@ $(VENV)/.test: requirements/test.txt $(VENV)/.run
 	@touch $@
 
 $(NODE_DIR)/node_modules/.stamp: $(NODE_DIR)/package-lock.json $(VENV)/.test
-	cd $(NODE_DIR) && npm ci --silent --no-audit --no-fund
+	cd $(NODE_DIR) && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
 run: $(VENV)/.run
