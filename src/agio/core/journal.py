@@ -17,7 +17,7 @@ from agio.protocol.codec import encode
 from agio.protocol.events import AgentEvent
 from agio.protocol.frames import Frame
 
-PACE_S = 0.001
+PACE_S = 0.002
 """How soon after a commit the next one may be made, unless somebody waits for it: a burst shares commits."""
 WINDOW_EVENTS = 2048
 """How many events a reader may lag behind before the run waits for it."""
