@@ -6,40 +6,37 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, cast
 
-import msgspec
 from msgspec import UNSET, structs
 
 from agio.core.config import AgentRunConfig
 from agio.core.context import ContextSource, NoContext, Snippet
-from agio.core.fold import Fold, fold_log
+from agio.core.fold import Fold
 from agio.core.model import ModelDriver
 from agio.core.repository import AgentRunRepository, RunInfo
 from agio.core.runner import AgentRunner, RunHooks, RunResult, RunStream
 from agio.core.schema import OutputType, Schema
-from agio.core.spec import AgentSpec, RunRequest
+from agio.core.spec import AgentSpec, RunRequest, check_request, messages_of
 from agio.core.text import clean
+from agio.core.thread import thread_history
 from agio.core.tool import AnyTool, Tool, client_tool, tool
 from agio.db.repository import open_store
+from agio.db.shared import acquire_store, release_store
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.registry import open_driver, split_model
-from agio.errors import AgioError, UserError
+from agio.errors import UserError
 from agio.execution.tool_executor import ToolExecutor
 from agio.protocol.events import AgentEvent
 from agio.protocol.ids import new_id
 from agio.protocol.messages import (
     Content,
-    ContentPart,
     ContextEntry,
     Message,
     ResumeEntry,
-    RunAgentInput,
     ToolDeclaration,
     ToolMessage,
-    UserMessage,
 )
 from agio.settings import load_settings
 
-_PAGE = 100
 MEMORY = ":memory:"
 """The store that is gone with the program."""
 
@@ -115,12 +112,12 @@ class Agent:
         ]
         request = RunRequest(
             thread_id=thread_id or new_id("thr"),
-            messages=[*results, *_messages(message)],
+            messages=[*results, *messages_of(message)],
             resume=resume,
             tools=tools,
             context=context,
         )
-        _check_wire(request)
+        check_request(request)
         return Run(self, request, new_thread=thread_id is None)
 
     async def arun(self, message: str | Content, *, thread_id: str | None = None) -> str:
@@ -163,7 +160,7 @@ class Agent:
     async def _open(self) -> AgentRunRepository:
         if not isinstance(self._store, (str, Path)):
             return self._store
-        return await (open_store(MEMORY) if self._path is None else _acquire(self._path))
+        return await (open_store(MEMORY) if self._path is None else acquire_store(self._path))
 
     async def aclose(self) -> None:
         """Close the model's connections and the store. A driver or a repository that was given stays open."""
@@ -176,7 +173,7 @@ class Agent:
         if self._path is None:
             await repository.close()
         else:
-            await _release(self._path)
+            await release_store(self._path)
 
     async def __aenter__(self) -> Self:
         return self
@@ -198,7 +195,7 @@ class Agent:
                     f"Run {newest[0].run_id} of this thread is not finished. Wait for it, or go on with it by "
                     f"resume_run({newest[0].run_id!r}).",
                 )
-            history = await _history(repository, request.thread_id)
+            history = await thread_history(repository, request.thread_id)
             if newest:
                 request = structs.replace(request, mark=newest[0].mark)
         return self._runner(repository, request).run_stream(request, history)
@@ -207,7 +204,7 @@ class Agent:
         """Claim an unfinished run and go on with it. Raises UserError `run_not_found`, StoreError `run_ended`."""
         repository = await self.repository()
         info = await repository.claim_run(run_id)
-        history = await _history(repository, info.thread_id, until=run_id)
+        history = await thread_history(repository, info.thread_id, until=run_id)
         log = await repository.get_log(run_id)
         return self._runner(repository, RunRequest(thread_id=info.thread_id)).resume(log, history)
 
@@ -322,82 +319,7 @@ def _split(model: str | ModelDriver) -> tuple[str, str]:
     return wire, wire
 
 
-def _check_wire(request: RunRequest) -> None:
-    """Refuse what could not be read back from the log. Raises UserError `invalid_message`."""
-    given = RunAgentInput(request.thread_id, request.run_id, list(request.messages))
-    given.resume = list(request.resume)
-    given.tools = list(request.tools)
-    given.context = list(request.context)
-    try:
-        msgspec.json.decode(msgspec.json.encode(given), type=RunAgentInput)
-    except (msgspec.MsgspecError, TypeError, UnicodeEncodeError, RecursionError) as error:
-        raise UserError(
-            "invalid_message",
-            f"The run cannot take this input: {error}. Send text, content parts or messages.",
-        ) from error
-
-
-def _messages(message: str | Content | Sequence[Message]) -> list[Message]:
-    if isinstance(message, str):
-        return [UserMessage(id=new_id("msg"), content=message)]
-    if not isinstance(message, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise UserError(
-            "invalid_message", f"A message is text, content parts or messages, not {type(message).__name__}."
-        )
-    parts = [part for part in message if isinstance(part, ContentPart)]
-    if parts and len(parts) == len(message):
-        return [UserMessage(id=new_id("msg"), content=parts)]
-    return [entry for entry in message if not isinstance(entry, ContentPart)]
-
-
 def _schema(declaration: ToolDeclaration) -> Schema:
     """Return the schema of a client's tool, an empty object's if it declared none."""
     parameters = declaration.parameters
     return {"type": "object", "properties": {}} if parameters is UNSET else cast(Schema, parameters)
-
-
-async def _history(repository: AgentRunRepository, thread_id: str, until: str | None = None) -> Fold:
-    """Fold the runs of a thread, oldest first, up to the run `until`."""
-    runs: list[RunInfo] = []
-    before = until
-    while page := await repository.list_runs(thread_id=thread_id, before=before, limit=_PAGE):
-        runs += page
-        before = page[-1].run_id
-    fold = Fold()
-    for run in reversed(runs):
-        fold_log(fold, await repository.get_log(run.run_id))
-    return fold
-
-
-class _Shared:
-    """A store file that agents of this process share: it is locked for them together, and closed with the last."""
-
-    def __init__(self, path: Path) -> None:
-        self.opening = asyncio.ensure_future(open_store(path))
-        self.users = 0
-
-
-_shared: dict[Path, _Shared] = {}
-
-
-async def _acquire(path: Path) -> AgentRunRepository:
-    entry = _shared.get(path)
-    if entry is None:
-        entry = _shared[path] = _Shared(path)
-    try:
-        repository = (
-            await asyncio.shield(entry.opening) if not entry.opening.done() else entry.opening.result()
-        )
-    except AgioError:
-        _shared.pop(path, None)
-        raise
-    entry.users += 1
-    return repository
-
-
-async def _release(path: Path) -> None:
-    entry = _shared[path]
-    entry.users -= 1
-    if entry.users == 0:
-        del _shared[path]
-        await entry.opening.result().close()

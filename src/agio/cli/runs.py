@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from agio.cli.cards import STATUS_STYLES, draw_card, draw_failure
-from agio.cli.history import find_run, thread_before
+from agio.cli.lookup import find_run
 from agio.cli.markdown import AnswerMarkdown
 from agio.cli.output import make_console, make_stage
 from agio.cli.plain import PlainStage
@@ -21,6 +21,7 @@ from agio.cli.tables import runs_table, started, steps_table, took
 from agio.cli.view import printable, readable
 from agio.core.fold import fold_log
 from agio.core.repository import AgentRunRepository, RunInfo
+from agio.core.thread import thread_history
 from agio.db.repository import open_store
 from agio.protocol.messages import AssistantMessage, Message, ReasoningMessage, ToolMessage, UserMessage
 
@@ -56,7 +57,7 @@ async def show_run(store: Path, name: str) -> None:
     """Print a run: what was said, which tools ran, what it cost. Raises UserError, StoreError."""
     async with _opened(store) as repository:
         info = await find_run(repository, name)
-        fold = await thread_before(repository, info.thread_id, info.run_id)
+        fold = await thread_history(repository, info.thread_id, info.run_id)
         log = await repository.get_log(info.run_id)
     console = make_console()
     if not console.is_terminal:
@@ -91,7 +92,7 @@ async def replay_run(store: Path, name: str, *, fast: bool, as_json: bool) -> No
             sys.stdout.buffer.write(log.payload)
             sys.stdout.buffer.flush()
             return
-        fold = await thread_before(repository, info.thread_id, info.run_id)
+        fold = await thread_history(repository, info.thread_id, info.run_id)
     console = make_console()
     renderer = EventRenderer(make_stage(console, plain=False), echo=True)
     renderer.expect(fold.pending, fold.interrupts.values())

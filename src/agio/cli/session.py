@@ -4,11 +4,11 @@ import asyncio
 import signal
 from collections.abc import Callable, Sequence
 
-from agio.cli.history import thread_before
 from agio.cli.prompt import quiet_keys
 from agio.cli.render import EventRenderer
 from agio.core.fold import Fold
 from agio.core.repository import RunInfo, RunStatus
+from agio.core.thread import thread_history
 from agio.library import Agent, Run
 from agio.protocol.events import Interrupt
 from agio.protocol.ids import new_id
@@ -108,4 +108,4 @@ class Session:
         return await repository.list_runs(thread_id=self.thread_id, limit=20)
 
     async def _fold(self) -> Fold:
-        return await thread_before(await self.agent.repository(), self.thread_id)
+        return await thread_history(await self.agent.repository(), self.thread_id)

@@ -2,12 +2,23 @@
 
 from collections.abc import Sequence
 
+import msgspec
 from msgspec import Struct, field
 
 from agio.core.config import AgentRunConfig
 from agio.core.schema import OutputType
+from agio.errors import UserError
 from agio.protocol.ids import new_id
-from agio.protocol.messages import ContextEntry, Message, ResumeEntry, ToolDeclaration
+from agio.protocol.messages import (
+    Content,
+    ContentPart,
+    ContextEntry,
+    Message,
+    ResumeEntry,
+    RunAgentInput,
+    ToolDeclaration,
+    UserMessage,
+)
 
 
 class AgentSpec(Struct, frozen=True):
@@ -41,3 +52,32 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     project: str | None = None
     mark: str = ""
     """The random mark that fences untrusted text; empty makes a new one."""
+
+
+def check_request(request: RunRequest) -> None:
+    """Refuse what could not be read back from the log. Raises UserError `invalid_message`."""
+    given = RunAgentInput(request.thread_id, request.run_id, list(request.messages))
+    given.resume = list(request.resume)
+    given.tools = list(request.tools)
+    given.context = list(request.context)
+    try:
+        msgspec.json.decode(msgspec.json.encode(given), type=RunAgentInput)
+    except (msgspec.MsgspecError, TypeError, UnicodeEncodeError, RecursionError) as error:
+        raise UserError(
+            "invalid_message",
+            f"The run cannot take this input: {error}. Send text, content parts or messages.",
+        ) from error
+
+
+def messages_of(message: str | Content | Sequence[Message]) -> list[Message]:
+    """Turn what a caller may send into messages. Raises UserError `invalid_message`."""
+    if isinstance(message, str):
+        return [UserMessage(id=new_id("msg"), content=message)]
+    if not isinstance(message, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UserError(
+            "invalid_message", f"A message is text, content parts or messages, not {type(message).__name__}."
+        )
+    parts = [part for part in message if isinstance(part, ContentPart)]
+    if parts and len(parts) == len(message):
+        return [UserMessage(id=new_id("msg"), content=parts)]
+    return [entry for entry in message if not isinstance(entry, ContentPart)]

@@ -1,6 +1,5 @@
-"""Finds runs by what a person types, and reads what was said in a thread."""
+"""Finds runs by what a person types."""
 
-from agio.core.fold import Fold, fold_log
 from agio.core.repository import AgentRunRepository, RunInfo
 from agio.errors import UserError
 
@@ -35,16 +34,3 @@ def _fits(run_id: str, name: str) -> bool:
     return bool(name) and (
         run_id.startswith((name, f"run_{name}")) or (len(name) >= 4 and run_id.endswith(name))
     )
-
-
-async def thread_before(repository: AgentRunRepository, thread_id: str, until: str | None = None) -> Fold:
-    """Fold the runs of a thread, oldest first, up to the run `until`, which is left out."""
-    runs: list[RunInfo] = []
-    before = until
-    while page := await repository.list_runs(thread_id=thread_id, before=before, limit=_PAGE):
-        runs += page
-        before = page[-1].run_id
-    fold = Fold()
-    for info in reversed(runs):
-        fold_log(fold, await repository.get_log(info.run_id))
-    return fold
