@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         ToolCallStart,
     )
     from agio.protocol.messages import (
+        AssistantMessage,
         ContextEntry,
         DataSource,
         DocumentPart,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
         ResumeEntry,
         TextPart,
         ToolDeclaration,
+        ToolMessage,
         UrlSource,
         UserMessage,
         json_object,
@@ -83,6 +85,8 @@ _HOMES = {
     "agio.protocol.messages": (
         "Message",
         "UserMessage",
+        "AssistantMessage",
+        "ToolMessage",
         "TextPart",
         "ImagePart",
         "DocumentPart",
@@ -138,6 +142,8 @@ __all__ = [
     "Custom",
     "Message",
     "UserMessage",
+    "AssistantMessage",
+    "ToolMessage",
     "TextPart",
     "ImagePart",
     "DocumentPart",

@@ -5,14 +5,15 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self, cast
+from weakref import WeakKeyDictionary
 
 from msgspec import UNSET, structs
 
-from agio.core.config import AgentRunConfig
+from agio.core.config import AgentRunConfig, checked_config
 from agio.core.context import ContextSource, NoContext, Snippet
-from agio.core.fold import Fold
+from agio.core.fold import Fold, fold_log
 from agio.core.model import ModelDriver
-from agio.core.repository import AgentRunRepository, RunInfo
+from agio.core.repository import AgentRunRepository, RunInfo, RunLog
 from agio.core.runner import AgentRunner, RunHooks, RunResult, RunStream
 from agio.core.schema import OutputType, Schema
 from agio.core.spec import AgentSpec, RunRequest, check_request, messages_of
@@ -64,7 +65,7 @@ class Agent:
         source: ContextSource | None = None,
         hooks: RunHooks | None = None,
     ) -> None:
-        _check_kinds(name=name, instructions=instructions, goal=goal)
+        _check_kinds(name=name, instructions=instructions, goal=goal, base_url=base_url, api_key=api_key)
         provider, model_name = _split(model)
         self.spec = AgentSpec(
             name=name,
@@ -73,7 +74,7 @@ class Agent:
             model=model_name,
             goal=goal,
             output=None if output_type is None else OutputType(output_type),
-            config=config or AgentRunConfig(),
+            config=checked_config(AgentRunConfig() if config is None else config),
         )
         self.tools: list[AnyTool] = [entry if isinstance(entry, Tool) else tool(entry) for entry in tools]
         ToolExecutor(self.tools, self.spec.config)
@@ -87,7 +88,7 @@ class Agent:
             else None
         )
         self._repository: AgentRunRepository | None = None
-        self._opening = asyncio.Lock()
+        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
         self._source = source or NoContext()
         self._hooks = hooks
 
@@ -153,7 +154,8 @@ class Agent:
     async def repository(self) -> AgentRunRepository:
         """Return where the runs are kept, opened on first use. Raises StoreError."""
         if self._repository is None:
-            async with self._opening:
+            lock = self._locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
+            async with lock:
                 self._repository = self._repository or await self._open()
         return self._repository
 
@@ -195,7 +197,8 @@ class Agent:
                     f"Run {newest[0].run_id} of this thread is not finished. Wait for it, or go on with it by "
                     f"resume_run({newest[0].run_id!r}).",
                 )
-            history = await thread_history(repository, request.thread_id)
+            enough = self.spec.config.max_history_messages
+            history = await thread_history(repository, request.thread_id, enough=enough)
             if newest:
                 request = structs.replace(request, mark=newest[0].mark)
         return self._runner(repository, request).run_stream(request, history)
@@ -204,9 +207,10 @@ class Agent:
         """Claim an unfinished run and go on with it. Raises UserError `run_not_found`, StoreError `run_ended`."""
         repository = await self.repository()
         info = await repository.claim_run(run_id)
-        history = await thread_history(repository, info.thread_id, until=run_id)
+        enough = self.spec.config.max_history_messages
+        history = await thread_history(repository, info.thread_id, until=run_id, enough=enough)
         log = await repository.get_log(run_id)
-        return self._runner(repository, RunRequest(thread_id=info.thread_id)).resume(log, history)
+        return self._runner(repository, _request_of(log)).resume(log, history)
 
     def _runner(self, repository: AgentRunRepository, request: RunRequest) -> AgentRunner:
         if self._driver is None:
@@ -224,6 +228,19 @@ class Agent:
         executor = ToolExecutor([*self.tools, *offered], self.spec.config, repository)
         source = _PageContext(self._source, request.context) if request.context else self._source
         return AgentRunner(self.spec, self._driver, executor, repository, source=source, hooks=self._hooks)
+
+
+def _request_of(log: RunLog) -> RunRequest:
+    """Return what a stored run was given by its client: RUN_STARTED has it."""
+    started = fold_log(Fold(), log).input
+    request = RunRequest(thread_id=log.info.thread_id)
+    if started is None:
+        return request
+    return structs.replace(
+        request,
+        tools=[] if started.tools is UNSET else started.tools,
+        context=[] if started.context is UNSET else started.context,
+    )
 
 
 class Run(AsyncIterator[AgentEvent]):
@@ -303,7 +320,7 @@ class _PageContext:
 
 def _check_kinds(**texts: object) -> None:
     for name, value in texts.items():
-        if not isinstance(value, str) and not (name == "goal" and value is None):
+        if not isinstance(value, str) and (value is not None or name in ("name", "instructions")):
             raise UserError("invalid_agent", f"{name} must be text, not {type(value).__name__}.")
 
 

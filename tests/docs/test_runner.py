@@ -4,7 +4,7 @@ from agio import AgentRunConfig, AgentRunner, RunHooks, ScriptedCall, ScriptedDr
 from agio.core.spec import AgentSpec, RunRequest
 from agio.db.repository import open_store
 from agio.execution.tool_executor import ToolExecutor
-from agio.protocol.events import AgentEvent, event_type
+from agio.protocol.events import AgentEvent
 from agio.protocol.messages import UserMessage
 from agio.tools.calculator import calculator
 from tests.official import OfficialVerifier, check_flow
@@ -41,4 +41,4 @@ async def test_a_runner_runs_from_its_parts_to_a_result_or_as_a_stream(official:
 
 
 def _types(events: list[AgentEvent]) -> list[str]:
-    return [event_type(event) for event in events]
+    return [event.type for event in events]

@@ -7,7 +7,7 @@ from agio.core.runner import RunResult
 from agio.core.tool import AnyTool
 from agio.library import Run
 from agio.protocol.codec import encode
-from agio.protocol.events import AgentEvent, Custom, event_type
+from agio.protocol.events import AgentEvent, Custom
 from agio.protocol.messages import Json, json_object
 from tests.official import OfficialVerifier, check_flow
 
@@ -42,7 +42,7 @@ def types(events: Sequence[AgentEvent]) -> list[str]:
     """Return the types of events, each run of equal ones named once."""
     names: list[str] = []
     for event in events:
-        name = event_type(event)
+        name = event.type
         if not names or names[-1] != name:
             names.append(name)
     return names

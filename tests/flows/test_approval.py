@@ -106,21 +106,37 @@ async def test_edited_arguments_that_do_not_fit_are_refused(official: OfficialVe
     assert "do not fit" in told(done, driver)
 
 
-async def test_only_an_explicit_yes_approves(official: OfficialVerifier) -> None:
-    """L2: anything else than approved true is a no."""
-    for payload in ("yes", {"approved": "true"}, {}, 1):
-        agent, _ = asking()
-        async with agent:
-            asked = await ask(agent, official)
-            await answer(agent, asked, payload, official)
-    assert SENT == []
+async def test_an_answer_that_does_not_fit_is_refused_and_the_question_stays_open(
+    official: OfficialVerifier,
+) -> None:
+    """L2: half an answer must never run the call as the model meant it; a right one still may follow."""
+    broken: list[Json] = [
+        "yes",
+        {"approved": "true"},
+        {},
+        1,
+        {"approved": True, "editedArgs": "x"},
+        {"approved": True, "editedArgs": []},
+        {"approved": True, "edited_args": {"to": "Grace"}},
+        {"approved": True, "reason": 7},
+    ]
+    agent, _ = asking()
+    async with agent:
+        asked = await ask(agent, official)
+        for payload in broken:
+            with pytest.raises(UserError) as caught:
+                await answer(agent, asked, payload, official)
+            assert caught.value.code == "invalid_answer"
+        assert SENT == []
+        await answer(agent, asked, {"approved": True}, official)
+    assert SENT == ["Ada"]
 
 
 async def test_a_dismissed_or_expired_question_is_a_no(official: OfficialVerifier) -> None:
     """L2: cancelled, or answered too late: not approved."""
     answers: list[tuple[AgentRunConfig | None, Literal["resolved", "cancelled"]]] = [
         (None, "cancelled"),
-        (AgentRunConfig(approval_timeout_s=-1), "resolved"),
+        (AgentRunConfig(approval_timeout_s=0), "resolved"),
     ]
     for config, status in answers:
         agent, driver = asking(config)

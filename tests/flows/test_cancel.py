@@ -87,7 +87,8 @@ async def test_a_sync_tool_that_sleeps_does_not_hold_the_run(official: OfficialV
         run.cancel()
         result = await reading
     (told,) = [message for message in result.messages if isinstance(message, ToolMessage)]
-    assert (told.content, told.error) == ("Cancelled.", "cancelled")
+    assert told.error == "unknown"
+    assert "unknown whether it took effect" in str(told.content)
 
 
 async def test_tools_get_their_signal_before_they_are_cancelled(official: OfficialVerifier) -> None:
@@ -211,3 +212,76 @@ async def test_cancelling_twice_or_after_the_end_is_harmless(official: OfficialV
         run.cancel()
         assert (await run.result()).status == "completed"
         assert len(await agent.get_run_history(run.run_id)) == len(events)
+
+
+async def test_a_cancel_that_comes_too_late_changes_nothing(official: OfficialVerifier) -> None:
+    """L14: cancelled from the run_ended hook, when the end is already in the log."""
+    from agio import RunHooks, ScriptedDriver
+
+    class Late(RunHooks):
+        async def run_ended(self, result: RunResult) -> None:
+            run.cancel()
+
+    async with Agent("l", model=ScriptedDriver([ScriptedTurn("Done.")]), hooks=Late()) as agent:
+        run = agent.arun_stream("Hi")
+        await play(run, official)
+        assert (await run.result()).status == "completed"
+
+
+async def test_leaving_at_every_event_ends_the_log_and_calls_the_hook() -> None:
+    """L14: wherever a reader leaves, the log has one end, the hook is called once, the thread is free."""
+    from agio import RunHooks, ScriptedDriver
+
+    ended: list[str] = []
+
+    class Count(RunHooks):
+        async def run_ended(self, result: RunResult) -> None:
+            ended.append(result.status)
+
+    for stop in range(1, 8):
+        async with Agent("l", model=ScriptedDriver([ScriptedTurn("Done.")]), hooks=Count()) as agent:
+            async with agent.arun_stream("Hi") as run:
+                for _ in range(stop):
+                    await anext(run)
+            (info,) = await agent.list_runs()
+            events = await agent.get_run_history(run.run_id)
+        assert len(ended) == stop
+        assert info.status == ended[-1]
+        assert events[-1].type == "RUN_FINISHED"
+
+
+async def test_a_cancellation_is_not_lost_while_the_log_ends() -> None:
+    """L14: the task that was cancelled is cancelled, after the log has ended."""
+    hold = asyncio.Event()
+    agent, _ = scripted(ScriptedTurn("Partial", waits=hold))
+    async with agent:
+        left = False
+
+        async def leave() -> None:
+            nonlocal left
+            async with agent.arun_stream("Hi") as run:
+                await until(run, TextMessageChunk)
+                task.cancel()
+            left = True
+
+        task = asyncio.create_task(leave())
+        await asyncio.wait([task], timeout=LIMIT_S)
+        assert task.cancelled()
+        assert not left
+
+
+async def test_a_run_has_one_reader() -> None:
+    """L13: a second one is told, and does not hang."""
+    from agio import UserError
+
+    hold = asyncio.Event()
+    agent, _ = scripted(ScriptedTurn("Partial", waits=hold))
+    async with agent, agent.arun_stream("Hi") as run:
+        await until(run, TextMessageChunk)
+        first = asyncio.create_task(run.result())
+        await asyncio.wait([first], timeout=0.05)
+        with pytest.raises(UserError) as caught:
+            await anext(run)
+        assert caught.value.code == "already_read"
+        hold.set()
+        assert (await first).status == "completed"

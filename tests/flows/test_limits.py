@@ -5,6 +5,7 @@ import asyncio
 from agio import AgentRunConfig, ScriptedCall, ScriptedTurn, tool
 from agio.core.model import Usage
 from agio.protocol.events import NOTICE, RunError
+from agio.protocol.messages import Json
 from tests.flows.scene import customs, play, scripted
 from tests.official import OfficialVerifier
 
@@ -229,3 +230,54 @@ async def test_two_runs_at_once_in_one_thread_are_refused() -> None:
     error = refused.exception()
     assert isinstance(error, AgioError)
     assert error.code == "thread_busy"
+
+
+async def test_a_source_that_hangs_is_bounded_by_the_run_time(official: OfficialVerifier) -> None:
+    """L6: nothing of a run outlives its wall-time budget, the fetching of its context included."""
+    from agio import Agent, ScriptedDriver, Snippet
+
+    class Hangs:
+        async def page_context(self) -> list[Snippet]:
+            await asyncio.Event().wait()
+            return []
+
+        async def memories(self, query: str, limit: int) -> list[Snippet]:
+            return []
+
+        async def documents(self, query: str, limit: int) -> list[Snippet]:
+            return []
+
+    config = AgentRunConfig(run_timeout_s=0.2)
+    async with Agent("s", model=ScriptedDriver([]), source=Hangs(), config=config) as agent:
+        events = await play(agent.arun_stream("Hi"), official)
+    assert isinstance(events[-1], RunError)
+    assert events[-1].code == "time_budget"
+
+
+async def test_a_goal_needs_a_summary_and_the_output_it_was_asked_for(official: OfficialVerifier) -> None:
+    """C6: arguments that do not fit are told to the model; with an output type the goal delivers it."""
+    import dataclasses
+
+    from agio import Agent, ScriptedDriver
+
+    @dataclasses.dataclass
+    class Sum:
+        total: int
+
+    good: dict[str, Json] = {"summary": "Added.", "output": {"total": 5}}
+    driver = ScriptedDriver(
+        [
+            ScriptedTurn(calls=[ScriptedCall("complete_goal", raw='{"summ')]),
+            ScriptedTurn(calls=[ScriptedCall("complete_goal", {"summary": 3})]),
+            ScriptedTurn(
+                calls=[ScriptedCall("complete_goal", {"summary": "Added.", "output": {"total": "x"}})]
+            ),
+            ScriptedTurn(calls=[ScriptedCall("complete_goal", good)]),
+        ]
+    )
+    async with Agent("g", model=driver, goal="Add.", output_type=Sum) as agent:
+        run = agent.arun_stream("2+3")
+        await play(run, official)
+        result = await run.result()
+    assert result.output == Sum(5)
+    assert result.result == {"goal_met": True, "summary": "Added.", "output": {"total": 5}}

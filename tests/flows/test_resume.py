@@ -194,3 +194,47 @@ async def test_an_earlier_run_of_the_thread_is_part_of_what_is_resumed() -> None
     assert result.text == "Two."
     assert len(driver.requests[1].messages) == 3
     await repository.close()
+
+
+async def test_a_goal_that_was_met_is_not_worked_on_again() -> None:
+    """L10: the log stops after complete_goal's result: the run ends, the model is not asked."""
+    from agio import Agent
+
+    repository = await open_store(":memory:")
+    done = ScriptedTurn(calls=[ScriptedCall("complete_goal", {"summary": "Done."})])
+    agent = Agent("g", model=ScriptedDriver([done]), goal="Finish.", store=repository)
+    run = agent.arun_stream("Go")
+    events = [event async for event in run]
+    turns = (await repository.get_log(run.run_id)).turns
+    at = next(index for index, event in enumerate(events) if event.type == "TOOL_CALL_RESULT") + 1
+    copy = await open_store(":memory:")
+    await copy.create_run(NewRun(run.run_id, run.thread_id, "g", "scripted:scripted", "m" * 16))
+    payload = b"".join(encode(event) + b"\n" for event in events[:at])
+    await copy.append(Append(Frame(run.run_id, 1, 1, at, payload), turns))
+    driver = ScriptedDriver([])
+    result = await Agent("g", model=driver, goal="Finish.", store=copy).resume_run(run.run_id).result()
+    assert (result.result, driver.requests) == ({"goal_met": True, "summary": "Done."}, [])
+    await repository.close()
+    await copy.close()
+
+
+async def test_what_the_client_offered_is_not_forgotten() -> None:
+    """L10: a resumed run has its client's tools and page context: RUN_STARTED tells them."""
+    from agio import Agent, ContextEntry, ToolDeclaration
+
+    repository = await open_store(":memory:")
+    ask = ScriptedTurn(calls=[ScriptedCall("pick")])
+    agent = Agent("c", model=ScriptedDriver([ask]), store=repository)
+    offered = [ToolDeclaration("pick", "Let the user pick.", {"type": "object"})]
+    page = [ContextEntry("page", "invoice 7")]
+    run = agent.arun_stream("Go", tools=offered, context=page)
+    events = [event async for event in run]
+    copy = await open_store(":memory:")
+    await copy.create_run(NewRun(run.run_id, run.thread_id, "c", "scripted:scripted", "m" * 16))
+    await copy.append(Append(Frame(run.run_id, 1, 1, 1, encode(events[0]) + b"\n")))
+    driver = ScriptedDriver([ask])
+    result = await Agent("c", model=driver, store=copy).resume_run(run.run_id).result()
+    assert len(result.pending_tool_call_ids) == 1
+    assert "invoice 7" in str(driver.requests[0].messages)
+    await repository.close()
+    await copy.close()

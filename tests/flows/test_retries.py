@@ -177,3 +177,22 @@ def test_back_off_grows_and_is_bounded() -> None:
         assert ceiling / 2 <= delay <= ceiling
     assert retry_delay(config, error, Counter({"x": 6})) is None
     assert retry_delay(config, ModelError("x", ""), Counter({"x": 1})) is None
+
+
+async def test_a_slow_reader_is_not_taken_for_a_silent_model() -> None:
+    """L14: the time a reader takes does not count against the model's."""
+    import asyncio
+
+    from agio.core import journal
+
+    words = "word " * (journal.WINDOW_EVENTS + 200)
+    config = AgentRunConfig(idle_timeout_s=0.2)
+    agent, driver = scripted(ScriptedTurn(words), config=config)
+    async with agent:
+        run = agent.arun_stream("Hi")
+        await anext(run)
+        paused = asyncio.Event()
+        asyncio.get_running_loop().call_later(0.6, paused.set)
+        await paused.wait()
+        assert (await run.result()).status == "completed"
+    assert len(driver.requests) == 1

@@ -67,7 +67,7 @@ def steps_table(steps: Sequence[Mapping[str, Json]]) -> Table:
         cost = step.get("cost")
         table.add_row(
             str(step.get("step", "all")),
-            *(str(step.get(f"{key}Tokens", "")) for key in ("input", "output", "cachedInput", "reasoning")),
+            *(str(step.get(f"{key}_tokens", "")) for key in ("input", "output", "cached_input", "reasoning")),
             *(_time(step.get(f"{key}_ms")) for key in ("first_token", "model", "tool")),
             f"{cost:.4g}" if isinstance(cost, (int, float)) else "-",
         )

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, cast
 from msgspec import UNSET
 
 from agio.core.fold import COMPLETE_GOAL
+from agio.core.goal import check_goal
 from agio.core.metrics import now_s
 from agio.core.tool import Decision, ToolAnswer, ToolContext
-from agio.errors import LimitExceeded
 from agio.protocol.events import TOOL_PROGRESS, Interrupt, ToolCallResult
 from agio.protocol.ids import id_body
 from agio.protocol.messages import Json, ResumeEntry, ToolCall, json_object
@@ -25,6 +25,7 @@ _RESPONSE_SCHEMA: dict[str, Json] = {
         "editedArgs": {"type": "object"},
     },
     "required": ["approved"],
+    "additionalProperties": False,
 }
 
 
@@ -49,6 +50,7 @@ async def call_tools(state: "LoopState") -> None:
 
     async def run(call: ToolCall) -> None:
         async with room:
+            state.begun.add(call.id)
             answer = await _answer(state, call, decisions.get(call.id))
         emit_result(state, call.id, answer)
 
@@ -63,16 +65,11 @@ async def call_tools(state: "LoopState") -> None:
         raise errors.exceptions[0] from None
     finally:
         state.watch.tools_s += now_s() - started
-    if state.fold.bad_arguments > state.config.max_bad_arguments:
-        raise LimitExceeded(
-            "bad_tool_arguments",
-            f"The model called tools with arguments that do not fit {state.fold.bad_arguments} times.",
-        )
 
 
 async def _answer(state: "LoopState", call: ToolCall, decision: Decision | None) -> ToolAnswer:
     if call.function.name == COMPLETE_GOAL and state.agent.goal is not None:
-        return ToolAnswer("The goal is marked as met.")
+        return check_goal(call.function.arguments, state.agent.output)
     if decision is None:
         return await state.tools.call(call, _context(state, call), recorded=call.id in state.fresh)
     if not decision.approved:
@@ -82,6 +79,16 @@ async def _answer(state: "LoopState", call: ToolCall, decision: Decision | None)
     if decision.arguments is None or not isinstance(answer.content, str):
         return answer
     return ToolAnswer(f"(Run with arguments a person changed.)\n{answer.content}", answer.error)
+
+
+def settle_calls(state: "LoopState", why: str, error: str) -> None:
+    """Give every call that is still open its result, because the run ends; say so if one may have taken effect."""
+    for call in list(state.fold.pending):
+        if call.id in state.begun and state.tools.is_once(call):
+            text = f"{why} {call.function.name} was under way: it is unknown whether it took effect."
+            emit_result(state, call.id, ToolAnswer(text, "unknown"))
+        else:
+            emit_result(state, call.id, ToolAnswer(why, error))
 
 
 def emit_result(state: "LoopState", call_id: str, answer: ToolAnswer) -> None:
@@ -97,6 +104,8 @@ def _context(state: "LoopState", call: ToolCall) -> ToolContext:
 
     def report(progress: Json) -> None:
         value = {"tool_call_id": call.id, **json_object(progress)}
+        if state.journal.crowded:
+            return  # nobody keeps up with it, and progress may be left out
         if state.fold.status == "running" and any(pending.id == call.id for pending in state.fold.pending):
             state.tell(TOOL_PROGRESS, value)
 
@@ -117,23 +126,40 @@ def decisions_of(state: "LoopState") -> dict[str, Decision]:
     for entry in state.fold.resume:
         interrupt = state.fold.interrupts.get(entry.interrupt_id)
         if interrupt is not None and interrupt.tool_call_id is not UNSET:
-            decisions[interrupt.tool_call_id] = _decision(entry, interrupt)
+            decisions[interrupt.tool_call_id] = _decision(entry, interrupt, state.fold.started_at_ms)
     return decisions
 
 
-def _decision(entry: ResumeEntry, interrupt: Interrupt) -> Decision:
-    if interrupt.expires_at is not UNSET and datetime.fromisoformat(interrupt.expires_at) < datetime.now(UTC):
+def _decision(entry: ResumeEntry, interrupt: Interrupt, answered_at_ms: int) -> Decision:
+    answered_at = datetime.fromtimestamp(answered_at_ms / 1000, UTC)
+    if interrupt.expires_at is not UNSET and datetime.fromisoformat(interrupt.expires_at) < answered_at:
         return Decision(False, "the question has expired")
     if entry.status == "cancelled":
         return Decision(False, "the question was dismissed")
     payload = json_object(entry.payload)
-    reason = payload.get("reason")
-    edited = payload.get("editedArgs")
+    if (problem := answer_problem(entry)) is not None:
+        return Decision(False, problem)
     return Decision(
         approved=payload.get("approved") is True,
-        reason=reason if isinstance(reason, str) else "",
-        arguments=cast("dict[str, Json]", edited) if isinstance(edited, dict) else None,
+        reason=str(payload.get("reason", "")),
+        arguments=cast("dict[str, Json] | None", payload.get("editedArgs")),
     )
+
+
+def answer_problem(entry: ResumeEntry) -> str | None:
+    """Say what is wrong with an answer. One that is half understood must not run the call as the model meant it."""
+    if entry.status == "cancelled":
+        return None
+    payload = json_object(entry.payload)
+    if not isinstance(payload.get("approved"), bool):
+        return "the answer must be an object with approved: true or false"
+    if unknown := set(payload) - {"approved", "reason", "editedArgs"}:
+        return f"the answer has unknown fields: {', '.join(sorted(unknown))}"
+    if not isinstance(payload.get("reason", ""), str):
+        return "the answer's reason must be text"
+    if not isinstance(payload.get("editedArgs", {}), dict):
+        return "the answer's editedArgs must be an object"
+    return None
 
 
 def interrupts_of(state: "LoopState") -> list[Interrupt]:

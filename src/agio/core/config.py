@@ -1,10 +1,13 @@
 """Every limit of a run and of a server, in one place."""
 
 from collections.abc import Mapping
+from typing import Annotated, TypeAlias, cast
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import Meta, Struct, field
 
 from agio.core.model import ModelSettings
+from agio.errors import UserError
 
 _RETRIES: Mapping[str, int] = {
     "rate_limited": 6,
@@ -18,6 +21,11 @@ _RETRIES: Mapping[str, int] = {
 }
 
 
+Count: TypeAlias = Annotated[int, Meta(ge=1)]
+CountOrNone: TypeAlias = Annotated[int, Meta(ge=0)]
+Seconds: TypeAlias = Annotated[float, Meta(ge=0)]
+
+
 class Price(Struct, frozen=True):
     """What a million tokens of a model cost, in the currency of your choice."""
 
@@ -29,39 +37,39 @@ class Price(Struct, frozen=True):
 class AgentRunConfig(Struct, frozen=True, kw_only=True):
     """The limits and settings of a run. The defaults suit a chat; change them with `AgentRunConfig(...)`."""
 
-    max_steps: int = 50
-    max_tokens: int | None = None
+    max_steps: Count = 50
+    max_tokens: Count | None = None
     """Input and output tokens of all model calls together; None is no limit."""
-    run_timeout_s: float = 3600.0
-    turn_timeout_s: float = 600.0
-    first_token_timeout_s: float = 60.0
-    idle_timeout_s: float = 30.0
-    tool_timeout_s: float = 60.0
-    approval_timeout_s: float = 7 * 24 * 3600.0
-    cancel_grace_s: float = 0.5
+    run_timeout_s: Seconds = 3600.0
+    turn_timeout_s: Seconds = 600.0
+    first_token_timeout_s: Seconds = 60.0
+    idle_timeout_s: Seconds = 30.0
+    tool_timeout_s: Seconds = 60.0
+    approval_timeout_s: Seconds = 7 * 24 * 3600.0
+    cancel_grace_s: Seconds = 0.5
     """How long a tool may take to obey its cancel signal, and then its cancellation."""
 
     retries: Mapping[str, int] = field(default_factory=lambda: dict(_RETRIES))
     """How often a model call is tried again, by error code; a code not named is not retried."""
-    backoff_s: float = 0.5
-    max_backoff_s: float = 30.0
-    max_retry_after_s: float = 120.0
+    backoff_s: Seconds = 0.5
+    max_backoff_s: Seconds = 30.0
+    max_retry_after_s: Seconds = 120.0
     """A longer Retry-After than this is not waited for."""
 
-    tool_concurrency: int = 8
-    max_bad_arguments: int = 3
+    tool_concurrency: Count = 8
+    max_bad_arguments: CountOrNone = 3
     """How many calls with arguments that do not fit their schema the model may make in a run."""
-    max_output_corrections: int = 2
-    max_tool_result_bytes: int = 64 * 1024
+    max_output_corrections: CountOrNone = 2
+    max_tool_result_bytes: Count = 64 * 1024
 
-    context_tokens: int = 120_000
-    max_history_messages: int = 200
-    max_rag_docs: int = 8
-    max_memories: int = 20
+    context_tokens: Count = 120_000
+    max_history_messages: CountOrNone = 200
+    max_rag_docs: CountOrNone = 8
+    max_memories: CountOrNone = 20
     memory_update_async: bool = True
 
-    max_message_bytes: int = 256 * 1024
-    max_event_bytes: int = 256 * 1024
+    max_message_bytes: Count = 256 * 1024
+    max_event_bytes: Count = 256 * 1024
 
     model: ModelSettings = ModelSettings()
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
@@ -82,3 +90,13 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     reader_window_events: int = 256
     reader_window_bytes: int = 1024 * 1024
     drain_s: float = 25.0
+
+
+def checked_config(config: object) -> AgentRunConfig:
+    """Return a configuration whose values are of their kinds. Raises UserError `invalid_config`."""
+    if not isinstance(config, AgentRunConfig):
+        raise UserError("invalid_config", f"config must be an AgentRunConfig, not {type(config).__name__}.")
+    try:
+        return msgspec.convert(cast(object, msgspec.to_builtins(config)), AgentRunConfig)
+    except (msgspec.ValidationError, TypeError) as error:
+        raise UserError("invalid_config", f"The configuration cannot be used: {error}.") from error

@@ -4,14 +4,12 @@ The loop folds what it emits, replay and crash recovery fold what was stored, so
 """
 
 from collections.abc import Iterable, Sequence
-from typing import cast
 
 import msgspec
 from msgspec import UNSET, Struct, field
 
 from agio.core.model import Usage, VendorTurn
 from agio.core.repository import RunLog, RunStatus, TurnRecord
-from agio.protocol.codec import decode_lines
 from agio.protocol.events import (
     ERROR,
     REWIND,
@@ -43,6 +41,7 @@ from agio.protocol.messages import (
     Message,
     ReasoningMessage,
     ResumeEntry,
+    RunAgentInput,
     ToolCall,
     ToolMessage,
     UserMessage,
@@ -121,12 +120,14 @@ class Fold:
         """The text of the newest finished turn of this run."""
         self.result: Json = UNSET
         self.error: RunError | None = None
-        self.goal_summary: str | None = None
+        self.goal: dict[str, Json] | None = None
+        """The arguments with which the model said that the goal is met."""
         self.bad_arguments = 0
         self.corrections = 0
         self.first_message = len(self.messages)
         """Where this run's own messages begin."""
         self.resume: list[ResumeEntry] = []
+        self.input: RunAgentInput | None = None
 
     @property
     def answered(self) -> bool:
@@ -208,6 +209,7 @@ class Fold:
             self.started_at_ms = event.timestamp
         if event.input is UNSET:
             return
+        self.input = event.input
         for message in event.input.messages:
             if isinstance(message, ToolMessage):
                 self._add_result(message)
@@ -270,7 +272,7 @@ class Fold:
         if self._results_at <= self.first_message:
             self.first_message += 1
         if call.function.name == COMPLETE_GOAL and message.error is UNSET:
-            self.goal_summary = _summary(call.function.arguments)
+            self.goal = _decoded(call.function.arguments)
 
     def _take_custom(self, event: Custom) -> None:
         value = json_object(event.value)
@@ -294,17 +296,16 @@ class Fold:
                 self.status = "completed"
 
 
-def _summary(arguments: str) -> str:
+def _decoded(arguments: str) -> dict[str, Json]:
     try:
-        decoded = cast(Json, msgspec.json.decode(arguments))
+        return json_object(msgspec.json.decode(arguments))
     except msgspec.DecodeError:
-        return ""
-    return str(json_object(decoded).get("summary", ""))
+        return {}
 
 
 def fold_log(fold: Fold, log: RunLog) -> Fold:
     """Apply a run's whole log: its events, and each turn record right after the event it names."""
-    return fold_events(fold, decode_lines(log.payload), log.turns)
+    return fold_events(fold, log.events(), log.turns)
 
 
 def fold_events(fold: Fold, events: Iterable[AgentEvent], turns: Iterable[TurnRecord]) -> Fold:

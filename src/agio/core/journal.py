@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from agio.core.fold import Fold
 from agio.core.repository import Append, NewRun, RunStatus, TurnRecord
-from agio.errors import AgioError, StoreError
+from agio.errors import AgioError, StoreError, UserError
 from agio.protocol.codec import encode
 from agio.protocol.events import AgentEvent
 from agio.protocol.frames import Frame
@@ -62,13 +62,19 @@ class Journal:
             event.metadata = {"run": self._run_id, "seq": seq}
         else:
             event.metadata.update(run=self._run_id, seq=seq)
-        line = encode(event)  # before anything counts it: an event that cannot be written leaves no gap
-        self.seq = seq
+        # First what may fail: an event that cannot be written or folded leaves no gap.
+        line = encode(event)
         self.fold.apply(event, seq)
+        self.seq = seq
         self._lines.append(line)
         self._events.append(event)
         if not self._busy and self._timer is None:
             self._schedule()
+
+    @property
+    def crowded(self) -> bool:
+        """Whether so much waits for the store or the reader that what may be left out should be."""
+        return len(self._ready) + len(self._lines) > WINDOW_EVENTS
 
     def create(self, run: NewRun) -> None:
         """Make the run itself, in the commit of its first event."""
@@ -85,8 +91,8 @@ class Journal:
 
     def end(self, event: AgentEvent, status: RunStatus, error_code: str | None = None) -> None:
         """Add the terminal event: the commit that stores it ends the run."""
-        self._end, self._error_code = status, error_code
         self.emit(event)
+        self._end, self._error_code = status, error_code
         self._hurry()
 
     async def commit(self) -> None:
@@ -142,7 +148,11 @@ class Journal:
         create, self._create = self._create, None
         payload = b"\n".join(lines) + b"\n" if lines else b""
         frame = Frame(self._run_id, self._epoch, self.seq - len(lines) + 1, len(lines), payload)
-        written = self._append(Append(frame, turns, self._end, self._error_code, create, begins))
+        try:
+            written = self._append(Append(frame, turns, self._end, self._error_code, create, begins))
+        except AgioError as error:
+            self._fail(error)
+            return
         asyncio.ensure_future(written).add_done_callback(lambda done: self._written(done, events))
 
     def _written(self, done: asyncio.Future[None], events: list[AgentEvent]) -> None:
@@ -201,6 +211,8 @@ class Journal:
                 raise self._failure
             if self._closed:
                 return None
+            if self._reader is not None and not self._reader.done():
+                raise UserError("already_read", "Somebody reads this run already: a run has one reader.")
             self._reader = asyncio.get_running_loop().create_future()
             await self._reader
 

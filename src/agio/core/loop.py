@@ -10,7 +10,8 @@ from msgspec import UNSET
 
 from agio.core.calls import call_tools, interrupts_of
 from agio.core.context import ContextBuilder
-from agio.core.fold import COMPLETE_GOAL, Fold
+from agio.core.fold import Fold
+from agio.core.goal import goal_tool
 from agio.core.journal import Journal
 from agio.core.metrics import Stopwatch, cost, now_s, report, token_usage
 from agio.core.model import ModelDriver, ModelEvent, ModelRequest, ToolSpec
@@ -34,19 +35,6 @@ from agio.protocol.messages import Json
 
 __all__ = ["LoopState", "ModelDriver", "ModelEvent", "ModelRequest", "run_loop"]
 
-_GOAL_TOOL = ToolSpec(
-    COMPLETE_GOAL,
-    "Call this once the goal is met, and only then. It ends the run.",
-    {
-        "type": "object",
-        "properties": {
-            "summary": {"type": "string", "description": "What was achieved, in a sentence or two."}
-        },
-        "required": ["summary"],
-        "additionalProperties": False,
-    },
-)
-
 
 async def run_loop(state: "LoopState") -> RunFinished:
     """Drive a run to its end and return the terminal event. Raises AgioError when it must fail."""
@@ -54,9 +42,9 @@ async def run_loop(state: "LoopState") -> RunFinished:
     while True:
         if state.fold.pending:
             await call_tools(state)
-            if state.fold.pending or state.fold.goal_summary is not None:
-                return state.finish()
-        elif state.fold.answered and state.output_fits():
+        if state.fold.pending or state.fold.goal is not None:
+            return state.finish()
+        if state.fold.answered and state.output_fits():
             return state.finish()
         if state.fold.turn_done:
             state.end_step()
@@ -88,6 +76,9 @@ class LoopState:
         self.output: object = UNSET
         self.fresh: set[str] = set()
         """Calls this process was the first to see: nobody can have begun them before."""
+        self.begun: set[str] = set()
+        """Calls this process has begun to run."""
+        self.started_s = now_s()
 
     @property
     def fold(self) -> Fold:
@@ -107,12 +98,18 @@ class LoopState:
     @property
     def tool_specs(self) -> list[ToolSpec]:
         """Every tool the model may call, the goal's among them."""
-        return [*self.tools.specs, _GOAL_TOOL] if self.agent.goal else list(self.tools.specs)
+        specs = list(self.tools.specs)
+        return [*specs, goal_tool(self.agent.output)] if self.agent.goal else specs
 
     def check_limits(self) -> None:
         """Raise LimitExceeded if one more step would break a limit."""
         if self.fold.step >= self.config.max_steps:
             raise LimitExceeded("step_limit", f"The run has taken all of its {self.config.max_steps} steps.")
+        if self.fold.bad_arguments > self.config.max_bad_arguments:
+            raise LimitExceeded(
+                "bad_tool_arguments",
+                f"The model called tools with arguments that do not fit {self.fold.bad_arguments} times.",
+            )
         if self.config.max_tokens is not None and self.tokens >= self.config.max_tokens:
             raise self.over_token_budget(0)
 
@@ -151,8 +148,6 @@ class LoopState:
             METRICS, {"scope": "run", "steps": self.fold.step, "run_ms": round(elapsed * 1000), **figures}
         )
 
-    started_s = 0.0
-
     def output_fits(self) -> bool:
         """Check the answer against the output type; tell the model what is wrong with it, a bounded number of times."""
         expected = self.agent.output
@@ -187,12 +182,15 @@ class LoopState:
         return event
 
     def _result(self) -> Json:
+        goal = self.fold.goal
+        if goal is not None and self.agent.output is not None:
+            self.output = self.agent.output.accept(goal.get("output"))
         output = UNSET if self.output is UNSET else to_json(self.output)
         if self.agent.goal is None:
             return UNSET if output is None else output
-        result: dict[str, Json] = {"goal_met": self.fold.goal_summary is not None}
-        if self.fold.goal_summary is not None:
-            result["summary"] = self.fold.goal_summary
+        result: dict[str, Json] = {"goal_met": goal is not None}
+        if goal is not None:
+            result["summary"] = goal["summary"]
         if output is not UNSET:
             result["output"] = output
         return result

@@ -9,6 +9,7 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Struct, field
 
 from agio.core.model import StopReason, Usage, VendorTurn
+from agio.errors import StoreError, UserError
 from agio.protocol.codec import decode_lines
 from agio.protocol.events import AgentEvent
 from agio.protocol.frames import Frame
@@ -42,6 +43,8 @@ class NewRun(Struct, frozen=True):
     epoch: int = 1
     title: str = ""
     """The beginning of the user's message, for lists."""
+    created_at: int = 0
+    """Milliseconds since 1970; 0 is the time of the commit."""
 
 
 class RunInfo(Struct, frozen=True):
@@ -74,8 +77,15 @@ class RunLog(Struct, frozen=True):
     turns: list[TurnRecord] = field(default_factory=list[TurnRecord])
 
     def events(self) -> list[AgentEvent]:
-        """Decode the events."""
-        return decode_lines(self.payload)
+        """Decode the events. Raises StoreError `store_corrupt` if they are not what agio wrote."""
+        try:
+            return decode_lines(self.payload)
+        except UserError as error:
+            raise StoreError(
+                "store_corrupt",
+                f"The stored log of run {self.info.run_id} is damaged ({error.message}) Restore a copy of the store.",
+                {"run_id": self.info.run_id},
+            ) from error
 
 
 class ToolRecord(Struct, frozen=True):

@@ -8,16 +8,18 @@ from typing import Self
 
 from msgspec import UNSET, Struct
 
-from agio.core.calls import decisions_of, emit_result
+from agio.core.calls import answer_problem, decisions_of, emit_result, settle_calls
 from agio.core.context import ContextBuilder, ContextSource, NoContext
 from agio.core.fold import Fold, fold_log, title_of
 from agio.core.journal import Journal
 from agio.core.loop import LoopState, run_loop
-from agio.core.metrics import now_s, token_usage, wall_ms
+from agio.core.metrics import token_usage, wall_ms
 from agio.core.model import ModelDriver, Usage
 from agio.core.repository import AgentRunRepository, NewRun, RunLog, RunStatus
 from agio.core.spec import AgentSpec, RunRequest
+from agio.core.text import clean
 from agio.core.tool import ToolAnswer, ToolRunner
+from agio.core.turn import take_back
 from agio.errors import AgioError, LimitExceeded, UserError
 from agio.protocol.events import (
     ERROR,
@@ -140,10 +142,14 @@ class RunStream(AsyncIterator[AgentEvent]):
         self._task: asyncio.Task[None] | None = None
         self._begun = False
         self._cancelling = False
+        self._ending = False
+        """Whether the terminal event is on its way: too late to cancel."""
         self._error: AgioError | None = None
 
     def cancel(self) -> None:
         """End the run soon: the model's connection is closed, tools are told; the log ends with `cancelled`."""
+        if self._ending:
+            return
         if self._begun and not self._cancelling and self._task is not None:
             self._task.cancel()
         self._cancelling = True
@@ -182,13 +188,16 @@ class RunStream(AsyncIterator[AgentEvent]):
         if not self._task.done():
             self.cancel()
             self._journal.close()
+        cancelled: asyncio.CancelledError | None = None
         while not self._task.done():
             try:
                 await asyncio.wait([self._task])
-            except asyncio.CancelledError:
-                continue  # the log must end first; it does within the tools' grace
+            except asyncio.CancelledError as error:
+                cancelled = error  # the log must end first, which the tools' grace and the hook's time bound
         if not self._task.cancelled():
             self._task.exception()
+        if cancelled is not None:
+            raise cancelled
 
     async def result(self) -> RunResult:
         """Read the run to its end and return how it ended. Raises StoreError if its log could not be written."""
@@ -216,11 +225,13 @@ class RunStream(AsyncIterator[AgentEvent]):
         """Take the run from its first event to its last. Raises only if it could not begin."""
         journal = self._journal
         try:
-            await self._begin()
+            self._begin()
             ended = await self._run()
+            self._ending = True
             status: RunStatus = "interrupted" if isinstance(ended.outcome, InterruptOutcome) else "completed"
             journal.end(ended, status)
         except asyncio.CancelledError:
+            self._ending = True
             task = asyncio.current_task()
             if task is not None:
                 task.uncancel()
@@ -233,8 +244,15 @@ class RunStream(AsyncIterator[AgentEvent]):
             _log.exception("run %s failed", self.run_id)
             if journal.fold.run_id != self.run_id:
                 raise
-            self._end_failed(AgioError("internal_error", f"Something in agio broke: {type(error).__name__}."))
+            self._end_failed(
+                AgioError(
+                    "internal_error",
+                    f"An unexpected {type(error).__name__} ended the run, in a hook, a driver or agio itself: "
+                    "the program's log has the details.",
+                )
+            )
         finally:
+            self._ending = True
             await self._close()
 
     async def _close(self) -> None:
@@ -242,7 +260,8 @@ class RunStream(AsyncIterator[AgentEvent]):
         try:
             await self._journal.commit()
             if self._begun:
-                await self._runner.hooks.run_ended(self._result())
+                async with asyncio.timeout(self._runner.agent.config.tool_timeout_s):
+                    await self._runner.hooks.run_ended(self._result())
         except AgioError as error:
             _log.warning("the log of run %s could not be written: %s", self.run_id, error)
         except Exception:
@@ -250,8 +269,7 @@ class RunStream(AsyncIterator[AgentEvent]):
         finally:
             self._journal.close()
 
-    async def _begin(self) -> None:
-        self._state.started_s = now_s()
+    def _begin(self) -> None:
         if self._log is None:
             self._start()
         else:
@@ -262,6 +280,10 @@ class RunStream(AsyncIterator[AgentEvent]):
         fold = self._journal.fold
         if fold.step == 0:
             self._settle_orphans(fold)
+
+    async def _prepare(self) -> None:
+        """Fetch what surrounds the run, and tell the hook."""
+        fold = self._journal.fold
         questions = [text_of(m.content) for m in fold.messages if isinstance(m, UserMessage)]
         for what in await self._context.gather(questions[-1] if questions else ""):
             message = f"The {what} could not be fetched; the run goes on without."
@@ -282,6 +304,7 @@ class RunStream(AsyncIterator[AgentEvent]):
                 tenant=request.tenant,
                 user=request.user,
                 title=title_of(request.messages),
+                created_at=wall_ms(),
             )
         )
         given = RunAgentInput(request.thread_id, request.run_id, list(request.messages))
@@ -309,6 +332,7 @@ class RunStream(AsyncIterator[AgentEvent]):
         scope = asyncio.timeout(max(0.0, limit_s - spent_s))
         try:
             async with scope:
+                await self._prepare()
                 return await run_loop(self._state)
         except TimeoutError:
             if not scope.expired():
@@ -316,24 +340,26 @@ class RunStream(AsyncIterator[AgentEvent]):
             raise LimitExceeded("time_budget", f"The run took longer than its {limit_s:g} s.") from None
 
     def _end_failed(self, error: AgioError) -> None:
+        self._ending = True
         self._error = error
         fold = self._journal.fold
+        take_back(self._state)
+        settle_calls(self._state, "Not run: the run failed.", "not_run")
         self._state.total.add(self._state.watch)
         self._state.end_metrics()
-        event = RunError(error.message, error.code)
+        event = RunError(clean(error.message), error.code)
         event.usage = token_usage(fold.usage) or UNSET
         self._journal.end(event, "failed", error.code)
 
     def _end_cancelled(self) -> None:
         """End the log of a cancelled run: what is open is closed, what was said stays."""
         fold, state = self._journal.fold, self._state
-        calls = [call.id for call in fold.pending]
         if fold.draft is not None:
             for call_id in fold.draft.open_calls():
                 self._journal.emit(ToolCallEnd(call_id))
-            calls = list(fold.draft.calls)
-        for call_id in calls:
-            emit_result(state, call_id, ToolAnswer("Cancelled.", "cancelled"))
+            for call_id in list(fold.draft.calls):
+                emit_result(state, call_id, ToolAnswer("Cancelled.", "cancelled"))
+        settle_calls(state, "Cancelled.", "cancelled")
         state.end_step()
         state.end_metrics()
         event = RunFinished(fold.thread_id, fold.run_id, outcome=CancelledOutcome())
@@ -369,5 +395,7 @@ def _check(request: RunRequest, fold: Fold, agent: AgentSpec) -> None:
         interrupt = fold.interrupts.get(entry.interrupt_id)
         if interrupt is None or interrupt.tool_call_id not in waiting:
             raise UserError("unknown_interrupt", f"No question {entry.interrupt_id} is open in this thread.")
+        if (problem := answer_problem(entry)) is not None:
+            raise UserError("invalid_answer", f"The answer to {entry.interrupt_id} does not fit: {problem}.")
     if not request.messages and not request.resume:
         raise UserError("empty_message", "There is nothing to run: send a message, a result or an answer.")

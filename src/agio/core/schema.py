@@ -174,6 +174,10 @@ class OutputType:
             value = cast(Json, msgspec.json.decode(_unfenced(text)))
         except RecursionError:
             raise ValueError("the JSON is nested too deeply") from None
+        return self.accept(value)
+
+    def accept(self, value: Json) -> object:
+        """Turn a JSON value into a value of the type. Raises ValueError saying what is wrong."""
         if self._check is not None:
             if problem := self._check(value):
                 raise ValueError(problem)

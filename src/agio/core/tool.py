@@ -118,6 +118,8 @@ class Tool(Generic[P, R]):
         self.context_parameter = context_parameter
         self.effect: Effect = effect
         self.approval: Approval = approval
+        if not _is_seconds(timeout_s):
+            raise UserError("invalid_tool", f"timeout_s of tool {name} must be a number of seconds above 0.")
         self.timeout_s = timeout_s
         self.check = None if arguments else validator(parameters, f"The parameters of tool {name}")
 
@@ -277,6 +279,12 @@ def _described(hint: object, note: str | None) -> object:
         note = texts[0] if texts else note
         hint = Annotated[(base, *kept)] if kept else base
     return Annotated[hint, msgspec.Meta(description=note)] if note else hint
+
+
+def _is_seconds(value: object) -> bool:
+    if value is None:
+        return True
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
 
 
 class Decision(Struct, frozen=True):

@@ -179,8 +179,16 @@ class _Attempt:
                     for event in batch:
                         self._take(event)
                     if self._end is None:
+                        # Time spent waiting for the store or the reader is not the model's.
+                        guard.held = True
                         await self._journal.drain()
-        except TimeoutError:
+                        guard.held = False
+                        guard.alive(False)
+        except TimeoutError as error:
+            if not guard.struck:
+                raise ModelError(
+                    "connection_failed", f"The model's driver timed out: {error}.", retryable=True
+                ) from error
             raise guard.error() from None
         finally:
             guard.stop()
@@ -235,6 +243,10 @@ class _Watchdog:
         self._started = self._last = self._loop.time()
         self._begun = False
         self._expired = "first_token_timeout"
+        self.struck = False
+        """Whether it was this watchdog that ended the turn."""
+        self.held = False
+        """Whether nobody is reading the model just now."""
         self._scope: asyncio.Timeout | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -275,8 +287,11 @@ class _Watchdog:
         end = self._started + config.turn_timeout_s
         if end < due:
             due, code = end, "turn_timeout"
-        if due > now:
+        if self.held:
+            self._timer = self._loop.call_at(now + config.idle_timeout_s, self._check)
+        elif due > now:
             self._timer = self._loop.call_at(due, self._check)
         elif self._scope is not None:
             self._expired = code
+            self.struck = True
             self._scope.reschedule(now)

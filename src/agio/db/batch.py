@@ -40,10 +40,9 @@ class Batch:
         if self._exists(run.run_id):
             raise StoreError("run_exists", f"There is already a run {run.run_id}.", {"run_id": run.run_id})
         info = RunInfo(
-            **msgspec.structs.asdict(run),
+            **msgspec.structs.asdict(msgspec.structs.replace(run, created_at=run.created_at or _now_ms())),
             status="running",
             last_seq=0,
-            created_at=_now_ms(),
             ended_at=None,
             first_pos=self._thread_end(run.thread_id),
         )

@@ -4,14 +4,14 @@ import asyncio
 from pathlib import Path
 
 from agio.db.repository import SqliteRepository, open_store
-from agio.errors import AgioError
 
 
 class _Shared:
-    """An open store, or one that is being opened, and how many use it."""
+    """An open store, or one that is being opened or closed, and how many use it."""
 
     def __init__(self, path: Path) -> None:
         self.opening = asyncio.ensure_future(open_store(path))
+        self.closing: asyncio.Future[None] | None = None
         self.users = 0
 
 
@@ -20,24 +20,37 @@ _shared: dict[Path, _Shared] = {}
 
 async def acquire_store(path: Path) -> SqliteRepository:
     """Open a store file, or join those who have it open. Raises what `open_store` raises."""
-    entry = _shared.get(path)
-    if entry is None:
+    while (entry := _shared.get(path)) is not None and entry.closing is not None:
+        await asyncio.wait([entry.closing])
+    if entry is None or (entry.opening.done() and entry.opening.cancelled()):
         entry = _shared[path] = _Shared(path)
-    try:
-        repository = (
-            await asyncio.shield(entry.opening) if not entry.opening.done() else entry.opening.result()
-        )
-    except AgioError:
-        _shared.pop(path, None)
-        raise
     entry.users += 1
-    return repository
+    try:
+        return entry.opening.result() if entry.opening.done() else await asyncio.shield(entry.opening)
+    except BaseException:
+        await _leave(path, entry)
+        raise
 
 
 async def release_store(path: Path) -> None:
     """Let go of a store file; the last one closes it."""
-    entry = _shared[path]
+    entry = _shared.get(path)
+    if entry is not None:
+        await _leave(path, entry)
+
+
+async def _leave(path: Path, entry: _Shared) -> None:
     entry.users -= 1
-    if entry.users == 0:
-        del _shared[path]
-        await entry.opening.result().close()
+    if entry.users == 0 and entry.closing is None:
+        entry.closing = asyncio.ensure_future(_close(path, entry))
+        await asyncio.shield(entry.closing)
+
+
+async def _close(path: Path, entry: _Shared) -> None:
+    try:
+        await asyncio.wait([entry.opening])
+        if not entry.opening.cancelled() and entry.opening.exception() is None:
+            await entry.opening.result().close()
+    finally:
+        if _shared.get(path) is entry:
+            del _shared[path]

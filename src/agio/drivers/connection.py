@@ -17,17 +17,19 @@ from agio.errors import UserError
 
 CONNECT_TIMEOUT_S = 10.0
 _IDLE_S = 60.0
+_MAX_IDLE = 64
 _SAFE = "/:@!$&'()*+,;=%-._~?"
 
 
 class BrokenAnswer(Exception):
-    """The connection ended, or made no sense, before the answer was complete. `begun`: after its headers."""
+    """The connection ended, or made no sense, before the answer was complete."""
 
-    def __init__(self, message: str, *, begun: bool, silent: bool = False) -> None:
+    def __init__(self, message: str, *, silent: bool = False, garbled: bool = False) -> None:
         super().__init__(message)
-        self.begun = begun
         self.silent = silent
         """Whether not one byte came: a kept-alive connection that the other side had closed."""
+        self.garbled = garbled
+        """Whether what came was no HTTP."""
 
 
 class Target(NamedTuple):
@@ -157,8 +159,8 @@ class Connection(asyncio.Protocol):
 
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserError as error:
-            self._fail(f"this is not HTTP ({error})")
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            self._fail(f"this is not HTTP ({error})", garbled=True)
             self.close()
         except zlib.error as error:
             self._fail(f"the compressed answer is damaged ({error})")
@@ -180,9 +182,9 @@ class Connection(asyncio.Protocol):
                 self._fail(str(exc) if exc else "the connection was closed")
         self._wake()
 
-    def _fail(self, message: str) -> None:
+    def _fail(self, message: str, *, garbled: bool = False) -> None:
         if self._failure is None:
-            self._failure = BrokenAnswer(message, begun=self._began, silent=self._silent)
+            self._failure = BrokenAnswer(message, silent=self._silent, garbled=garbled)
 
     # What the parser calls
 
@@ -192,6 +194,8 @@ class Connection(asyncio.Protocol):
 
     def on_headers_complete(self) -> None:
         """Begin the body, unless this is an interim answer."""
+        if self.complete:
+            return
         self.status = self._parser.get_status_code()
         if self.status < 200:
             self.headers = {}
@@ -204,11 +208,14 @@ class Connection(asyncio.Protocol):
         """Keep a piece of the body."""
         if self._inflate is not None:
             body = self._inflate(body)
-        self._parts.append(body)
+        if body and not self.complete:
+            self._parts.append(body)
 
     def on_message_complete(self) -> None:
-        """End the answer."""
-        if self.status >= 200:
+        """End the answer. A second one in the same breath was not asked for: the connection is not used again."""
+        if self.complete:
+            self.reusable = False
+        elif self.status >= 200:
             self.complete = True
             self.reusable = self._parser.should_keep_alive()
 
@@ -219,6 +226,7 @@ class Connections:
     def __init__(self) -> None:
         self._idle: list[Connection] = []
         self._context: ssl.SSLContext | None = None
+        self._closed = False
         self._keeper = self._keep()
         self._kept = False
 
@@ -246,8 +254,11 @@ class Connections:
 
     def release(self, connection: Connection) -> None:
         """Give a connection back: kept if its answer is complete, closed otherwise."""
-        if connection.complete and connection.reusable and not connection.closed:
-            connection.idle_since = asyncio.get_running_loop().time()
+        now = asyncio.get_running_loop().time()
+        while self._idle and (len(self._idle) >= _MAX_IDLE or self._idle[0].idle_since < now - _IDLE_S):
+            self._idle.pop(0).close()
+        if connection.complete and connection.reusable and not connection.closed and not self._closed:
+            connection.idle_since = now
             connection.resume()
             self._idle.append(connection)
         else:
@@ -280,6 +291,7 @@ class Connections:
         try:
             yield
         finally:
+            self._closed = True
             while self._idle:
                 self._idle.pop().close()
 

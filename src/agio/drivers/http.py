@@ -104,7 +104,7 @@ class ModelHttp:
         try:
             return await pool.post(parse_url(url), headers, body)
         except BrokenAnswer as error:
-            code = "invalid_response" if "not HTTP" in str(error) else "connection_failed"
+            code = "invalid_response" if error.garbled else "connection_failed"
             raise self.faults.make(code, f"{error}.") from error
         except (OSError, TimeoutError) as error:
             words = f"{error}." if str(error) else f"no connection within {CONNECT_TIMEOUT_S:g} s."

@@ -65,7 +65,7 @@ def _check_known(provider: str) -> None:
         return
     from difflib import get_close_matches
 
-    near = get_close_matches(provider.lower(), PROVIDERS, n=1, cutoff=0.4)
+    near = get_close_matches(provider.lower(), PROVIDERS, n=1, cutoff=0.6)
     hint = f" Did you mean {near[0]}?" if near else ""
     raise UserError(
         "unknown_provider",

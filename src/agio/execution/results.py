@@ -38,15 +38,16 @@ class Image(Struct, frozen=True):
 
 def answer_of(value: object, limit_bytes: int, event_bytes: int | None = None) -> ToolAnswer:
     """Turn what a tool returned into its answer: text cut to one limit, all of it together within the other."""
+    error = None
     if isinstance(value, ToolAnswer):
-        return value
+        value, error = value.content, value.error
     try:
         content = _content(value, limit_bytes)
         size = 0 if isinstance(content, str) else len(msgspec.json.encode(content))
         if event_bytes is not None and size > event_bytes:
             text = f"The tool ran, but its result of {size} bytes is larger than the {event_bytes} allowed."
             return ToolAnswer(text, "result_too_large")
-        return ToolAnswer(content)
+        return ToolAnswer(content, error)
     except Exception as error:  # the value is the tool's own, and so is the code that serialises it
         text = cut(f"The tool ran, but its result cannot be shown: {error}.", limit_bytes)
         return ToolAnswer(text, "unserialisable_result")

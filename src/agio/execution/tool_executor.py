@@ -148,6 +148,8 @@ class ToolExecutor:
             raise
         if not done:
             await self._let_go(task, context)
+            if task.done() and not task.cancelled() and task.exception() is None:
+                return self._answer(tool, task)  # it finished within its grace
             return ToolAnswer(
                 f"{tool.name} was stopped: it took longer than {timeout_s:g} s.", "tool_timeout"
             )

@@ -21,6 +21,11 @@ class _Event(Struct, kw_only=True, rename="camel", tag_field="type"):
     raw_event: JsonPresent = UNSET
     metadata: Metadata | UnsetType = UNSET
 
+    @property
+    def type(self) -> str:
+        """The wire name of the event's type, such as `RUN_STARTED`."""
+        return str(self.__struct_config__.tag)
+
 
 class _Attributed(_Event, kw_only=True):
     subagent_run_id: str | UnsetType = UNSET
@@ -347,11 +352,6 @@ AgentEvent: TypeAlias = (
 )
 
 Terminal: TypeAlias = RunFinished | RunError
-
-
-def event_type(event: AgentEvent) -> str:
-    """Return the wire name of an event's type, such as `RUN_STARTED`."""
-    return str(event.__struct_config__.tag)
 
 
 def seq_of(event: AgentEvent) -> int:

@@ -9,7 +9,7 @@ from typing import Literal, assert_never
 from msgspec import UNSET
 
 from agio.protocol import events as ev
-from agio.protocol.events import AgentEvent, event_type
+from agio.protocol.events import AgentEvent
 from agio.protocol.streams import GrammarError, Lanes, Owner, Rule, Streams, name_of
 
 __all__ = ["Grammar", "GrammarError", "Rule"]
@@ -60,11 +60,9 @@ class Grammar:
             case ("running", _) | (("before" | "finished"), ev.RunError()):
                 pass
             case "before", _:
-                raise GrammarError("starts-with-run", f"{event_type(event)} came before RUN_STARTED.")
+                raise GrammarError("starts-with-run", f"{event.type} came before RUN_STARTED.")
             case _:
-                raise GrammarError(
-                    "nothing-after-the-end", f"{event_type(event)} came after the end of the run."
-                )
+                raise GrammarError("nothing-after-the-end", f"{event.type} came after the end of the run.")
 
     def _check_order(self, event: AgentEvent) -> None:
         streams = self._streams
@@ -190,7 +188,7 @@ class Grammar:
                     "house-seq", f"seq is {event.metadata['seq']!r} where {self._seq} comes next."
                 )
         if isinstance(event, ev.TextMessageChunk | ev.ReasoningMessageChunk) and event.message_id is UNSET:
-            raise GrammarError("house-chunk-id", f"{event_type(event)} carries no messageId.")
+            raise GrammarError("house-chunk-id", f"{event.type} carries no messageId.")
 
     def _check_result(self, call: str) -> None:
         if ("tool call", call) in self._streams.open:

@@ -3,6 +3,7 @@
 import os
 import time
 
+_PREFIXES = {"run", "call", "msg", "rsn", "res", "int", "thr"}
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
@@ -14,5 +15,6 @@ def new_id(prefix: str) -> str:
 
 
 def id_body(identifier: str) -> str:
-    """Return what follows the prefix: ids made for one run share its body."""
-    return identifier.partition("_")[2] or identifier
+    """Return what follows a prefix of ours: ids made for one run share its body."""
+    prefix, _, body = identifier.partition("_")
+    return body if body and prefix in _PREFIXES else identifier

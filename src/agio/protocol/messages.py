@@ -98,6 +98,11 @@ class _Message(_Wire, kw_only=True, tag_field="role"):
     encrypted_value: str | UnsetType = UNSET
     metadata: Metadata | UnsetType = UNSET
 
+    @property
+    def role(self) -> str:
+        """Who speaks, such as `user`."""
+        return str(self.__struct_config__.tag)
+
 
 class DeveloperMessage(_Message, tag="developer"):
     content: str
@@ -136,6 +141,11 @@ class ActivityMessage(_Wire, tag_field="role", tag="activity"):
     content: dict[str, Json]
     subagent_run_id: str | UnsetType = UNSET
     metadata: Metadata | UnsetType = UNSET
+
+    @property
+    def role(self) -> str:
+        """Who speaks, such as `user`."""
+        return str(self.__struct_config__.tag)
 
 
 Message: TypeAlias = (

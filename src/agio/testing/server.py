@@ -132,8 +132,8 @@ class ModelServer:
         try:
             while request := await connection.read_request():
                 await self._attend(connection, request)
-        except (Cut, ConnectionError, asyncio.IncompleteReadError):
-            pass
+        except (Cut, ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # cancelled only by our own exit; asyncio's streams would print a traceback for it
         finally:
             await connection.close()
             self._tasks.discard(task)

@@ -177,7 +177,7 @@ async def test_a_tool_that_takes_too_long_is_stopped() -> None:
 
 
 async def test_a_sync_tool_that_takes_too_long_gets_its_signal() -> None:
-    """L2: a sync tool sees the cancel signal when its time is up, and its late result is dropped."""
+    """L2: a sync tool sees the cancel signal when its time is up; what it returns within its grace counts."""
     seen = threading.Event()
 
     @tool(timeout_s=0.01)
@@ -187,7 +187,7 @@ async def test_a_sync_tool_that_takes_too_long_gets_its_signal() -> None:
             seen.set()
         return "late"
 
-    assert (await call(wait)).error == "tool_timeout"
+    assert (await call(wait)).content == "late"
     assert await asyncio.to_thread(seen.wait, PATIENCE_S)
 
 
