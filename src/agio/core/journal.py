@@ -150,8 +150,8 @@ class Journal:
         frame = Frame(self._run_id, self._epoch, self.seq - len(lines) + 1, len(lines), payload)
         try:
             written = self._append(Append(frame, turns, self._end, self._error_code, create, begins))
-        except AgioError as error:
-            self._fail(error)
+        except Exception as error:  # a store of somebody else's may raise anything
+            self._fail(error if isinstance(error, AgioError) else StoreError("store_failed", repr(error)))
             return
         asyncio.ensure_future(written).add_done_callback(lambda done: self._written(done, events))
 

@@ -14,15 +14,21 @@ class _Shared:
         self.closing: asyncio.Future[None] | None = None
         self.users = 0
 
+    @property
+    def lost(self) -> bool:
+        """Whether it was being opened or closed by an event loop that has ended in the middle of it."""
+        under_way = self.closing or self.opening
+        return self.opening.cancelled() or (under_way.get_loop().is_closed() and not under_way.done())
+
 
 _shared: dict[Path, _Shared] = {}
 
 
 async def acquire_store(path: Path) -> SqliteRepository:
     """Open a store file, or join those who have it open. Raises what `open_store` raises."""
-    while (entry := _shared.get(path)) is not None and entry.closing is not None:
+    while (entry := _shared.get(path)) is not None and entry.closing is not None and not entry.lost:
         await asyncio.wait([entry.closing])
-    if entry is None or (entry.opening.done() and entry.opening.cancelled()):
+    if entry is None or entry.lost:
         entry = _shared[path] = _Shared(path)
     entry.users += 1
     try:

@@ -18,6 +18,7 @@ from agio.errors import UserError
 CONNECT_TIMEOUT_S = 10.0
 _IDLE_S = 60.0
 _MAX_IDLE = 64
+_HEAD_BYTES = 256 * 1024
 _SAFE = "/:@!$&'()*+,;=%-._~?"
 
 
@@ -81,6 +82,7 @@ class Connection(asyncio.Protocol):
         self._paused = False
         self._began = False
         self._silent = True
+        self._head_bytes = 0
         self._failure: BrokenAnswer | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._inflate: Callable[[bytes], bytes] | None = None
@@ -97,6 +99,7 @@ class Connection(asyncio.Protocol):
         self.status, self.headers = 0, {}
         self.complete = self.reusable = self._began = False
         self._silent = True
+        self._head_bytes = 0
         self._inflate = None
         self._parser = httptools.HttpResponseParser(self)
         if self._transport is not None:
@@ -165,6 +168,11 @@ class Connection(asyncio.Protocol):
         except zlib.error as error:
             self._fail(f"the compressed answer is damaged ({error})")
             self.close()
+        if not self._began:
+            self._head_bytes += len(data)
+            if self._head_bytes > _HEAD_BYTES and self._failure is None:
+                self._fail(f"its headers are larger than {_HEAD_BYTES} bytes", garbled=True)
+                self.close()
         if self._waiter is None and not self._paused and self._transport is not None:
             # Nobody waits for this: let the rest gather in the kernel and come as one read.
             self._paused = True
