@@ -94,6 +94,8 @@ def _answer_pipe(agent: Agent, loop: asyncio.Runner, options: ChatOptions) -> in
     failed = asked = False
     if options.thread is not None:
         failed = session.take_up() == "failed"
+        if not session.spoken:
+            print(f"Thread {session.thread_id} is new.", file=sys.stderr)
     for raw in sys.stdin.buffer:
         message = raw.decode("utf-8", "replace").strip()
         if not message:

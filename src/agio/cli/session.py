@@ -9,7 +9,6 @@ from agio.cli.render import EventRenderer
 from agio.core.fold import Fold
 from agio.core.repository import RunInfo, RunStatus
 from agio.core.thread import thread_history
-from agio.errors import UserError
 from agio.library import Agent, Run
 from agio.protocol.events import Interrupt
 from agio.protocol.ids import new_id
@@ -51,18 +50,10 @@ class Session:
         return self._play_on(self.agent.arun_stream(message, thread_id=self.thread_id))
 
     def take_up(self) -> RunStatus | None:
-        """Go on where the thread stopped: with a run nobody finished, or with its open questions.
-
-        Raises UserError `thread_not_found` if nothing was ever said in it.
-        """
+        """Go on where the thread stopped: with a run nobody finished, or with its open questions."""
         newest = self.runs()
         self.spoken = bool(newest)
-        if not newest:
-            raise UserError(
-                "thread_not_found",
-                f"There is no thread {self.thread_id} in this store. Leave out --thread to begin one.",
-            )
-        if newest[0].status not in ("running", "interrupted"):
+        if not newest or newest[0].status not in ("running", "interrupted"):
             return None
         fold = self._loop.run(self._fold())
         self.renderer.expect(fold.pending, fold.interrupts.values())
