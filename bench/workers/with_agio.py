@@ -83,4 +83,4 @@ async def open_subject(options: Options) -> AsyncIterator[Subject]:
         await reopened.aclose()
 
 
-serve(open_subject, ["agio", "aiohttp", "apsw", "msgspec"])
+serve(open_subject, ["agio", "apsw", "httptools", "msgspec"])

@@ -8,7 +8,8 @@ from typing import Self
 
 from msgspec import UNSET, Struct
 
-from agio.core.calls import answer_problem, decisions_of, emit_result, settle_calls
+from agio.core.admission import check_run
+from agio.core.calls import decisions_of, emit_result, settle_calls
 from agio.core.context import ContextBuilder, ContextSource, NoContext
 from agio.core.fold import Fold, fold_log, title_of
 from agio.core.journal import Journal
@@ -37,7 +38,6 @@ from agio.protocol.messages import (
     Json,
     Message,
     RunAgentInput,
-    ToolMessage,
     UserMessage,
     text_of,
 )
@@ -293,7 +293,7 @@ class RunStream(AsyncIterator[AgentEvent]):
     def _start(self) -> None:
         """Check what the run was asked, create it, and write RUN_STARTED."""
         request, fold, agent = self._request, self._journal.fold, self._runner.agent
-        _check(request, fold, agent)
+        check_run(request, fold, agent.config)
         self._journal.create(
             NewRun(
                 run_id=request.run_id,
@@ -365,37 +365,3 @@ class RunStream(AsyncIterator[AgentEvent]):
         event = RunFinished(fold.thread_id, fold.run_id, outcome=CancelledOutcome())
         event.usage = token_usage(fold.usage) or UNSET
         self._journal.end(event, "cancelled")
-
-
-def _check(request: RunRequest, fold: Fold, agent: AgentSpec) -> None:
-    """Refuse what cannot be run. Raises UserError."""
-    limit = agent.config.max_message_bytes
-    for message in request.messages:
-        match message:
-            case UserMessage():
-                text = text_of(message.content)
-                if len(text.encode("utf-8", "replace")) > limit:
-                    raise UserError("message_too_large", f"A message may have {limit} bytes of text.")
-                if not text.strip() and isinstance(message.content, str):
-                    raise UserError("empty_message", "The message is empty.")
-            case ToolMessage():
-                if len(text_of(message.content).encode("utf-8", "replace")) > limit:
-                    raise UserError("message_too_large", f"A tool result may have {limit} bytes of text.")
-                if all(call.id != message.tool_call_id for call in fold.pending):
-                    raise UserError(
-                        "unknown_tool_call",
-                        f"No call {message.tool_call_id} waits for a result in this thread.",
-                    )
-            case _:
-                raise UserError("invalid_message", "A run begins with user messages or results of tools.")
-    waiting = {call.id for call in fold.pending}
-    if len({entry.interrupt_id for entry in request.resume}) < len(request.resume):
-        raise UserError("duplicate_answer", "A question was answered twice. Send one answer for each.")
-    for entry in request.resume:
-        interrupt = fold.interrupts.get(entry.interrupt_id)
-        if interrupt is None or interrupt.tool_call_id not in waiting:
-            raise UserError("unknown_interrupt", f"No question {entry.interrupt_id} is open in this thread.")
-        if (problem := answer_problem(entry)) is not None:
-            raise UserError("invalid_answer", f"The answer to {entry.interrupt_id} does not fit: {problem}.")
-    if not request.messages and not request.resume:
-        raise UserError("empty_message", "There is nothing to run: send a message, a result or an answer.")

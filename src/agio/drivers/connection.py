@@ -1,4 +1,4 @@
-"""HTTP/1.1 connections to a model's service: one request at a time, its answer as it arrives, kept alive.
+"""An HTTP/1.1 connection to a model's service: one request at a time, its answer as it arrives.
 
 By hand on httptools because it is the hot path: a general client spends more on a token than the rest
 of agio together.
@@ -6,18 +6,13 @@ of agio together.
 
 import asyncio
 import functools
-import socket
-import ssl
 import zlib
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple, cast
 from urllib.parse import quote, urlsplit
 
 from agio.errors import UserError
 
-CONNECT_TIMEOUT_S = 10.0
-_IDLE_S = 60.0
-_MAX_IDLE = 64
 _HEAD_BYTES = 256 * 1024
 _SAFE = "/:@!$&'()*+,;=%-._~?"
 
@@ -226,109 +221,3 @@ class Connection(asyncio.Protocol):
         elif self.status >= 200:
             self.complete = True
             self.reusable = self._parser.should_keep_alive()
-
-
-class Connections:
-    """The connections of one event loop to one service. They close with the loop's generators."""
-
-    def __init__(self) -> None:
-        self._idle: list[Connection] = []
-        self._context: ssl.SSLContext | None = None
-        self._closed = False
-        self._keeper = self._keep()
-        self._kept = False
-
-    async def post(self, target: Target, headers: Mapping[str, str], body: bytes) -> Connection:
-        """Send a POST and return its connection once the answer's headers are there.
-
-        Raises OSError or TimeoutError when there is no connection, BrokenAnswer when it breaks.
-        """
-        head = _head(target, headers, len(body))
-        while True:
-            connection = self._reuse()
-            fresh = connection is None
-            connection = connection or await self._open(target)
-            try:
-                connection.send(head, body)
-                await connection.head()
-                return connection
-            except BrokenAnswer as error:
-                connection.close()
-                if fresh or not error.silent:
-                    raise
-            except BaseException:
-                connection.close()
-                raise
-
-    def release(self, connection: Connection) -> None:
-        """Give a connection back: kept if its answer is complete, closed otherwise."""
-        now = asyncio.get_running_loop().time()
-        while self._idle and (len(self._idle) >= _MAX_IDLE or self._idle[0].idle_since < now - _IDLE_S):
-            self._idle.pop(0).close()
-        if connection.complete and connection.reusable and not connection.closed and not self._closed:
-            connection.idle_since = now
-            connection.resume()
-            self._idle.append(connection)
-        else:
-            connection.close()
-
-    async def aclose(self) -> None:
-        """Close what is idle."""
-        await self._keeper.aclose()
-
-    def _reuse(self) -> Connection | None:
-        oldest = asyncio.get_running_loop().time() - _IDLE_S
-        while self._idle:
-            connection = self._idle.pop()
-            if not connection.closed and connection.idle_since > oldest:
-                return connection
-            connection.close()
-        return None
-
-    async def _open(self, target: Target) -> Connection:
-        if not self._kept:
-            self._kept = True
-            await anext(self._keeper)
-        if target.secure and self._context is None:
-            self._context = ssl.create_default_context()
-        async with asyncio.timeout(CONNECT_TIMEOUT_S):
-            return await _connect(target, self._context if target.secure else None)
-
-    async def _keep(self) -> AsyncGenerator[None, None]:
-        """Close idle connections when the loop closes its generators, as `asyncio.run` does at its end."""
-        try:
-            yield
-        finally:
-            self._closed = True
-            while self._idle:
-                self._idle.pop().close()
-
-
-async def _connect(target: Target, context: ssl.SSLContext | None) -> Connection:
-    """Open a connection to whichever address of the host answers first."""
-    from aiohappyeyeballs import start_connection  # pyright: ignore[reportUnknownVariableType]
-
-    loop = asyncio.get_running_loop()
-    addresses = await loop.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
-    connected = await start_connection(addresses, happy_eyeballs_delay=0.25)
-    try:
-        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        name = target.host if context is not None else None
-        _, connection = await loop.create_connection(
-            Connection, sock=connected, ssl=context, server_hostname=name
-        )
-    except BaseException:
-        connected.close()
-        raise
-    return connection
-
-
-def _head(target: Target, headers: Mapping[str, str], size: int) -> bytes:
-    lines = [f"POST {target.path} HTTP/1.1", f"Host: {target.authority}", f"Content-Length: {size}"]
-    for name, value in headers.items():
-        if not value.isprintable() or not value.isascii():
-            raise UserError(
-                "invalid_header", f"The value of the header {name} has characters no header may have."
-            )
-        lines.append(f"{name}: {value}")
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")

@@ -8,9 +8,10 @@ from typing import Protocol
 import msgspec
 
 from agio.core.model import ModelEvent
-from agio.drivers.connection import CONNECT_TIMEOUT_S, BrokenAnswer, Connection, Connections, parse_url
+from agio.drivers.connection import BrokenAnswer, Connection, parse_url
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.faults import Faults, read_error
+from agio.drivers.pool import CONNECT_TIMEOUT_S, Connections
 from agio.drivers.sse import SSEReader
 from agio.errors import ModelError
 

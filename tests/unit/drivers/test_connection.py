@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from agio.drivers.connection import BrokenAnswer, Connections, parse_url
+from agio.drivers.connection import BrokenAnswer, parse_url
+from agio.drivers.pool import Connections
 from agio.errors import UserError
 
 
