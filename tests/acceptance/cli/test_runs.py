@@ -53,9 +53,12 @@ def test_a_run_is_shown_with_its_messages_tools_and_figures(cli: Cli) -> None:
         "→ 84",
         "The tool says: **84**",
         "FIRST TOKEN",
-        "all",
     ):
         assert part in page, part
+    figures = [line.split() for line in page.splitlines() if line.split()[:1] in (["1"], ["2"], ["all"])]
+    tokens = [[int(cell) for cell in row[1:5]] for row in figures]
+    assert [sum(column) for column in zip(*tokens[:2], strict=True)] == tokens[2]
+    assert all(count > 0 for count in tokens[2][:2])
 
 
 def test_a_run_that_answers_a_question_shows_the_call_it_was_about(cli: Cli) -> None:
