@@ -27,7 +27,7 @@ from tests.official import OfficialVerifier
 
 WIRES = ["openai-chat", "openai", "anthropic", "gemini"]
 FAST = AgentRunConfig(backoff_s=0.0)
-IMPATIENT = AgentRunConfig(backoff_s=0.0, first_token_timeout_s=1.0, idle_timeout_s=1.0)
+IMPATIENT = AgentRunConfig(backoff_s=0.0, first_token_timeout_s=2.0, idle_timeout_s=2.0)
 
 PASSING: list[tuple[Fault, str]] = [
     (VendorError("rate_limited", retry_after_s=0), "rate_limited"),
