@@ -40,21 +40,26 @@ def test_a_thread_that_outlives_its_loop_does_no_harm() -> None:
     """L14: a late result for a closed loop is dropped, and the thread is free again."""
     threads = DaemonThreads()
     go_on = threading.Event()
+    left: list[int] = []
+
+    def linger() -> None:
+        left.append(threading.get_ident())
+        go_on.wait(PATIENCE_S)
 
     async def leave() -> None:
-        task = asyncio.create_task(threads.run(lambda: go_on.wait(PATIENCE_S)))
+        task = asyncio.create_task(threads.run(linger))
         await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    def idle() -> int:
-        return threads._idle  # pyright: ignore[reportPrivateUsage]
+    async def whose() -> object:
+        return await threads.run(threading.get_ident)
 
     asyncio.run(leave())
-    assert idle() == 0
+    assert asyncio.run(whose()) not in left
     go_on.set()
     deadline = time.monotonic() + PATIENCE_S
-    while idle() == 0 and time.monotonic() < deadline:
-        time.sleep(0.001)
-    assert idle() == 1
+    while (at_work := asyncio.run(whose())) not in left and time.monotonic() < deadline:
+        pass
+    assert at_work in left
