@@ -11,11 +11,17 @@ from msgspec import Struct, field
 from agio.core.model import StopReason, Usage, VendorTurn
 from agio.errors import StoreError, UserError
 from agio.protocol.codec import decode_lines
-from agio.protocol.events import AgentEvent
+from agio.protocol.events import AgentEvent, Interrupt
 from agio.protocol.frames import Frame
-from agio.protocol.messages import Content
+from agio.protocol.messages import Content, Message
 
-RunStatus: TypeAlias = Literal["running", "completed", "failed", "cancelled", "interrupted"]
+RunStatus: TypeAlias = Literal[
+    "queued", "running", "completed", "failed", "cancelled", "interrupted", "expired"
+]
+Effect: TypeAlias = Literal["read", "idempotent", "once"]
+"""What doing a tool call twice means: nothing, nothing if the key is the same, or harm."""
+Approval: TypeAlias = Literal["never", "ask"]
+ENDED: frozenset[RunStatus] = frozenset({"completed", "failed", "cancelled", "interrupted", "expired"})
 
 
 class TurnRecord(Struct, frozen=True):
@@ -67,6 +73,16 @@ class RunInfo(Struct, frozen=True):
     error_code: str | None = None
     title: str = ""
     """The beginning of the user's message, for lists."""
+    agent_id: str = ""
+    alias: str | None = None
+    """The run id an AG-UI client gave it."""
+    cancel_requested: bool = False
+    worker: str | None = None
+    """Who claimed it last."""
+    token_hash: bytes = b""
+    """The hash of the token of the last claim: what a worker must show."""
+    started_at: int | None = None
+    goal_met: bool | None = None
 
 
 class RunLog(Struct, frozen=True):
@@ -95,11 +111,46 @@ class ToolRecord(Struct, frozen=True):
     error: str | None = None
 
 
+class ToolBegin(Struct, frozen=True):
+    """A tool call that is about to act. `key` is the call's id, which is made of run, step and index."""
+
+    key: str
+    tool: str
+    effect: Effect = "once"
+
+
+class ToolEnd(Struct, frozen=True):
+    """That a tool call has its result, which is in the log; `error` is its code if it failed."""
+
+    key: str
+    error: str | None = None
+
+
+class Question(Struct, frozen=True):
+    """An interrupt a run ends with, and the call it is about."""
+
+    interrupt: Interrupt
+    tool: str
+    arguments: str
+
+
+class Outcome(Struct, frozen=True):
+    """What a run leaves beside its log when it ends."""
+
+    messages: Sequence[Message] = ()
+    """What it added to the conversation, without what it was given."""
+    questions: Sequence[Question] = ()
+    pending: Sequence[str] = ()
+    """Client-side calls whose results are expected."""
+    goal_met: bool | None = None
+
+
 class Append(Struct, frozen=True):
     """One write to a run's log: a frame, the turns it finishes, and the run's end if it is its last.
 
-    `create` makes the run in the same commit, if this is its first write. `begins` are tool calls that
-    must happen once and are about to: as `begin_tool` for calls that cannot have begun before.
+    `create` makes the run in the same commit, if this is its first write. `begins` are tool calls that are
+    about to act: as `begin_tool` for calls that cannot have begun before. `ends` are those whose results
+    are in the frame.
     """
 
     frame: Frame
@@ -107,7 +158,10 @@ class Append(Struct, frozen=True):
     end: RunStatus | None = None
     error_code: str | None = None
     create: NewRun | None = None
-    begins: Sequence[str] = ()
+    begins: Sequence[ToolBegin] = ()
+    ends: Sequence[ToolEnd] = ()
+    outcome: Outcome | None = None
+    """With `end`."""
 
 
 class AgentRunRepository(Protocol):
@@ -159,8 +213,19 @@ class AgentRunRepository(Protocol):
         """Runs, newest first; `before` is the last run id of the page before."""
         ...
 
-    async def begin_tool(self, run_id: str, key: str) -> ToolRecord | None:
-        """Record that a call begins. None: go ahead. A record: it began before, here is what is known."""
+    async def begin_tool(
+        self,
+        run_id: str,
+        key: str,
+        *,
+        tool: str = "",
+        effect: Effect = "once",
+        epoch: int | None = None,
+    ) -> ToolRecord | None:
+        """Record that a call begins. None: go ahead. A record: it began before, here is what is known.
+
+        With an `epoch` that is not the run's, raises StoreError `stale_epoch`.
+        """
         ...
 
     async def end_tool(self, run_id: str, key: str, record: ToolRecord) -> None:

@@ -12,7 +12,6 @@ from functools import partial
 from typing import (
     Annotated,
     Generic,
-    Literal,
     ParamSpec,
     Protocol,
     TypeAlias,
@@ -27,15 +26,11 @@ import msgspec
 from msgspec import Struct
 
 from agio.core.model import ToolSpec
+from agio.core.repository import Approval, Effect
 from agio.core.schema import Schema, is_pydantic, schema_of, validator
 from agio.core.text import clean
 from agio.errors import UserError
 from agio.protocol.messages import Content, Json, ToolCall, json_object
-
-Effect: TypeAlias = Literal["read", "idempotent", "once"]
-"""What doing a call twice means: nothing, nothing if the key is the same, or harm."""
-
-Approval: TypeAlias = Literal["never", "ask"]
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)

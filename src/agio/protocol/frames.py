@@ -23,3 +23,9 @@ class Frame(Struct, frozen=True):
     def events(self) -> list[AgentEvent]:
         """Decode the events."""
         return decode_lines(self.payload)
+
+
+def ends_run(payload: bytes) -> bool:
+    """Whether the last event of these JSON lines is the end of its run. Nothing is decoded."""
+    line = payload.rfind(b"\n", 0, -1) + 1
+    return payload.startswith((b'{"type":"RUN_FINISHED"', b'{"type":"RUN_ERROR"'), line)
