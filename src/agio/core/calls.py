@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, cast
 
 from msgspec import UNSET
 
+from agio.core.closing import result_event, settle_events
 from agio.core.fold import COMPLETE_GOAL
 from agio.core.goal import check_goal
 from agio.core.metrics import now_s
+from agio.core.repository import ToolBegin, ToolEnd
 from agio.core.tool import Decision, ToolAnswer, ToolContext
-from agio.protocol.events import TOOL_PROGRESS, Interrupt, ToolCallResult
+from agio.protocol.events import TOOL_PROGRESS, Interrupt
 from agio.protocol.ids import id_body
 from agio.protocol.messages import Json, ResumeEntry, ToolCall, json_object
 
@@ -43,8 +45,9 @@ async def call_tools(state: "LoopState") -> None:
         if call.id in decisions or not (state.tools.is_client(call) or state.tools.asks(call))
     ]
     for call in due:
-        if call.id in state.fresh and state.tools.is_once(call):
-            state.journal.begin(call.id)
+        effect = state.tools.effect_of(call)
+        if call.id in state.fresh and effect is not None:
+            state.journal.begin(ToolBegin(call.id, call.function.name, effect))
     await state.journal.commit()
     room = asyncio.Semaphore(state.config.tool_concurrency)
 
@@ -83,20 +86,17 @@ async def _answer(state: "LoopState", call: ToolCall, decision: Decision | None)
 
 def settle_calls(state: "LoopState", why: str, error: str) -> None:
     """Give every call that is still open its result, because the run ends; say so if one may have taken effect."""
-    for call in list(state.fold.pending):
-        if call.id in state.begun and state.tools.is_once(call):
-            text = f"{why} {call.function.name} was under way: it is unknown whether it took effect."
-            emit_result(state, call.id, ToolAnswer(text, "unknown"))
-        else:
-            emit_result(state, call.id, ToolAnswer(why, error))
+    pending = list(state.fold.pending)
+    acted = {call.id for call in pending if call.id in state.begun and state.tools.effect_of(call) == "once"}
+    for event in settle_events(pending, why, error, acted):
+        state.journal.emit(event)
 
 
 def emit_result(state: "LoopState", call_id: str, answer: ToolAnswer) -> None:
-    """Put a call's result into the log."""
-    event = ToolCallResult(f"res_{id_body(call_id)}", call_id, answer.content)
-    if answer.error is not None:
-        event.metadata = {"error": answer.error}
-    state.journal.emit(event)
+    """Put a call's result into the log, and into the record of the call if it has begun."""
+    state.journal.emit(result_event(call_id, answer.content, answer.error))
+    if call_id in state.begun:
+        state.journal.finish(ToolEnd(call_id, answer.error))
 
 
 def _context(state: "LoopState", call: ToolCall) -> ToolContext:

@@ -126,6 +126,8 @@ class Fold:
         self.corrections = 0
         self.first_message = len(self.messages)
         """Where this run's own messages begin."""
+        self.earlier_results: list[ToolMessage] = []
+        """Results of this run for calls of the run before: they stand before its own messages."""
         self.resume: list[ResumeEntry] = []
         self.input: RunAgentInput | None = None
 
@@ -271,6 +273,7 @@ class Fold:
         self.messages[self._results_at : self._results_at + len(ordered) - 1] = ordered
         if self._results_at <= self.first_message:
             self.first_message += 1
+            self.earlier_results.append(message)
         if call.function.name == COMPLETE_GOAL and message.error is UNSET:
             self.goal = _decoded(call.function.arguments)
 

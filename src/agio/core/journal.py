@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable
 
 from msgspec import UNSET
 
+from agio.core.closing import outcome_of
 from agio.core.fold import Fold
-from agio.core.repository import Append, NewRun, RunStatus, TurnRecord
+from agio.core.repository import Append, NewRun, Outcome, RunStatus, ToolBegin, ToolEnd, TurnRecord
 from agio.errors import AgioError, StoreError, UserError
 from agio.protocol.codec import encode
 from agio.protocol.events import AgentEvent
@@ -31,6 +32,8 @@ class Journal:
     ) -> None:
         self.fold = fold
         self.seq = 0
+        self.shown = True
+        """Whether somebody reads the events here, after their commit."""
         self.on_failure: Callable[[], None] = lambda: None
         self._run_id = run_id
         self._epoch = epoch
@@ -38,7 +41,9 @@ class Journal:
         self._lines: list[bytes] = []
         self._events: list[AgentEvent] = []
         self._turns: list[TurnRecord] = []
-        self._begins: list[str] = []
+        self._begins: list[ToolBegin] = []
+        self._ends: list[ToolEnd] = []
+        self._outcome: Outcome | None = None
         self._create: NewRun | None = None
         self._end: RunStatus | None = None
         self._error_code: str | None = None
@@ -67,7 +72,8 @@ class Journal:
         self.fold.apply(event, seq)
         self.seq = seq
         self._lines.append(line)
-        self._events.append(event)
+        if self.shown:
+            self._events.append(event)
         if not self._busy and self._timer is None:
             self._schedule()
 
@@ -80,9 +86,13 @@ class Journal:
         """Make the run itself, in the commit of its first event."""
         self._create = run
 
-    def begin(self, call_id: str) -> None:
-        """Record that a call that must happen once begins. It may begin after the next `commit()`."""
-        self._begins.append(call_id)
+    def begin(self, call: ToolBegin) -> None:
+        """Record that a call begins. It may begin after the next `commit()`."""
+        self._begins.append(call)
+
+    def finish(self, call: ToolEnd) -> None:
+        """Record that a call has its result, in the commit of the event that was emitted last."""
+        self._ends.append(call)
 
     def record(self, turn: TurnRecord) -> None:
         """Add a turn record, right after the event emitted last."""
@@ -93,6 +103,7 @@ class Journal:
         """Add the terminal event: the commit that stores it ends the run."""
         self.emit(event)
         self._end, self._error_code = status, error_code
+        self._outcome = outcome_of(self.fold, status)
         self._hurry()
 
     async def commit(self) -> None:
@@ -145,11 +156,14 @@ class Journal:
         events, self._events = self._events, []
         turns, self._turns = self._turns, []
         begins, self._begins = self._begins, []
+        ends, self._ends = self._ends, []
         create, self._create = self._create, None
         payload = b"\n".join(lines) + b"\n" if lines else b""
         frame = Frame(self._run_id, self._epoch, self.seq - len(lines) + 1, len(lines), payload)
         try:
-            written = self._append(Append(frame, turns, self._end, self._error_code, create, begins))
+            written = self._append(
+                Append(frame, turns, self._end, self._error_code, create, begins, ends, self._outcome)
+            )
         except Exception as error:  # a store of somebody else's may raise anything
             self._fail(error if isinstance(error, AgioError) else StoreError("store_failed", repr(error)))
             return
@@ -164,7 +178,8 @@ class Journal:
         if error is not None:
             self._fail(error if isinstance(error, AgioError) else StoreError("store_failed", str(error)))
             return
-        self._ready.extend(events)
+        if self.shown:
+            self._ready.extend(events)
         self._busy = False
         self._next_at = asyncio.get_running_loop().time() + PACE_S
         if self._end is not None and self._lines:
@@ -173,6 +188,16 @@ class Journal:
             self._schedule()
         _wake(self._reader)
         self._wake_idle()
+
+    @property
+    def failure(self) -> AgioError | None:
+        """What the store raised: nothing more is written after it."""
+        return self._failure
+
+    def give_up(self, why: AgioError) -> None:
+        """Write nothing more, as if the store had failed."""
+        if self._failure is None:
+            self._fail(why)
 
     def _fail(self, error: AgioError) -> None:
         self._failure = error

@@ -164,7 +164,30 @@ class Append(Struct, frozen=True):
     """With `end`."""
 
 
-class AgentRunRepository(Protocol):
+class ToolRecords(Protocol):
+    """What is known of tool calls that must happen once."""
+
+    async def begin_tool(
+        self,
+        run_id: str,
+        key: str,
+        *,
+        tool: str = "",
+        effect: Effect = "once",
+        epoch: int | None = None,
+    ) -> ToolRecord | None:
+        """Record that a call begins. None: go ahead. A record: it began before, here is what is known.
+
+        With an `epoch` that is not the run's, raises StoreError `stale_epoch`.
+        """
+        ...
+
+    async def end_tool(self, run_id: str, key: str, record: ToolRecord) -> None:
+        """Record a call's result."""
+        ...
+
+
+class AgentRunRepository(ToolRecords, Protocol):
     """Runs and their logs. Every method raises StoreError when the store fails."""
 
     async def create_run(self, run: NewRun) -> RunInfo:
@@ -211,25 +234,6 @@ class AgentRunRepository(Protocol):
         limit: int = 50,
     ) -> list[RunInfo]:
         """Runs, newest first; `before` is the last run id of the page before."""
-        ...
-
-    async def begin_tool(
-        self,
-        run_id: str,
-        key: str,
-        *,
-        tool: str = "",
-        effect: Effect = "once",
-        epoch: int | None = None,
-    ) -> ToolRecord | None:
-        """Record that a call begins. None: go ahead. A record: it began before, here is what is known.
-
-        With an `epoch` that is not the run's, raises StoreError `stale_epoch`.
-        """
-        ...
-
-    async def end_tool(self, run_id: str, key: str, record: ToolRecord) -> None:
-        """Record a call's result."""
         ...
 
     async def close(self) -> None:

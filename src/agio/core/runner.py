@@ -10,6 +10,7 @@ from msgspec import UNSET, Struct
 
 from agio.core.admission import check_run
 from agio.core.calls import decisions_of, emit_result, settle_calls
+from agio.core.closing import keep_events
 from agio.core.context import ContextBuilder, ContextSource, NoContext
 from agio.core.fold import Fold, fold_log, title_of
 from agio.core.journal import Journal
@@ -21,7 +22,7 @@ from agio.core.spec import AgentSpec, RunRequest
 from agio.core.text import clean
 from agio.core.tool import ToolAnswer, ToolRunner
 from agio.core.turn import take_back
-from agio.errors import AgioError, LimitExceeded, UserError
+from agio.errors import AgioError, LimitExceeded, StoreError, UserError
 from agio.protocol.events import (
     ERROR,
     PROTOCOL_VERSION,
@@ -32,7 +33,6 @@ from agio.protocol.events import (
     RunError,
     RunFinished,
     RunStarted,
-    ToolCallEnd,
 )
 from agio.protocol.messages import (
     Json,
@@ -43,6 +43,9 @@ from agio.protocol.messages import (
 )
 
 _log = logging.getLogger("agio.runner")
+
+LET_GO = frozenset({"run_released", "stale_epoch", "run_not_found", "run_ended"})
+"""Why a run stops being ours to write: it was given back, taken over, deleted, or ended by somebody else."""
 
 
 class RunHooks:
@@ -199,6 +202,24 @@ class RunStream(AsyncIterator[AgentEvent]):
         if cancelled is not None:
             raise cancelled
 
+    async def drive(self) -> RunResult:
+        """Run to the end without a reader: no event is kept. Raises StoreError if the log could not be written."""
+        self._journal.shown = False
+        self._task = asyncio.create_task(self._drive(), name=f"agio {self.run_id}")
+        try:
+            await asyncio.shield(self._task)
+        except asyncio.CancelledError:
+            await self.aclose()
+            raise
+        if self._journal.failure is not None:
+            raise self._journal.failure
+        return self._result()
+
+    async def abandon(self) -> None:
+        """Stop without writing another event: somebody else goes on with the run."""
+        self._journal.give_up(StoreError("run_released", "The run was given back."))
+        await self.aclose()
+
     async def result(self) -> RunResult:
         """Read the run to its end and return how it ended. Raises StoreError if its log could not be written."""
         async for _ in self:
@@ -263,7 +284,8 @@ class RunStream(AsyncIterator[AgentEvent]):
                 async with asyncio.timeout(self._runner.agent.config.tool_timeout_s):
                     await self._runner.hooks.run_ended(self._result())
         except AgioError as error:
-            _log.warning("the log of run %s could not be written: %s", self.run_id, error)
+            level = logging.INFO if error.code in LET_GO else logging.WARNING
+            _log.log(level, "the log of run %s could not be written: %s", self.run_id, error)
         except Exception:
             _log.exception("the run_ended hook of run %s failed; the run itself has ended", self.run_id)
         finally:
@@ -354,14 +376,11 @@ class RunStream(AsyncIterator[AgentEvent]):
     def _end_cancelled(self) -> None:
         """End the log of a cancelled run: what is open is closed, what was said stays."""
         fold, state = self._journal.fold, self._state
-        if fold.draft is not None:
-            for call_id in fold.draft.open_calls():
-                self._journal.emit(ToolCallEnd(call_id))
-            for call_id in list(fold.draft.calls):
-                emit_result(state, call_id, ToolAnswer("Cancelled.", "cancelled"))
+        for event in keep_events(fold, "Cancelled.", "cancelled"):
+            self._journal.emit(event)
         settle_calls(state, "Cancelled.", "cancelled")
         state.end_step()
         state.end_metrics()
-        event = RunFinished(fold.thread_id, fold.run_id, outcome=CancelledOutcome())
-        event.usage = token_usage(fold.usage) or UNSET
-        self._journal.end(event, "cancelled")
+        last = RunFinished(fold.thread_id, fold.run_id, outcome=CancelledOutcome())
+        last.usage = token_usage(fold.usage) or UNSET
+        self._journal.end(last, "cancelled")

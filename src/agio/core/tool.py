@@ -314,8 +314,8 @@ class ToolRunner(Protocol):
         """Whether a person must be asked before this call."""
         ...
 
-    def is_once(self, call: ToolCall) -> bool:
-        """Whether doing this call twice would do harm, so that its beginning must be recorded."""
+    def effect_of(self, call: ToolCall) -> Effect | None:
+        """What doing this call twice would mean; None for a call nobody here can run."""
         ...
 
     async def call(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from msgspec import structs
 
+from agio.core.closing import take_back_events
 from agio.core.config import AgentRunConfig
 from agio.core.metrics import now_s
 from agio.core.model import (
@@ -31,7 +32,6 @@ from agio.errors import ModelError
 from agio.protocol.codec import encode
 from agio.protocol.events import (
     ERROR,
-    REWIND,
     ReasoningMessageChunk,
     TextMessageChunk,
     ToolCallArgs,
@@ -98,12 +98,8 @@ _STOPS = {
 
 def take_back(state: "LoopState") -> None:
     """Take back what was shown of an unfinished turn: close what is open, then `agio.rewind`."""
-    draft = state.fold.draft
-    if draft is None:
-        return
-    for call_id in draft.open_calls():
-        state.journal.emit(ToolCallEnd(call_id))
-    state.tell(REWIND, {"to_seq": draft.from_seq})
+    for event in take_back_events(state.fold):
+        state.journal.emit(event)
 
 
 def retry_delay(config: AgentRunConfig, error: ModelError, failures: Counter[str]) -> float | None:

@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import cast
 
@@ -12,7 +12,7 @@ import msgspec
 from agio.core.config import AgentRunConfig
 from agio.core.fold import COMPLETE_GOAL
 from agio.core.model import ToolSpec
-from agio.core.repository import AgentRunRepository, ToolRecord
+from agio.core.repository import Effect, ToolRecord, ToolRecords
 from agio.core.schema import convert
 from agio.core.tool import AnyTool, ToolAnswer, ToolContext
 from agio.errors import AgioError, ToolError, UserError
@@ -28,13 +28,18 @@ _ENVELOPE_BYTES = 1024
 
 
 class ToolExecutor:
-    """The tools of one agent, ready to be called. Raises UserError `duplicate_tool`."""
+    """The tools of one agent, ready to be called. Raises UserError `duplicate_tool`.
+
+    `records` keeps what must happen once; the calls of tools in `recorded_elsewhere` are recorded by whoever
+    runs them.
+    """
 
     def __init__(
         self,
         tools: Sequence[AnyTool],
         config: AgentRunConfig,
-        records: AgentRunRepository | None = None,
+        records: ToolRecords | None = None,
+        recorded_elsewhere: Collection[str] = (),
     ) -> None:
         self._tools: dict[str, AnyTool] = {}
         for tool in tools:
@@ -49,6 +54,7 @@ class ToolExecutor:
             self._tools[tool.name] = tool
         self._config = config
         self._records = records
+        self._recorded_elsewhere = frozenset(recorded_elsewhere)
         self._specs = [tool.spec for tool in tools]
 
     @property
@@ -71,10 +77,10 @@ class ToolExecutor:
             and not isinstance(self._arguments(tool, call, None), ToolAnswer)
         )
 
-    def is_once(self, call: ToolCall) -> bool:
-        """Whether doing this call twice would do harm."""
+    def effect_of(self, call: ToolCall) -> Effect | None:
+        """What doing this call twice would mean; None for a call nobody here can run."""
         tool = self._tools.get(call.function.name)
-        return tool is not None and tool.effect == "once"
+        return None if tool is None or tool.function is None else tool.effect
 
     async def call(
         self,
@@ -96,7 +102,12 @@ class ToolExecutor:
             return ready
         if tool.context_parameter is not None:
             ready[tool.context_parameter] = _threadsafe(context)
-        if tool.effect != "once" or recorded or self._records is None:
+        if (
+            tool.effect != "once"
+            or recorded
+            or self._records is None
+            or tool.name in self._recorded_elsewhere
+        ):
             return await self._run(tool, ready, context)
         return await self._run_once(tool, ready, context, self._records)
 
@@ -122,10 +133,10 @@ class ToolExecutor:
         return ToolAnswer(text, "bad_arguments")
 
     async def _run_once(
-        self, tool: AnyTool, arguments: dict[str, object], context: ToolContext, records: AgentRunRepository
+        self, tool: AnyTool, arguments: dict[str, object], context: ToolContext, records: ToolRecords
     ) -> ToolAnswer:
         """Run a call that must not happen twice: it is recorded before it acts, and so is its result."""
-        earlier = await records.begin_tool(context.run, context.call_id)
+        earlier = await records.begin_tool(context.run, context.call_id, tool=tool.name, effect=tool.effect)
         if earlier is not None:
             if earlier.content is not None:
                 return ToolAnswer(earlier.content, earlier.error)

@@ -1,0 +1,30 @@
+"""Gateway: the parts of one gateway, put together by whoever starts it (cli/, tests). It does nothing itself."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agio.core.config import ServerLimits
+from agio.core.store import Store
+from agio.core.tool import AnyTool
+from agio.gateway.auth import Authenticator
+from agio.gateway.hub import Hub
+from agio.gateway.link import LinkService
+from agio.gateway.road import Road
+
+
+@dataclass(frozen=True)
+class Gateway:
+    """What the routes and the streams work with."""
+
+    store: Store
+    limits: ServerLimits
+    hub: Hub
+    link: LinkService
+    road: Road
+    auth: Authenticator
+    tools: Mapping[str, AnyTool]
+    """The built-in tools, by name."""
+    providers: frozenset[str]
+    """The model providers an agent may name."""
+    worker_key: str | None = None
+    """What a worker shows to be let in over the network; None: nobody is."""
