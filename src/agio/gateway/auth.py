@@ -1,0 +1,228 @@
+"""Who is asking: API keys for programs, a cookie for browsers, and the one-time link a person signs in with.
+
+Only hashes of secrets are kept. The tenant comes from the credential, never from what is asked.
+"""
+
+import hashlib
+import hmac
+import ipaddress
+import secrets
+import time
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, TypeAlias
+
+from agio.core.store import DEFAULT_TENANT, LOCAL_USER, ApiKey, Principal, Store
+from agio.errors import UserError
+from agio.protocol.ids import new_id
+
+Headers: TypeAlias = Iterable[tuple[bytes, bytes]]
+
+COOKIE = "__Host-agio_session"
+KEY_PREFIX = "agio_"
+LOOPBACK_NAMES = frozenset({"localhost"})
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+WEBSOCKET = "WEBSOCKET"
+"""The method of a WebSocket's handshake, as `check_origin` knows it."""
+
+_SESSION_S = 30 * 24 * 3600
+_CACHE_S = 3.0
+"""How long a look-up is believed: a revoked key works no longer than this."""
+_CACHE_ENTRIES = 4096
+_SECRET_CHARS = range(20, 257)
+_COOKIE_START = COOKIE.encode() + b"="
+
+
+def new_api_key() -> str:
+    """Make a key: `agio_` and 43 characters of 256 random bits."""
+    return KEY_PREFIX + secrets.token_urlsafe(32)
+
+
+def hash_secret(secret: str) -> bytes:
+    """Return what is stored of a secret. It is long and random, so one round of SHA-256 is enough."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
+
+
+def describe_key(secret: str, tenant: str, user: str, name: str) -> ApiKey:
+    """Return the row of a new key."""
+    return ApiKey(new_id("key"), tenant, user, name, secret[:9], time.time_ns() // 1_000_000)
+
+
+class SignInLink:
+    """A token that signs a browser in, once."""
+
+    def __init__(self, tenant: str = DEFAULT_TENANT, user: str = LOCAL_USER) -> None:
+        self.tenant = tenant
+        self.user = user
+        self.token = secrets.token_urlsafe(32)
+        self.used = False
+
+    def url(self, base: str) -> str:
+        """The link to print, for a server at `base`."""
+        return f"{base}/sign-in?token={self.token}"
+
+    def take(self, token: str) -> bool:
+        """Use the link: true for the first who has its token, false for everybody else."""
+        same = hmac.compare_digest(token.encode("utf-8", "surrogatepass"), self.token.encode())
+        if not same or self.used:
+            return False
+        self.used = True
+        return True
+
+
+class Authenticator:
+    """Tells who a request is from, by its headers alone.
+
+    `hosts` are the names this server may be called by, beside loopback's and any plain address: a foreign name
+    that leads here is another site's page reaching for ours. A `*` allows every name.
+    """
+
+    def __init__(
+        self, store: Store, *, sign_in: SignInLink | None = None, hosts: Collection[str] = ()
+    ) -> None:
+        self._store = store
+        self._sign_in = sign_in
+        self._any_host = "*" in hosts
+        self._hosts = LOOPBACK_NAMES | {host.lower().rstrip(".") for host in hosts}
+        self._good_hosts: set[bytes] = set()
+        self._known: dict[bytes, tuple[Principal, float]] = {}
+
+    async def admit(self, scope: Mapping[str, Any]) -> Principal:
+        """Identify a request or handshake and check its origin. Raises UserError as the two do."""
+        headers: list[tuple[bytes, bytes]] = scope["headers"]
+        principal = await self.identify(headers)
+        self.check_origin(WEBSOCKET if scope["type"] == "websocket" else scope["method"], headers)
+        return principal
+
+    async def identify(self, headers: Headers) -> Principal:
+        """Return whose key or cookie this is. Raises UserError `unauthenticated`."""
+        key, cookie = _credentials(headers)
+        secret = cookie if key is None else key
+        if secret is None:
+            raise UserError(
+                "unauthenticated",
+                "Send an API key (Authorization: Bearer agio_...), or sign in with the link the server printed.",
+            )
+        if len(secret) in _SECRET_CHARS:
+            digest = hash_secret(secret)
+            known = self._known.get(digest)
+            if known is not None and known[1] > time.monotonic():
+                return known[0]
+            find = self._store.find_web_session if key is None else self._store.find_api_key
+            if (principal := await find(digest)) is not None:
+                self._remember(digest, principal)
+                return principal
+            self._known.pop(digest, None)
+        what = "sign-in is over: sign in again" if key is None else "API key is not known or was revoked"
+        raise UserError("unauthenticated", f"This {what}.")
+
+    def check_origin(self, method: str, headers: Headers) -> None:
+        """Refuse what another site's page makes a browser do. Raises UserError `forbidden_origin`.
+
+        Asked of everything that changes something with a cookie, and of every WebSocket a page opens.
+        """
+        if method in SAFE_METHODS:
+            return
+        origin = host = site = b""
+        bearer = False
+        for name, value in headers:
+            if name == b"origin":
+                origin = value
+            elif name == b"host":
+                host = value
+            elif name == b"sec-fetch-site":
+                site = value
+            elif name == b"authorization":
+                bearer = True
+        if bearer and (method != WEBSOCKET or not origin):
+            return
+        if origin:
+            same = origin.partition(b"://")[2].lower() == host.lower() != b""
+        else:
+            same = site in (b"same-origin", b"none")
+        if not same:
+            raise UserError("forbidden_origin", "This page may not do that here: it is another site's.")
+
+    def check_host(self, headers: Headers) -> None:
+        """Refuse a request for a name that is not this server's. Raises UserError `forbidden_host`."""
+        host = next((value for name, value in headers if name == b"host"), b"")
+        if self._any_host or host in self._good_hosts:
+            return
+        name = _host_name(host.decode("latin-1"))
+        if name not in self._hosts and not _is_address(name):
+            raise UserError(
+                "forbidden_host",
+                f"This server is not called {name or 'nothing'}. Name it with --host if it should be.",
+            )
+        if len(self._good_hosts) < _CACHE_ENTRIES:
+            self._good_hosts.add(host)
+
+    async def sign_in(self, token: str) -> str | None:
+        """Use the sign-in link; returns the Set-Cookie header of the browser's new session, None if it is not good."""
+        link = self._sign_in
+        if link is None or not link.take(token):
+            return None
+        secret = secrets.token_urlsafe(32)
+        expires_at = time.time_ns() // 1_000_000 + _SESSION_S * 1000
+        try:
+            await self._store.add_web_session(
+                link.tenant, link.user, new_id("web"), hash_secret(secret), expires_at
+            )
+        except BaseException:
+            link.used = False
+            raise
+        return _cookie(secret, _SESSION_S)
+
+    async def sign_out(self, headers: Headers) -> str:
+        """End the browser's session; returns the Set-Cookie header that removes its cookie."""
+        _, cookie = _credentials(headers)
+        if cookie is not None and len(cookie) in _SECRET_CHARS:
+            digest = hash_secret(cookie)
+            await self._store.end_web_session(digest)
+            self._known.pop(digest, None)
+        return _cookie("", 0)
+
+    def forget(self, credential: str) -> None:
+        """Believe no earlier look-up of a credential that was revoked just now."""
+        for digest, (principal, _) in list(self._known.items()):
+            if principal.credential == credential:
+                del self._known[digest]
+
+    def _remember(self, digest: bytes, principal: Principal) -> None:
+        self._known.pop(digest, None)
+        while len(self._known) >= _CACHE_ENTRIES:
+            del self._known[next(iter(self._known))]
+        self._known[digest] = (principal, time.monotonic() + _CACHE_S)
+
+
+def _credentials(headers: Headers) -> tuple[str | None, str | None]:
+    """Return the bearer key and the session cookie. A request that shows a key is judged by it alone."""
+    key: str | None = None
+    cookie: str | None = None
+    for name, value in headers:
+        if name == b"authorization":
+            scheme, _, rest = value.partition(b" ")
+            key = rest.strip().decode("latin-1") if scheme.lower() == b"bearer" else ""
+        elif name == b"cookie":
+            for part in value.split(b";"):
+                entry = part.strip()
+                if entry.startswith(_COOKIE_START):
+                    cookie = entry[len(_COOKIE_START) :].decode("latin-1")
+    return key, cookie
+
+
+def _cookie(secret: str, max_age_s: int) -> str:
+    return f"{COOKIE}={secret}; Path=/; Max-Age={max_age_s}; Secure; HttpOnly; SameSite=Lax"
+
+
+def _host_name(host: str) -> str:
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0].lower().rstrip(".")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

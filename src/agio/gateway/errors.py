@@ -1,0 +1,116 @@
+"""Errors on their way to a client: a status, a body `{"error": {"code", "message", "details"}}`, and headers.
+
+Every door of the gateway (REST, streams, pages) answers with what is here, so a code means the same at each.
+"""
+
+import logging
+import math
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, TypeAlias
+
+import msgspec
+
+from agio.errors import AgioError, LimitExceeded, ModelError, StoreError, UserError
+
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Headers: TypeAlias = list[tuple[bytes, bytes]]
+
+_log = logging.getLogger("agio.gateway")
+
+_STATUS = {
+    "invalid_json": 400,
+    "unauthenticated": 401,
+    "forbidden": 403,
+    "forbidden_host": 403,
+    "forbidden_origin": 403,
+    "not_found": 404,
+    "method_not_allowed": 405,
+    "agent_exists": 409,
+    "agent_inactive": 409,
+    "agent_read_only": 409,
+    "append_conflict": 409,
+    "incomplete_answer": 409,
+    "interrupt_closed": 409,
+    "run_ended": 409,
+    "run_exists": 409,
+    "session_busy": 409,
+    "stale_epoch": 409,
+    "thread_busy": 409,
+    "session_deleted": 410,
+    "body_too_large": 413,
+    "message_too_large": 413,
+    "unsupported_media_type": 415,
+    "queue_full": 429,
+    "too_many_sessions": 429,
+    "store_failed": 503,
+    "store_full": 503,
+    "store_locked": 503,
+    "store_unavailable": 503,
+}
+"""The status of a code that its ending and its class do not tell."""
+
+_RETRY_AFTER_S = {"too_many_sessions": 2, "queue_full": 5, "store_full": 30}
+
+
+def status_of(error: AgioError) -> int:
+    """Return the HTTP status of an error."""
+    if (status := _STATUS.get(error.code)) is not None:
+        return status
+    if error.code.endswith("_not_found"):
+        return 404
+    match error:
+        case LimitExceeded():
+            return 429
+        case UserError():
+            return 422
+        case StoreError():
+            return 500
+        case ModelError():
+            return 502
+        case _:
+            return 500
+
+
+def error_body(error: AgioError) -> bytes:
+    """Return the JSON body of an error."""
+    body = {"error": {"code": error.code, "message": error.message, "details": error.details}}
+    return msgspec.json.encode(body, enc_hook=str)
+
+
+def error_headers(error: AgioError) -> Headers:
+    """Return what a client is told beside the body: how to sign in, when to try again, which methods there are."""
+    status = status_of(error)
+    headers: Headers = []
+    if status == 401:
+        headers.append((b"www-authenticate", b'Bearer realm="agio"'))
+    if status in (429, 503):
+        seconds = _RETRY_AFTER_S.get(error.code, 1)
+        if isinstance(error, ModelError) and error.retry_after_s is not None:
+            seconds = math.ceil(error.retry_after_s)
+        headers.append((b"retry-after", str(seconds).encode()))
+    if error.code == "method_not_allowed":
+        headers.append((b"allow", str(error.details.get("allowed", "")).encode("latin-1", "replace")))
+    return headers
+
+
+def wrapped(error: Exception) -> AgioError:
+    """Return an error a client may see: ours as it is, and `internal_error`, logged, for anything else."""
+    if isinstance(error, AgioError):
+        return error
+    _log.error("A request failed in a way nobody foresaw.", exc_info=error)
+    return AgioError(
+        "internal_error", "Something went wrong in the server. Its log says what; trying again may help."
+    )
+
+
+async def send_error(send: Send, error: AgioError) -> None:
+    """Answer an HTTP request with an error. Nothing may have been sent before."""
+    body = error_body(error)
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"cache-control", b"no-store"),
+        *error_headers(error),
+    ]
+    await send({"type": "http.response.start", "status": status_of(error), "headers": headers})
+    await send({"type": "http.response.body", "body": body})
