@@ -4,22 +4,21 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self, cast
+from typing import Self
 from weakref import WeakKeyDictionary
 
 from msgspec import UNSET, structs
 
 from agio.core.config import AgentRunConfig, checked_config
-from agio.core.context import ContextSource, NoContext, Snippet
-from agio.core.fold import Fold, fold_log
+from agio.core.context import ContextSource, NoContext, PageContext
+from agio.core.fold import Fold
 from agio.core.model import ModelDriver
 from agio.core.repository import AgentRunRepository, RunInfo, RunLog
 from agio.core.runner import AgentRunner, RunHooks, RunResult, RunStream
-from agio.core.schema import OutputType, Schema
+from agio.core.schema import OutputType
 from agio.core.spec import AgentSpec, RunRequest, check_request, messages_of
-from agio.core.text import clean
 from agio.core.thread import thread_history
-from agio.core.tool import AnyTool, Tool, client_tool, tool
+from agio.core.tool import AnyTool, Tool, offered_tools, tool
 from agio.db.repository import open_store
 from agio.db.shared import acquire_store, release_store
 from agio.drivers.endpoint import Endpoint
@@ -89,8 +88,8 @@ class Agent:
         )
         self._repository: AgentRunRepository | None = None
         self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
-        self._source = source or NoContext()
-        self._hooks = hooks
+        self.source = source or NoContext()
+        self.hooks = hooks
 
     def arun_stream(
         self,
@@ -212,7 +211,8 @@ class Agent:
         log = await repository.get_log(run_id)
         return self._runner(repository, _request_of(log)).resume(log, history)
 
-    def _runner(self, repository: AgentRunRepository, request: RunRequest) -> AgentRunner:
+    def driver(self) -> ModelDriver:
+        """Return the model's driver, opened on first use. Raises UserError `missing_api_key`."""
         if self._driver is None:
             endpoint = self._endpoint
             if endpoint.base_url is None or endpoint.api_key is None:
@@ -221,18 +221,18 @@ class Agent:
                 key = found.api_key if endpoint.base_url is None else None
                 endpoint = Endpoint(endpoint.base_url or found.base_url, endpoint.api_key or key)
             self._driver = open_driver(self.spec.provider, endpoint)
-        offered = [
-            client_tool(entry.name, f"(Offered by the client.) {clean(entry.description)}", _schema(entry))
-            for entry in request.tools
-        ]
-        executor = ToolExecutor([*self.tools, *offered], self.spec.config, repository)
-        source = _PageContext(self._source, request.context) if request.context else self._source
-        return AgentRunner(self.spec, self._driver, executor, repository, source=source, hooks=self._hooks)
+        return self._driver
+
+    def _runner(self, repository: AgentRunRepository, request: RunRequest) -> AgentRunner:
+        tools = [*self.tools, *offered_tools(request.tools)]
+        executor = ToolExecutor(tools, self.spec.config, repository)
+        source = PageContext(self.source, request.context) if request.context else self.source
+        return AgentRunner(self.spec, self.driver(), executor, repository, source=source, hooks=self.hooks)
 
 
 def _request_of(log: RunLog) -> RunRequest:
     """Return what a stored run was given by its client: RUN_STARTED has it."""
-    started = fold_log(Fold(), log).input
+    started = log.input()
     request = RunRequest(thread_id=log.info.thread_id)
     if started is None:
         return request
@@ -300,24 +300,6 @@ class Run(AsyncIterator[AgentEvent]):
         await self.aclose()
 
 
-class _PageContext:
-    """Another source's context, and what the client's page knows."""
-
-    def __init__(self, inner: ContextSource, entries: Sequence[ContextEntry]) -> None:
-        self._inner = inner
-        self._entries = entries
-
-    async def page_context(self) -> Sequence[Snippet]:
-        own = [Snippet(entry.description, entry.value) for entry in self._entries]
-        return [*await self._inner.page_context(), *own]
-
-    async def memories(self, query: str, limit: int) -> Sequence[Snippet]:
-        return await self._inner.memories(query, limit)
-
-    async def documents(self, query: str, limit: int) -> Sequence[Snippet]:
-        return await self._inner.documents(query, limit)
-
-
 def _check_kinds(**texts: object) -> None:
     for name, value in texts.items():
         if not isinstance(value, str) and (value is not None or name in ("name", "instructions")):
@@ -334,9 +316,3 @@ def _split(model: str | ModelDriver) -> tuple[str, str]:
             f"A {type(model).__name__} is no model: write provider:model, or give a ModelDriver.",
         )
     return wire, wire
-
-
-def _schema(declaration: ToolDeclaration) -> Schema:
-    """Return the schema of a client's tool, an empty object's if it declared none."""
-    parameters = declaration.parameters
-    return {"type": "object", "properties": {}} if parameters is UNSET else cast(Schema, parameters)

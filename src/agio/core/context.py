@@ -18,7 +18,7 @@ from agio.core.history import Unit, current_from, drop_oldest, group
 from agio.core.spec import AgentSpec
 from agio.core.text import clean, estimate_tokens
 from agio.errors import UserError
-from agio.protocol.messages import Message, UserMessage
+from agio.protocol.messages import ContextEntry, Message, UserMessage
 
 _log = logging.getLogger("agio.context")
 
@@ -60,6 +60,27 @@ class NoContext:
     async def documents(self, query: str, limit: int) -> Sequence[Snippet]:
         """Return nothing."""
         return ()
+
+
+class PageContext:
+    """Another source's context, and what the client's page knows."""
+
+    def __init__(self, inner: ContextSource, entries: Sequence[ContextEntry]) -> None:
+        self._inner = inner
+        self._entries = entries
+
+    async def page_context(self) -> Sequence[Snippet]:
+        """Return what the source knows, then what the page does."""
+        own = [Snippet(entry.description, entry.value) for entry in self._entries]
+        return [*await self._inner.page_context(), *own]
+
+    async def memories(self, query: str, limit: int) -> Sequence[Snippet]:
+        """Return the source's own."""
+        return await self._inner.memories(query, limit)
+
+    async def documents(self, query: str, limit: int) -> Sequence[Snippet]:
+        """Return the source's own."""
+        return await self._inner.documents(query, limit)
 
 
 class Prompt(Struct, frozen=True):

@@ -6,14 +6,14 @@ A run's log is its frames (what clients see) and its turn records (what only the
 from collections.abc import Awaitable, Sequence
 from typing import Literal, Protocol, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, field, structs
 
 from agio.core.model import StopReason, Usage, VendorTurn
 from agio.errors import StoreError, UserError
 from agio.protocol.codec import decode_lines
-from agio.protocol.events import AgentEvent, Interrupt
+from agio.protocol.events import AgentEvent, Interrupt, RunStarted
 from agio.protocol.frames import Frame
-from agio.protocol.messages import Content, Message
+from agio.protocol.messages import Content, Message, RunAgentInput
 
 RunStatus: TypeAlias = Literal[
     "queued", "running", "completed", "failed", "cancelled", "interrupted", "expired"
@@ -103,6 +103,13 @@ class RunLog(Struct, frozen=True):
                 {"run_id": self.info.run_id},
             ) from error
 
+    def input(self) -> RunAgentInput | None:
+        """What the run was given by its client: its first event has it. Raises StoreError `store_corrupt`."""
+        first = structs.replace(self, payload=self.payload.partition(b"\n")[0]).events()
+        if not first or not isinstance(first[0], RunStarted) or first[0].input is UNSET:
+            return None
+        return first[0].input
+
 
 class ToolRecord(Struct, frozen=True):
     """What is known of a tool call that must happen once: its result, or None while it is under way."""
@@ -187,7 +194,20 @@ class ToolRecords(Protocol):
         ...
 
 
-class AgentRunRepository(ToolRecords, Protocol):
+class LogWriter(Protocol):
+    """Where a run's log is written: all that the engine itself asks of a store."""
+
+    def append(self, write: Append) -> Awaitable[None]:
+        """Make a frame durable: what it returns is done after the commit, and carries any error.
+
+        Taken only if the run is running under the frame's epoch and the frame's first seq is the
+        next one; repeating a frame already stored changes nothing and succeeds. Raises StoreError
+        `stale_epoch`, `sequence_gap`, `append_conflict`, `run_ended`, `run_exists`, `thread_busy`.
+        """
+        ...
+
+
+class AgentRunRepository(LogWriter, ToolRecords, Protocol):
     """Runs and their logs. Every method raises StoreError when the store fails."""
 
     async def create_run(self, run: NewRun) -> RunInfo:
@@ -201,15 +221,6 @@ class AgentRunRepository(ToolRecords, Protocol):
         """Take over a running run: its epoch grows by one and whoever had it is fenced off.
 
         Raises UserError `run_not_found`, StoreError `run_ended`.
-        """
-        ...
-
-    def append(self, write: Append) -> Awaitable[None]:
-        """Make a frame durable: what it returns is done after the commit, and carries any error.
-
-        Taken only if the run is running under the frame's epoch and the frame's first seq is the
-        next one; repeating a frame already stored changes nothing and succeeds. Raises StoreError
-        `stale_epoch`, `sequence_gap`, `append_conflict`, `run_ended`, `run_exists`, `thread_busy`.
         """
         ...
 

@@ -17,7 +17,7 @@ from agio.core.journal import Journal
 from agio.core.loop import LoopState, run_loop
 from agio.core.metrics import token_usage, wall_ms
 from agio.core.model import ModelDriver, Usage
-from agio.core.repository import AgentRunRepository, NewRun, RunLog, RunStatus
+from agio.core.repository import LogWriter, NewRun, RunLog, RunStatus
 from agio.core.spec import AgentSpec, RunRequest
 from agio.core.text import clean
 from agio.core.tool import ToolAnswer, ToolRunner
@@ -85,7 +85,7 @@ class AgentRunner:
         agent: AgentSpec,
         driver: ModelDriver,
         tools: ToolRunner,
-        repository: AgentRunRepository,
+        repository: LogWriter,
         *,
         source: ContextSource | None = None,
         hooks: RunHooks | None = None,

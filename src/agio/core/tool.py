@@ -7,7 +7,7 @@ import inspect
 import math
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import (
     Annotated,
@@ -30,7 +30,7 @@ from agio.core.repository import Approval, Effect
 from agio.core.schema import Schema, is_pydantic, schema_of, validator
 from agio.core.text import clean
 from agio.errors import UserError
-from agio.protocol.messages import Content, Json, ToolCall, json_object
+from agio.protocol.messages import Content, Json, ToolCall, ToolDeclaration, json_object
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
@@ -191,6 +191,20 @@ def tool(
 def client_tool(name: str, description: str, parameters: Schema) -> AnyTool:
     """Declare a tool that the client runs: a run that calls it ends, and goes on when the result comes."""
     return Tool(name=name, description=description, parameters=parameters)
+
+
+def offered_tools(declarations: Iterable[ToolDeclaration]) -> list[AnyTool]:
+    """Declare the tools a client offers for its run; one without parameters takes none."""
+    return [
+        client_tool(
+            entry.name,
+            f"(Offered by the client.) {clean(entry.description)}",
+            {"type": "object", "properties": {}}
+            if entry.parameters is msgspec.UNSET
+            else cast(Schema, entry.parameters),
+        )
+        for entry in declarations
+    ]
 
 
 def _name(function: Callable[..., object]) -> str:
