@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from msgspec import UNSET
 
+from agio.core.answers import answer_problem
 from agio.core.closing import result_event, settle_events
 from agio.core.fold import COMPLETE_GOAL
 from agio.core.goal import check_goal
@@ -117,6 +118,7 @@ def _context(state: "LoopState", call: ToolCall) -> ToolContext:
         run=state.fold.run_id,
         call_id=call.id,
         report=report,
+        agent=state.agent.name,
     )
 
 
@@ -144,22 +146,6 @@ def _decision(entry: ResumeEntry, interrupt: Interrupt, answered_at_ms: int) -> 
         reason=str(payload.get("reason", "")),
         arguments=cast("dict[str, Json] | None", payload.get("editedArgs")),
     )
-
-
-def answer_problem(entry: ResumeEntry) -> str | None:
-    """Say what is wrong with an answer. One that is half understood must not run the call as the model meant it."""
-    if entry.status == "cancelled":
-        return None
-    payload = json_object(entry.payload)
-    if not isinstance(payload.get("approved"), bool):
-        return "the answer must be an object with approved: true or false"
-    if unknown := set(payload) - {"approved", "reason", "editedArgs"}:
-        return f"the answer has unknown fields: {', '.join(sorted(unknown))}"
-    if not isinstance(payload.get("reason", ""), str):
-        return "the answer's reason must be text"
-    if not isinstance(payload.get("editedArgs", {}), dict):
-        return "the answer's editedArgs must be an object"
-    return None
 
 
 def interrupts_of(state: "LoopState") -> list[Interrupt]:

@@ -91,6 +91,22 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     reader_window_bytes: int = 1024 * 1024
     drain_s: float = 25.0
 
+    heartbeat_s: float = 10.0
+    """How often a worker says that it is there."""
+    silence_s: float = 30.0
+    """After so long without a word from a worker its runs are given to others."""
+    worker_silence_s: float = 20.0
+    """After so long without an answer a worker stops its runs itself."""
+    link_grace_s: float = 2.0
+    """How long a worker whose link closed may take to come back."""
+    cancel_s: float = 5.0
+    """How long a worker may take to end a cancelled run before the gateway does."""
+    queue_timeout_s: float = 24 * 3600.0
+    tick_s: float = 5.0
+    """How often the queue is looked at even if nobody rings."""
+    sweep_s: float = 60.0
+    """How often what is over its time is cleared away."""
+
 
 def checked_config(config: object) -> AgentRunConfig:
     """Return a configuration whose values are of their kinds. Raises UserError `invalid_config`."""

@@ -173,6 +173,10 @@ class Worker(Protocol):
         """Let go of a run without writing: somebody else has it, or it was deleted."""
         ...
 
+    def drain(self, within_s: float) -> None:
+        """Finish the turns under way within this time, and give back the runs that are not finished then."""
+        ...
+
     async def perform(self, task: Task) -> TaskResult:
         """Do a short model job. Raises ModelError, UserError."""
         ...

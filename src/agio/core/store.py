@@ -191,6 +191,8 @@ class Acceptance(Struct, frozen=True, kw_only=True):
     """Instead of the session's own."""
     claim: ClaimBy | None = None
     """Claim the run in the same commit if it could be claimed next."""
+    code_agents: Sequence[str] = ()
+    """With `claim`: the agents defined in code that the worker has, as in `claim_next`."""
 
 
 class Claimed(Struct, frozen=True):
@@ -204,6 +206,8 @@ class Claimed(Struct, frozen=True):
     agent: AgentRecord
     session_id: str
     doomed: Literal["cancelled", "expired", "crash_loop"] | None = None
+    started: bytes = b""
+    """RUN_STARTED's line, if this claim wrote it."""
 
 
 class Accepted(Struct, frozen=True, kw_only=True):

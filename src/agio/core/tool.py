@@ -52,6 +52,7 @@ class ToolContext:
         run: str,
         call_id: str,
         report: Callable[[Json], None],
+        agent: str = "",
     ) -> None:
         self.tenant = tenant
         self.user = user
@@ -60,6 +61,8 @@ class ToolContext:
         self.run = run
         self.call_id = call_id
         """The same for every try of the same call: use it as an idempotency key."""
+        self.agent = agent
+        """The name of the agent that calls."""
         self.cancel_signal = threading.Event()
         """Set when the run is cancelled; safe to wait for in a thread."""
         self.report = report
