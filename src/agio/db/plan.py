@@ -1,7 +1,8 @@
 """Transactions written once for both databases: a plan asks named queries and is told their rows.
 
 SQLite runs a plan in the writer's thread, inside the batch that is being committed; Postgres awaits each
-query on a connection in a transaction. A plan that raises has changed nothing.
+query on a connection in a transaction. A plan that raises has changed nothing. A plan may be made and run
+again from its beginning; what `Hold` and `Forget` say counts when it has returned.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -38,7 +39,29 @@ class Forget(Struct, frozen=True):
     run_id: str
 
 
-Step: TypeAlias = Ask | Hold | Forget
+class Head(Struct, frozen=True):
+    """Ask how far a running run is: a row (epoch, last_seq); none if it is not known to be running.
+
+    On SQLite the run's row is behind the log while it runs. Where the row is always right, none may be said.
+    """
+
+    run_id: str
+
+
+class Events(Struct, frozen=True):
+    """Ask for a run's events after seq `after` and up to `upto`, which are in the log.
+
+    The answer is rows of payloads (bytes,): the events' whole JSON lines, oldest first, the first row beginning
+    with event after + 1. With `limit_bytes` it may stop after so many bytes, but not before one event.
+    """
+
+    run_id: str
+    after: int
+    upto: int
+    limit_bytes: int | None = None
+
+
+Step: TypeAlias = Ask | Hold | Forget | Head | Events
 Plan: TypeAlias = Generator[Step, Rows, T]
 
 

@@ -1,4 +1,4 @@
-"""The named queries of `sql/<dialect>/queries.sql`: all SQL the repository runs."""
+"""The named queries: `sql/shared/*.sql` for both dialects, `sql/<dialect>/queries.sql` for one."""
 
 import re
 from collections.abc import Mapping
@@ -6,20 +6,50 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
+from msgspec import Struct
+
 SQL_FOLDER = Path(__file__).parent / "sql"
 
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
-_COMMENT = re.compile(r"^--.*\n?", re.MULTILINE)
+_COMMENT = re.compile(r"^\s*--.*\n?", re.MULTILINE)
+_PARAMETER = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|::\w+|:(?P<name>[a-z_]\w*)")
 
 
 @cache
 def load_queries(dialect: str) -> Mapping[str, str]:
-    """Read a dialect's queries: name to SQL, without the comments."""
-    text = (SQL_FOLDER / dialect / "queries.sql").read_text(encoding="utf-8")
-    _, *parts = _NAME.split(text)
+    """Read a dialect's queries: name to SQL with parameters `:name`, without the comments."""
     queries: dict[str, str] = {}
-    for name, body in zip(parts[::2], parts[1::2], strict=True):
-        if name in queries:
-            raise ValueError(f"Two queries are named {name}.")
-        queries[name] = _COMMENT.sub("", body).strip()
+    for path in [*sorted((SQL_FOLDER / "shared").glob("*.sql")), SQL_FOLDER / dialect / "queries.sql"]:
+        _, *parts = _NAME.split(path.read_text(encoding="utf-8"))
+        for name, body in zip(parts[::2], parts[1::2], strict=True):
+            if name in queries:
+                raise ValueError(f"Two queries are named {name}.")
+            queries[name] = _COMMENT.sub("", body).strip()
     return MappingProxyType(queries)
+
+
+class Numbered(Struct, frozen=True):
+    """A query with its parameters by number, and their names in that order."""
+
+    sql: str
+    names: tuple[str, ...]
+
+
+def number_parameters(query: str) -> Numbered:
+    """Make `:name` into `$n`, the same name the same number; `::casts` and quoted text stay."""
+    names: list[str] = []
+
+    def number(found: re.Match[str]) -> str:
+        name = found["name"]
+        if name is None:
+            return found[0]
+        if name not in names:
+            names.append(name)
+        return f"${names.index(name) + 1}"
+
+    return Numbered(_PARAMETER.sub(number, query), tuple(names))
+
+
+def parameters_of(query: str) -> tuple[str, ...]:
+    """The names of a query's parameters, each once."""
+    return number_parameters(query).names
