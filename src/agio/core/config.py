@@ -89,6 +89,9 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     queued_per_tenant: int = 1000
     reader_window_events: int = 256
     reader_window_bytes: int = 1024 * 1024
+    subscriptions_per_socket: int = 50
+    keep_alive_s: float = 15.0
+    """How long a stream is silent before a comment keeps it open."""
     drain_s: float = 25.0
 
     heartbeat_s: float = 10.0

@@ -373,6 +373,12 @@ class Store(AgentRunRepository, Protocol):
         """A session's finished messages in the order of the conversation, those of queued runs last."""
         ...
 
+    async def find_messages(
+        self, tenant: str, user: str, session_id: str, ids: Sequence[str]
+    ) -> list[MessageRecord]:
+        """Those of a session's messages that have one of these ids, also of queued runs: what was taken before."""
+        ...
+
     async def list_interrupts(self, tenant: str, user: str, session_id: str) -> list[InterruptRecord]:
         """A session's questions, newest first, answered ones too. Raises UserError `session_not_found`."""
         ...
