@@ -2,16 +2,22 @@
 
 import os
 from pathlib import Path
+from typing import cast
 
+import msgspec
 from msgspec import Struct
 
+from agio.core.config import ServerLimits
 from agio.drivers.endpoint import Endpoint
+from agio.errors import UserError
 
+SHORTEST_KEY = 32
+"""A key that a person made up must have so many characters."""
 _PREFIX = {"openai": "OPENAI", "openai-chat": "OPENAI", "anthropic": "ANTHROPIC", "gemini": "GEMINI"}
 
 
 class Settings(Struct, frozen=True):
-    """What the environment says."""
+    """What the environment says to every command and to the library."""
 
     data_dir: Path
     endpoints: dict[str, Endpoint]
@@ -19,6 +25,17 @@ class Settings(Struct, frozen=True):
     def endpoint(self, provider: str) -> Endpoint:
         """Return where a provider is called and with which key; an empty endpoint for one without settings."""
         return self.endpoints.get(provider, Endpoint())
+
+
+class ServerSettings(Struct, frozen=True, kw_only=True):
+    """What the environment says to a gateway, to a worker, and to a command that asks a server."""
+
+    database_url: str | None = None
+    gateway_url: str | None = None
+    worker_key: str | None = None
+    bootstrap_api_key: str | None = None
+    api_key: str | None = None
+    limits: ServerLimits = ServerLimits()
 
 
 def load_settings() -> Settings:
@@ -34,3 +51,43 @@ def load_settings() -> Settings:
             for provider, prefix in _PREFIX.items()
         },
     )
+
+
+def load_server_settings() -> ServerSettings:
+    """Read what concerns servers. Raises UserError `invalid_setting` for a value that cannot be used."""
+    return ServerSettings(
+        database_url=os.environ.get("AGIO_DATABASE_URL") or None,
+        gateway_url=os.environ.get("AGIO_GATEWAY_URL") or None,
+        worker_key=_long_key("AGIO_WORKER_KEY"),
+        bootstrap_api_key=_long_key("AGIO_BOOTSTRAP_API_KEY"),
+        api_key=os.environ.get("AGIO_API_KEY") or None,
+        limits=_limits(os.environ.get("AGIO_LIMITS") or "{}"),
+    )
+
+
+def _long_key(variable: str) -> str | None:
+    value = os.environ.get(variable) or None
+    if value is not None and (len(value) < SHORTEST_KEY or not value.isascii() or not value.isprintable()):
+        raise UserError(
+            "invalid_setting",
+            f"{variable} must have at least {SHORTEST_KEY} plain characters, it has {len(value)}. Make one: "
+            "python3 -c 'import secrets; print(secrets.token_urlsafe(32))'",
+            {"variable": variable},
+        )
+    return value
+
+
+def _limits(text: str) -> ServerLimits:
+    try:
+        given = msgspec.json.decode(text, type=dict[str, object])
+        unknown = [name for name in given if name not in ServerLimits.__struct_fields__]
+        if unknown:
+            known = ", ".join(ServerLimits.__struct_fields__)
+            raise msgspec.ValidationError(f"there is no limit {unknown[0]!r}; the limits are {known}")
+        return msgspec.convert(cast(object, given), ServerLimits)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise UserError(
+            "invalid_setting",
+            f'AGIO_LIMITS must be a JSON object such as {{"running_per_user": 5}}: {error}.',
+            {"variable": "AGIO_LIMITS"},
+        ) from error

@@ -101,6 +101,8 @@ class EventRenderer:
         self.figures: dict[str, Json] = {}
         """The figures of the run, once it has ended."""
         self.ending: Ending | None = None
+        self.questions: list[Interrupt] = []
+        """What the run asked when it ended."""
         self._asked: dict[str, str] = {}
         self._draft: list[str] = []
         self._thought: Thought | None = None
@@ -157,7 +159,7 @@ class EventRenderer:
 
     def _start(self, event: RunStarted, now: int) -> None:
         self._run_id, self.figures, self._draft, self._thought = event.run_id, {}, [], None
-        self.steps, self.ending = [], None
+        self.steps, self.ending, self.questions = [], None, []
         self.stage.begin()
         if event.input is UNSET:
             return
@@ -239,6 +241,7 @@ class EventRenderer:
     def _finish(self, event: RunFinished) -> None:
         match event.outcome:
             case InterruptOutcome(interrupts=interrupts):
+                self.questions = list(interrupts)
                 for interrupt in interrupts:
                     self._ask(interrupt)
                     card = self.cards.get(interrupt.tool_call_id or "")
