@@ -1,0 +1,167 @@
+"""The user's module (`--app`): the agents and tools it defines, found by name."""
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Protocol, cast, runtime_checkable
+
+from msgspec import Struct, field
+
+from agio.core.context import ContextSource
+from agio.core.link import ToolOffer
+from agio.core.model import ModelDriver
+from agio.core.runner import RunHooks
+from agio.core.spec import AgentSpec
+from agio.core.store import AgentFields, AgentTool
+from agio.core.tool import AnyTool, Tool
+from agio.errors import UserError
+
+
+@runtime_checkable
+class CodeAgent(Protocol):
+    """An agent defined in Python, as a worker needs it: `agio.Agent` is one."""
+
+    spec: AgentSpec
+    tools: list[AnyTool]
+    source: ContextSource
+    hooks: RunHooks | None
+
+    def driver(self) -> ModelDriver:
+        """Return the model's driver."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close what the agent has opened."""
+        ...
+
+
+class App(Struct, frozen=True):
+    """What a module defines, by name."""
+
+    agents: Mapping[str, CodeAgent] = field(default_factory=dict[str, CodeAgent])
+    tools: Mapping[str, AnyTool] = field(default_factory=dict[str, AnyTool])
+
+    def agent_fields(self) -> list[AgentFields]:
+        """Return the agents as the gateway lists them."""
+        return [_fields_of(agent) for agent in self.agents.values()]
+
+    def tool_offers(self) -> list[ToolOffer]:
+        """Return the tools, those of the agents among them, as the gateway offers them to any agent."""
+        own = {tool.name: tool for agent in self.agents.values() for tool in agent.tools}
+        return [
+            ToolOffer(
+                name=tool.name,
+                description=tool.description,
+                parameters=tool.parameters,
+                place="worker",
+                effect=tool.effect,
+                approval=tool.approval,
+                timeout_s=tool.timeout_s,
+            )
+            for tool in {**own, **self.tools}.values()
+            if tool.function is not None
+        ]
+
+
+def load_app(name: str) -> App:
+    """Import `module`, `module:attribute`, `file.py` or `file.py:attribute` and collect what it defines.
+
+    Taken are the agents and tools at the module's top level, and those in lists there. Raises UserError
+    `app_not_found`, `app_invalid`, `duplicate_agent`, `duplicate_tool`.
+    """
+    target, colon, attribute = name.rpartition(":")
+    if not colon or attribute.endswith(".py"):
+        target, attribute = name, ""
+    module = _import_file(Path(target)) if target.endswith(".py") else _import_module(target)
+    values = list(vars(module).values())
+    if attribute:
+        if not hasattr(module, attribute):
+            raise UserError("app_not_found", f"{target} has no {attribute!r}.")
+        values = [cast(object, getattr(module, attribute))]
+    app = _collect(values)
+    if not app.agents and not app.tools:
+        raise UserError(
+            "app_invalid",
+            f"{name} defines nothing to serve: it needs an agio.Agent or a function with @agio.tool.",
+        )
+    return app
+
+
+def _import_module(name: str) -> ModuleType:
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(f"{error.name}.")):
+            raise UserError(
+                "app_not_found", f"There is no module {name} in {Path.cwd()} or among the installed ones."
+            ) from error
+        raise _invalid(name, error) from error
+    except (Exception, SystemExit) as error:  # the module is the user's code
+        raise _invalid(name, error) from error
+
+
+def _import_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise UserError("app_not_found", f"There is no file {path}.")
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    spec = importlib.util.spec_from_file_location(path.stem, path.resolve())
+    if spec is None or spec.loader is None:
+        raise UserError("app_invalid", f"{path} is no Python module.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # the module is the user's code
+        del sys.modules[path.stem]
+        raise _invalid(str(path), error) from error
+    return module
+
+
+def _invalid(name: str, error: BaseException) -> UserError:
+    if isinstance(error, UserError):
+        return UserError("app_invalid", f"{name} cannot be served: {error.message}", {"cause": error.code})
+    return UserError("app_invalid", f"{name} cannot be imported: {type(error).__name__}: {error}.")
+
+
+def _collect(values: list[object]) -> App:
+    agents: dict[str, CodeAgent] = {}
+    tools: dict[str, AnyTool] = {}
+    for value in _flat(values):
+        if isinstance(value, Tool):
+            found = cast(AnyTool, value)
+            if found.function is not None and tools.setdefault(found.name, found) is not found:
+                raise UserError("duplicate_tool", f"The module has two tools named {found.name}.")
+        elif isinstance(value, CodeAgent) and not isinstance(value, type):
+            name = value.spec.name
+            if agents.setdefault(name, value) is not value:
+                raise UserError("duplicate_agent", f"The module has two agents named {name}.")
+    return App(agents, tools)
+
+
+def _flat(values: list[object]) -> Iterator[object]:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from cast("list[object]", value)
+        else:
+            yield value
+
+
+def _fields_of(agent: CodeAgent) -> AgentFields:
+    spec = agent.spec
+    return AgentFields(
+        name=spec.name,
+        system_prompt=spec.instructions,
+        model_provider=spec.provider,
+        model_name=spec.model,
+        goal=spec.goal,
+        temperature=spec.config.model.temperature,
+        max_steps=spec.config.max_steps,
+        tools=[AgentTool(tool.name) for tool in agent.tools if tool.function is not None],
+    )

@@ -1,0 +1,169 @@
+"""What a run writes, on its way from the engine to the gateway: kept until the gateway has stored it.
+
+The engine has one append in flight. What the link loses the link repeats; what the store cannot take now is
+tried again here for a while, because a full disk must not cost a run.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TypeVar
+
+from agio.core.link import Answer, Claim, Link
+from agio.core.repository import Append, Effect, ToolRecord
+from agio.core.runner import LET_GO
+from agio.errors import AgioError, StoreError
+
+_log = logging.getLogger("agio.worker")
+
+PASSING = frozenset({"store_full", "store_unavailable", "store_failed", "store_locked"})
+"""What may be better in a while."""
+PATIENCE_S = 60.0
+_FIRST_DELAY_S = 0.05
+_MAX_DELAY_S = 2.0
+
+T = TypeVar("T")
+
+
+class Outbox:
+    """The engine's `LogWriter` and `ToolRecords`, over a link.
+
+    `on_cancel` is called when an answer says that the run is to be cancelled. `on_rest`, if it is set, is
+    called when the run is between two turns and has no call under way here that must not be cut off.
+    """
+
+    def __init__(
+        self, link: Link, claim: Claim, on_cancel: Callable[[], None], *, patience_s: float = PATIENCE_S
+    ) -> None:
+        self.ended = False
+        """Whether the run's end is stored."""
+        self.lost = False
+        """Whether the claim turned out to be no longer good."""
+        self.on_rest: Callable[[], None] | None = None
+        self._link = link
+        self._claim = claim
+        self._on_cancel = on_cancel
+        self._patience_s = patience_s
+        self._acting: set[str] = set()
+        """Calls that must happen once and are under way."""
+
+    def append(self, write: Append) -> Awaitable[None]:
+        """Hand a frame on; what it returns is done when the frame is stored, and carries any error."""
+        written = asyncio.get_running_loop().create_future()
+        self._send(write, written, None)
+        return written
+
+    def _send(self, write: Append, written: asyncio.Future[None], troubles: "_Troubles | None") -> None:
+        try:
+            answered = asyncio.ensure_future(self._link.append(self._claim, write))
+        except AgioError as error:
+            self._refused(write, written, troubles, error)
+        else:
+            answered.add_done_callback(partial(self._answered, write, written, troubles))
+
+    def _answered(
+        self,
+        write: Append,
+        written: asyncio.Future[None],
+        troubles: "_Troubles | None",
+        done: asyncio.Future[Answer],
+    ) -> None:
+        if done.cancelled():
+            self._refused(write, written, troubles, StoreError("link_lost", "The link was closed."))
+            return
+        error = done.exception()
+        if error is not None:
+            wrapped = error if isinstance(error, AgioError) else StoreError("store_failed", repr(error))
+            self._refused(write, written, troubles, wrapped)
+            return
+        if write.end is not None:
+            self.ended = True
+        elif done.result().cancel:
+            self._on_cancel()  # before the engine hears of the commit: no tool starts after a cancel
+        if not written.done():
+            written.set_result(None)
+        if write.begins or write.ends:
+            self._acting.update(begin.key for begin in write.begins if begin.effect == "once")
+            self._acting.difference_update(end.key for end in write.ends)
+        if self.on_rest is not None and write.end is None and _rests(write) and not self._acting:
+            self.on_rest()
+
+    def _refused(
+        self,
+        write: Append,
+        written: asyncio.Future[None],
+        troubles: "_Troubles | None",
+        error: AgioError,
+    ) -> None:
+        if error.code in LET_GO:
+            self.lost = True
+        if written.done():
+            return
+        if error.code in PASSING:
+            troubles = troubles or _Troubles(self._patience_s)
+            delay_s = troubles.delay_s()
+            if delay_s is not None:
+                _log.warning("run %s waits for the store: %s", self._claim.run_id, error)
+                asyncio.get_running_loop().call_later(delay_s, self._again, write, written, troubles)
+                return
+        written.set_exception(error)
+
+    def _again(self, write: Append, written: asyncio.Future[None], troubles: "_Troubles") -> None:
+        if not written.done():
+            self._send(write, written, troubles)
+
+    async def begin_tool(
+        self,
+        run_id: str,
+        key: str,
+        *,
+        tool: str = "",
+        effect: Effect = "once",
+        epoch: int | None = None,
+    ) -> ToolRecord | None:
+        """Record that a call begins, when that does not travel with an append."""
+        record = await self.persist(lambda: self._link.begin_tool(self._claim, key, tool, effect))
+        if record is None and effect == "once":
+            self._acting.add(key)
+        return record
+
+    async def end_tool(self, run_id: str, key: str, record: ToolRecord) -> None:
+        """Record a call's result."""
+        await self.persist(lambda: self._link.end_tool(self._claim, key, record))
+        self._acting.discard(key)
+
+    async def persist(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask the gateway something, again while its store has trouble that may pass."""
+        troubles = _Troubles(self._patience_s)
+        while True:
+            try:
+                return await ask()
+            except AgioError as error:
+                if error.code in LET_GO:
+                    self.lost = True
+                delay_s = troubles.delay_s() if error.code in PASSING else None
+                if delay_s is None:
+                    raise
+                _log.warning("run %s waits for the store: %s", self._claim.run_id, error)
+            await asyncio.sleep(delay_s)
+
+
+class _Troubles:
+    """How long to wait for the store: longer each time, and not for ever."""
+
+    def __init__(self, patience_s: float) -> None:
+        self._until = asyncio.get_running_loop().time() + patience_s
+        self._delay_s = _FIRST_DELAY_S
+
+    def delay_s(self) -> float | None:
+        """Return how long to wait before the next try, None if it is time to give up."""
+        if asyncio.get_running_loop().time() + self._delay_s > self._until:
+            return None
+        delay_s, self._delay_s = self._delay_s, min(_MAX_DELAY_S, self._delay_s * 2)
+        return delay_s
+
+
+def _rests(write: Append) -> bool:
+    """Whether this append leaves the run between two turns: a turn is complete, or a call has its result."""
+    return bool(write.turns) or b'{"type":"TOOL_CALL_RESULT"' in write.frame.payload

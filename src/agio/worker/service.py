@@ -1,0 +1,171 @@
+"""WorkerService: runs the jobs a gateway gives it. It has models and the user's module, and no store."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+
+from agio.core.config import AgentRunConfig
+from agio.core.link import Greeting, Job, Link, Task, TaskResult, ToolReply, Welcome
+from agio.core.model import ModelDriver
+from agio.core.tool import ToolContext
+from agio.drivers.endpoint import Endpoint
+from agio.drivers.registry import open_driver
+from agio.errors import AgioError, StoreError, ToolError
+from agio.protocol.messages import Json
+from agio.worker.app import App
+from agio.worker.drivers import Drivers
+from agio.worker.job import Parts, RunningJob
+from agio.worker.task import perform_task
+from agio.worker.toolbox import Toolbox
+
+_log = logging.getLogger("agio.worker")
+
+_LAST_WORDS_S = 5.0
+"""How long what was told to stop may take to do so."""
+
+
+class WorkerService:
+    """A worker, `core.link.Worker`. `join` a link, and jobs come; `leave` it, and they go back.
+
+    `open_driver` is asked for a provider's driver with what `endpoints` says of it.
+    """
+
+    def __init__(
+        self,
+        worker_id: str,
+        *,
+        room: int,
+        endpoints: Mapping[str, Endpoint],
+        app: App | None = None,
+        config: AgentRunConfig | None = None,
+        open_driver: Callable[[str, Endpoint], ModelDriver] = open_driver,
+    ) -> None:
+        self.id = worker_id
+        self.room = room
+        config = AgentRunConfig() if config is None else config
+        self._parts = Parts(
+            App() if app is None else app,
+            Drivers(endpoints, open_driver),
+            Toolbox(self._call_tool, config.tool_timeout_s),
+            config,
+        )
+        self._link: Link | None = None
+        self._jobs: dict[str, RunningJob] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._draining = False
+        self._leaving = False
+
+    @property
+    def running(self) -> int:
+        """How many runs it has."""
+        return len(self._jobs)
+
+    def greeting(self) -> Greeting:
+        """Say who this is, what it can do, and what it still holds."""
+        app = self._parts.app
+        return Greeting(
+            worker=self.id,
+            room=0 if self._leaving else self.room,
+            agents=app.agent_fields(),
+            tools=app.tool_offers(),
+            claims=[job.claim for job in self._jobs.values()],
+        )
+
+    async def join(self, link: Link) -> Welcome:
+        """Greet a gateway, and let go of the runs it no longer holds for this worker. Jobs come from then on."""
+        self._link = link
+        self._draining = self._leaving
+        held = list(self._jobs.values())
+        welcome = await link.greet(self.greeting())
+        honoured = set(welcome.claims)
+        for job in held:
+            if job.claim.run_id not in honoured:
+                job.drop()
+        return welcome
+
+    def start(self, job: Job) -> None:
+        """Run a job."""
+        if self._link is None:
+            raise StoreError("link_lost", "This worker has no link.")
+        run_id = job.claim.run_id
+        if (older := self._jobs.get(run_id)) is not None:
+            older.drop()
+        running = RunningJob(job, self._link, self._parts)
+        if self._draining:
+            running.release(at_rest=False)
+        self._jobs[run_id] = running
+        task = asyncio.create_task(self._run(running), name=f"agio job {run_id}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, job: RunningJob) -> None:
+        try:
+            await job.run()
+        finally:
+            if self._jobs.get(job.claim.run_id) is job:
+                del self._jobs[job.claim.run_id]
+
+    def cancel(self, run_id: str, epoch: int) -> None:
+        """Cancel a run it has."""
+        if (job := self._find(run_id, epoch)) is not None:
+            job.cancel()
+
+    def drop(self, run_id: str, epoch: int) -> None:
+        """Let go of a run without writing."""
+        if (job := self._find(run_id, epoch)) is not None:
+            job.drop()
+
+    def drop_all(self) -> None:
+        """Let go of every run without writing: the gateway has been silent too long, and others have them now."""
+        for job in self._jobs.values():
+            job.drop()
+
+    def drain(self, within_s: float) -> None:
+        """Finish the turns under way, then give back what is not finished; new jobs go back at once."""
+        self._draining = True
+        for job in self._jobs.values():
+            job.release(at_rest=True)
+        asyncio.get_running_loop().call_later(within_s, self._release, list(self._jobs.values()))
+
+    async def perform(self, task: Task) -> TaskResult:
+        """Do a short model job. Raises ModelError, UserError."""
+        return await perform_task(self._parts.drivers.get(task.provider), task, self._parts.config)
+
+    async def leave(self, within_s: float) -> None:
+        """Take no more jobs, finish or give back those it has within this time, and close the drivers."""
+        self._leaving = True
+        if self._link is not None:
+            try:
+                async with asyncio.timeout(_LAST_WORDS_S):
+                    await self._link.leave()
+            except (AgioError, TimeoutError) as error:
+                _log.info("leaving without a goodbye: %s", error)
+        self.drain(within_s)
+        await self._settle(within_s + _LAST_WORDS_S)
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Let go of whatever is left, and close the drivers."""
+        self.drop_all()
+        await self._settle(_LAST_WORDS_S)
+        await self._parts.drivers.aclose()
+        for agent in self._parts.app.agents.values():
+            await agent.aclose()
+
+    def _find(self, run_id: str, epoch: int) -> RunningJob | None:
+        job = self._jobs.get(run_id)
+        return job if job is not None and job.claim.epoch == epoch else None
+
+    def _release(self, jobs: list[RunningJob]) -> None:
+        for job in jobs:
+            job.release(at_rest=False)
+
+    async def _settle(self, within_s: float) -> None:
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=within_s)
+
+    async def _call_tool(self, context: ToolContext, tool: str, arguments: dict[str, Json]) -> ToolReply:
+        job = self._jobs.get(context.run)
+        if job is None:
+            raise ToolError("stale_epoch", f"Run {context.run} is not here any more.")
+        return await job.call_tool(context.call_id, tool, arguments)

@@ -1,0 +1,50 @@
+"""A task: a short model job the gateway asks for, one turn without tools."""
+
+import asyncio
+from collections import Counter
+from contextlib import aclosing
+
+from agio.core.config import AgentRunConfig
+from agio.core.link import Task, TaskResult
+from agio.core.model import ModelDriver, ModelRequest, ModelSettings, TextDelta, TurnEnd
+from agio.core.turn import retry_delay
+from agio.errors import ModelError
+from agio.protocol.messages import UserMessage
+
+
+async def perform_task(driver: ModelDriver, task: Task, config: AgentRunConfig) -> TaskResult:
+    """Ask the model once, again where that may help, within the task's time. Raises ModelError."""
+    failures: Counter[str] = Counter()
+    try:
+        async with asyncio.timeout(task.timeout_s):
+            while True:
+                try:
+                    return await _ask(driver, task)
+                except ModelError as error:
+                    failures[error.code] += 1
+                    delay_s = retry_delay(config, error, failures)
+                    if delay_s is None:
+                        raise
+                await asyncio.sleep(delay_s)
+    except TimeoutError as error:
+        raise ModelError(
+            "turn_timeout", f"The model was still answering after {task.timeout_s:g} s."
+        ) from error
+
+
+async def _ask(driver: ModelDriver, task: Task) -> TaskResult:
+    request = ModelRequest(
+        model=task.model,
+        system=task.instructions,
+        messages=[UserMessage(id="task", content=task.prompt)],
+        settings=ModelSettings(max_output_tokens=task.max_output_tokens),
+    )
+    text: list[str] = []
+    async with aclosing(driver.stream(request)) as stream:
+        async for batch in stream:
+            for event in batch:
+                if isinstance(event, TextDelta):
+                    text.append(event.text)
+                elif isinstance(event, TurnEnd):
+                    return TaskResult("".join(text), event.usage)
+    raise ModelError("stream_broken", "The model's stream ended before its answer did.", retryable=True)
