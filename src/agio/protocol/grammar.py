@@ -182,6 +182,10 @@ class Grammar:
 
     def _check_carried(self, event: AgentEvent) -> None:
         if event.metadata is not UNSET and "seq" in event.metadata:
+            seq = event.metadata["seq"]
+            if isinstance(event, ev.MessagesSnapshot) and isinstance(seq, int) and seq >= self._seq:
+                self._seq = seq  # it stands for all events up to this one
+                return
             self._seq += 1
             if event.metadata["seq"] != self._seq:
                 raise GrammarError(

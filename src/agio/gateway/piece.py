@@ -1,0 +1,68 @@
+"""A piece of a session's stream on its way to readers: the log's bytes, and the texts that carry them.
+
+Each text is made once, when the first reader needs it, and shared by all of them.
+"""
+
+from collections.abc import Iterator
+
+from agio.core.store import Chunk
+
+
+class Piece:
+    """Consecutive events of one run. Lines end with LF, as the log has them."""
+
+    __slots__ = ("_realtime", "_sse", "chunk", "session_id")
+
+    def __init__(self, session_id: str, chunk: Chunk) -> None:
+        self.session_id = session_id
+        self.chunk = chunk
+        self._sse: bytes | None = None
+        self._realtime: str | None = None
+
+    @property
+    def run_id(self) -> str:
+        """The run of all its events."""
+        return self.chunk.run_id
+
+    @property
+    def last_pos(self) -> int:
+        """The position of its last event."""
+        return self.chunk.last_pos
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Yield each event's position and line, without the line's end."""
+        return enumerate(self.chunk.payload.split(b"\n")[:-1], self.chunk.first_pos)
+
+    def after(self, pos: int) -> "Piece":
+        """Return the part after a position, which must lie in it."""
+        chunk = self.chunk
+        seen = pos + 1 - chunk.first_pos
+        rest = chunk.payload.split(b"\n", seen)[seen]
+        return Piece(self.session_id, Chunk(chunk.run_id, pos + 1, chunk.count - seen, rest))
+
+    @property
+    def sse(self) -> bytes:
+        """The events as frames of server-sent events."""
+        if self._sse is None:
+            if self.chunk.count == 1:
+                self._sse = b"id: %d\ndata: %b\n" % (self.chunk.first_pos, self.chunk.payload)
+            else:
+                self._sse = b"".join(frame(pos, line) for pos, line in self.lines())
+        return self._sse
+
+    @property
+    def realtime(self) -> str:
+        """The events as one message of the WebSocket."""
+        if self._realtime is None:
+            chunk = self.chunk
+            events = chunk.payload[:-1].replace(b"\n", b",").decode()
+            self._realtime = (
+                f'{{"type":"events","session_id":"{self.session_id}","run_id":"{chunk.run_id}",'
+                f'"pos":{chunk.first_pos},"events":[{events}]}}'
+            )
+        return self._realtime
+
+
+def frame(pos: int | None, line: bytes) -> bytes:
+    """Return an event as a frame of server-sent events; one without a position cannot be resumed after."""
+    return b"data: %b\n\n" % line if pos is None else b"id: %d\ndata: %b\n\n" % (pos, line)
