@@ -1,4 +1,7 @@
-"""The named queries: `sql/shared/*.sql` for both dialects, `sql/<dialect>/queries.sql` for one."""
+"""The named queries: `sql/shared/*.sql` for both dialects, `sql/<dialect>/queries.sql` for one.
+
+What several queries have in common is a `-- part: name`, and stands in them as `{name}`.
+"""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +13,8 @@ from msgspec import Struct
 
 SQL_FOLDER = Path(__file__).parent / "sql"
 
-_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+_NAME = re.compile(r"^-- (name|part): (\w+)$", re.MULTILINE)
+_PART = re.compile(r"\{(\w+)\}")
 _COMMENT = re.compile(r"^\s*--.*\n?", re.MULTILINE)
 _PARAMETER = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|::\w+|:(?P<name>[a-z_]\w*)")
 
@@ -18,14 +22,17 @@ _PARAMETER = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|::\w+|:(?P<name>[a-z_]\w*)")
 @cache
 def load_queries(dialect: str) -> Mapping[str, str]:
     """Read a dialect's queries: name to SQL with parameters `:name`, without the comments."""
-    queries: dict[str, str] = {}
+    kinds: dict[str, dict[str, str]] = {"name": {}, "part": {}}
     for path in [*sorted((SQL_FOLDER / "shared").glob("*.sql")), SQL_FOLDER / dialect / "queries.sql"]:
-        _, *parts = _NAME.split(path.read_text(encoding="utf-8"))
-        for name, body in zip(parts[::2], parts[1::2], strict=True):
-            if name in queries:
+        _, *found = _NAME.split(path.read_text(encoding="utf-8"))
+        for kind, name, body in zip(found[::3], found[1::3], found[2::3], strict=True):
+            if name in kinds[kind]:
                 raise ValueError(f"Two queries are named {name}.")
-            queries[name] = _COMMENT.sub("", body).strip()
-    return MappingProxyType(queries)
+            kinds[kind][name] = _COMMENT.sub("", body).strip()
+    queries, parts = kinds["name"], kinds["part"]
+    return MappingProxyType(
+        {name: _PART.sub(lambda part: parts[part[1]], query) for name, query in queries.items()}
+    )
 
 
 class Numbered(Struct, frozen=True):

@@ -144,7 +144,7 @@ create table runs (
 ) strict;
 
 create index runs_of_session on runs (session_id, number);
-create index runs_by_pos on runs (session_id, first_pos) where first_pos is not null;
+create index runs_by_pos on runs (session_id, first_pos, number) where first_pos is not null;
 create index runs_of_user on runs (tenant_id, user_id, number);
 create index runs_of_user_and_agent on runs (tenant_id, user_id, agent_id, number);
 create index runs_of_agent on runs (agent_name, number);

@@ -1,4 +1,4 @@
--- Every query of the SQLite store. A run's columns are in the order of RunInfo's fields.
+-- The queries that SQLite spells in its own way, or that its files alone need. Lists are bound as JSON.
 
 -- name: count_tables
 -- None: the file is new.
@@ -18,97 +18,68 @@ create table if not exists schema_migrations (
 select coalesce(max(version), 0) from schema_migrations;
 
 -- name: add_migration
-insert into schema_migrations (version, name, applied_at) values (?, ?, ?);
+insert into schema_migrations (version, name, applied_at) values (:version, :name, :now);
 
 -- name: remove_migration
-delete from schema_migrations where version = ?;
+delete from schema_migrations where version = :version;
 
--- name: create_run
-insert into runs (
-    run_id, thread_id, agent, model, status, epoch, last_seq, created_at, mark, tenant, user, first_pos, title
-) values (
-    :run_id, :thread_id, :agent, :model, :status, :epoch, :last_seq, :created_at, :mark, :tenant, :user, :first_pos, :title
-);
+-- name: tools_of_agents
+select x.agent_id, t.name, x.approval
+from agent_tool_assignments x join agent_tools t on t.id = x.tool_id
+where x.agent_id in (select value from json_each(:agent_ids)) and t.tenant_id = :tenant
+order by x.agent_id, x.idx;
 
--- name: newest_run_of_thread
-select run_id, first_pos, last_seq from runs where thread_id = ? order by id desc limit 1;
+-- name: find_messages
+select {message_columns}
+from agent_session_messages m
+where m.session_id = :session_id and m.id in (select value from json_each(:ids))
+    and exists (
+        select 1 from agent_sessions s where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id
+    )
+order by m.run_number, m.idx;
 
--- name: claim_run
-update runs set epoch = ? where run_id = ?;
+-- name: lock_session
+-- What accepting needs to know of a session. The one writer is the lock.
+select s.agent_id, a.name, a.source, a.model_name, a.status, a.deleted_at, s.title, s.on_busy, s.mark, s.pending
+from agent_sessions s join agents a on a.id = s.agent_id
+where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id;
 
--- name: end_run
-update runs set status = ?, error_code = ?, ended_at = ?, last_seq = ? where run_id = ?;
+-- name: next_run
+-- A tenant's next run: answers first, then the oldest, of a session that is neither running nor asked. One that
+-- will not be run any more needs no worker that has its agent.
+select r.run_id
+from runs r join agents a on a.id = r.agent_id
+where r.status = 'queued' and r.tenant_id = :tenant
+    and not exists (select 1 from runs o where o.session_id = r.session_id and o.status = 'running')
+    and not exists (select 1 from interrupts i where i.session_id = r.session_id and i.state = 'open')
+    and (
+        a.source <> 'code' or a.name in (select value from json_each(:code_agents))
+        or r.cancel_requested_at is not null or r.created_at < :queued_before
+    )
+order by r.kind, r.number limit 1;
+
+-- name: live_runs
+-- What the writer must know of running runs.
+select run_id, epoch, last_seq from runs where status = 'running';
 
 -- name: move_last_seq
 -- The log of a running run grew by a row.
-update runs set last_seq = ? where run_id = ?;
-
--- name: get_run
-select run_id, thread_id, agent, model, status, epoch, last_seq, created_at, ended_at, mark, tenant, user,
-    first_pos, error_code, title
-from runs where run_id = ?;
-
--- name: list_runs
-select run_id, thread_id, agent, model, status, epoch, last_seq, created_at, ended_at, mark, tenant, user,
-    first_pos, error_code, title
-from runs where id < ? order by id desc limit ?;
-
--- name: list_runs_of_thread
-select run_id, thread_id, agent, model, status, epoch, last_seq, created_at, ended_at, mark, tenant, user,
-    first_pos, error_code, title
-from runs where thread_id = ? and id < ? order by id desc limit ?;
-
--- name: list_runs_of_agent
-select run_id, thread_id, agent, model, status, epoch, last_seq, created_at, ended_at, mark, tenant, user,
-    first_pos, error_code, title
-from runs where agent = ? and id < ? order by id desc limit ?;
-
--- name: list_runs_of_thread_and_agent
--- A thread is short: its runs are read and those of other agents left out.
-select run_id, thread_id, agent, model, status, epoch, last_seq, created_at, ended_at, mark, tenant, user,
-    first_pos, error_code, title
-from runs where thread_id = ? and +agent = ? and id < ? order by id desc limit ?;
-
--- name: place_of_run
--- Where a run stands in the order of creation.
-select id from runs where run_id = ?;
-
--- name: running_runs
-select run_id, epoch, last_seq from runs where status = 'running' order by id;
+update runs set last_seq = :last_seq where run_id = :run_id;
 
 -- name: append_log
-insert into logs (run_id, first_seq, last_seq, payload) values (?, ?, ?, ?);
+insert into logs (run_id, first_seq, last_seq, payload) values (:run_id, :first_seq, :last_seq, :payload);
 
 -- name: read_logs
--- The rows that hold events after the second parameter and up to the third. `first_seq` never exceeds `last_seq`.
-select first_seq, payload from logs
-where run_id = ? and last_seq > ? and first_seq <= ? order by first_seq;
+-- The rows that hold events after one and up to another.
+select first_seq, last_seq, payload from logs
+where run_id = :run_id and last_seq > :after and first_seq <= :upto order by first_seq;
 
 -- name: append_tail
-insert into tail (id, frames) values (?, ?);
+insert into tail (id, frames) values (:id, :frames);
 
 -- name: trim_tail
 -- Drop what no running run needs.
-delete from tail where id < ?;
+delete from tail where id < :first;
 
 -- name: read_tail
 select id, frames from tail order by id;
-
--- name: put_turn
-insert into turns (run_id, seq, step, record) values (?, ?, ?, ?)
-on conflict do update set record = excluded.record;
-
--- name: read_turns
-select record from turns where run_id = ? and seq > ? and seq <= ? order by seq, step;
-
--- name: get_tool
-select content, error from tool_calls where run_id = ? and key = ?;
-
--- name: begin_tool
-insert into tool_calls (run_id, key, state) values (?, ?, 'started') on conflict do nothing;
-
--- name: end_tool
--- The first result stays.
-insert into tool_calls (run_id, key, state, content, error) values (?, ?, 'finished', ?, ?)
-on conflict do update set state = 'finished', content = excluded.content, error = excluded.error
-where state = 'started';

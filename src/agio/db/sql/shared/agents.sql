@@ -1,0 +1,70 @@
+-- Agents and the tools they were given. Deleted agents keep their row for the sessions they had.
+
+-- part: agent_columns
+-- In the order of AgentRecord's fields, without its tools.
+    id, tenant_id, source, created_at, updated_at, name, system_prompt, model_provider, model_name, description, goal,
+    temperature, max_steps, status, approval
+
+-- name: list_agents
+select {agent_columns}
+from agents where tenant_id = :tenant and deleted_at is null and name > :after order by name limit :limit;
+
+-- name: search_agents
+select {agent_columns}
+from agents
+where tenant_id = :tenant and deleted_at is null and name > :after
+    and (lower(name) like :pattern escape '\' or lower(description) like :pattern escape '\')
+order by name limit :limit;
+
+-- name: get_agent
+select {agent_columns} from agents where id = :agent_id and tenant_id = :tenant and deleted_at is null;
+
+-- name: agent_of_run
+-- Also one that was deleted since.
+select {agent_columns} from agents where id = :agent_id and tenant_id = :tenant;
+
+-- name: agent_by_name
+select {agent_columns} from agents where tenant_id = :tenant and name = :name and deleted_at is null;
+
+-- name: list_code_agents
+select id, name from agents where tenant_id = :tenant and source = 'code' and deleted_at is null;
+
+-- name: add_agent
+insert into agents (
+    id, tenant_id, name, description, goal, system_prompt, model_provider, model_name, temperature, max_steps, status,
+    approval, source, created_at, updated_at
+) values (
+    :agent_id, :tenant, :name, :description, :goal, :system_prompt, :model_provider, :model_name, :temperature,
+    :max_steps, :status, :approval, :source, :now, :now
+) on conflict do nothing returning id;
+
+-- name: update_agent
+update agents set
+    name = :name, description = :description, goal = :goal, system_prompt = :system_prompt,
+    model_provider = :model_provider, model_name = :model_name, temperature = :temperature, max_steps = :max_steps,
+    status = :status, approval = :approval, source = :source, updated_at = :now
+where id = :agent_id and tenant_id = :tenant and deleted_at is null;
+
+-- name: retire_agent
+-- The module that defined it does not any more.
+update agents set status = 'inactive', updated_at = :now
+where id = :agent_id and tenant_id = :tenant and status <> 'inactive';
+
+-- name: delete_agent
+update agents set deleted_at = :now where id = :agent_id and tenant_id = :tenant and deleted_at is null;
+
+-- name: add_tool
+insert into agent_tools (id, tenant_id, name, created_at) values (:tool_id, :tenant, :name, :now)
+on conflict do nothing;
+
+-- name: tool_by_name
+select id from agent_tools where tenant_id = :tenant and name = :name;
+
+-- name: clear_assignments
+delete from agent_tool_assignments
+where agent_id = :agent_id and exists (select 1 from agents where id = :agent_id and tenant_id = :tenant);
+
+-- name: add_assignment
+-- Of an agent and a tool that were found in the tenant.
+insert into agent_tool_assignments (agent_id, tool_id, idx, approval) values (:agent_id, :tool_id, :idx, :approval)
+on conflict do nothing;

@@ -1,0 +1,127 @@
+-- The road of a message: accepted, queued, claimed, cancelled, ended.
+
+-- name: find_key
+select digest, run_id from idempotency_keys
+where tenant_id = :tenant and user_id = :user_id and kind = :kind and scope = :scope and hash = :hash
+    and created_at > :since;
+
+-- name: put_key
+insert into idempotency_keys (tenant_id, user_id, kind, scope, hash, digest, run_id, created_at)
+values (:tenant, :user_id, :kind, :scope, :hash, :digest, :run_id, :now)
+on conflict (tenant_id, user_id, kind, scope, hash)
+do update set digest = excluded.digest, run_id = excluded.run_id, created_at = excluded.created_at;
+
+-- name: message_of_run
+-- The user's last message in what a run was given.
+select m.id
+from agent_session_messages m join runs r on r.run_id = m.run_id
+where m.run_id = :run_id and m.role = 'user' and r.tenant_id = :tenant and r.user_id = :user_id
+order by m.idx desc limit 1;
+
+-- name: open_interrupts
+-- In a session that was found for its user.
+select id, expires_at from interrupts where session_id = :session_id and state = 'open';
+
+-- name: interrupt_state
+-- In a session that was found for its user.
+select state from interrupts where session_id = :session_id and id = :id;
+
+-- name: close_interrupt
+-- Once: the first to close it is told so.
+update interrupts set state = :state, closed_at = :now, closed_by = :run_id
+where session_id = :session_id and id = :id and state = 'open' returning id;
+
+-- name: active_runs
+select {run_columns}
+from runs
+where tenant_id = :tenant and user_id = :user_id and session_id = :session_id and status in ('queued', 'running')
+order by number;
+
+-- name: count_active_sessions
+-- Other sessions of the user's that have something to run.
+select count(distinct session_id) from runs
+where tenant_id = :tenant and user_id = :user_id and session_id <> :session_id and status in ('queued', 'running');
+
+-- name: count_queued
+select count(*) from runs where tenant_id = :tenant and status = 'queued';
+
+-- name: count_running
+select count(*) from runs where tenant_id = :tenant and status = 'running';
+
+-- name: count_all
+select
+    (select count(*) from runs where status = 'queued') as queued,
+    (select count(*) from runs where status = 'running') as running;
+
+-- name: add_run
+insert into runs (
+    run_id, session_id, agent_id, agent_name, tenant_id, user_id, model, status, kind, epoch, last_seq, first_pos,
+    created_at, started_at, mark, title, alias, input, token_hash, turns_at_claim, fruitless
+) values (
+    :run_id, :session_id, :agent_id, :agent_name, :tenant, :user_id, :model, :status, :kind, :epoch, 0, :first_pos,
+    :created_at, :started_at, :mark, :title, :alias, :input, :token_hash, 0, 0
+) on conflict do nothing returning number;
+
+-- name: take_in
+-- A session has a new run.
+update agent_sessions set title = :title, pending = '[]', updated_at = :now
+where id = :session_id and tenant_id = :tenant and user_id = :user_id;
+
+-- name: flag_cancel
+update runs set cancel_requested_at = coalesce(cancel_requested_at, :now)
+where run_id = :run_id and tenant_id = :tenant and user_id = :user_id and status in ('queued', 'running');
+
+-- name: next_tenant
+-- The first after another that has something queued.
+select min(tenant_id) from runs where status = 'queued' and tenant_id > :after;
+
+-- name: queued_input
+select input from runs where run_id = :run_id and status = 'queued';
+
+-- name: session_end
+-- The position of a session's last event, if no run of it is running.
+select first_pos + last_seq from runs where session_id = :session_id and first_pos is not null
+order by first_pos desc, number desc limit 1;
+
+-- name: start_run
+update runs set
+    status = 'running', epoch = epoch + 1, first_pos = :first_pos, started_at = :now, worker = :worker,
+    token_hash = :token_hash, input = null
+where run_id = :run_id and status = 'queued' returning epoch;
+
+-- name: expect_nothing
+-- What was pending is answered, or the conversation goes on without.
+update agent_sessions set pending = '[]' where id = :session_id and pending <> '[]';
+
+-- name: claim_state
+select epoch, fruitless, turns_at_claim, (select count(*) from turns where turns.run_id = runs.run_id) as turns
+from runs where run_id = :run_id and status = 'running';
+
+-- name: take_over
+update runs set
+    epoch = epoch + 1, worker = :worker, token_hash = :token_hash, turns_at_claim = :turns, fruitless = :fruitless
+where run_id = :run_id and epoch = :epoch and status = 'running' returning epoch;
+
+-- name: raise_epoch
+update runs set epoch = epoch + 1 where run_id = :run_id and status = 'running' returning epoch;
+
+-- name: running_runs
+select {run_columns} from runs where status = 'running' order by number;
+
+-- name: end_run
+update runs set
+    status = :status, error_code = :error_code, ended_at = :now, last_seq = :last_seq, goal_met = :goal_met
+where run_id = :run_id returning session_id, first_pos, number;
+
+-- name: settle_session
+update agent_sessions set pending = :pending, updated_at = :now where id = :session_id;
+
+-- name: open_interrupt
+insert into interrupts (
+    session_id, id, run_id, tool_call_id, tool, arguments, message, state, created_at, expires_at
+) values (
+    :session_id, :id, :run_id, :tool_call_id, :tool, :arguments, :message, 'open', :now, :expires_at
+) on conflict do nothing;
+
+-- name: expire_interrupts
+update interrupts set state = 'expired', closed_at = :now where state = 'open' and expires_at <= :now returning id;

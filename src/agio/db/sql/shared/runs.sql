@@ -1,0 +1,109 @@
+-- Runs, their turn records and tool calls.
+
+-- part: run_columns
+-- In the order of RunInfo's fields.
+    run_id, session_id, agent_name, model, status, epoch, last_seq, created_at, ended_at, mark, tenant_id, user_id,
+    coalesce(first_pos, 0) as first_pos, error_code, title, agent_id, alias, cancel_requested_at, worker, token_hash,
+    started_at, goal_met
+
+-- name: get_run
+select {run_columns} from runs where run_id = :run_id;
+
+-- name: find_run
+select {run_columns} from runs where run_id = :run_id and tenant_id = :tenant and user_id = :user_id;
+
+-- name: find_alias
+select {run_columns} from runs
+where session_id = :session_id and alias = :alias and tenant_id = :tenant and user_id = :user_id;
+
+-- name: find_runs
+-- With the run's number, for the cursor.
+select number, {run_columns} from runs
+where tenant_id = :tenant and user_id = :user_id and number < :before
+    and (cast(:status as text) is null or status = :status)
+order by number desc limit :limit;
+
+-- name: find_runs_of_agent
+select number, {run_columns} from runs
+where tenant_id = :tenant and user_id = :user_id and agent_id = :agent_id and number < :before
+    and (cast(:status as text) is null or status = :status)
+order by number desc limit :limit;
+
+-- name: find_runs_of_session
+select number, {run_columns} from runs
+where session_id = :session_id and tenant_id = :tenant and user_id = :user_id and number < :before
+    and (cast(:status as text) is null or status = :status)
+    and (cast(:agent_id as text) is null or agent_id = :agent_id)
+order by number desc limit :limit;
+
+-- name: list_runs
+select {run_columns} from runs where number < :before order by number desc limit :limit;
+
+-- name: list_runs_of_thread
+select {run_columns} from runs where session_id = :session_id and number < :before order by number desc limit :limit;
+
+-- name: list_runs_of_agent
+select {run_columns} from runs where agent_name = :agent and number < :before order by number desc limit :limit;
+
+-- name: list_runs_of_thread_and_agent
+-- A thread is short: its runs are read and those of other agents left out.
+select {run_columns} from runs
+where session_id = :session_id and coalesce(agent_name, '') = :agent and number < :before
+order by number desc limit :limit;
+
+-- name: place_of_run
+-- Where a run stands in the order of creation.
+select number from runs where run_id = :run_id;
+
+-- name: thread_owner
+select tenant_id, user_id from agent_sessions where id = :session_id;
+
+-- name: running_run_of_thread
+select run_id from runs where session_id = :session_id and status = 'running';
+
+-- name: run_at
+-- The run in which a session's position stands.
+select {run_columns} from runs
+where session_id = :session_id and first_pos is not null and first_pos <= :pos
+order by runs.first_pos desc, number desc limit 1;
+
+-- name: runs_from
+-- Runs of a session in the order of its stream.
+select number, {run_columns} from runs
+where session_id = :session_id and first_pos is not null and (first_pos, number) > (:first_pos, :number)
+order by runs.first_pos, number limit :limit;
+
+-- name: runs_before
+-- Runs of a session that began before a position, newest first.
+select number, {run_columns} from runs
+where session_id = :session_id and first_pos is not null and (first_pos, number) < (:first_pos, :number)
+order by runs.first_pos desc, number desc limit :limit;
+
+-- name: put_turn
+insert into turns (run_id, seq, step, record) values (:run_id, :seq, :step, :record)
+on conflict (run_id, seq, step) do update set record = excluded.record;
+
+-- name: read_turns
+select record from turns where run_id = :run_id and seq > :after and seq <= :upto order by seq, step;
+
+-- name: get_tool
+select content, error from tool_executions where run_id = :run_id and key = :key;
+
+-- name: begin_tool
+insert into tool_executions (run_id, key, tool, effect, state, started_at)
+values (:run_id, :key, :tool, :effect, 'started', :now) on conflict do nothing;
+
+-- name: end_tool
+-- The first result stays.
+insert into tool_executions (run_id, key, tool, effect, state, content, error, started_at, ended_at)
+values (:run_id, :key, '', 'once', 'finished', :content, :error, :now, :now)
+on conflict (run_id, key)
+do update set state = 'finished', content = excluded.content, error = excluded.error, ended_at = excluded.ended_at
+where tool_executions.state = 'started';
+
+-- name: list_tool_executions
+-- In the order of ToolExecution's fields.
+select t.run_id, t.key, t.tool, t.effect, t.state, t.error, t.started_at, t.ended_at
+from tool_executions t join runs r on r.run_id = t.run_id
+where t.run_id = :run_id and r.tenant_id = :tenant and r.user_id = :user_id
+order by t.started_at, t.key;

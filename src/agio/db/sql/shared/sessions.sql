@@ -1,0 +1,101 @@
+-- Sessions, their messages and their questions. All of them are a user's own.
+
+-- part: session_columns
+-- SessionRecord's fields in their order, but `last_pos` as the newest begun run's first position, last seq and status.
+    s.id, s.tenant_id, s.user_id, s.agent_id, a.name, s.title, s.on_busy,
+    (
+        select max(status) from runs
+        where tenant_id = s.tenant_id and user_id = s.user_id and session_id = s.id and status in ('queued', 'running')
+    ) as active,
+    (select count(*) from interrupts where session_id = s.id and state = 'open') as questions,
+    s.alias, s.pending, s.created_at, s.updated_at, r.run_id, r.first_pos, r.last_seq, r.status
+
+-- part: session_tables
+    agent_sessions s
+    join agents a on a.id = s.agent_id
+    left join runs r on r.run_id = (
+        select run_id from runs where session_id = s.id and first_pos is not null
+        order by first_pos desc, number desc limit 1
+    )
+
+-- name: list_sessions
+select {session_columns} from {session_tables}
+where s.tenant_id = :tenant and s.user_id = :user_id and (s.updated_at, s.id) < (:updated_at, :session_id)
+    and (cast(:pattern as text) is null or lower(s.title) like :pattern escape '\')
+order by s.updated_at desc, s.id desc limit :limit;
+
+-- name: list_sessions_of_agent
+select {session_columns} from {session_tables}
+where s.tenant_id = :tenant and s.user_id = :user_id and s.agent_id = :agent_id
+    and (s.updated_at, s.id) < (:updated_at, :session_id)
+    and (cast(:pattern as text) is null or lower(s.title) like :pattern escape '\')
+order by s.updated_at desc, s.id desc limit :limit;
+
+-- name: get_session
+select {session_columns} from {session_tables}
+where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id;
+
+-- name: session_by_alias
+select {session_columns} from {session_tables}
+where s.tenant_id = :tenant and s.user_id = :user_id and s.agent_id = :agent_id and s.alias = :alias;
+
+-- name: own_session
+-- Whether a session is the user's.
+select id from agent_sessions where id = :session_id and tenant_id = :tenant and user_id = :user_id;
+
+-- name: add_session
+insert into agent_sessions (
+    id, tenant_id, user_id, agent_id, title, on_busy, alias, mark, pending, created_at, updated_at
+) values (
+    :session_id, :tenant, :user_id, :agent_id, :title, :on_busy, :alias, :mark, '[]', :now, :now
+) on conflict do nothing returning id;
+
+-- name: update_session
+update agent_sessions set
+    title = coalesce(:title, title), on_busy = coalesce(:on_busy, on_busy), updated_at = :now
+where id = :session_id and tenant_id = :tenant and user_id = :user_id returning id;
+
+-- name: delete_session
+-- Runs, logs, messages, questions and tool records go with it.
+delete from agent_sessions where id = :session_id and tenant_id = :tenant and user_id = :user_id;
+
+-- part: message_columns
+-- In the order of MessageRecord's fields, then the run's number and the order within it.
+    m.id, m.run_id, m.role, m.message, m.created_at, m.pos, m.run_number, m.idx
+
+-- name: list_messages
+-- Those of runs that have begun.
+select {message_columns}
+from agent_session_messages m
+where m.session_id = :session_id and (m.pos, m.run_number, m.idx) > (:pos, :run_number, :idx)
+    and exists (
+        select 1 from agent_sessions s where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id
+    )
+order by m.pos, m.run_number, m.idx limit :limit;
+
+-- name: list_queued_messages
+select {message_columns}
+from agent_session_messages m
+where m.session_id = :session_id and m.pos is null and (m.run_number, m.idx) > (:run_number, :idx)
+    and exists (
+        select 1 from agent_sessions s where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id
+    )
+order by m.run_number, m.idx limit :limit;
+
+-- name: put_message
+-- By a run of the session's. What is there stays.
+insert into agent_session_messages (session_id, id, run_id, run_number, idx, pos, role, message, created_at)
+values (:session_id, :id, :run_id, :run_number, :idx, :pos, :role, :message, :now) on conflict do nothing;
+
+-- name: place_messages
+-- The run that brought them begins.
+update agent_session_messages set pos = :pos where run_id = :run_id and pos is null;
+
+-- name: list_interrupts
+-- In the order of InterruptRecord's fields.
+select i.id, i.session_id, i.run_id, i.tool_call_id, i.tool, i.arguments, i.message, i.state, i.created_at, i.expires_at
+from interrupts i
+where i.session_id = :session_id and exists (
+    select 1 from agent_sessions s where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id
+)
+order by i.created_at desc, i.id desc;
