@@ -140,11 +140,7 @@ class ToolExecutor:
         if earlier is not None:
             if earlier.content is not None:
                 return ToolAnswer(earlier.content, earlier.error)
-            return ToolAnswer(
-                f"It is unknown whether {tool.name} took effect: it was under way when the server stopped. "
-                "Check before you call it again.",
-                "unknown",
-            )
+            return unknown_effect(tool.name)
         answer = await self._run(tool, arguments, context)
         await records.end_tool(context.run, context.call_id, ToolRecord(answer.content, answer.error))
         return answer
@@ -192,6 +188,15 @@ class ToolExecutor:
         finally:  # being cancelled once more ends the grace, not the duty
             task.cancel()
         await asyncio.wait([task], timeout=grace_s)
+
+
+def unknown_effect(tool: str) -> ToolAnswer:
+    """Say of a call that must happen once, and was cut off, what is known of it."""
+    return ToolAnswer(
+        f"It is unknown whether {tool} took effect: it was under way when the server stopped. "
+        "Check before you call it again.",
+        "unknown",
+    )
 
 
 async def _call(function: Callable[..., object], arguments: dict[str, object]) -> object:

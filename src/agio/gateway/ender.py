@@ -1,0 +1,65 @@
+"""Ends runs nobody runs: cancelled in the queue, cancelled and not obeyed, waited too long, crashed too often.
+
+The end is written as a worker would: the log is folded, what is open is closed, under a claim of our own.
+"""
+
+from typing import assert_never
+
+from agio.core.closing import closing_frame, outcome_of
+from agio.core.fold import Fold, fold_log
+from agio.core.repository import Append, RunStatus, ToolEnd
+from agio.core.store import Chunk, Claimed, Store
+from agio.errors import AgioError
+from agio.gateway.figures import Figures
+from agio.gateway.hub import Hub
+
+
+class Ender:
+    """Writes the end of claimed runs."""
+
+    def __init__(self, store: Store, hub: Hub, figures: Figures) -> None:
+        self._store = store
+        self._hub = hub
+        self._figures = figures
+
+    async def end(self, claimed: Claimed) -> None:
+        """End a run as its claim says it must: `cancelled` if it does not. Raises StoreError."""
+        info, store = claimed.info, self._store
+        if claimed.started:
+            self._hub.publish(claimed.session_id, Chunk(info.run_id, info.first_pos + 1, 1, claimed.started))
+        fold = Fold()
+        if info.first_pos:  # the run before may have left calls that this one was to settle
+            for earlier in await store.history(claimed.session_id, info.first_pos, 1):
+                fold_log(fold, earlier)
+        fold_log(fold, await store.get_log(info.run_id))
+        acted: list[str] = []
+        if fold.pending:
+            calls = await store.list_tool_executions(info.tenant, info.user, info.run_id)
+            acted = [call.key for call in calls if call.state == "started" and call.effect == "once"]
+        status, error = _outcome(claimed)
+        frame = closing_frame(fold, info.epoch, error, acted)
+        await store.append(
+            Append(
+                frame,
+                end=status,
+                error_code=None if error is None else error.code,
+                ends=[ToolEnd(key, "unknown") for key in acted],
+                outcome=outcome_of(fold, status),
+            )
+        )
+        self._figures.runs_ended[status] += 1
+        chunk = Chunk(info.run_id, info.first_pos + frame.first_seq, frame.count, frame.payload)
+        self._hub.publish(claimed.session_id, chunk)
+
+
+def _outcome(claimed: Claimed) -> tuple[RunStatus, AgioError | None]:
+    match claimed.doomed:
+        case None | "cancelled":
+            return "cancelled", None
+        case "expired":
+            return "expired", AgioError("expired", "The run waited too long for its turn and was given up.")
+        case "crash_loop":
+            text = "The run was begun three times and no turn of it was ever finished: it was given up."
+            return "failed", AgioError("crash_loop", text)
+        case _:
+            assert_never(claimed.doomed)

@@ -1,0 +1,83 @@
+"""Road: what clients ask for. Messages are accepted (law 2) and dispatched, runs cancelled, sessions deleted."""
+
+import asyncio
+
+from msgspec import structs
+
+from agio.core.admission import check_input
+from agio.core.config import AgentRunConfig
+from agio.core.repository import RunInfo
+from agio.core.spec import RunRequest, check_request
+from agio.core.store import Acceptance, Accepted, Principal, Store
+from agio.gateway.hub import Hub
+from agio.gateway.link import LinkService
+
+
+class Road:
+    """The commands of clients. Whoever calls has found out who is asking."""
+
+    def __init__(
+        self, store: Store, hub: Hub, link: LinkService, config: AgentRunConfig | None = None
+    ) -> None:
+        self._store = store
+        self._hub = hub
+        self._link = link
+        self._dispatcher = link.dispatcher
+        self._message_bytes = (config or AgentRunConfig()).max_message_bytes
+
+    async def send(self, who: Principal, given: Acceptance) -> Accepted:
+        """Take a message, results or answers into a session; what it returns is committed.
+
+        If a worker has room and nothing waits before it, the run begins in the same commit. Raises UserError
+        `empty_message`, `message_too_large`, `invalid_message`, `invalid_answer`, `duplicate_answer`, and what
+        `Store.accept` raises.
+        """
+        check_input(given.messages, given.resume, self._message_bytes)
+        check_request(
+            RunRequest(
+                thread_id=given.session_id,
+                run_id=given.run_id,
+                messages=given.messages,
+                resume=given.resume,
+                tools=given.tools,
+                context=given.context,
+            )
+        )
+        # Once the store has it, the run must reach its worker even if the client does not wait for the answer.
+        return await asyncio.shield(asyncio.ensure_future(self._accept(who, given)))
+
+    async def _accept(self, who: Principal, given: Acceptance) -> Accepted:
+        slot = self._dispatcher.reserve()
+        if slot is not None:
+            given = structs.replace(given, claim=slot.by, code_agents=sorted(slot.seat.agents))
+        claimed = None
+        try:
+            accepted = await self._store.accept(who.tenant, who.user, given, self._dispatcher.limits)
+            claimed = accepted.claimed
+        finally:
+            if slot is not None:
+                self._dispatcher.settle(slot, claimed)
+        for info in accepted.to_cancel:
+            self._link.cancel(info)
+        if claimed is None and not accepted.repeated:
+            self._dispatcher.ring()
+        return accepted
+
+    async def cancel(
+        self, who: Principal, *, session_id: str | None = None, run_id: str | None = None
+    ) -> list[RunInfo]:
+        """Cancel a run, or all runs of a session; returns those that had not ended.
+
+        One that is queued ends when its turn comes. Raises UserError `run_not_found`, `session_not_found`.
+        """
+        flagged = await self._store.request_cancel(who.tenant, who.user, session_id=session_id, run_id=run_id)
+        for info in flagged:
+            self._link.cancel(info)
+        self._dispatcher.ring()
+        return flagged
+
+    async def delete_session(self, who: Principal, session_id: str) -> None:
+        """Delete a session: its runs stop, its readers are told. Raises UserError `session_not_found`."""
+        for info in await self._store.delete_session(who.tenant, who.user, session_id):
+            self._link.drop(info)
+        self._hub.forget(session_id)

@@ -1,0 +1,164 @@
+"""Tools that run at the gateway, for workers that ask (law 5): in scope, checked, recorded, done once.
+
+What a tool is told of its call comes from the run's row, never from the worker.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+
+from agio.core.config import AgentRunConfig
+from agio.core.link import ToolOffer, ToolReply
+from agio.core.repository import ToolRecord
+from agio.core.store import Store
+from agio.core.tool import AnyTool, ToolAnswer, ToolContext
+from agio.errors import StoreError, ToolError, UserError
+from agio.execution.tool_executor import ToolExecutor, unknown_effect
+from agio.gateway.figures import Figures
+from agio.gateway.recorder import GONE
+from agio.gateway.workers import HeldRun
+from agio.protocol.ids import id_body
+from agio.protocol.messages import FunctionCall, Json, ToolCall
+
+_log = logging.getLogger("agio.gateway")
+_CANCELLED = ToolReply("Cancelled.", "cancelled")
+
+
+class ToolBackend:
+    """Runs the gateway's tools, and keeps the record of the worker's own."""
+
+    def __init__(
+        self,
+        store: Store,
+        tools: Mapping[str, AnyTool],
+        config: AgentRunConfig,
+        figures: Figures,
+        retry_s: float,
+    ) -> None:
+        self._store = store
+        self._executor = ToolExecutor(list(tools.values()), config)
+        self._figures = figures
+        self._retry_s = retry_s
+        self._running: dict[tuple[str, str], asyncio.Task[ToolReply]] = {}
+
+    async def call(self, held: HeldRun, key: str, tool: str, arguments: dict[str, Json]) -> ToolReply:
+        """Run a call, or wait for whoever runs it already. It goes on if the asker goes.
+
+        Raises ToolError `tool_not_allowed`, or the tool's own, and StoreError.
+        """
+        offer = self._allowed(held, tool, "gateway")
+        running = self._running.get((held.info.run_id, key))
+        if running is None:
+            await self._check_key(held, key)
+            running = self._running.get((held.info.run_id, key))
+        if running is None:
+            if held.cancelled:
+                return _CANCELLED
+            running = asyncio.create_task(self._perform(held, key, offer, arguments))
+            self._running[held.info.run_id, key] = running
+            running.add_done_callback(lambda _: self._running.pop((held.info.run_id, key), None))
+        await asyncio.wait([running])
+        return _CANCELLED if running.cancelled() else running.result()
+
+    async def begin(self, held: HeldRun, key: str, tool: str) -> ToolRecord | None:
+        """Record that a tool of the worker's begins. Raises as `call` does."""
+        offer = self._allowed(held, tool, "worker")
+        await self._check_key(held, key)
+        if held.cancelled:
+            return ToolRecord(_CANCELLED.content, _CANCELLED.error)
+        return await self._store.begin_tool(
+            held.info.run_id, key, tool=tool, effect=offer.effect, epoch=held.info.epoch
+        )
+
+    async def end(self, held: HeldRun, key: str, record: ToolRecord) -> None:
+        """Record the result of a tool of the worker's. Raises ToolError, StoreError."""
+        await self._check_key(held, key)
+        await self._store.end_tool(held.info.run_id, key, record)
+
+    def cancel(self, run_id: str) -> None:
+        """Tell the tools of a run to stop."""
+        for (owner, _), task in self._running.items():
+            if owner == run_id:
+                task.cancel()
+
+    async def close(self) -> None:
+        """Stop every tool; what became of those that happen once is unknown."""
+        tasks = list(self._running.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _allowed(self, held: HeldRun, tool: str, place: str) -> ToolOffer:
+        offer = held.tools.get(tool)
+        if offer is None or offer.place != place:
+            raise ToolError(
+                "tool_not_allowed",
+                f"The agent of run {held.info.run_id} has no tool {tool} of the {place}'s.",
+            )
+        return offer
+
+    async def _check_key(self, held: HeldRun, key: str) -> None:
+        """Refuse a key that is not of this run, nor of a run of its session whose calls it settles."""
+        prefix, _, rest = key.partition("_")
+        body = rest.rsplit("_", 2)[0]
+        if prefix == "call" and body == id_body(held.info.run_id):
+            return
+        try:
+            earlier = await self._store.get_run(f"run_{body}")
+            if prefix == "call" and earlier.thread_id == held.info.thread_id:
+                return
+        except UserError:
+            pass
+        raise ToolError("tool_not_allowed", f"{key} is no call of run {held.info.run_id}.")
+
+    async def _perform(
+        self, held: HeldRun, key: str, offer: ToolOffer, arguments: dict[str, Json]
+    ) -> ToolReply:
+        info = held.info
+        fresh = key in held.begun and key not in held.called
+        held.called.add(key)
+        if not fresh:
+            known = await self._store.begin_tool(
+                info.run_id, key, tool=offer.name, effect=offer.effect, epoch=info.epoch
+            )
+            if known is not None and known.content is not None:
+                return ToolReply(known.content, known.error)
+            if known is not None and offer.effect == "once":
+                answer = unknown_effect(offer.name)
+                return ToolReply(answer.content, answer.error)
+        if held.cancelled:
+            return await self._keep(held, key, offer, ToolAnswer("Cancelled.", "cancelled"))
+        context = ToolContext(
+            tenant=info.tenant,
+            user=info.user,
+            project=None,
+            session=info.thread_id,
+            run=info.run_id,
+            call_id=key,
+            report=lambda _: None,
+            agent=held.agent.name,
+        )
+        self._figures.tool_calls[offer.name] += 1
+        call = ToolCall(key, FunctionCall(offer.name, ""))
+        try:
+            answer = await self._executor.call(call, context, arguments=arguments, recorded=True)
+        except ToolError as error:
+            await self._keep(held, key, offer, ToolAnswer(error.message, error.code))
+            raise
+        return await self._keep(held, key, offer, answer)
+
+    async def _keep(self, held: HeldRun, key: str, offer: ToolOffer, answer: ToolAnswer) -> ToolReply:
+        """Make a result durable before it is answered; what only reads can be done again."""
+        reply = ToolReply(answer.content, answer.error)
+        while offer.effect != "read":
+            try:
+                await self._store.end_tool(held.info.run_id, key, ToolRecord(answer.content, answer.error))
+                return reply
+            except UserError:  # the run was deleted
+                return reply
+            except StoreError as error:
+                if error.code in GONE:
+                    return reply
+                _log.warning("the result of call %s waits for the store: %s", key, error)
+                await asyncio.sleep(self._retry_s)
+        return reply
