@@ -40,8 +40,10 @@ _STATUS = {
     "body_too_large": 413,
     "message_too_large": 413,
     "unsupported_media_type": 415,
+    "upgrade_required": 426,
     "queue_full": 429,
     "too_many_sessions": 429,
+    "not_ready": 503,
     "store_failed": 503,
     "store_full": 503,
     "store_locked": 503,
@@ -88,6 +90,8 @@ def error_headers(error: AgioError) -> Headers:
         if isinstance(error, ModelError) and error.retry_after_s is not None:
             seconds = math.ceil(error.retry_after_s)
         headers.append((b"retry-after", str(seconds).encode()))
+    if status == 426:
+        headers += [(b"upgrade", b"websocket"), (b"connection", b"upgrade")]
     if error.code == "method_not_allowed":
         headers.append((b"allow", str(error.details.get("allowed", "")).encode("latin-1", "replace")))
     return headers
@@ -103,7 +107,18 @@ def wrapped(error: Exception) -> AgioError:
     )
 
 
-async def send_error(send: Send, error: AgioError) -> None:
+async def refuse(scope: MutableMapping[str, Any], send: Send, error: AgioError) -> None:
+    """Answer a request, or a WebSocket's handshake, with an error."""
+    if scope["type"] == "websocket":
+        if "websocket.http.response" not in scope.get("extensions", {}):
+            await send({"type": "websocket.close", "code": 1008, "reason": error.code})
+            return
+        await send_error(send, error, kind="websocket.http.response")
+    else:
+        await send_error(send, error)
+
+
+async def send_error(send: Send, error: AgioError, kind: str = "http.response") -> None:
     """Answer an HTTP request with an error. Nothing may have been sent before."""
     body = error_body(error)
     headers = [
@@ -112,5 +127,5 @@ async def send_error(send: Send, error: AgioError) -> None:
         (b"cache-control", b"no-store"),
         *error_headers(error),
     ]
-    await send({"type": "http.response.start", "status": status_of(error), "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    await send({"type": f"{kind}.start", "status": status_of(error), "headers": headers})
+    await send({"type": f"{kind}.body", "body": body})

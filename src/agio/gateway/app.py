@@ -1,0 +1,221 @@
+"""The gateway's ASGI application: every route of the server is in the two lists below.
+
+Streams are plain ASGI applications and come first; everything else is REST, by FastAPI.
+"""
+
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, Literal, TypeAlias, cast
+
+from fastapi import FastAPI
+from fastapi.requests import Request
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+from starlette.routing import Route as PageRoute
+
+from agio.errors import UserError
+from agio.gateway.ag_ui import run_agent
+from agio.gateway.errors import refuse, wrapped
+from agio.gateway.gateway import Gateway
+from agio.gateway.link_socket import link_socket
+from agio.gateway.openapi import describe
+from agio.gateway.pages import ASSETS, page
+from agio.gateway.realtime import realtime
+from agio.gateway.routes import account, agents, log, messages, runs, sessions, system, tools, views
+from agio.gateway.routes.route import Route, refusal, rest_route
+from agio.gateway.sse import session_stream
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+# fmt: off
+ROUTES: Sequence[Route] = [
+    # First, because it is asked for most: FastAPI looks through its routes in order.
+    Route("POST", "/api/agent-sessions/{session_id}/message", messages.send_message, 202, views.Sent,
+          "session_not_found agent_inactive session_busy idempotency_conflict message_too_large "
+          "too_many_sessions queue_full"),
+    Route("GET", "/api/agent-sessions/{session_id}", sessions.get_session, 200, views.SessionWithMessages,
+          "session_not_found invalid_cursor"),
+    Route("GET", "/api/agent-sessions/{session_id}/status", sessions.session_status, 200, views.SessionStatus,
+          "session_not_found"),
+    Route("POST", "/api/agent-sessions/{session_id}/cancel", messages.cancel_session, 202, views.Cancelled,
+          "session_not_found"),
+    Route("GET", "/api/agent-sessions/{session_id}/interrupts", sessions.list_interrupts, 200, views.Interrupts,
+          "session_not_found"),
+    Route("POST", "/api/agent-sessions/{session_id}/answer", messages.answer_interrupts, 202, views.Sent,
+          "session_not_found agent_inactive unknown_interrupt interrupt_closed incomplete_answer "
+          "idempotency_conflict queue_full"),
+    Route("POST", "/api/agent-sessions/{session_id}/tool-results", messages.send_tool_results, 202, views.Sent,
+          "session_not_found agent_inactive unknown_tool_call idempotency_conflict message_too_large queue_full"),
+    Route("GET", "/api/agent-sessions/{session_id}/events", log.session_events, 200, log.NDJSON,
+          "session_not_found"),
+    Route("PATCH", "/api/agent-sessions/{session_id}", sessions.change_session, 200, views.SessionView,
+          "session_not_found"),
+    Route("DELETE", "/api/agent-sessions/{session_id}", sessions.delete_session, 204, None,
+          "session_not_found"),
+    Route("GET", "/api/agent-sessions", sessions.list_sessions, 200, views.Sessions, "invalid_cursor"),
+    Route("GET", "/api/agents/{agent_id}/sessions", sessions.list_agent_sessions, 200, views.Sessions,
+          "agent_not_found invalid_cursor"),
+    Route("POST", "/api/agents/{agent_id}/sessions", sessions.start_session, 201, views.SessionView,
+          "agent_not_found agent_inactive"),
+
+    Route("GET", "/api/agents", agents.list_agents, 200, views.Agents, "invalid_cursor"),
+    Route("POST", "/api/agents", agents.create_agent, 201, views.AgentView,
+          "agent_exists unknown_provider unknown_tool"),
+    Route("GET", "/api/agents/{agent_id}", agents.get_agent, 200, views.AgentView, "agent_not_found"),
+    Route("PUT", "/api/agents/{agent_id}", agents.replace_agent, 200, views.AgentView,
+          "agent_not_found agent_exists agent_read_only unknown_provider unknown_tool"),
+    Route("DELETE", "/api/agents/{agent_id}", agents.delete_agent, 204, None,
+          "agent_not_found agent_read_only"),
+
+    Route("GET", "/api/runs", runs.list_runs, 200, views.Runs, "invalid_cursor"),
+    Route("GET", "/api/runs/{run_id}", runs.get_run, 200, views.RunView, "run_not_found"),
+    Route("GET", "/api/runs/{run_id}/events", log.run_events, 200, log.NDJSON, "run_not_found"),
+    Route("GET", "/api/runs/{run_id}/tools", runs.list_run_tools, 200, views.ToolExecutions, "run_not_found"),
+    Route("POST", "/api/runs/{run_id}/cancel", messages.cancel_run, 202, views.Cancelled, "run_not_found"),
+
+    Route("GET", "/api/me", account.me, 200, views.Me),
+    Route("GET", "/api/api-keys", account.list_keys, 200, views.Keys),
+    Route("POST", "/api/api-keys", account.create_key, 201, views.NewKey),
+    Route("DELETE", "/api/api-keys/{key_id}", account.revoke_key, 204, None, "key_not_found"),
+    Route("GET", "/api/tools", tools.list_tools, 200, views.Tools),
+
+    Route("GET", "/api/health", system.health, 200, views.Health, access="public"),
+    Route("GET", "/api/ready", system.ready, 200, views.Ready, "not_ready", access="public"),
+    Route("GET", "/api/openapi.json", system.openapi, 200, "application/json", access="public"),
+    Route("GET", "/metrics", system.metrics, 200, "text/plain", access="local"),
+    Route("GET", "/sign-in", account.sign_in, 303, None, access="public"),
+    Route("POST", "/sign-out", account.sign_out, 204, None, access="public"),
+]
+# fmt: on
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A door that stays open. `path` has at most one part in braces."""
+
+    method: Literal["GET", "POST", "WEBSOCKET"]
+    path: str
+    make: Callable[[Gateway], Application]
+
+
+STREAMS: Sequence[Stream] = [
+    Stream("WEBSOCKET", "/realtime", realtime),
+    Stream("GET", "/api/agent-sessions/{session_id}/stream", session_stream),
+    Stream("POST", "/api/agents/{agent_id}/ag-ui", run_agent),
+    Stream("WEBSOCKET", "/link", link_socket),
+    Stream("WEBSOCKET", "/link/heartbeat", link_socket),
+]
+
+
+def create_app(gateway: Gateway) -> Application:
+    """Make the application that serves one gateway."""
+    return App(gateway)
+
+
+class App:
+    """Sends each request to its stream or to FastAPI; nothing is wrapped around a stream."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._rest = _rest()
+        made: dict[Callable[[Gateway], Application], Application] = {}
+        for stream in STREAMS:
+            if stream.make not in made:
+                made[stream.make] = stream.make(gateway)
+        self._fixed = {
+            stream.path: (stream.method, made[stream.make]) for stream in STREAMS if "{" not in stream.path
+        }
+        self._framed = [
+            (*_frame(stream.path), stream.method, made[stream.make])
+            for stream in STREAMS
+            if "{" in stream.path
+        ]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, a WebSocket, or the server's own start and stop."""
+        if scope["type"] == "lifespan":
+            await self._rest(scope, receive, send)
+            return
+        try:
+            self._gateway.auth.check_host(scope["headers"])
+            door = self._door(scope)
+        except UserError as error:
+            await refuse(scope, send, error)
+            return
+        if door is self._rest:
+            scope["gateway"] = self._gateway
+        await door(scope, receive, send)
+
+    def _door(self, scope: Scope) -> Application:
+        """Return who serves this. Raises UserError `not_found`, `method_not_allowed`, `upgrade_required`."""
+        path: str = scope["path"]
+        found = self._fixed.get(path)
+        if found is None:
+            for before, after, method, door in self._framed:
+                if path.startswith(before) and path.endswith(after):
+                    found = (method, door) if "/" not in path[len(before) : -len(after)] else None
+        given = "WEBSOCKET" if scope["type"] == "websocket" else scope["method"]
+        if found is not None and found[0] == given:
+            return found[1]
+        if found is None:
+            if given == "WEBSOCKET" or "\0" in path:
+                raise not_found(path)
+            return self._rest
+        if found[0] == "WEBSOCKET":
+            raise UserError("upgrade_required", f"{path} is a WebSocket: ask for an upgrade.")
+        raise _not_allowed(found[0])
+
+
+def _rest() -> FastAPI:
+    rest = FastAPI(
+        openapi_url=None,
+        redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False},
+        exception_handlers={HTTPException: _unrouted},
+    )
+    made = [rest_route(route) for route in ROUTES]
+    rest.router.routes.extend(made)
+    rest.router.routes.append(PageRoute("/", page("index.html")))
+    rest.router.routes.extend(PageRoute(f"/assets/{name}", page(name)) for name in ASSETS)
+    rest.state.openapi = cache(partial(describe, ROUTES, made))
+    return rest
+
+
+def _frame(path: str) -> tuple[str, str]:
+    before, _, rest = path.partition("{")
+    return before, rest.partition("}")[2]
+
+
+async def _unrouted(request: Request, error: Exception) -> Response:
+    """Answer what no route takes."""
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    path = request.url.path
+    match status:
+        case 404:
+            return refusal(not_found(path))
+        case 405:
+            routes = cast("FastAPI", request.app).routes
+            fitting = [
+                route for route in routes if isinstance(route, PageRoute) and route.path_regex.match(path)
+            ]
+            return refusal(
+                _not_allowed(*sorted(method for route in fitting for method in route.methods or ()))
+            )
+        case _:
+            return refusal(wrapped(error))
+
+
+def not_found(path: str) -> UserError:
+    """Say that there is nothing at a path."""
+    return UserError(
+        "not_found", f"There is nothing at {path[:200]}. GET /api/openapi.json says what there is."
+    )
+
+
+def _not_allowed(*methods: str) -> UserError:
+    allowed = ", ".join(methods)
+    return UserError("method_not_allowed", f"Only {allowed} is possible here.", {"allowed": allowed})

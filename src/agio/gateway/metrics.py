@@ -1,0 +1,88 @@
+"""The gateway's figures for Prometheus, put together when somebody asks."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.registry import Collector
+
+from agio.gateway.figures import Histogram
+from agio.gateway.gateway import Gateway
+
+
+async def render(gateway: Gateway) -> tuple[bytes, str]:
+    """Return the figures as text, and its media type. Raises StoreError."""
+    counts = await gateway.store.count_runs()
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Figures(gateway, counts))
+    ProcessCollector(registry=registry)
+    return generate_latest(registry), CONTENT_TYPE_LATEST
+
+
+class _Figures(Collector):
+    def __init__(self, gateway: Gateway, counts: Mapping[str, int]) -> None:
+        self._gateway = gateway
+        self._counts = counts
+
+    def collect(self) -> Iterable[Metric]:
+        """Turn the plain numbers into metrics."""
+        figures = self._gateway.link.figures
+        seats = self._gateway.link.workers.seats.values()
+        yield _by(
+            GaugeMetricFamily("agio_runs", "Runs now, by state.", labels=["state"]),
+            {"queued": 0, "running": 0} | dict(self._counts),
+        )
+        yield GaugeMetricFamily(
+            "agio_queue_depth", "Runs that wait to be claimed.", value=self._counts.get("queued", 0)
+        )
+        yield _by(
+            CounterMetricFamily("agio_runs_ended", "Runs that ended, by status.", labels=["status"]),
+            figures.runs_ended,
+        )
+        yield CounterMetricFamily("agio_runs_claimed", "Claims of runs.", value=figures.runs_claimed)
+        yield _histogram(
+            "agio_first_token_seconds",
+            "From a run's claim to the commit of its first text or reasoning.",
+            figures.first_token_s,
+        )
+        yield _histogram(
+            "agio_append_seconds",
+            "From a worker's append to its answer, the commit included.",
+            figures.append_s,
+        )
+        yield CounterMetricFamily("agio_appends", "Appends to logs.", value=figures.appends)
+        yield CounterMetricFamily(
+            "agio_append_events", "Events appended to logs.", value=figures.append_events
+        )
+        yield _by(
+            CounterMetricFamily("agio_tool_calls", "Calls of the gateway's own tools.", labels=["tool"]),
+            figures.tool_calls,
+        )
+        yield GaugeMetricFamily(
+            "agio_open_streams", "Readers of sessions, connected now.", value=self._gateway.hub.open_streams
+        )
+        yield GaugeMetricFamily(
+            "agio_workers", "Workers connected now.", value=sum(seat.worker is not None for seat in seats)
+        )
+
+
+def _by(
+    family: CounterMetricFamily | GaugeMetricFamily, values: Mapping[str, int]
+) -> CounterMetricFamily | GaugeMetricFamily:
+    for label, value in values.items():
+        family.add_metric([label], value)
+    return family
+
+
+def _histogram(name: str, words: str, figures: Histogram) -> HistogramMetricFamily:
+    family = HistogramMetricFamily(name, words)
+    family.add_metric([], list(_buckets(figures)), figures.total)
+    return family
+
+
+def _buckets(figures: Histogram) -> Iterator[tuple[str, float]]:
+    below = 0
+    for bound, count in zip((*figures.bounds, float("inf")), figures.counts, strict=True):
+        below += count
+        yield ("+Inf" if bound == float("inf") else repr(bound)), below

@@ -1,0 +1,209 @@
+"""The description of every route at `/api/openapi.json`: what FastAPI knows of the bodies, and what the list says."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+
+from agio.errors import UserError
+from agio.gateway.errors import status_of
+from agio.gateway.routes.route import Route
+from agio.gateway.routes.views import Error
+from agio.protocol.messages import ContentPart, Message, RunAgentInput
+
+Schema: TypeAlias = dict[str, Any]
+
+VERSION = "1"
+_REF = "#/components/schemas/{name}"
+_DESCRIPTION = """
+Agents whose every run is a durable log of events that any client can stream, leave, resume and replay.
+
+Errors are `{"error": {"code", "message", "details"}}`; `code` is stable. Lists are paged: give the `next` of a
+page as `after` of the following one. Times are milliseconds since 1970.
+""".strip()
+_SECURITY = {
+    "apiKey": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "An API key, for programs: `Authorization: Bearer agio_...`.",
+    },
+    "cookie": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "__Host-agio_session",
+        "description": "A browser's session, begun with the one-time link the server printed.",
+    },
+}
+_PHRASES = {200: "Here it is.", 201: "Made.", 202: "Taken in.", 204: "Done.", 303: "Go on to `/`."}
+_STREAM_CODES = "unauthenticated store_failed store_full store_unavailable internal_error"
+
+
+def describe(routes: Sequence[Route], made: Sequence[APIRoute]) -> bytes:
+    """Return the OpenAPI document."""
+    described = get_openapi(
+        title="agio",
+        version=VERSION,
+        description=_DESCRIPTION,
+        routes=list(made),
+        separate_input_output_schemas=False,
+    )
+    answers = [route.answer for route in routes if not isinstance(route.answer, str | None)]
+    refs, schemas = _schemas([*answers, Error, Message, RunAgentInput])
+    of_answer = dict(zip(map(id, answers), refs, strict=False))
+    components: Schema = described.setdefault("components", {})
+    components["schemas"] = {
+        **components.get("schemas", {}),
+        **schemas,
+        "ContentPart": _schemas([ContentPart])[0][0],
+    }
+    components["securitySchemes"] = _SECURITY
+    for route in routes:
+        operation: Schema = described["paths"][route.path][route.method.lower()]
+        operation["tags"] = [_tag(route.path)]
+        operation["summary"] = (route.endpoint.__doc__ or "").strip().splitlines()[0]
+        operation.pop("description", None)
+        content = route.answer if isinstance(route.answer, str | None) else of_answer[id(route.answer)]
+        operation["responses"] = {
+            str(route.status): _response(route.status, content),
+            **_errors(_codes(route, "requestBody" in operation)),
+        }
+        if route.access == "user":
+            operation["security"] = [{"apiKey": []}, {"cookie": []}]
+        elif route.access == "local":
+            operation["security"] = [{}, {"apiKey": []}, {"cookie": []}]
+    described["paths"] |= _streams()
+    return msgspec.json.encode(described)
+
+
+def _schemas(types: Iterable[object]) -> tuple[tuple[Schema, ...], Schema]:
+    refs, components = msgspec.json.schema_components(types, schema_hook=_any, ref_template=_REF)
+    return refs, components
+
+
+def _any(kind: type) -> Schema:
+    if kind is object:
+        return {}
+    raise NotImplementedError(f"{kind} has no JSON schema")
+
+
+def _tag(path: str) -> str:
+    return path.removeprefix("/api/").strip("/").partition("/")[0] or "pages"
+
+
+def _response(status: int, content: object) -> Schema:
+    words = {"description": _PHRASES[status]}
+    if content is None:
+        return words
+    if isinstance(content, str):
+        return {**words, "content": {content: {"schema": {"type": "string"}}}}
+    return {**words, "content": {"application/json": {"schema": content}}}
+
+
+def _codes(route: Route, has_body: bool) -> list[str]:
+    """Return every code a route may refuse with: its own, and those of its kind."""
+    codes = route.codes.split()
+    codes += ["forbidden_host", "internal_error"]
+    if route.access != "public":
+        codes += ["unauthenticated", "store_failed", "store_full", "store_unavailable"]
+    if route.access == "user" and route.method != "GET":
+        codes.append("forbidden_origin")
+    if has_body:
+        codes += ["invalid_json", "invalid_body", "body_too_large", "unsupported_media_type"]
+    elif "{" in route.path or route.method == "GET":
+        codes.append("invalid_query")
+    return codes
+
+
+def _errors(codes: Iterable[str]) -> Schema:
+    by_status: dict[int, list[str]] = {}
+    for code in codes:
+        status = 500 if code == "internal_error" else status_of(UserError(code, ""))
+        by_status.setdefault(status, []).append(code)
+    return {
+        str(status): {
+            "description": ", ".join(f"`{code}`" for code in sorted(set(given))),
+            "content": {"application/json": {"schema": {"$ref": _REF.format(name="Error")}}},
+        }
+        for status, given in sorted(by_status.items())
+    }
+
+
+def _streams() -> Schema:
+    """Describe the doors that are not REST."""
+    security: list[Schema] = [{"apiKey": []}, {"cookie": []}]
+    events: Schema = {
+        "description": "AG-UI 1.0 events as server-sent events: `id` is the session's position, `data` the event.",
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    }
+    return {
+        "/api/agent-sessions/{session_id}/stream": {
+            "get": {
+                "operationId": "stream_session",
+                "summary": "Stream a session's events, for as long as the reader stays.",
+                "tags": ["agent-sessions"],
+                "security": security,
+                "parameters": [
+                    _parameter("session_id", "path", {"type": "string"}),
+                    _parameter(
+                        "Last-Event-ID",
+                        "header",
+                        {"type": "integer", "minimum": 0},
+                        "The last position that was seen. Without it, from the start of the newest run.",
+                    ),
+                    _parameter("after", "query", {"type": "integer", "minimum": 0}, "As Last-Event-ID."),
+                ],
+                "responses": {
+                    "200": events,
+                    **_errors(
+                        [*_STREAM_CODES.split(), "session_not_found", "invalid_cursor", "forbidden_host"]
+                    ),
+                },
+            }
+        },
+        "/api/agents/{agent_id}/ag-ui": {
+            "post": {
+                "operationId": "run_agent",
+                "summary": "Run an agent as any AG-UI 1.0 client does.",
+                "tags": ["agents"],
+                "security": security,
+                "parameters": [_parameter("agent_id", "path", {"type": "string"})],
+                "requestBody": {
+                    "required": True,
+                    "content": {"application/json": {"schema": {"$ref": _REF.format(name="RunAgentInput")}}},
+                },
+                "responses": {
+                    "200": events,
+                    **_errors(
+                        [
+                            *_STREAM_CODES.split(),
+                            *("agent_not_found", "agent_inactive", "session_busy", "session_deleted"),
+                            *("invalid_input", "body_too_large", "unknown_interrupt", "interrupt_closed"),
+                            *("incomplete_answer", "unknown_tool_call", "too_many_sessions", "queue_full"),
+                            *("message_too_large", "forbidden_host", "forbidden_origin"),
+                        ]
+                    ),
+                },
+            }
+        },
+        "/realtime": {
+            "get": {
+                "operationId": "realtime",
+                "summary": "Talk over a WebSocket: send messages, subscribe, cancel, answer.",
+                "tags": ["realtime"],
+                "security": security,
+                "responses": {
+                    "101": {"description": "The WebSocket is open."},
+                    **_errors(
+                        [*_STREAM_CODES.split(), "forbidden_host", "forbidden_origin", "upgrade_required"]
+                    ),
+                },
+            }
+        },
+    }
+
+
+def _parameter(name: str, place: str, schema: Mapping[str, object], words: str = "") -> Schema:
+    parameter: Schema = {"name": name, "in": place, "required": place == "path", "schema": schema}
+    return {**parameter, "description": words} if words else parameter

@@ -1,0 +1,55 @@
+"""The plain page at `/`: sign in, pick an agent, chat. Files as they are, without a build, from this server alone."""
+
+from collections.abc import Awaitable, Callable
+from functools import cache
+from importlib.resources import files
+
+from fastapi.requests import Request
+from fastapi.responses import Response
+
+_TYPES = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+_HEADERS = {
+    "cache-control": "no-cache",
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "cross-origin-opener-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+ASSETS = (
+    "style.css",
+    "icon.svg",
+    "app.js",
+    "api.js",
+    "socket.js",
+    "thread.js",
+    "elements.js",
+    "approval.js",
+)
+
+
+@cache
+def _file(name: str) -> bytes:
+    return files(__name__).joinpath(name).read_bytes()
+
+
+def page_response(name: str, status: int = 200) -> Response:
+    """Answer with one of the page's files."""
+    return Response(_file(name), status, _HEADERS, _TYPES[name.rpartition(".")[2]])
+
+
+def page(name: str) -> Callable[[Request], Awaitable[Response]]:
+    """Make the endpoint of one of the page's files."""
+
+    async def serve(request: Request) -> Response:
+        return page_response(name)
+
+    return serve

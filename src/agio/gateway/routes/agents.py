@@ -1,0 +1,60 @@
+"""Agents: list, get, create, replace, delete."""
+
+from fastapi.responses import Response
+
+from agio.errors import UserError
+from agio.gateway.gateway import Gateway
+from agio.gateway.routes.bodies import AgentBody
+from agio.gateway.routes.query import After, Id, Limit, Search
+from agio.gateway.routes.route import Call, answer
+from agio.gateway.routes.tools import known_tools
+from agio.gateway.routes.views import agent_view, agents_view
+
+
+async def list_agents(call: Call, search: Search = None, after: After = None, limit: Limit = 50) -> Response:
+    """List the agents, by name."""
+    page = await call.gateway.store.list_agents(call.who.tenant, search=search, after=after, limit=limit)
+    return answer(agents_view(page))
+
+
+async def create_agent(call: Call, body: AgentBody) -> Response:
+    """Create an agent."""
+    check_agent(call.gateway, body)
+    agent = await call.gateway.store.create_agent(call.who.tenant, body.fields())
+    return answer(agent_view(agent), 201)
+
+
+async def get_agent(call: Call, agent_id: Id) -> Response:
+    """Get an agent."""
+    return answer(agent_view(await call.gateway.store.get_agent(call.who.tenant, agent_id)))
+
+
+async def replace_agent(call: Call, agent_id: Id, body: AgentBody) -> Response:
+    """Replace an agent: what is not given gets its default."""
+    check_agent(call.gateway, body)
+    agent = await call.gateway.store.update_agent(call.who.tenant, agent_id, body.fields())
+    return answer(agent_view(agent))
+
+
+async def delete_agent(call: Call, agent_id: Id) -> Response:
+    """Delete an agent. Its sessions stay readable."""
+    await call.gateway.store.delete_agent(call.who.tenant, agent_id)
+    return Response(status_code=204)
+
+
+def check_agent(gateway: Gateway, body: AgentBody) -> None:
+    """Refuse an agent that could not run. Raises UserError `unknown_provider`, `unknown_tool`."""
+    if body.model_provider not in gateway.providers:
+        known = sorted(gateway.providers)
+        raise UserError(
+            "unknown_provider",
+            f"There is no model provider {body.model_provider!r}. Known: {', '.join(known)}.",
+            {"known": known},
+        )
+    tools = known_tools(gateway)
+    if unknown := [tool.name for tool in body.tools if tool.name not in tools]:
+        raise UserError(
+            "unknown_tool",
+            f"There is no tool {', '.join(map(repr, unknown))}. Known: {', '.join(sorted(tools)) or 'none'}.",
+            {"unknown": unknown, "known": sorted(tools)},
+        )

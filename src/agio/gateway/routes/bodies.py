@@ -1,0 +1,182 @@
+"""What the REST routes take, checked field by field. Nothing unknown is let through, nothing is guessed."""
+
+from typing import Annotated, Literal, Self, TypeAlias
+
+import msgspec
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    WithJsonSchema,
+    model_validator,
+)
+
+from agio.core.repository import Approval
+from agio.core.store import AgentFields, AgentStatus, AgentTool, ApprovalPolicy, OnBusy
+from agio.protocol.messages import Content, ContentPart, Json, ResumeEntry
+
+MAX_STEPS = 1000
+_PARTS = {"type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/ContentPart"}}
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("it must not be blank")
+    return text
+
+
+def _content(given: object) -> Content:
+    if isinstance(given, str):
+        return given
+    try:
+        parts = msgspec.convert(given, list[ContentPart])
+    except msgspec.ValidationError as error:
+        raise ValueError(f"it must be text or a list of AG-UI content parts ({error})") from None
+    if not parts:
+        raise ValueError("it must have at least one part")
+    return parts
+
+
+def _named(given: object) -> object:
+    return {"name": given} if isinstance(given, str) else given
+
+
+Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_not_blank)]
+Title: TypeAlias = Annotated[str, Field(max_length=200)]
+Identifier: TypeAlias = Annotated[str, Field(min_length=1, max_length=200)]
+GivenContent: TypeAlias = Annotated[
+    Content, PlainValidator(_content), WithJsonSchema({"anyOf": [{"type": "string"}, _PARTS]})
+]
+
+
+class Body(BaseModel):
+    """A JSON object with these fields and no others, each of its own kind."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class ToolBody(Body):
+    """A tool an agent may use; `approval` overrides the tool's own."""
+
+    name: Annotated[str, Field(min_length=1, max_length=64)]
+    approval: Approval | None = None
+
+
+GivenTool: TypeAlias = Annotated[
+    ToolBody, BeforeValidator(_named, json_schema_input_type=str | ToolBody), Field(title="Tool")
+]
+
+
+class AgentBody(Body):
+    """An agent."""
+
+    name: Name
+    system_prompt: Annotated[str, Field(min_length=1, max_length=100_000), AfterValidator(_not_blank)]
+    model_provider: Annotated[str, Field(min_length=1, max_length=100)]
+    model_name: Annotated[str, Field(min_length=1, max_length=200)]
+    description: Annotated[str, Field(max_length=2000)] = ""
+    goal: Annotated[str, Field(min_length=1, max_length=10_000)] | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    max_steps: Annotated[int, Field(ge=1, le=MAX_STEPS)] | None = None
+    status: AgentStatus = "active"
+    approval: ApprovalPolicy = "tool"
+    tools: Annotated[list[GivenTool], Field(max_length=100)] = []
+    """Names, or objects with a name and an approval."""
+
+    def fields(self) -> AgentFields:
+        """Return the agent as the store takes it."""
+        given = self.model_dump(exclude={"tools"})
+        return AgentFields(**given, tools=self.agent_tools())
+
+    def agent_tools(self) -> list[AgentTool]:
+        """Return the tools, each once."""
+        tools: dict[str, AgentTool] = {}
+        for tool in self.tools:
+            tools.setdefault(tool.name, AgentTool(tool.name, tool.approval))
+        return list(tools.values())
+
+
+class SessionBody(Body):
+    """A new conversation."""
+
+    title: Title = ""
+    on_busy: OnBusy = "queue"
+
+
+class SessionChange(Body):
+    """What to change of a conversation."""
+
+    title: Title | None = None
+    on_busy: OnBusy | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if self.title is None and self.on_busy is None:
+            raise ValueError("give a title or on_busy")
+        return self
+
+
+class MessageBody(Body):
+    """A message. `client_message_id` names it: sent again under the same name it is the same message."""
+
+    content: GivenContent
+    on_busy: OnBusy | None = None
+    client_message_id: Identifier | None = None
+
+
+class AnswerBody(Body):
+    """The answer to one question: approved or not, or dismissed."""
+
+    interrupt_id: Identifier
+    approved: bool | None = None
+    dismissed: Literal[True] | None = None
+    reason: Annotated[str, Field(max_length=10_000)] | None = None
+    edited_args: dict[str, object] | None = None
+
+    @model_validator(mode="after")
+    def _one_answer(self) -> Self:
+        if (self.approved is None) == (self.dismissed is None):
+            raise ValueError("say either approved (true or false) or dismissed (true)")
+        if self.edited_args is not None and not self.approved:
+            raise ValueError("edited_args go with approved: true")
+        if self.dismissed and self.reason is not None:
+            raise ValueError("a reason goes with approved")
+        return self
+
+    def entry(self) -> ResumeEntry:
+        """Return the answer as AG-UI spells it."""
+        if self.dismissed:
+            return ResumeEntry(self.interrupt_id, "cancelled")
+        payload: dict[str, Json] = {"approved": self.approved}
+        if self.reason is not None:
+            payload["reason"] = self.reason
+        if self.edited_args is not None:
+            payload["editedArgs"] = self.edited_args
+        return ResumeEntry(self.interrupt_id, "resolved", payload)
+
+
+class AnswersBody(Body):
+    """The answers to all open questions of a session."""
+
+    answers: Annotated[list[AnswerBody], Field(min_length=1, max_length=100)]
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        if len({answer.interrupt_id for answer in self.answers}) < len(self.answers):
+            raise ValueError("answer each question once")
+        return self
+
+
+class ToolResultsBody(Body):
+    """The results of client-side tool calls, by call id."""
+
+    results: Annotated[dict[Identifier, GivenContent], Field(min_length=1, max_length=100)]
+
+
+class KeyBody(Body):
+    """A new API key."""
+
+    name: Name

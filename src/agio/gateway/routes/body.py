@@ -1,0 +1,97 @@
+"""A request's JSON body, read no further than it may be and refused before anything looks at it."""
+
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any, TypeAlias, cast
+
+import msgspec
+
+from agio.core.config import ServerLimits
+from agio.errors import UserError
+from agio.protocol.messages import Json
+
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+
+
+class ClientGone(Exception):
+    """The client left before its request was complete."""
+
+
+async def read_body(receive: Receive, headers: Iterable[tuple[bytes, bytes]], limit_bytes: int) -> bytes:
+    """Read a body. Raises UserError `body_too_large` as soon as it is, ClientGone."""
+    for name, value in headers:
+        if name == b"content-length" and value.isdigit() and int(value) > limit_bytes:
+            raise _too_large(limit_bytes)
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        part: bytes = message.get("body", b"")
+        size += len(part)
+        if size > limit_bytes:
+            raise _too_large(limit_bytes)
+        parts.append(part)
+        if not message.get("more_body", False):
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def check_json_type(headers: Iterable[tuple[bytes, bytes]]) -> None:
+    """Refuse a body that says it is something else than JSON. Raises UserError `unsupported_media_type`."""
+    for name, value in headers:
+        if name == b"content-type" and value != b"application/json":
+            kind = value.partition(b";")[0].strip().lower()
+            if kind and kind != b"application/json" and not kind.endswith(b"+json"):
+                raise UserError(
+                    "unsupported_media_type",
+                    "Send JSON, with the header Content-Type: application/json.",
+                )
+
+
+def decode_json(body: bytes, limits: ServerLimits) -> Json:
+    """Decode a body. Raises UserError `invalid_json`."""
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise UserError("invalid_json", f"The body is not JSON: {_words(error)}.") from error
+    except RecursionError:
+        raise _too_deep(limits.json_depth) from None
+    brackets = body.count(b"{") + body.count(b"[")
+    if brackets > limits.json_depth or b"\\u0000" in body:
+        _inspect(value, limits.json_depth)
+    return value
+
+
+def _inspect(value: Json, limit: int) -> None:
+    """Refuse what is nested too deep, and text with a null character, which not every store can keep."""
+    level: list[Json] = [value]
+    depth = 0
+    while level:
+        inner: list[Json] = []
+        for item in level:
+            if isinstance(item, str):
+                if "\0" in item:
+                    raise UserError("invalid_json", "The body has a null character (\\u0000): leave it out.")
+            elif isinstance(item, dict):
+                for key, entry in cast("dict[str, Json]", item).items():
+                    inner += (key, entry)
+            elif isinstance(item, list):
+                inner += cast("list[Json]", item)
+        depth += any(isinstance(item, (dict, list)) for item in level)
+        if depth > limit:
+            raise _too_deep(limit)
+        level = inner
+
+
+def _words(error: Exception) -> str:
+    return "it is not UTF-8" if isinstance(error, UnicodeError) else str(error).removeprefix("JSON is ")
+
+
+def _too_large(limit_bytes: int) -> UserError:
+    return UserError(
+        "body_too_large", f"The body is larger than {limit_bytes} bytes.", {"limit_bytes": limit_bytes}
+    )
+
+
+def _too_deep(limit: int) -> UserError:
+    return UserError("invalid_json", f"The body is nested deeper than {limit} levels.", {"limit": limit})

@@ -1,0 +1,46 @@
+"""The log as it was streamed: events as JSON lines, to the byte, read in pages so that any length costs the same."""
+
+from collections.abc import AsyncIterator
+
+from fastapi.responses import Response, StreamingResponse
+
+from agio.core.store import Store
+from agio.gateway.routes.query import AfterPos, Id
+from agio.gateway.routes.route import Call
+
+NDJSON = "application/x-ndjson"
+_PAGE_BYTES = 256 * 1024
+
+
+async def session_events(call: Call, session_id: Id, after: AfterPos = 0) -> Response:
+    """Read a session's log: each line is the event of the next position after `after`."""
+    session = await call.gateway.store.get_session(call.who.tenant, call.who.user, session_id)
+    return _lines(_session_lines(call.gateway.store, session.id, after, session.last_pos))
+
+
+async def run_events(call: Call, run_id: Id, after: AfterPos = 0) -> Response:
+    """Read a run's log: each line is the event of the next sequence number after `after`."""
+    run = await call.gateway.store.find_run(call.who.tenant, call.who.user, run_id)
+    return _lines(_run_lines(call.gateway.store, run.run_id, after, run.last_seq))
+
+
+async def _session_lines(store: Store, session_id: str, after: int, until: int) -> AsyncIterator[bytes]:
+    while after < until:
+        chunks = await store.read_session(session_id, after, _PAGE_BYTES)
+        if not chunks:
+            return
+        yield b"".join(chunk.payload for chunk in chunks)
+        after = chunks[-1].last_pos
+
+
+async def _run_lines(store: Store, run_id: str, after: int, until: int) -> AsyncIterator[bytes]:
+    while after < until:
+        chunk = await store.read_run(run_id, after, _PAGE_BYTES)
+        if not chunk.count:
+            return
+        yield chunk.payload
+        after += chunk.count
+
+
+def _lines(pages: AsyncIterator[bytes]) -> Response:
+    return StreamingResponse(pages, headers={"cache-control": "no-store"}, media_type=NDJSON)

@@ -1,0 +1,26 @@
+"""Query parameters and headers that several routes share."""
+
+from typing import Annotated, TypeAlias
+
+from fastapi import Header, Path, Query
+
+MAX_POS = 2**53 - 1
+
+After: TypeAlias = Annotated[
+    str | None, Query(min_length=1, max_length=500, description="The `next` of the page before.")
+]
+Limit: TypeAlias = Annotated[int, Query(ge=1, le=200, description="How many at most.")]
+Search: TypeAlias = Annotated[str | None, Query(max_length=200, description="A part of the name or title.")]
+AfterPos: TypeAlias = Annotated[
+    int, Query(ge=0, le=MAX_POS, description="The last event that is known: what follows is answered.")
+]
+Filter: TypeAlias = Annotated[str | None, Query(min_length=1, max_length=200)]
+Id: TypeAlias = Annotated[str, Path(min_length=1, max_length=200)]
+IdempotencyKey: TypeAlias = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        pattern=r"^[!-~]{1,200}$",
+        description="Sent again with the same key and body, it is the same request. Kept for 7 days.",
+    ),
+]

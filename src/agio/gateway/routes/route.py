@@ -1,0 +1,162 @@
+"""A REST route as the list in app.py says it, and the FastAPI route made of it.
+
+Who may call is settled and the body is read and decoded before FastAPI sees the request, so that nobody
+unknown can send a megabyte and every refusal has our shape.
+"""
+
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+
+import msgspec
+from fastapi.exceptions import RequestValidationError
+from fastapi.requests import Request
+from fastapi.responses import Response
+from fastapi.routing import APIRoute
+
+from agio.core.store import Principal
+from agio.errors import AgioError, UserError
+from agio.gateway.errors import error_body, error_headers, status_of, wrapped
+from agio.gateway.routes.body import ClientGone, check_json_type, decode_json, read_body
+from agio.protocol.messages import Json
+
+if TYPE_CHECKING:
+    from agio.gateway.gateway import Gateway
+
+Access: TypeAlias = Literal["user", "public", "local"]
+"""Who may call: whoever has a credential; anybody; this machine, or whoever has a credential."""
+Endpoint: TypeAlias = Callable[..., Awaitable[Response]]
+Handler: TypeAlias = Callable[[Request], Coroutine[Any, Any, Response]]
+
+_FIELDS_TOLD = 20
+
+
+@dataclass(frozen=True)
+class Route:
+    """One line of the list: what is answered to whom, and with which codes it may be refused."""
+
+    method: str
+    path: str
+    endpoint: Endpoint
+    status: int
+    answer: object
+    """The type of the JSON answer, or the media type of any other; None for no body."""
+    codes: str = ""
+    """Its own codes, beside those every route of its kind has."""
+    access: Access = "user"
+
+    @property
+    def name(self) -> str:
+        """The endpoint's name, which is also the operation's id."""
+        return getattr(self.endpoint, "__name__", "")
+
+
+class Call(Request):
+    """A request that was let in: by whom, to which gateway, with which body."""
+
+    gateway: "Gateway"
+    who: Principal
+    raw: bytes = b""
+    given: Json = None
+
+    async def body(self) -> bytes:
+        """The body, as it was read."""
+        return self.raw
+
+    async def json(self) -> Json:
+        """The body, decoded."""
+        return self.given
+
+
+class _RestRoute(APIRoute):
+    """A FastAPI route that lets nobody in without a credential, and answers every error in our shape."""
+
+    needs_credential = True
+
+    def get_route_handler(self) -> Handler:
+        """Put our door before FastAPI's handler."""
+        inner = super().get_route_handler()
+        has_body = self.body_field is not None
+        needs_credential = self.needs_credential
+
+        async def handle(request: Request) -> Response:
+            scope = request.scope
+            call = Call(scope, request.receive)
+            call.gateway = gateway = cast("Gateway", scope["gateway"])
+            try:
+                if needs_credential:
+                    call.who = await gateway.auth.admit(scope)
+                _check_query(scope["query_string"])
+                if has_body:
+                    call.raw = await read_body(
+                        request.receive, scope["headers"], gateway.limits.json_body_bytes
+                    )
+                    if call.raw:
+                        check_json_type(scope["headers"])
+                        call.given = decode_json(call.raw, gateway.limits)
+                return await inner(call)
+            except RequestValidationError as error:
+                return refusal(validation_error(error))
+            except ClientGone:
+                return Response(status_code=499)
+            except Exception as error:
+                return refusal(wrapped(error))
+
+        return handle
+
+
+class _OpenRoute(_RestRoute):
+    needs_credential = False
+
+
+def rest_route(route: Route) -> APIRoute:
+    """Make the FastAPI route of a line of the list."""
+    kind = _RestRoute if route.access == "user" else _OpenRoute
+    return kind(
+        route.path,
+        route.endpoint,
+        methods=[route.method],
+        status_code=route.status,
+        response_model=None,
+        operation_id=route.name,
+        strict_content_type=False,
+    )
+
+
+def _check_query(query: bytes) -> None:
+    if b"%00" in query:
+        raise UserError("invalid_query", "The query has a null character: leave it out.")
+
+
+def answer(value: object, status: int = 200) -> Response:
+    """Answer with JSON."""
+    return Response(
+        msgspec.json.encode(value),
+        status,
+        {"cache-control": "no-store"},
+        "application/json",
+    )
+
+
+def refusal(error: AgioError) -> Response:
+    """Answer with an error."""
+    headers = {name.decode(): value.decode("latin-1") for name, value in error_headers(error)}
+    return Response(
+        error_body(error), status_of(error), {"cache-control": "no-store", **headers}, "application/json"
+    )
+
+
+def validation_error(error: RequestValidationError) -> UserError:
+    """Say which fields are wrong, and how, without repeating what was sent."""
+    problems = cast("list[dict[str, Any]]", error.errors())
+    fields = [
+        {
+            "path": ".".join(str(part) for part in problem["loc"][1:]),
+            "problem": str(problem["msg"]).removeprefix("Value error, "),
+        }
+        for problem in problems[:_FIELDS_TOLD]
+    ]
+    where = {str(problem["loc"][0]) for problem in problems}
+    words = "; ".join(f"{field['path'] or 'the body'}: {field['problem']}" for field in fields[:3])
+    code = "invalid_body" if "body" in where else "invalid_query"
+    return UserError(code, f"{words}.", {"fields": fields})

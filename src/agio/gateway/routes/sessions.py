@@ -1,0 +1,122 @@
+"""Sessions: list, start, get with messages, change, delete, and where one stands."""
+
+from typing import Annotated
+
+from fastapi import Body
+from fastapi.responses import Response
+
+from agio.core.fold import Fold, fold_log
+from agio.core.store import SessionRecord
+from agio.gateway.routes.bodies import SessionBody, SessionChange
+from agio.gateway.routes.conversation import conversation
+from agio.gateway.routes.query import After, Filter, Id, Limit, Search
+from agio.gateway.routes.route import Call, answer
+from agio.gateway.routes.views import (
+    Interrupts,
+    InterruptView,
+    SessionStatus,
+    SessionWithMessages,
+    interrupt_view,
+    session_view,
+    sessions_view,
+)
+
+
+async def list_sessions(
+    call: Call,
+    search: Search = None,
+    agent_id: Filter = None,
+    after: After = None,
+    limit: Limit = 50,
+) -> Response:
+    """List the caller's sessions, those changed last first."""
+    page = await call.gateway.store.list_sessions(
+        call.who.tenant, call.who.user, agent_id=agent_id, search=search, after=after, limit=limit
+    )
+    return answer(sessions_view(page))
+
+
+async def list_agent_sessions(
+    call: Call, agent_id: Id, search: Search = None, after: After = None, limit: Limit = 50
+) -> Response:
+    """List the caller's sessions with an agent, those changed last first."""
+    await call.gateway.store.get_agent(call.who.tenant, agent_id)
+    return await list_sessions(call, search, agent_id, after, limit)
+
+
+async def start_session(
+    call: Call, agent_id: Id, body: Annotated[SessionBody | None, Body()] = None
+) -> Response:
+    """Start a session with an agent."""
+    given = body or SessionBody()
+    session = await call.gateway.store.start_session(
+        call.who.tenant, call.who.user, agent_id, title=given.title, on_busy=given.on_busy
+    )
+    return answer(session_view(session), 201)
+
+
+async def get_session(call: Call, session_id: Id, after: After = None, limit: Limit = 200) -> Response:
+    """Get a session with its messages, oldest first."""
+    session = await _session(call, session_id)
+    page = await conversation(call.gateway.store, session, after, limit)
+    shown = session_view(session)
+    return answer(
+        SessionWithMessages(
+            **{name: getattr(shown, name) for name in shown.__struct_fields__},
+            messages=page.messages,
+            next=page.next,
+            stream_after=page.stream_after,
+        )
+    )
+
+
+async def change_session(call: Call, session_id: Id, body: SessionChange) -> Response:
+    """Rename a session, or change what becomes of a message while it is busy."""
+    session = await call.gateway.store.update_session(
+        call.who.tenant, call.who.user, session_id, title=body.title, on_busy=body.on_busy
+    )
+    return answer(session_view(session))
+
+
+async def delete_session(call: Call, session_id: Id) -> Response:
+    """Delete a session and everything in it. What is going on in it is stopped."""
+    await call.gateway.road.delete_session(call.who, session_id)
+    return Response(status_code=204)
+
+
+async def session_status(call: Call, session_id: Id) -> Response:
+    """Say where a session stands: its state, and the step of its newest run."""
+    store = call.gateway.store
+    session = await _session(call, session_id)
+    fold = Fold()
+    run = None
+    if session.last_run_id is not None:
+        log = await store.get_log(session.last_run_id)
+        run = log.info
+        fold_log(fold, log)
+    return answer(
+        SessionStatus(
+            state=session.state,
+            run_id=session.last_run_id,
+            run_status=run.status if run else None,
+            step=fold.step,
+            goal_met=run.goal_met if run else None,
+            last_pos=session.last_pos,
+            pending=session.pending,
+            interrupts=[shown for shown in await _interrupts(call, session_id) if shown.state == "open"],
+        )
+    )
+
+
+async def list_interrupts(call: Call, session_id: Id) -> Response:
+    """List a session's questions to a person, newest first, answered ones too."""
+    return answer(Interrupts(await _interrupts(call, session_id)))
+
+
+async def _session(call: Call, session_id: str) -> SessionRecord:
+    return await call.gateway.store.get_session(call.who.tenant, call.who.user, session_id)
+
+
+async def _interrupts(call: Call, session_id: str) -> list[InterruptView]:
+    records = await call.gateway.store.list_interrupts(call.who.tenant, call.who.user, session_id)
+    return [interrupt_view(record) for record in records]

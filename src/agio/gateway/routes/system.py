@@ -1,0 +1,55 @@
+"""The server itself: alive, ready, its metrics and its description."""
+
+import ipaddress
+
+from fastapi.responses import Response
+
+from agio.errors import StoreError
+from agio.gateway.metrics import render
+from agio.gateway.routes.route import Call, answer
+from agio.gateway.routes.views import Health, Ready
+
+_FORWARDED = (b"forwarded", b"x-forwarded-for")
+
+
+async def health(call: Call) -> Response:
+    """Say that the server is alive."""
+    return answer(Health())
+
+
+async def ready(call: Call) -> Response:
+    """Say whether messages can be taken and run: the store answers and a worker is there."""
+    missing: dict[str, object] = {}
+    try:
+        await call.gateway.store.check()
+    except StoreError as error:
+        missing["store"] = error.code
+    workers = sum(seat.worker is not None for seat in call.gateway.link.workers.seats.values())
+    if not workers:
+        missing["worker"] = "no worker is connected"
+    if missing:
+        raise StoreError("not_ready", f"Not ready: {', '.join(missing)}.", {"missing": missing})
+    return answer(Ready("ready", workers))
+
+
+async def metrics(call: Call) -> Response:
+    """Show the server's figures in the format of Prometheus, to this machine or with an API key."""
+    if not _is_near(call):
+        await call.gateway.auth.identify(call.scope["headers"])
+    body, media_type = await render(call.gateway)
+    return Response(body, media_type=media_type)
+
+
+async def openapi(call: Call) -> Response:
+    """Describe every route."""
+    return Response(call.app.state.openapi(), media_type="application/json")
+
+
+def _is_near(call: Call) -> bool:
+    """Whether the request comes from this machine, and not through a proxy on it."""
+    if call.client is None or any(name in _FORWARDED for name, _ in call.scope["headers"]):
+        return False
+    try:
+        return ipaddress.ip_address(call.client.host).is_loopback
+    except ValueError:
+        return False
