@@ -1,0 +1,153 @@
+"""Which workers are there: they come, come back after their link broke, fall silent, leave.
+
+A worker that is gone for good loses its runs to the others; one that comes back in time keeps them.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from agio.core.config import ServerLimits
+from agio.core.link import Claim, Greeting, ToolOffer, Welcome, Worker
+from agio.core.repository import RunInfo
+from agio.core.store import DEFAULT_TENANT, AgentFields, Store
+from agio.errors import UserError
+from agio.gateway.dispatcher import Dispatcher
+from agio.gateway.offers import tools_of
+from agio.gateway.workers import HeldRun, Seat, Workers, fits
+
+_log = logging.getLogger("agio.gateway")
+
+
+class Attendance:
+    """Seats workers and gives up those who are gone.
+
+    `on_free` is called when a run has lost its worker, `on_cancelled` for one that a worker brings along and that
+    was to be cancelled.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        workers: Workers,
+        dispatcher: Dispatcher,
+        limits: ServerLimits,
+        built_in: Mapping[str, ToolOffer],
+        *,
+        on_free: Callable[[], None],
+        on_cancelled: Callable[[HeldRun], None],
+    ) -> None:
+        self.offered: list[AgentFields] | None = []
+        """The agents in code the store was told of last; None: what it has may be from an earlier start."""
+        self._store = store
+        self._workers = workers
+        self._dispatcher = dispatcher
+        self._limits = limits
+        self._built_in = built_in
+        self._on_free = on_free
+        self._on_cancelled = on_cancelled
+
+    async def greet(self, link: object, worker: Worker, greeting: Greeting) -> tuple[Seat, Welcome]:
+        """Seat a worker, with the runs it still has a good claim to. Raises UserError `agent_exists`, StoreError."""
+        await self._offer_agents(greeting)
+        seat = self._workers.seats.setdefault(greeting.worker, Seat(greeting.worker))
+        before = [held for held in seat.runs.values() if held.delivered]
+        seat.sit(worker, greeting)
+        seat.room = 0  # no new run before it is settled what becomes of the old ones
+        seat.link = link
+        seat.seen = time.monotonic()
+        kept = [claim.run_id for claim in greeting.claims if await self._honour(claim, seat)]
+        for held in before:
+            if held.info.run_id not in kept:  # the job was lost with the link, or with the worker's process
+                self.give_back(held)
+        seat.room = greeting.room
+        self._dispatcher.ring()
+        return seat, Welcome(kept, self._limits.heartbeat_s, self._limits.worker_silence_s)
+
+    async def _offer_agents(self, greeting: Greeting) -> None:
+        """Let the agents of all workers' modules be the store's agents in code."""
+        others = [seat.fields for seat in self._workers.seats.values() if seat.id != greeting.worker]
+        agents = {agent.name: agent for fields in (*others, greeting.agents) for agent in fields}
+        offered = [agents[name] for name in sorted(agents)]
+        if offered != self.offered:
+            await self._store.put_code_agents(DEFAULT_TENANT, offered)
+            self.offered = offered
+
+    async def _honour(self, claim: Claim, seat: Seat) -> bool:
+        """Whether a claim from before is still good; if this gateway did not know of it, it does now."""
+        held = self._workers.runs.get(claim.run_id)
+        if held is not None:
+            return held.seat is seat and fits(claim, held.info.epoch, held.token_hash)
+        try:
+            info = await self._store.get_run(claim.run_id)
+            if info.status != "running" or not fits(claim, info.epoch, info.token_hash):
+                return False
+            agent = await self._store.get_agent(info.tenant, info.agent_id)
+        except UserError:
+            return False
+        if claim.run_id in self._workers.runs:
+            return False  # it was taken over while we looked
+        held = HeldRun(
+            info=info,
+            agent=agent,
+            token_hash=info.token_hash,
+            seat=seat,
+            tools=tools_of(agent, self._built_in, seat.tools),
+            last_seq=info.last_seq,
+            delivered=True,
+            cancelled=info.cancel_requested,
+        )
+        self._dispatcher.forget(info.run_id)
+        self._workers.hold(held)
+        if held.cancelled:
+            self._on_cancelled(held)
+        return True
+
+    def leave(self, seat: Seat) -> None:
+        """Give a worker nothing more. What it still holds it may finish, as long as its link is there."""
+        seat.leaving = True
+        if not seat.runs:
+            self._give_up(seat)
+
+    def closed(self, seat: Seat, link: object) -> None:
+        """Note that a worker's link was closed: it has a moment to come back, unless it said goodbye."""
+        if seat.link is not link:
+            return
+        seat.worker = None
+        if seat.leaving:
+            self._give_up(seat)
+        else:
+            asyncio.get_running_loop().call_later(self._limits.link_grace_s, self._not_back, seat, link)
+
+    def _not_back(self, seat: Seat, link: object) -> None:
+        if seat.worker is None and seat.link is link:
+            self._give_up(seat)
+
+    async def watch(self) -> None:
+        """Give up workers whose heartbeat has stopped, for ever."""
+        silence_s = self._limits.silence_s
+        while True:
+            await asyncio.sleep(min(self._limits.tick_s, silence_s / 3))
+            for seat in list(self._workers.seats.values()):
+                if seat.beats and time.monotonic() - seat.seen > silence_s:
+                    _log.warning("worker %s has been silent for %g s and is given up", seat.id, silence_s)
+                    self._give_up(seat)
+
+    def _give_up(self, seat: Seat) -> None:
+        if self._workers.seats.get(seat.id) is seat:
+            del self._workers.seats[seat.id]
+        for held in list(seat.runs.values()):
+            self.give_back(held)
+
+    def give_back(self, held: HeldRun) -> None:
+        """Let somebody else go on with a run."""
+        if self._workers.let_go(held):
+            self._dispatcher.take_over(held.info)
+            self._on_free()
+
+    def take_over(self, found: Sequence[RunInfo]) -> None:
+        """Give runs that were found running to the workers, but for those whose worker has come back."""
+        for info in found:
+            if info.run_id not in self._workers.runs:
+                self._dispatcher.take_over(info)
