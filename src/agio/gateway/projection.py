@@ -62,12 +62,14 @@ def is_plain(payload: bytes) -> bool:
     return not (payload.startswith(_STARTED) or _REWIND in payload or ends_run(payload))
 
 
-def is_rewind(line: bytes) -> bool:
-    """Whether an event takes back what came before it."""
+def snapshot_after(line: bytes, *, start: bool) -> int:
+    """Return the seq of an event that a snapshot must follow: a rewind, with `start` the run's start; else 0."""
+    if start and line.startswith(_STARTED):
+        return 1
     if not line.startswith(_CUSTOM) or _REWIND not in line:
-        return False
+        return 0
     event = decode_event(line)
-    return isinstance(event, Custom) and event.name == REWIND
+    return seq_of(event) if isinstance(event, Custom) and event.name == REWIND else 0
 
 
 def rename(line: bytes, ids: ClientIds) -> bytes:

@@ -1,0 +1,212 @@
+"""AG-UI over HTTP: `POST /api/agents/{id}/ag-ui` takes a RunAgentInput and answers with exactly that run, as SSE.
+
+Any stock client works. Its thread and run ids are aliases; the same run id again joins the run it named before.
+"""
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from agio.core.repository import ENDED, RunInfo
+from agio.core.store import Acceptance, Principal, SessionRecord
+from agio.errors import UserError
+from agio.gateway.ag_ui_input import Taken, cancels_on_disconnect, ids_of, take
+from agio.gateway.errors import send_error, wrapped
+from agio.gateway.gateway import Gateway
+from agio.gateway.hub import Subscription
+from agio.gateway.piece import Piece, frame
+from agio.gateway.projection import (
+    ClientIds,
+    View,
+    is_plain,
+    rejoin,
+    rename,
+    snapshot,
+    snapshot_after,
+    view_thread,
+)
+from agio.gateway.routes.body import ClientGone, check_json_type, read_body
+from agio.gateway.sse import App, EventStream, Receive, Scope, Send, cursor_of, owner_of, position
+from agio.protocol.codec import decode_input
+from agio.protocol.frames import ends_run
+from agio.protocol.ids import new_id
+
+_OURS = "thr_"
+_ALL = 2**53 - 1
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A client at its run: what it calls thread and run, and where it reads."""
+
+    who: Principal
+    session_id: str
+    run_id: str
+    ids: ClientIds
+    events: Subscription
+    opening: bytes = b""
+    """Frames that come before what is read."""
+    over: bool = False
+    """Whether the opening is all there is."""
+    greet: bool = False
+    """Whether a snapshot is to follow the run's start: the client came back before the run began."""
+    cancel_on_disconnect: bool = False
+
+
+class RunAgent:
+    """The ASGI application behind `POST /api/agents/{id}/ag-ui`."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._store = gateway.store
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Start or join a run and stream it to its end."""
+        try:
+            visit = await self._admit(scope, receive)
+        except ClientGone:
+            return
+        except Exception as error:
+            await send_error(send, wrapped(error))
+            return
+        async with visit.events:
+            await self._stream(visit, receive, send)
+
+    async def _admit(self, scope: Scope, receive: Receive) -> Visit:
+        who = await self._gateway.auth.admit(scope)
+        check_json_type(scope["headers"])
+        body = await read_body(receive, scope["headers"], self._gateway.limits.ag_ui_body_bytes)
+        given = decode_input(body)
+        ids, cursor = ids_of(given), cursor_of(scope)
+        session = await self._session(who, owner_of(scope), ids.thread_id)
+        is_new = session.last_run_id is None and session.state == "idle"
+        run = None if is_new else await self._store.find_alias(who.tenant, who.user, session.id, ids.run_id)
+        if run is None and cursor is not None:
+            raise UserError("invalid_cursor", "Last-Event-ID resumes a run, and none has this runId.")
+        taken = take(given, session.pending)
+        if run is None and not is_new and taken.messages:
+            sent = [message.id for message in taken.messages]
+            seen = await self._store.find_messages(who.tenant, who.user, session.id, sent)
+            taken = taken.without({record.id for record in seen})
+            if seen and not taken.messages and not taken.resume:
+                # The same message again is the same run, whatever the client calls it this time.
+                run = await self._store.find_run(who.tenant, who.user, seen[-1].run_id)
+        if run is None:
+            visit = await self._begin(who, session, taken)
+        else:
+            visit = await self._join(who, session, run, ids, cursor)
+        return replace(visit, cancel_on_disconnect=cancels_on_disconnect(given))
+
+    async def _session(self, who: Principal, agent_id: str, thread_id: str) -> SessionRecord:
+        """Find or start the session a client means: by our id, or by its own."""
+        if thread_id.startswith(_OURS):
+            try:
+                session = await self._store.get_session(who.tenant, who.user, thread_id)
+            except UserError as error:
+                if error.code != "session_not_found":
+                    raise
+            else:
+                if session.agent_id == agent_id:
+                    return session
+        return await self._store.start_session(who.tenant, who.user, agent_id, alias=thread_id)
+
+    async def _begin(self, who: Principal, session: SessionRecord, taken: Taken) -> Visit:
+        """Have a run accepted. Its events come after it was, so reading begins before."""
+        taken.check(self._gateway.limits)
+        events = self._gateway.hub.subscribe(session.id, session.last_pos, from_now=True)
+        try:
+            accepted = await self._gateway.road.send(
+                who,
+                Acceptance(
+                    session_id=session.id,
+                    run_id=new_id("run"),
+                    messages=taken.messages,
+                    resume=taken.resume,
+                    tools=taken.tools,
+                    context=taken.context,
+                    alias=taken.ids.run_id,
+                    on_busy="queue",
+                ),
+            )
+            if not accepted.repeated:
+                return Visit(who, session.id, accepted.run_id, taken.ids, events)
+            run = await self._store.find_run(who.tenant, who.user, accepted.run_id)
+        except BaseException:
+            events.close()
+            raise
+        events.close()
+        return await self._join(who, session, run, taken.ids, None)
+
+    async def _join(
+        self, who: Principal, session: SessionRecord, run: RunInfo, ids: ClientIds, cursor: int | None
+    ) -> Visit:
+        """Come back to a run: after a cursor with the log's bytes, else with its start and a snapshot."""
+        hub = self._gateway.hub
+        if run.status == "queued":
+            events = hub.subscribe(session.id, session.last_pos)
+            return Visit(who, session.id, run.run_id, ids, events, greet=True)
+        if cursor is not None:
+            after = await position(self._store, who, session, cursor)
+            if after < run.first_pos:
+                raise UserError(
+                    "invalid_cursor", f"The run's events come after {run.first_pos}, not {cursor}."
+                )
+            over = run.status in ENDED and after >= run.first_pos + run.last_seq
+            return Visit(who, session.id, run.run_id, ids, hub.subscribe(session.id, after), over=over)
+        log = await self._store.get_log(run.run_id)
+        lines = log.payload.split(b"\n")[:-1]
+        view = await self._view(session.id, run.run_id, len(lines))
+        over = ends_run(log.payload)
+        *opening, last = rejoin(view, lines[0], ids)
+        pos = run.first_pos + view.seq
+        frames = [frame(run.first_pos + 1, opening[0]), *(frame(None, line) for line in opening[1:])]
+        frames.append(frame(pos, last))
+        if over:
+            frames.append(frame(pos + 1, rename(lines[-1], ids)))
+        events = hub.subscribe(session.id, pos)
+        return Visit(who, session.id, run.run_id, ids, events, b"".join(frames), over)
+
+    async def _stream(self, visit: Visit, receive: Receive, send: Send) -> None:
+        stream = EventStream(visit.events, receive, send, self._gateway.limits.keep_alive_s)
+        await stream.start(
+            [(b"agio-session-id", visit.session_id.encode()), (b"agio-run-id", visit.run_id.encode())]
+        )
+        over = visit.over
+        try:
+            if visit.opening:
+                await stream.write(visit.opening)
+            while not over and (pieces := await stream.take()):
+                own = [piece for piece in pieces if piece.run_id == visit.run_id]
+                if own:
+                    frames = [
+                        piece.sse if is_plain(piece.chunk.payload) else await self._project(visit, piece)
+                        for piece in own
+                    ]
+                    await stream.write(frames[0] if len(frames) == 1 else b"".join(frames))
+                    over = ends_run(own[-1].chunk.payload)
+        finally:
+            await stream.finish()
+        if stream.left and not over and visit.cancel_on_disconnect:
+            await self._gateway.road.cancel(visit.who, run_id=visit.run_id)
+
+    async def _project(self, visit: Visit, piece: Piece) -> bytes:
+        """Return the frames of a piece that has a start, an end or a rewind in it."""
+        frames: list[bytes] = []
+        for pos, line in piece.lines():
+            shown = rename(line, visit.ids)
+            if seq := snapshot_after(line, start=visit.greet):
+                view = await self._view(visit.session_id, visit.run_id, seq)
+                # Only after both has the client seen the event's position.
+                frames += (frame(None, shown), frame(pos, snapshot(view)))
+            else:
+                frames.append(frame(pos, shown))
+        return b"".join(frames)
+
+    async def _view(self, session_id: str, run_id: str, seq: int) -> View:
+        """Fold the session's logs, elsewhere: a long conversation must not hold up the others."""
+        logs = await self._store.history(session_id, _ALL, _ALL)
+        return await asyncio.to_thread(view_thread, logs, run_id, seq)
+
+
+def run_agent(gateway: Gateway) -> App:
+    """Make the application of `POST /api/agents/{id}/ag-ui`."""
+    return RunAgent(gateway)
