@@ -29,6 +29,7 @@ MAX_UP_BYTES = 16 * 1024 * 1024
 """The largest message a gateway takes from a worker."""
 MAX_DOWN_BYTES = 256 * 1024 * 1024
 """The largest message a worker takes from its gateway: a job carries its session's history."""
+_HEAD_BYTES = 3
 REFUSED = 4401
 """Close code: the worker's key is not the gateway's."""
 GARBAGE = 4400
@@ -195,7 +196,9 @@ class Perform(_Frame, frozen=True):
 
 
 class Drain(_Frame, frozen=True):
-    """Gateway: it is about to stop; finish what can be finished and come back elsewhere."""
+    """Gateway: finish the turns under way and give the rest back."""
+
+    within_s: float
 
 
 UpFrame: TypeAlias = Greet | Write | Begin | End | Use | Release | Leave | Performed | Failed
@@ -211,12 +214,15 @@ _up = msgspec.msgpack.Decoder(list[UpFrame])
 _down = msgspec.msgpack.Decoder(list[DownFrame])
 
 
-def encode_frame(frame: UpFrame | DownFrame) -> bytes:
-    """Encode one frame. Raises StoreError `not_storable` for what msgpack cannot say."""
+def encode_frame(frame: UpFrame | DownFrame, limit_bytes: int = MAX_DOWN_BYTES) -> bytes:
+    """Encode one frame. Raises StoreError `not_storable` for what msgpack cannot say, or what is too large."""
     try:
-        return _encoder.encode(frame)
+        data = _encoder.encode(frame)
     except (OverflowError, UnicodeEncodeError, RecursionError, TypeError) as error:
         raise StoreError("not_storable", f"The link cannot carry this: {error}.") from error
+    if len(data) > limit_bytes - _HEAD_BYTES:
+        raise StoreError("not_storable", f"The link cannot carry {len(data)} bytes at once.")
+    return data
 
 
 def messages_of(frames: Iterable[bytes]) -> Iterator[bytes]:

@@ -107,7 +107,7 @@ STREAMS: Sequence[Stream] = [
     Stream("GET", "/api/agent-sessions/{session_id}/stream", session_stream),
     Stream("POST", "/api/agents/{agent_id}/ag-ui", run_agent),
     Stream("WEBSOCKET", "/link", link_socket),
-    Stream("WEBSOCKET", "/link/heartbeat", link_socket),
+    Stream("POST", "/link/heartbeat", link_socket),
 ]
 
 

@@ -1,0 +1,102 @@
+"""The heartbeat of a worker: from a thread of its own, so that a busy loop is not taken for a dead process."""
+
+import asyncio
+import http.client
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+_log = logging.getLogger("agio.worker")
+
+_TIMEOUT_S = 5.0
+_GONE = 410
+
+
+class Heartbeat:
+    """Tells the gateway that this worker is there, and the worker when the gateway is not.
+
+    `on_silence` is called in the event loop once nothing was heard for the time the gateway said, `on_gone`
+    when the gateway has given this worker up.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        worker: str,
+        *,
+        on_silence: Callable[[], None],
+        on_gone: Callable[[], None],
+    ) -> None:
+        secure = url.startswith(("https", "wss"))
+        parts = urlsplit(url)
+        self._open = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+        self._address = parts.netloc.rpartition("@")[2]
+        self._path = f"{parts.path.rstrip('/')}/link/heartbeat"
+        self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "text/plain"}
+        self._worker = worker.encode()
+        self._on_silence = on_silence
+        self._on_gone = on_gone
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._interval_s = self._silence_s = 0.0
+        self._heard = time.monotonic()
+        self._silent = False
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self, interval_s: float, silence_s: float) -> None:
+        """Begin, or go on with what the gateway says now. Call it in the event loop."""
+        self._loop = asyncio.get_running_loop()
+        self._interval_s, self._silence_s = interval_s, silence_s
+        self.heard()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._beat, name="agio heartbeat", daemon=True)
+            self._thread.start()
+
+    def heard(self) -> None:
+        """Note that the gateway said something."""
+        self._heard = time.monotonic()
+        self._silent = False
+
+    def stop(self) -> None:
+        """End the thread, without waiting for it."""
+        self._stopped.set()
+
+    def _beat(self) -> None:
+        connection = self._open(self._address, timeout=_TIMEOUT_S)
+        while not self._stopped.wait(self._pause_s()):
+            try:
+                connection.request("POST", self._path, self._worker, self._headers)
+                response = connection.getresponse()
+                response.read()
+                if response.status == _GONE:
+                    self._tell(self._on_gone)
+                if response.status < 300 or response.status == _GONE:
+                    self.heard()
+                else:
+                    _log.warning("the gateway answers the heartbeat with %d", response.status)
+            except (OSError, http.client.HTTPException) as error:
+                connection.close()
+                _log.info("the heartbeat found nobody: %s", error)
+            self._watch()
+        connection.close()
+
+    def _pause_s(self) -> float:
+        """Beat at the interval; when nothing is heard, look again when the time of silence is over."""
+        left_s = self._heard + self._silence_s - time.monotonic()
+        return max(0.05, min(self._interval_s, left_s)) if left_s > 0 else self._interval_s
+
+    def _watch(self) -> None:
+        if self._silent or time.monotonic() - self._heard < self._silence_s:
+            return
+        self._silent = True
+        _log.warning("nothing was heard from the gateway for %g s: its runs are let go", self._silence_s)
+        self._tell(self._on_silence)
+
+    def _tell(self, what: Callable[[], None]) -> None:
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop has closed
+                self._loop.call_soon_threadsafe(what)

@@ -1,0 +1,317 @@
+"""The link over a WebSocket, as the worker has it: calls up, answers and jobs down, and back again when it breaks.
+
+A call that was under way when the connection broke is made again on the next one: each of them may be
+repeated. The other end is gateway/link_socket.py.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Iterator
+from typing import cast
+
+import msgspec
+from msgspec import Struct
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+
+from agio.core import link_wire as wire
+from agio.core.link import Answer, Claim, Greeting, Task, ToolReply, Welcome
+from agio.core.repository import Append, Effect, ToolRecord
+from agio.errors import AgioError, StoreError, UserError
+from agio.protocol.messages import Json
+from agio.worker.heartbeat import Heartbeat
+from agio.worker.service import WorkerService
+
+_log = logging.getLogger("agio.worker")
+
+_OPEN_S = 5.0
+_PING_S = 10.0
+_PONG_S = 20.0
+_CLOSE_S = 2.0
+_REFUSED = (401, 403)
+
+
+class SocketLink:
+    """A worker's link to the gateway at `url`, `core.link.Link`. `run` keeps it up, `close` ends it."""
+
+    def __init__(self, url: str, key: str, worker: WorkerService) -> None:
+        self._url = f"ws{url.removeprefix('http').removeprefix('ws').rstrip('/')}/link"
+        self._key = key
+        self._worker = worker
+        self._heartbeat = Heartbeat(url, key, worker.id, on_silence=worker.drop_all, on_gone=self._come_again)
+        self._waiting: dict[int, _Call] = {}
+        self._count = 0
+        self._outgoing: list[bytes] = []
+        self._ready = asyncio.Event()
+        self._up = False
+        """Whether the gateway has welcomed this worker on the connection there is."""
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closing = asyncio.Event()
+        self._gone = asyncio.Event()
+        """Set when the gateway has given this worker up."""
+        self.joined = asyncio.Event()
+        """Set once the gateway has welcomed this worker for the first time."""
+
+    async def run(self) -> None:
+        """Keep the link up until it is closed.
+
+        Raises UserError `worker_key_refused`, `invalid_gateway_url`, and what the gateway has against this worker
+        when it first comes.
+        """
+        delays = _delays()
+        try:
+            while not self._closing.is_set():
+                try:
+                    await self._connect()
+                except InvalidStatus as error:
+                    if error.response.status_code in _REFUSED:
+                        raise UserError(
+                            "worker_key_refused",
+                            f"The gateway at {self._url} does not know this worker's key: set AGIO_WORKER_KEY "
+                            "to the same value for both.",
+                        ) from error
+                    _log.warning("the gateway refuses the link: %s", error)
+                except ConnectionClosed as error:
+                    delays = _delays()
+                    if not self._closing.is_set():
+                        _log.warning("the link to the gateway broke: %s", error)
+                except UserError:
+                    if not self.joined.is_set():
+                        raise
+                    _log.exception("the gateway does not take this worker back yet")
+                except (OSError, TimeoutError, WebSocketException, AgioError) as error:
+                    _log.warning("the gateway cannot be reached: %s", error)
+                await self._pause(next(delays))
+        finally:
+            self._heartbeat.stop()
+            self._fail_all()
+
+    async def close(self) -> None:
+        """End the link; what still waits for an answer is told `link_lost`."""
+        self._closing.set()
+        self._gone.set()
+        self._heartbeat.stop()
+
+    # The calls
+
+    async def greet(self, greeting: Greeting) -> Welcome:
+        """Come, or come back. The only call that is made on a connection before it is welcomed."""
+        number = self._next()
+        answered: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = _Call(b"", "", answered, repeats=False)
+        self._post(wire.encode_frame(wire.Greet(number, greeting)))
+        return cast(Welcome, await answered)
+
+    def append(self, claim: Claim, write: Append) -> Awaitable[Answer]:
+        """Make events durable."""
+        number = self._next()
+        answered = self._ask(number, wire.Write(number, claim, write), claim.run_id)
+        return cast("asyncio.Future[Answer]", answered)
+
+    async def begin_tool(self, claim: Claim, key: str, tool: str, effect: Effect) -> ToolRecord | None:
+        """Record that a tool of the worker's begins."""
+        number = self._next()
+        frame = wire.Begin(number, claim, key, tool, effect)
+        return cast("ToolRecord | None", await self._ask(number, frame, claim.run_id))
+
+    async def end_tool(self, claim: Claim, key: str, record: ToolRecord) -> None:
+        """Record a call's result."""
+        number = self._next()
+        await self._ask(number, wire.End(number, claim, key, record), claim.run_id)
+
+    async def call_tool(self, claim: Claim, key: str, tool: str, arguments: dict[str, Json]) -> ToolReply:
+        """Run a tool of the gateway's."""
+        number = self._next()
+        frame = wire.Use(number, claim, key, tool, msgspec.json.encode(arguments))
+        return cast(ToolReply, await self._ask(number, frame, claim.run_id))
+
+    async def release(self, claim: Claim) -> None:
+        """Give a run back unfinished."""
+        number = self._next()
+        await self._ask(number, wire.Release(number, claim), claim.run_id)
+
+    async def leave(self) -> None:
+        """Say goodbye."""
+        if self._up:
+            number = self._next()
+            await self._ask(number, wire.Leave(number), "", repeats=False)
+
+    def _next(self) -> int:
+        self._count += 1
+        return self._count
+
+    def _ask(
+        self, number: int, frame: wire.UpFrame, run_id: str, *, repeats: bool = True
+    ) -> "asyncio.Future[object]":
+        answered: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        data = wire.encode_frame(frame, wire.MAX_UP_BYTES)
+        if self._closing.is_set():
+            raise _lost()
+        self._waiting[number] = _Call(data, run_id, answered, repeats)
+        if self._up:
+            self._post(data)
+        return answered
+
+    # The connection
+
+    async def _connect(self) -> None:
+        try:
+            connecting = connect(
+                self._url,
+                additional_headers={"Authorization": f"Bearer {self._key}"},
+                compression=None,
+                proxy=None,
+                max_size=wire.MAX_DOWN_BYTES,
+                max_queue=64,
+                open_timeout=_OPEN_S,
+                ping_interval=_PING_S,
+                ping_timeout=_PONG_S,
+                close_timeout=_CLOSE_S,
+            )
+        except (WebSocketException, ValueError) as error:
+            raise UserError(
+                "invalid_gateway_url", f"{self._url} is no address of a gateway: {error}."
+            ) from error
+        async with connecting as socket:
+            self._outgoing.clear()
+            if not self._closing.is_set():
+                self._gone.clear()
+            parts = [
+                asyncio.create_task(part)
+                for part in (self._read(socket), self._write(socket), self._join(), self._hang_up(socket))
+            ]
+            try:
+                done, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_EXCEPTION)
+            finally:
+                self._up = False
+                for part in (*parts, *self._tasks):
+                    part.cancel()
+                await asyncio.gather(*parts, *self._tasks, return_exceptions=True)
+            for part in done:
+                if (error := part.exception()) is not None:
+                    raise error
+
+    async def _join(self) -> None:
+        welcome = await self._worker.join(self)
+        honoured = set(welcome.claims)
+        waiting, self._waiting = self._waiting, {}
+        for number, call in waiting.items():
+            if call.answered.done() or not call.repeats:
+                continue
+            if call.run_id not in honoured:
+                call.answered.set_exception(
+                    StoreError("stale_epoch", f"Run {call.run_id} is not this worker's any more.")
+                )
+                continue
+            self._waiting[number] = call
+            self._post(call.frame)
+        self._up = True
+        self._heartbeat.start(welcome.heartbeat_s, welcome.silence_s)
+        self.joined.set()
+
+    async def _read(self, socket: ClientConnection) -> None:
+        while True:
+            message = await socket.recv(decode=False)
+            self._heartbeat.heard()
+            for frame in wire.decode_down(message):
+                self._take(frame)
+
+    async def _write(self, socket: ClientConnection) -> None:
+        while True:
+            await self._ready.wait()
+            self._ready.clear()
+            frames, self._outgoing = self._outgoing, []
+            for message in wire.messages_of(frames):
+                await socket.send(message)
+
+    async def _hang_up(self, socket: ClientConnection) -> None:
+        """Close the connection when the link is closed, or must be made anew."""
+        await self._gone.wait()
+        await socket.close()
+
+    def _come_again(self) -> None:
+        if self._up:
+            self._gone.set()
+
+    async def _pause(self, delay_s: float) -> None:
+        try:
+            async with asyncio.timeout(delay_s):
+                await self._closing.wait()
+        except TimeoutError:
+            pass
+
+    def _post(self, frame: bytes) -> None:
+        self._outgoing.append(frame)
+        self._ready.set()
+
+    def _take(self, frame: wire.DownFrame) -> None:
+        match frame:
+            case wire.Written(id=number, answer=answer):
+                self._answer(number, answer)
+            case wire.Start(job=job):
+                self._worker.start(job)
+            case wire.Cancel(run_id=run_id, epoch=epoch):
+                self._worker.cancel(run_id, epoch)
+            case wire.Drop(run_id=run_id, epoch=epoch):
+                self._worker.drop(run_id, epoch)
+            case wire.Used(id=number, reply=reply):
+                self._answer(number, reply)
+            case wire.Begun(id=number, record=record):
+                self._answer(number, record)
+            case wire.Done(id=number):
+                self._answer(number, None)
+            case wire.Welcomed(id=number, welcome=welcome):
+                self._answer(number, welcome)
+            case wire.Failed(id=number):
+                call = self._waiting.pop(number, None)
+                if call is not None and not call.answered.done():
+                    call.answered.set_exception(frame.error())
+            case wire.Perform(id=number, task=task):
+                performing = asyncio.create_task(self._perform(number, task))
+                self._tasks.add(performing)
+                performing.add_done_callback(self._tasks.discard)
+            case wire.Drain(within_s=within_s):
+                self._worker.drain(within_s)
+
+    def _answer(self, number: int, value: object) -> None:
+        call = self._waiting.pop(number, None)
+        if call is not None and not call.answered.done():
+            call.answered.set_result(value)
+
+    async def _perform(self, number: int, task: Task) -> None:
+        try:
+            result = await self._worker.perform(task)
+            self._post(wire.encode_frame(wire.Performed(number, result)))
+        except AgioError as error:
+            self._post(wire.encode_frame(wire.failed(number, error)))
+        except Exception as error:  # a driver's own: the gateway must hear of it
+            _log.exception("a task failed")
+            wrapped = AgioError("internal_error", f"An unexpected {type(error).__name__} ended the task.")
+            self._post(wire.encode_frame(wire.failed(number, wrapped)))
+
+    def _fail_all(self) -> None:
+        waiting, self._waiting = self._waiting, {}
+        for call in waiting.values():
+            if not call.answered.done():
+                call.answered.set_exception(_lost())
+
+
+class _Call(Struct, frozen=True):
+    """A call that waits for its answer, as it was sent."""
+
+    frame: bytes
+    run_id: str
+    answered: "asyncio.Future[object]"
+    repeats: bool = True
+
+
+def _lost() -> StoreError:
+    return StoreError("link_lost", "The link to the gateway is closed.")
+
+
+def _delays() -> Iterator[float]:
+    """Say how long to wait before each try to connect: at first hardly, because runs wait two seconds for us."""
+    delay_s = 0.05
+    while True:
+        yield delay_s
+        delay_s = min(5.0, delay_s * 1.6)
