@@ -57,7 +57,11 @@ class Attendance:
         seat.room = 0  # no new run before it is settled what becomes of the old ones
         seat.link = link
         seat.seen = time.monotonic()
-        kept = [claim.run_id for claim in greeting.claims if await self._honour(claim, seat)]
+        try:
+            kept = [claim.run_id for claim in greeting.claims if await self._honour(claim, seat)]
+        except BaseException:
+            self.closed(seat, link)
+            raise
         for held in before:
             if held.info.run_id not in kept:  # the job was lost with the link, or with the worker's process
                 self.give_back(held)

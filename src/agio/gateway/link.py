@@ -104,6 +104,15 @@ class LinkService:
         """Give a worker its link. It begins with `greet`."""
         return WorkerLink(self, worker)
 
+    def beat(self, worker: str) -> bool:
+        """Take a worker's heartbeat. False: it has no seat here, and must come again."""
+        seat = self.workers.seats.get(worker)
+        if seat is None:
+            return False
+        seat.beats = True
+        seat.seen = time.monotonic()
+        return True
+
     async def perform(self, task: Task) -> TaskResult:
         """Let a worker do a short model job. Raises ModelError `no_worker`, and what the worker raises."""
         here = [seat for seat in self.workers.seats.values() if seat.worker is not None and not seat.leaving]
@@ -167,10 +176,13 @@ class WorkerLink:
         self._service = service
         self._worker = worker
         self._seat: Seat | None = None
+        self._closed = False
 
     async def greet(self, greeting: Greeting) -> Welcome:
         """See `Link`."""
         self._seat, welcome = await self._service.attendance.greet(self, self._worker, greeting)
+        if self._closed:
+            self.closed()
         return welcome
 
     def append(self, claim: Claim, write: Append) -> asyncio.Future[Answer]:
@@ -214,6 +226,7 @@ class WorkerLink:
 
     def closed(self) -> None:
         """Note that the link was closed."""
+        self._closed = True
         if self._seat is not None:
             self._service.attendance.closed(self._seat, self)
 
