@@ -125,6 +125,15 @@ class LinkService:
         finally:
             seat.tasks -= 1
 
+    def beat(self, worker_id: str) -> bool:
+        """Take a worker's heartbeat. False: it was given up, and must come again."""
+        seat = self.workers.seats.get(worker_id)
+        if seat is None:
+            return False
+        seat.beats = True
+        seat.seen = time.monotonic()
+        return True
+
     def cancel(self, info: RunInfo) -> None:
         """Tell whoever runs a run to end it; if nobody does so in time, it is ended here."""
         held = self.workers.runs.get(info.run_id)
@@ -176,11 +185,13 @@ class WorkerLink:
         self._service = service
         self._worker = worker
         self._seat: Seat | None = None
+        self._beats = False
         self._closed = False
 
     async def greet(self, greeting: Greeting) -> Welcome:
         """See `Link`."""
         self._seat, welcome = await self._service.attendance.greet(self, self._worker, greeting)
+        self._seat.beats = self._beats
         if self._closed:
             self.closed()
         return welcome
@@ -216,13 +227,9 @@ class WorkerLink:
             self._service.attendance.leave(self._seat)
 
     def alive(self) -> bool:
-        """Take a heartbeat: from the first on, silence means something. False: it was given up and must greet again."""
-        seat = self._seat
-        if seat is None or self._service.workers.seats.get(seat.id) is not seat:
-            return False
-        seat.beats = True
-        seat.seen = time.monotonic()
-        return True
+        """Note a sign of life: from the first on, silence means something. False: it has no seat, or no more."""
+        self._beats = True
+        return self._seat is not None and self._service.beat(self._seat.id)
 
     def closed(self) -> None:
         """Note that the link was closed."""
