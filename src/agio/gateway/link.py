@@ -125,15 +125,6 @@ class LinkService:
         finally:
             seat.tasks -= 1
 
-    def beat(self, worker_id: str) -> bool:
-        """Take a worker's heartbeat. False: it was given up, and must come again."""
-        seat = self.workers.seats.get(worker_id)
-        if seat is None:
-            return False
-        seat.beats = True
-        seat.seen = time.monotonic()
-        return True
-
     def cancel(self, info: RunInfo) -> None:
         """Tell whoever runs a run to end it; if nobody does so in time, it is ended here."""
         held = self.workers.runs.get(info.run_id)
