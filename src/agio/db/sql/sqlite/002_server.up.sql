@@ -229,7 +229,7 @@ create index interrupts_due on interrupts (expires_at) where state = 'open';
 create table idempotency_keys (
     tenant_id text not null,
     user_id text not null,
-    kind text not null,                     -- key, run (an alias of a run), session (the alias of a deleted session)
+    kind text not null,                     -- key, session (the alias of a deleted session)
     scope text not null,                    -- the session; for the alias of a session its agent
     hash blob not null,
     digest blob not null,                   -- of what was sent with it

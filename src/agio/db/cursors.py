@@ -1,0 +1,54 @@
+"""Cursors of paged lists: the sort key of a page's last item, opaque to whoever passes it back."""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from agio.core.store import Page
+from agio.db.plan import Row
+from agio.errors import UserError
+
+K = TypeVar("K")
+T = TypeVar("T")
+
+MAX_PAGE = 500
+
+
+def page_size(limit: int) -> int:
+    """How many items a page has: what is asked for, within reason."""
+    return max(1, min(limit, MAX_PAGE))
+
+
+def page_of(
+    rows: Sequence[Row], limit: int, item: Callable[[Row], T], key: Callable[[Row], Sequence[object]]
+) -> Page[T]:
+    """Make a page of rows of which one more than its size was asked for."""
+    size = page_size(limit)
+    shown = rows[:size]
+    return Page([item(row) for row in shown], write_cursor(key(shown[-1])) if len(rows) > size else None)
+
+
+def write_cursor(key: Sequence[object]) -> str:
+    """A sort key as a cursor."""
+    return urlsafe_b64encode(msgspec.json.encode(key)).rstrip(b"=").decode()
+
+
+def read_cursor(cursor: str, kind: type[K]) -> K:
+    """The sort key in a cursor. Raises UserError `invalid_cursor`."""
+    try:
+        packed = cursor.encode("ascii")
+        return msgspec.json.decode(urlsafe_b64decode(packed + b"=" * (-len(packed) % 4)), type=kind)
+    except (ValueError, msgspec.DecodeError) as error:
+        raise UserError(
+            "invalid_cursor", "This cursor is not one that a list gave. Begin without one."
+        ) from error
+
+
+def pattern_of(search: str | None) -> str | None:
+    """The pattern of a search for a part of a text, whatever its case; None if nothing is searched."""
+    if not search:
+        return None
+    quoted = search.lower().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"%{quoted}%"

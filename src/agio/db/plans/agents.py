@@ -1,0 +1,165 @@
+"""Agents and the tools they are given."""
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import structs
+
+from agio.core.repository import Approval
+from agio.core.store import AgentFields, AgentRecord, AgentSource, AgentTool, Page
+from agio.db.cursors import page_of, page_size, pattern_of, read_cursor
+from agio.db.plan import Plan, Row, ask, ask_one
+from agio.db.records import agent_record, now_ms
+from agio.db.refusals import agent_not_found
+from agio.errors import UserError
+from agio.protocol.ids import new_id
+
+
+def list_agents(
+    tenant: str, *, search: str | None = None, after: str | None = None, limit: int = 50
+) -> Plan[Page[AgentRecord]]:
+    """A tenant's agents by name. `search` is a part of the name or description. UserError `invalid_cursor`."""
+    name = "" if after is None else read_cursor(after, tuple[str])[0]
+    page = {"tenant": tenant, "after": name, "limit": page_size(limit) + 1}
+    if (pattern := pattern_of(search)) is not None:
+        rows = yield from ask("search_agents", pattern=pattern, **page)
+    else:
+        rows = yield from ask("list_agents", **page)
+    tools = yield from _tools_of(tenant, rows)
+    return page_of(rows, limit, lambda row: agent_record(row, tools.get(row[0], ())), lambda row: [row[5]])
+
+
+def get_agent(tenant: str, agent_id: str) -> Plan[AgentRecord]:
+    """Raises UserError `agent_not_found`."""
+    row = yield from ask_one("get_agent", tenant=tenant, agent_id=agent_id)
+    if row is None:
+        raise agent_not_found(agent_id)
+    return (yield from _with_tools(tenant, row))
+
+
+def agent_of_run(tenant: str, agent_id: str) -> Plan[AgentRecord]:
+    """The agent of a run there is, also if it was deleted since."""
+    row = yield from ask_one("agent_of_run", tenant=tenant, agent_id=agent_id)
+    if row is None:
+        raise agent_not_found(agent_id)
+    return (yield from _with_tools(tenant, row))
+
+
+def create_agent(tenant: str, fields: AgentFields) -> Plan[AgentRecord]:
+    """Add an agent. Raises UserError `agent_exists` if the name is taken in the tenant."""
+    return (yield from _add(tenant, fields, "stored"))
+
+
+def update_agent(tenant: str, agent_id: str, fields: AgentFields) -> Plan[AgentRecord]:
+    """Replace what is said of an agent. Raises UserError `agent_not_found`, `agent_exists`, `agent_read_only`."""
+    _check_stored((yield from get_agent(tenant, agent_id)))
+    named = yield from ask_one("agent_by_name", tenant=tenant, name=fields.name)
+    if named is not None and named[0] != agent_id:
+        raise _agent_exists(fields.name)
+    return (yield from _replace(tenant, agent_id, fields, "stored"))
+
+
+def delete_agent(tenant: str, agent_id: str) -> Plan[None]:
+    """Remove an agent; its sessions stay readable. Raises UserError `agent_not_found`, `agent_read_only`."""
+    _check_stored((yield from get_agent(tenant, agent_id)))
+    yield from ask("delete_agent", tenant=tenant, agent_id=agent_id, now=now_ms())
+
+
+def put_code_agents(tenant: str, agents: Sequence[AgentFields]) -> Plan[list[AgentRecord]]:
+    """Make the agents with source `code` be these, by name; others of that source become inactive.
+
+    Raises UserError `agent_exists` if a stored agent has one of the names.
+    """
+    records: list[AgentRecord] = []
+    for fields in agents:
+        row = yield from ask_one("agent_by_name", tenant=tenant, name=fields.name)
+        if row is None:
+            records.append((yield from _add(tenant, fields, "code")))
+            continue
+        known = yield from _with_tools(tenant, row)
+        if known.source == "stored":
+            raise _agent_exists(fields.name)
+        if known.source == "code" and _says(known, fields):
+            records.append(known)
+        else:
+            records.append((yield from _replace(tenant, known.id, fields, "code")))
+    kept = {record.id for record in records}
+    for row in (yield from ask("list_code_agents", tenant=tenant)):
+        if row[0] not in kept:
+            yield from ask("retire_agent", tenant=tenant, agent_id=row[0], now=now_ms())
+    return records
+
+
+def library_agent(tenant: str, name: str, model: str) -> Plan[str]:
+    """The id of the agent a program names, which is added if need be; it is run by that program alone."""
+    row = yield from ask_one("agent_by_name", tenant=tenant, name=name)
+    if row is not None:
+        return str(row[0])
+    fields = AgentFields(name=name, system_prompt="", model_provider="", model_name=model, status="inactive")
+    return (yield from _add(tenant, fields, "library")).id
+
+
+def _add(tenant: str, fields: AgentFields, source: AgentSource) -> Plan[AgentRecord]:
+    agent_id = new_id("agt")
+    added = yield from ask_one("add_agent", **_values(tenant, agent_id, fields, source))
+    if added is None:
+        raise _agent_exists(fields.name)
+    yield from _assign(tenant, agent_id, fields.tools)
+    return (yield from get_agent(tenant, agent_id))
+
+
+def _replace(tenant: str, agent_id: str, fields: AgentFields, source: AgentSource) -> Plan[AgentRecord]:
+    yield from ask("update_agent", **_values(tenant, agent_id, fields, source))
+    yield from ask("clear_assignments", tenant=tenant, agent_id=agent_id)
+    yield from _assign(tenant, agent_id, fields.tools)
+    return (yield from get_agent(tenant, agent_id))
+
+
+def _values(tenant: str, agent_id: str, fields: AgentFields, source: AgentSource) -> dict[str, object]:
+    values = {name: getattr(fields, name) for name in AgentFields.__struct_fields__ if name != "tools"}
+    return {**values, "tenant": tenant, "agent_id": agent_id, "source": source, "now": now_ms()}
+
+
+def _assign(tenant: str, agent_id: str, tools: Sequence[AgentTool]) -> Plan[None]:
+    for idx, tool in enumerate(tools):
+        found = yield from ask_one("tool_by_name", tenant=tenant, name=tool.name)
+        if found is None:
+            yield from ask("add_tool", tool_id=new_id("tool"), tenant=tenant, name=tool.name, now=now_ms())
+            found = yield from ask_one("tool_by_name", tenant=tenant, name=tool.name)
+        if found is not None:
+            yield from ask(
+                "add_assignment", agent_id=agent_id, tool_id=found[0], idx=idx, approval=tool.approval
+            )
+
+
+def _with_tools(tenant: str, row: Row) -> Plan[AgentRecord]:
+    tools = yield from _tools_of(tenant, [row])
+    return agent_record(row, tools.get(row[0], ()))
+
+
+def _tools_of(tenant: str, agents: Sequence[Row]) -> Plan[dict[object, list[AgentTool]]]:
+    """The tools of agents' rows, by the agent's id."""
+    tools: dict[object, list[AgentTool]] = {}
+    if agents:
+        ids = [row[0] for row in agents]
+        for agent_id, *tool in (yield from ask("tools_of_agents", tenant=tenant, agent_ids=ids)):
+            named = AgentTool(*msgspec.convert(tool, tuple[str, Approval | None]))
+            tools.setdefault(agent_id, []).append(named)
+    return tools
+
+
+def _says(record: AgentRecord, fields: AgentFields) -> bool:
+    return all(getattr(record, name) == value for name, value in structs.asdict(fields).items())
+
+
+def _check_stored(record: AgentRecord) -> None:
+    if record.source != "stored":
+        raise UserError(
+            "agent_read_only",
+            f"The agent {record.name} is defined in Python: change it there.",
+            {"agent_id": record.id},
+        )
+
+
+def _agent_exists(name: str) -> UserError:
+    return UserError("agent_exists", f"There is already an agent {name}.", {"name": name})

@@ -1,0 +1,163 @@
+"""Claims: a queued run begins, a running one is taken over, one is asked to stop."""
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from agio.core.repository import RunInfo
+from agio.core.store import ClaimBy, Claimed, Limits
+from agio.db.plan import Hold, Plan, ask, ask_one
+from agio.db.plans.agents import agent_of_run
+from agio.db.plans.log import all_current, check_session, find_run, get_run
+from agio.db.records import now_ms
+from agio.errors import StoreError
+from agio.protocol.codec import decode_input, encode
+from agio.protocol.events import PROTOCOL_VERSION, RunStarted
+from agio.protocol.frames import Frame
+from agio.protocol.messages import RunAgentInput
+
+Doom: TypeAlias = Literal["cancelled", "expired", "crash_loop"]
+
+FRUITLESS_CLAIMS = 3
+"""So many claims without a finished turn, and a run is given up."""
+
+
+def claim_next(
+    by: ClaimBy,
+    limits: Limits,
+    *,
+    code_agents: Sequence[str] = (),
+    after_tenant: str = "",
+    queued_before: int = 0,
+) -> Plan[Claimed | None]:
+    """Claim the next run that may run: tenants in turn from the one after `after_tenant`, oldest first."""
+    tenant, wrapped = after_tenant, False
+    while True:
+        row = yield from ask_one("next_tenant", after=tenant)
+        if row is None or row[0] is None:
+            if wrapped or not after_tenant:
+                return None
+            tenant, wrapped = "", True
+            continue
+        tenant = str(row[0])
+        if wrapped and tenant > after_tenant:
+            return None
+        if not (yield from has_room(tenant, limits)):
+            continue
+        found = yield from ask_one(
+            "next_run", tenant=tenant, code_agents=list(code_agents), queued_before=queued_before
+        )
+        if found is not None:
+            return (yield from start_run(str(found[0]), by, queued_before=queued_before))
+
+
+def has_room(tenant: str, limits: Limits) -> Plan[bool]:
+    """Whether one more run of a tenant may run."""
+    row = yield from ask_one("count_running", tenant=tenant)
+    return row is not None and msgspec.convert(row[0], int) < limits.running_per_tenant
+
+
+def start_run(
+    run_id: str, by: ClaimBy, given: RunAgentInput | None = None, *, queued_before: int = 0
+) -> Plan[Claimed]:
+    """Begin a queued run that may run: its first claim, its place in the session, RUN_STARTED."""
+    info = yield from get_run(run_id)
+    given = given or (yield from _input_of(run_id))
+    end = yield from ask_one("session_end", session_id=info.thread_id)
+    first_pos = 0 if end is None else msgspec.convert(end[0], int)
+    now = now_ms()
+    started = yield from ask_one(
+        "start_run", run_id=run_id, first_pos=first_pos, now=now, worker=by.worker, token_hash=by.token_hash
+    )
+    if started is None:
+        raise StoreError("run_ended", f"Run {run_id} is not queued any more.", {"run_id": run_id})
+    yield from ask("place_messages", run_id=run_id, pos=first_pos + 1)
+    yield from ask("expect_nothing", session_id=info.thread_id)
+    epoch = msgspec.convert(started[0], int)
+    line = _started_line(info, given, now)
+    yield Hold(run_id, epoch, 0, Frame(run_id, epoch, 1, 1, line))
+    info = msgspec.structs.replace(
+        info,
+        status="running",
+        epoch=epoch,
+        last_seq=1,
+        first_pos=first_pos,
+        started_at=now,
+        worker=by.worker,
+        token_hash=by.token_hash,
+    )
+    doomed: Doom | None = "expired" if info.created_at < queued_before else None
+    return (yield from _claimed(info, doomed, line))
+
+
+def reclaim(run_id: str, epoch: int, by: ClaimBy) -> Plan[Claimed | None]:
+    """Take over a running run that has this epoch: epoch + 1. None if it has ended or was taken over."""
+    state = yield from ask_one("claim_state", run_id=run_id)
+    if state is None:
+        return None
+    known, fruitless, turns_before, turns = msgspec.convert(state, tuple[int, int, int, int])
+    if known != epoch:
+        return None
+    fruitless = fruitless + 1 if turns == turns_before else 0
+    taken = yield from ask_one(
+        "take_over",
+        run_id=run_id,
+        epoch=epoch,
+        worker=by.worker,
+        token_hash=by.token_hash,
+        turns=turns,
+        fruitless=fruitless,
+    )
+    if taken is None:
+        return None
+    info = yield from get_run(run_id)
+    yield Hold(run_id, epoch + 1, info.last_seq)
+    info = msgspec.structs.replace(info, epoch=epoch + 1)
+    return (yield from _claimed(info, "crash_loop" if fruitless >= FRUITLESS_CLAIMS else None))
+
+
+def request_cancel(
+    tenant: str, user: str, *, session_id: str | None = None, run_id: str | None = None
+) -> Plan[list[RunInfo]]:
+    """Flag a run, or all queued and running runs of a session, to be cancelled; returns those flagged.
+
+    A run that has ended is left as it is. Raises UserError `run_not_found`, `session_not_found`.
+    """
+    found: list[RunInfo] = []
+    if run_id is not None:
+        found.append((yield from find_run(tenant, user, run_id)))
+    elif session_id is not None:
+        yield from check_session(tenant, user, session_id)
+        rows = yield from ask("active_runs", tenant=tenant, user_id=user, session_id=session_id)
+        found += yield from all_current(rows)
+    return (yield from flag_cancel(tenant, user, found))
+
+
+def flag_cancel(tenant: str, user: str, runs: Sequence[RunInfo]) -> Plan[list[RunInfo]]:
+    """Flag those of a user's runs that have not ended to be cancelled, and return them."""
+    flagged: list[RunInfo] = []
+    for info in runs:
+        if info.status in ("queued", "running"):
+            yield from ask("flag_cancel", tenant=tenant, user_id=user, run_id=info.run_id, now=now_ms())
+            flagged.append(msgspec.structs.replace(info, cancel_requested=True))
+    return flagged
+
+
+def _claimed(info: RunInfo, doomed: Doom | None, line: bytes = b"") -> Plan[Claimed]:
+    agent = yield from agent_of_run(info.tenant, info.agent_id)
+    return Claimed(info, agent, info.thread_id, "cancelled" if info.cancel_requested else doomed, line)
+
+
+def _input_of(run_id: str) -> Plan[RunAgentInput]:
+    row = yield from ask_one("queued_input", run_id=run_id)
+    if row is None:
+        raise StoreError("run_ended", f"Run {run_id} is not queued any more.", {"run_id": run_id})
+    return decode_input(msgspec.convert(row[0], bytes))
+
+
+def _started_line(info: RunInfo, given: RunAgentInput, now: int) -> bytes:
+    event = RunStarted(info.thread_id, info.run_id, PROTOCOL_VERSION, input=given)
+    event.timestamp = now
+    event.metadata = {"run": info.run_id, "seq": 1}
+    return encode(event) + b"\n"

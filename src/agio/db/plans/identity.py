@@ -1,0 +1,112 @@
+"""Tenants, users, API keys and web sessions."""
+
+import msgspec
+
+from agio.core.store import DEFAULT_TENANT, ApiKey, Principal, Role
+from agio.db.plan import Plan, ask, ask_one
+from agio.db.records import now_ms, to_struct
+from agio.errors import UserError
+
+NOTED_EVERY_MS = 60_000
+"""How often the use of a key is noted."""
+KEPT_MS = 7 * 24 * 3600 * 1000
+"""How long an idempotency key is remembered."""
+
+
+def add_tenant(tenant: str, name: str) -> Plan[None]:
+    """Add a tenant unless its id is there."""
+    yield from ask("add_tenant", tenant=tenant, name=name, now=now_ms())
+
+
+def add_user(tenant: str, user: str, name: str, role: Role) -> Plan[None]:
+    """Add a user unless its id is there."""
+    yield from ask("add_user", tenant=tenant, user_id=user, name=name, role=role, now=now_ms())
+
+
+def get_user(tenant: str, user: str) -> Plan[tuple[str, Role]]:
+    """A user's name and role. Raises UserError `user_not_found`."""
+    row = yield from ask_one("get_user", tenant=tenant, user_id=user)
+    if row is None:
+        raise UserError("user_not_found", f"There is no user {user}.", {"user": user})
+    return msgspec.convert(row, tuple[str, Role])
+
+
+def add_api_key(key: ApiKey, key_hash: bytes, *, only_first: bool = False) -> Plan[bool]:
+    """Keep a key; with `only_first` only if there is none at all. Returns whether it was kept."""
+    if only_first and (yield from ask_one("any_api_key")) is not None:
+        return False
+    added = yield from ask_one(
+        "add_api_key",
+        id=key.id,
+        tenant=key.tenant,
+        user_id=key.user,
+        name=key.name,
+        prefix=key.prefix,
+        hash=key_hash,
+        created_at=key.created_at,
+    )
+    return added is not None
+
+
+def list_api_keys(tenant: str, user: str) -> Plan[list[ApiKey]]:
+    """A user's keys, newest first, revoked ones too."""
+    rows = yield from ask("list_api_keys", tenant=tenant, user_id=user)
+    return [to_struct(ApiKey, row) for row in rows]
+
+
+def revoke_api_key(tenant: str, user: str, key_id: str) -> Plan[None]:
+    """End a key. Raises UserError `key_not_found`."""
+    row = yield from ask_one("revoke_api_key", id=key_id, tenant=tenant, user_id=user, now=now_ms())
+    if row is None:
+        raise UserError("key_not_found", f"There is no key {key_id}.", {"key_id": key_id})
+
+
+def find_api_key(key_hash: bytes) -> Plan[tuple[Principal, int | None] | None]:
+    """Who a key stands for, and when its use was noted last; None if there is none or it was revoked."""
+    row = yield from ask_one("find_api_key", hash=key_hash)
+    return None if row is None else (_principal(row[:4]), msgspec.convert(row[4], int | None))
+
+
+def note_api_key(key_hash: bytes) -> Plan[None]:
+    """Note that a key is used."""
+    yield from ask("note_api_key", hash=key_hash, now=now_ms())
+
+
+def add_web_session(tenant: str, user: str, session: str, token_hash: bytes, expires_at: int) -> Plan[None]:
+    """Keep a browser's session."""
+    yield from ask(
+        "add_web_session",
+        id=session,
+        tenant=tenant,
+        user_id=user,
+        token_hash=token_hash,
+        now=now_ms(),
+        expires_at=expires_at,
+    )
+
+
+def find_web_session(token_hash: bytes) -> Plan[Principal | None]:
+    """Who a browser's session stands for; None if it is over."""
+    row = yield from ask_one("find_web_session", token_hash=token_hash, now=now_ms())
+    return None if row is None else _principal(row)
+
+
+def end_web_session(token_hash: bytes) -> Plan[None]:
+    """End a browser's session."""
+    yield from ask("end_web_session", token_hash=token_hash)
+
+
+def sweep() -> Plan[None]:
+    """Forget idempotency keys after 7 days, and web sessions that are over."""
+    now = now_ms()
+    yield from ask("sweep_keys", until=now - KEPT_MS)
+    yield from ask("sweep_web_sessions", now=now)
+
+
+def touch_store() -> Plan[None]:
+    """See that the store can be written."""
+    yield from ask("touch_store", tenant=DEFAULT_TENANT)
+
+
+def _principal(row: object) -> Principal:
+    return Principal(*msgspec.convert(row, tuple[str, str, Role, str]))

@@ -1,0 +1,48 @@
+"""Questions that runs ended with: answered all at once, or cancelled by a message; each once."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from agio.core.store import Acceptance, InterruptState
+from agio.db.plan import Plan, ask, ask_one
+from agio.errors import UserError
+from agio.protocol.messages import Message, UserMessage
+
+
+def settle_questions(given: Acceptance, messages: Sequence[Message], now: int) -> Plan[bool]:
+    """Close a session's open questions as what came says; whether it answered any.
+
+    Raises UserError `unknown_interrupt`, `interrupt_closed`, `incomplete_answer`.
+    """
+    rows = yield from ask("open_interrupts", session_id=given.session_id)
+    open_until = dict(msgspec.convert(rows, list[tuple[str, int]]))
+    alive = {id for id, expires_at in open_until.items() if expires_at > now}
+    answers: dict[str, InterruptState] = {entry.interrupt_id: entry.status for entry in given.resume}
+    for id in answers:
+        if id not in alive:
+            raise (yield from _refusal(given.session_id, id))
+    asked = alive - answers.keys()
+    spoken = any(isinstance(message, UserMessage) for message in messages)
+    if asked and (answers or not spoken):
+        raise UserError(
+            "incomplete_answer",
+            "The session waits for an answer to each of its questions: send them together, or a message.",
+            {"interrupts": sorted(asked)},
+        )
+    for id in open_until:
+        state = answers.get(id, "cancelled" if id in alive else "expired")
+        closed = yield from ask_one(
+            "close_interrupt", session_id=given.session_id, id=id, state=state, now=now, run_id=given.run_id
+        )
+        if closed is None and id in answers:
+            raise (yield from _refusal(given.session_id, id))
+    return bool(answers)
+
+
+def _refusal(session_id: str, id: str) -> Plan[UserError]:
+    row = yield from ask_one("interrupt_state", session_id=session_id, id=id)
+    details = {"interrupt": id}
+    if row is None:
+        return UserError("unknown_interrupt", f"This session has no question {id}.", details)
+    return UserError("interrupt_closed", f"The question {id} is not open any more.", details)

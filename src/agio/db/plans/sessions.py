@@ -1,0 +1,220 @@
+"""Sessions: a user's conversations with agents, their messages and questions."""
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+
+import msgspec
+
+from agio.core.repository import RunInfo
+from agio.core.store import InterruptRecord, MessageRecord, OnBusy, Page, SessionRecord
+from agio.db.cursors import page_of, page_size, pattern_of, read_cursor
+from agio.db.plan import Forget, Plan, Row, ask, ask_one
+from agio.db.plans.agents import get_agent
+from agio.db.plans.identity import KEPT_MS
+from agio.db.plans.log import BEYOND_ALL, all_current, check_session, current
+from agio.db.records import message_record, now_ms, run_info, session_record, to_struct
+from agio.db.refusals import agent_inactive, session_not_found
+from agio.errors import UserError
+from agio.protocol.ids import new_id
+
+
+def list_sessions(
+    tenant: str,
+    user: str,
+    *,
+    agent_id: str | None = None,
+    search: str | None = None,
+    after: str | None = None,
+    limit: int = 50,
+) -> Plan[Page[SessionRecord]]:
+    """A user's sessions, those changed last first. Raises UserError `invalid_cursor`."""
+    place = (BEYOND_ALL, "") if after is None else read_cursor(after, tuple[int, str])
+    values = {
+        "tenant": tenant,
+        "user_id": user,
+        "updated_at": place[0],
+        "session_id": place[1],
+        "pattern": pattern_of(search),
+        "limit": page_size(limit) + 1,
+    }
+    if agent_id is None:
+        rows = yield from ask("list_sessions", **values)
+    else:
+        rows = yield from ask("list_sessions_of_agent", agent_id=agent_id, **values)
+    page = page_of(rows, limit, lambda row: row, lambda row: [row[12], row[0]])
+    records: list[SessionRecord] = []
+    for row in page.items:
+        records.append((yield from _current_session(row)))
+    return Page(records, page.next)
+
+
+def start_session(
+    tenant: str,
+    user: str,
+    agent_id: str,
+    *,
+    title: str = "",
+    on_busy: OnBusy = "queue",
+    alias: str | None = None,
+) -> Plan[SessionRecord]:
+    """Add a session; with an alias that the user has with this agent, the one there is.
+
+    Raises UserError `agent_not_found`, `agent_inactive`, `session_deleted` (the alias's session was).
+    """
+    if alias is not None:
+        known = yield from _session_by_alias(tenant, user, agent_id, alias)
+        if known is not None:
+            return known
+    agent = yield from get_agent(tenant, agent_id)
+    if agent.status != "active":
+        raise agent_inactive(agent.name)
+    session_id = new_id("ses")
+    added = yield from ask_one(
+        "add_session",
+        session_id=session_id,
+        tenant=tenant,
+        user_id=user,
+        agent_id=agent_id,
+        title=title,
+        on_busy=on_busy,
+        alias=alias,
+        mark=secrets.token_hex(8),
+        now=now_ms(),
+    )
+    if added is None and alias is not None:  # somebody else was first
+        known = yield from _session_by_alias(tenant, user, agent_id, alias)
+        if known is not None:
+            return known
+    return (yield from get_session(tenant, user, session_id))
+
+
+def get_session(tenant: str, user: str, session_id: str) -> Plan[SessionRecord]:
+    """Raises UserError `session_not_found`."""
+    row = yield from ask_one("get_session", tenant=tenant, user_id=user, session_id=session_id)
+    if row is None:
+        raise session_not_found(session_id)
+    return (yield from _current_session(row))
+
+
+def update_session(
+    tenant: str,
+    user: str,
+    session_id: str,
+    *,
+    title: str | None = None,
+    on_busy: OnBusy | None = None,
+) -> Plan[SessionRecord]:
+    """Change what is given. Raises UserError `session_not_found`."""
+    yield from ask(
+        "update_session",
+        tenant=tenant,
+        user_id=user,
+        session_id=session_id,
+        title=title,
+        on_busy=on_busy,
+        now=now_ms(),
+    )
+    return (yield from get_session(tenant, user, session_id))
+
+
+def delete_session(tenant: str, user: str, session_id: str) -> Plan[list[RunInfo]]:
+    """Remove a session and everything in it; hashes of its idempotency keys and aliases stay 7 days.
+
+    Returns the runs that were running. Raises UserError `session_not_found`.
+    """
+    if (yield from ask_one("lock_session", tenant=tenant, user_id=user, session_id=session_id)) is None:
+        raise session_not_found(session_id)
+    session = yield from get_session(tenant, user, session_id)
+    active = yield from ask("active_runs", tenant=tenant, user_id=user, session_id=session_id)
+    running = yield from all_current([row for row in active if row[4] == "running"])
+    if session.alias is not None:
+        yield from ask(
+            "put_key",
+            tenant=tenant,
+            user_id=user,
+            kind="session",
+            scope=session.agent_id,
+            hash=hash_key(session.alias),
+            digest=b"",
+            run_id="",
+            now=now_ms(),
+        )
+    yield from ask("delete_session", tenant=tenant, user_id=user, session_id=session_id)
+    for info in running:
+        yield Forget(info.run_id)
+    return running
+
+
+def list_messages(
+    tenant: str, user: str, session_id: str, *, after: str | None = None, limit: int = 200
+) -> Plan[Page[MessageRecord]]:
+    """A session's finished messages in the order of the conversation, those of queued runs last.
+
+    Raises UserError `session_not_found`, `invalid_cursor`.
+    """
+    yield from check_session(tenant, user, session_id)
+    start = (-1, 0, -1) if after is None else read_cursor(after, tuple[int | None, int, int])
+    pos, number, idx = start
+    asked = page_size(limit) + 1
+    values = {"tenant": tenant, "user_id": user, "session_id": session_id}
+    rows: list[Row] = []
+    if pos is not None:
+        rows += yield from ask("list_messages", pos=pos, run_number=number, idx=idx, limit=asked, **values)
+        number, idx = 0, -1
+    if len(rows) < asked:
+        left = asked - len(rows)
+        rows += yield from ask("list_queued_messages", run_number=number, idx=idx, limit=left, **values)
+    return page_of(rows, limit, message_record, lambda row: row[5:8])
+
+
+def find_messages(tenant: str, user: str, session_id: str, ids: Sequence[str]) -> Plan[list[MessageRecord]]:
+    """Those of a session's messages that have one of these ids, also of queued runs."""
+    rows = yield from ask("find_messages", tenant=tenant, user_id=user, session_id=session_id, ids=list(ids))
+    return [message_record(row) for row in rows]
+
+
+def list_interrupts(tenant: str, user: str, session_id: str) -> Plan[list[InterruptRecord]]:
+    """A session's questions, newest first, answered ones too. Raises UserError `session_not_found`."""
+    yield from check_session(tenant, user, session_id)
+    rows = yield from ask("list_interrupts", tenant=tenant, user_id=user, session_id=session_id)
+    return [to_struct(InterruptRecord, row) for row in rows]
+
+
+def expire_interrupts() -> Plan[int]:
+    """Close the questions whose time is over; returns how many."""
+    return len((yield from ask("expire_interrupts", now=now_ms())))
+
+
+def hash_key(key: str) -> bytes:
+    """What is kept of a key or an alias."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
+
+
+def _session_by_alias(tenant: str, user: str, agent_id: str, alias: str) -> Plan[SessionRecord | None]:
+    row = yield from ask_one("session_by_alias", tenant=tenant, user_id=user, agent_id=agent_id, alias=alias)
+    if row is not None:
+        return (yield from _current_session(row))
+    buried = yield from ask_one(
+        "find_key",
+        tenant=tenant,
+        user_id=user,
+        kind="session",
+        scope=agent_id,
+        hash=hash_key(alias),
+        since=now_ms() - KEPT_MS,
+    )
+    if buried is not None:
+        raise UserError("session_deleted", "The session of this thread id was deleted. Begin a new one.")
+    return None
+
+
+def _current_session(row: Row) -> Plan[SessionRecord]:
+    run_id, first_pos, last_seq, status = msgspec.convert(
+        row[13:], tuple[str | None, int | None, int | None, str | None]
+    )
+    if run_id is not None and status == "running":
+        found = yield from ask_one("get_run", run_id=run_id)
+        if found is not None:
+            last_seq = (yield from current(run_info(found))).last_seq
+    return session_record(row, (first_pos or 0) + (last_seq or 0))

@@ -1,0 +1,74 @@
+"""Why a store refuses: the errors that more than one room of db/ raises."""
+
+from agio.core.repository import RunInfo
+from agio.errors import StoreError, UserError
+from agio.protocol.frames import Frame
+
+
+def run_not_found(run_id: str) -> UserError:
+    """No run has this id."""
+    return UserError("run_not_found", f"There is no run {run_id}.", {"run_id": run_id})
+
+
+def session_not_found(session_id: str) -> UserError:
+    """The user has no session of this id."""
+    return UserError("session_not_found", f"There is no session {session_id}.", {"session_id": session_id})
+
+
+def agent_not_found(agent_id: str) -> UserError:
+    """The tenant has no agent of this id."""
+    return UserError("agent_not_found", f"There is no agent {agent_id}.", {"agent_id": agent_id})
+
+
+def agent_inactive(name: str) -> UserError:
+    """An agent that takes no messages."""
+    return UserError("agent_inactive", f"The agent {name} is not active.", {"agent": name})
+
+
+def run_exists(run_id: str) -> StoreError:
+    """A run's id is taken."""
+    return StoreError("run_exists", f"There is already a run {run_id}.", {"run_id": run_id})
+
+
+def run_ended(info: RunInfo) -> StoreError:
+    """A run that takes no more writes."""
+    return StoreError(
+        "run_ended",
+        f"Run {info.run_id} has ended ({info.status}).",
+        {"run_id": info.run_id, "status": info.status},
+    )
+
+
+def stale_epoch(run_id: str, epoch: int, claimed: int) -> StoreError:
+    """A run was taken over: `claimed` is the epoch of whoever is too late."""
+    return StoreError(
+        "stale_epoch",
+        f"Run {run_id} was taken over: its epoch is {epoch}, the writer's is {claimed}.",
+        {"run_id": run_id, "epoch": epoch},
+    )
+
+
+def sequence_gap(frame: Frame, last_seq: int) -> StoreError:
+    """A frame that is not the next one."""
+    return StoreError(
+        "sequence_gap",
+        f"Run {frame.run_id} has {last_seq} events: a frame from {frame.first_seq} leaves a gap.",
+        {"run_id": frame.run_id, "last_seq": last_seq},
+    )
+
+
+def append_conflict(frame: Frame, last_seq: int) -> StoreError:
+    """A frame whose place other events have."""
+    return StoreError(
+        "append_conflict",
+        f"Run {frame.run_id} already has other events from {frame.first_seq} on.",
+        {"run_id": frame.run_id, "last_seq": last_seq},
+    )
+
+
+def idempotency_conflict(what: str) -> UserError:
+    """Something that may be sent once came again with other words."""
+    return UserError(
+        "idempotency_conflict",
+        f"This {what} was used before for something else. Use a new one for each message.",
+    )
