@@ -84,7 +84,7 @@ def _schemas(types: Iterable[object]) -> tuple[tuple[Schema, ...], Schema]:
 
 def _any(kind: type) -> Schema:
     if kind is object:
-        return {}
+        return {"description": "Any JSON value."}
     raise NotImplementedError(f"{kind} has no JSON schema")
 
 

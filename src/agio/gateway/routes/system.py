@@ -34,7 +34,7 @@ async def ready(call: Call) -> Response:
 
 async def metrics(call: Call) -> Response:
     """Show the server's figures in the format of Prometheus, to this machine or with an API key."""
-    if not _is_near(call):
+    if "authorization" in call.headers or not _is_near(call):
         await call.gateway.auth.identify(call.scope["headers"])
     body, media_type = await render(call.gateway)
     return Response(body, media_type=media_type)

@@ -1,6 +1,6 @@
 """What the REST routes answer with, as clients see it. Times are milliseconds since 1970."""
 
-from typing import Generic, Literal, TypeAlias, TypeVar
+from typing import Literal
 
 from msgspec import Raw, Struct, convert
 
@@ -24,8 +24,6 @@ from agio.core.store import (
     ToolExecution,
 )
 from agio.protocol.messages import Json
-
-T = TypeVar("T")
 
 
 class AgentView(Struct, frozen=True, kw_only=True):
@@ -265,16 +263,25 @@ class Error(Struct, frozen=True):
     error: ErrorDetail
 
 
-class Listing(Struct, Generic[T], frozen=True):
-    """A page of a list. `next` is the cursor of the following page, null on the last."""
+class Agents(Struct, frozen=True):
+    """A page of agents. `next` is the cursor of the following page, null on the last."""
 
-    items: list[T]
+    items: list[AgentView]
     next: str | None
 
 
-Agents: TypeAlias = Listing[AgentView]
-Sessions: TypeAlias = Listing[SessionView]
-Runs: TypeAlias = Listing[RunView]
+class Sessions(Struct, frozen=True):
+    """A page of sessions."""
+
+    items: list[SessionView]
+    next: str | None
+
+
+class Runs(Struct, frozen=True):
+    """A page of runs."""
+
+    items: list[RunView]
+    next: str | None
 
 
 def agent_view(agent: AgentRecord) -> AgentView:
@@ -355,14 +362,14 @@ def key_view(key: ApiKey) -> KeyView:
 
 def agents_view(page: Page[AgentRecord]) -> Agents:
     """Show a page of agents."""
-    return Listing([agent_view(agent) for agent in page.items], page.next)
+    return Agents([agent_view(agent) for agent in page.items], page.next)
 
 
 def sessions_view(page: Page[SessionRecord]) -> Sessions:
     """Show a page of sessions."""
-    return Listing([session_view(session) for session in page.items], page.next)
+    return Sessions([session_view(session) for session in page.items], page.next)
 
 
 def runs_view(page: Page[RunInfo]) -> Runs:
     """Show a page of runs."""
-    return Listing([run_view(run) for run in page.items], page.next)
+    return Runs([run_view(run) for run in page.items], page.next)

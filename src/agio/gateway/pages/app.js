@@ -1,0 +1,279 @@
+// The page: who is here, which agents and conversations there are, and the one that is open.
+
+import { api } from "/assets/api.js";
+import { approvalCard } from "/assets/approval.js";
+import { byId, complain, element } from "/assets/elements.js";
+import { Socket } from "/assets/socket.js";
+import { Thread } from "/assets/thread.js";
+
+const STATES = { running: "answering", queued: "waiting its turn", waiting: "waiting for you", idle: "" };
+
+let socket = null;
+let current = null; // the session that is open
+let opening = 0;
+const begun = new Set(); // runs that were seen to begin
+
+const thread = new Thread(byId("thread"), {
+  run: (id) => {
+    begun.add(id);
+    showState("running");
+  },
+  step: (step) => {
+    byId("step").textContent = `step ${step}`;
+  },
+  ended: (outcome) => {
+    showState(outcome === "interrupt" ? "waiting" : "idle");
+    if (outcome === "interrupt") askOpenQuestions();
+    refreshSessions();
+  },
+  rewound: () => openSession(current.id),
+});
+
+function showState(state) {
+  byId("state").textContent = STATES[state] ?? state;
+  byId("state").className = `state ${state}`;
+  byId("cancel").hidden = state !== "running" && state !== "queued";
+}
+
+async function start() {
+  let me;
+  try {
+    me = await api.me();
+  } catch (error) {
+    if (error.status !== 401) complain(error);
+    byId("link-example").textContent = `${location.origin}/sign-in?token=…`;
+    byId("signed-out").hidden = false;
+    return;
+  }
+  byId("me").textContent = me.name;
+  byId("signed-in").hidden = false;
+  socket = new Socket({ online, events, deleted, failed: complain });
+  await refreshAgents();
+  addEventListener("hashchange", openFromAddress);
+  await openFromAddress();
+}
+
+function online(yes) {
+  byId("offline").hidden = yes;
+}
+
+function events(sessionId, list) {
+  if (current?.id !== sessionId) return;
+  for (const event of list) {
+    if (current?.id === sessionId) thread.apply(event);
+  }
+}
+
+function deleted(sessionId) {
+  if (current?.id === sessionId) leaveSession("This conversation was deleted.");
+  refreshSessions();
+}
+
+async function refreshAgents() {
+  const agents = (await api.agents()).filter((agent) => agent.status === "active" && agent.source !== "library");
+  const chosen = localStorage.getItem("agent");
+  byId("agents").replaceChildren(
+    ...agents.map((agent) =>
+      element("option", { value: agent.id, textContent: agent.name, selected: agent.id === chosen }),
+    ),
+  );
+  byId("new-session").disabled = agents.length === 0;
+  if (agents.length === 0) {
+    byId("title").textContent = "There is no agent yet. Make one with POST /api/agents.";
+  }
+  await refreshSessions();
+}
+
+async function refreshSessions() {
+  const agentId = byId("agents").value;
+  const list = byId("sessions");
+  if (!agentId) return list.replaceChildren();
+  let page;
+  try {
+    page = await api.sessions(agentId);
+  } catch (error) {
+    return complain(error);
+  }
+  return list.replaceChildren(
+    ...page.items.map((session) => {
+      const button = element(
+        "button",
+        { type: "button", onclick: () => (location.hash = session.id), title: session.title },
+        element("span", { className: `dot ${session.state}`, title: STATES[session.state] || "idle" }),
+        element("span", { className: "name", textContent: session.title || "New conversation" }),
+      );
+      button.setAttribute("aria-current", String(session.id === current?.id));
+      if (session.id === current?.id) byId("title").textContent = session.title || "New conversation";
+      return element("li", {}, button);
+    }),
+  );
+}
+
+async function openFromAddress() {
+  const id = decodeURIComponent(location.hash.slice(1));
+  if (!id) return leaveSession();
+  if (id !== current?.id) await openSession(id);
+}
+
+function leaveSession(words = "Choose or begin a conversation") {
+  opening += 1;
+  current = null;
+  socket.unwatch();
+  thread.clear();
+  showState("idle");
+  byId("title").textContent = words;
+  byId("step").textContent = "";
+  byId("text").disabled = byId("send").disabled = true;
+  byId("delete").hidden = true;
+  if (location.hash) history.replaceState(null, "", location.pathname);
+}
+
+async function openSession(id) {
+  const mine = ++opening;
+  let session;
+  let status;
+  try {
+    session = await api.session(id);
+    status = await api.status(id);
+  } catch (error) {
+    if (mine !== opening) return;
+    leaveSession(error.status === 404 ? "There is no such conversation." : error.message);
+    return;
+  }
+  if (mine !== opening) return;
+  current = session;
+  if (byId("agents").value !== session.agent_id) {
+    byId("agents").value = session.agent_id;
+  }
+  thread.clear();
+  for (const { message } of session.messages) thread.add(message);
+  byId("title").textContent = session.title || "New conversation";
+  byId("step").textContent = status.step ? `step ${status.step}` : "";
+  byId("text").disabled = byId("send").disabled = false;
+  byId("delete").hidden = false;
+  byId("side").classList.remove("open");
+  thread.step = session.state === "running" ? status.step : 0;
+  showState(session.state);
+  thread.follow(true);
+  socket.watch(id, session.stream_after);
+  if (status.interrupts.length) ask(status.interrupts);
+  byId("text").focus();
+  refreshSessions();
+}
+
+async function askOpenQuestions() {
+  const id = current.id;
+  try {
+    const { interrupts } = await api.status(id);
+    if (current?.id === id && interrupts.length) ask(interrupts);
+  } catch (error) {
+    complain(error);
+  }
+}
+
+// The server takes the answers to all open questions at once: they go out with the last decision.
+function ask(questions) {
+  for (const card of thread.root.querySelectorAll(".approval")) card.remove();
+  const id = current.id;
+  const answers = [];
+  for (const question of [...questions].reverse()) {
+    const card = approvalCard(question, async (answer) => {
+      answers.push(answer);
+      if (answers.length < questions.length) return;
+      try {
+        await socket.command("approve", { session_id: id, answers });
+      } catch (error) {
+        complain(error);
+        if (current?.id === id) openSession(id);
+      }
+    });
+    thread.place(card);
+  }
+}
+
+async function send() {
+  const text = byId("text");
+  const content = text.value.trim();
+  if (!content || !current) return;
+  const id = current.id;
+  text.value = "";
+  fit();
+  for (const card of thread.root.querySelectorAll(".approval")) card.remove();
+  try {
+    const sent = await socket.command("message", { session_id: id, content, client_message_id: randomName() });
+    if (current?.id !== id || begun.has(sent.run_id)) return;
+    if (byId("cancel").hidden) showState("queued");
+    else thread.note("Sent. It is answered when what is going on is finished.");
+  } catch (error) {
+    complain(error);
+    if (!text.value) text.value = content;
+  }
+}
+
+async function cancel() {
+  if (!current || byId("cancel").hidden) return;
+  try {
+    await socket.command("cancel", { session_id: current.id });
+  } catch (error) {
+    complain(error);
+  }
+}
+
+function randomName() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function fit() {
+  const text = byId("text");
+  text.rows = Math.min(8, text.value.split("\n").length);
+}
+
+byId("composer").onsubmit = (event) => {
+  event.preventDefault();
+  send();
+};
+byId("text").oninput = fit;
+byId("text").onkeydown = (event) => {
+  if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+    event.preventDefault();
+    send();
+  }
+};
+addEventListener("keydown", (event) => {
+  if (event.key === "Escape") cancel();
+});
+byId("cancel").onclick = cancel;
+byId("agents").onchange = () => {
+  localStorage.setItem("agent", byId("agents").value);
+  leaveSession();
+  refreshSessions();
+};
+byId("new-session").onclick = async () => {
+  try {
+    location.hash = (await api.startSession(byId("agents").value)).id;
+  } catch (error) {
+    complain(error);
+  }
+};
+byId("delete").onclick = async () => {
+  if (!current || !confirm("Delete this conversation and everything in it?")) return;
+  try {
+    await api.deleteSession(current.id);
+    leaveSession();
+    refreshSessions();
+  } catch (error) {
+    complain(error);
+  }
+};
+byId("sign-out").onclick = async () => {
+  try {
+    await api.signOut();
+    location.assign("/");
+  } catch (error) {
+    complain(error);
+  }
+};
+byId("side-open").onclick = () => byId("side").classList.add("open");
+byId("side-close").onclick = () => byId("side").classList.remove("open");
+
+start().catch(complain);
