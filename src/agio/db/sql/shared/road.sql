@@ -71,6 +71,10 @@ where id = :session_id and tenant_id = :tenant and user_id = :user_id;
 update runs set cancel_requested_at = coalesce(cancel_requested_at, :now)
 where run_id = :run_id and tenant_id = :tenant and user_id = :user_id and status in ('queued', 'running');
 
+-- name: next_tenant
+-- The first after another that has something queued.
+select min(tenant_id) from runs where status = 'queued' and tenant_id > :after;
+
 -- name: queued_input
 select input from runs where run_id = :run_id and status = 'queued';
 

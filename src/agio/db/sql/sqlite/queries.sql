@@ -44,10 +44,6 @@ select s.agent_id, a.name, a.source, a.model_name, a.status, a.deleted_at, s.tit
 from agent_sessions s join agents a on a.id = s.agent_id
 where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id;
 
--- name: next_tenant
--- The first after another that has something queued.
-select min(tenant_id) from runs where status = 'queued' and tenant_id > :after;
-
 -- name: next_run
 -- A tenant's next run: answers first, then the oldest, of a session that is neither running nor asked. One that
 -- will not be run any more needs no worker that has its agent.
