@@ -1,0 +1,119 @@
+"""asyncpg as the rest of db/ sees it: what we use of it, fully typed, imported when a database is opened."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from typing import Protocol, cast
+
+CONNECTIONS = 10
+"""The most connections one store opens."""
+CONNECT_TIMEOUT_S = 10
+ANSWER_TIMEOUT_S = 30.0
+"""How long one statement may take."""
+STATEMENTS = 500
+"""How many prepared statements a connection keeps: more than there are queries."""
+SETTINGS = {
+    "application_name": "agio",
+    "jit": "off",
+    "idle_in_transaction_session_timeout": "10s",  # a process stopped in the middle must not keep others waiting
+}
+
+
+class Connection(Protocol):
+    """A connection to Postgres."""
+
+    async def execute(self, query: str, *arguments: object, timeout: float | None = None) -> str:
+        """Run SQL; without arguments it may be several statements."""
+        ...
+
+    async def fetch(self, query: str, *arguments: object) -> list[Sequence[object]]:
+        """Run a statement and return its rows."""
+        ...
+
+    async def close(self, *, timeout: float | None = None) -> None:
+        """Say goodbye to the server."""
+        ...
+
+
+class Connections(Protocol):
+    """A pool of connections, which replaces those that break."""
+
+    async def acquire(self, *, timeout: float | None = None) -> Connection:
+        """Take a connection out."""
+        ...
+
+    async def release(self, connection: Connection, *, timeout: float | None = None) -> None:
+        """Put a connection back."""
+        ...
+
+    async def close(self) -> None:
+        """Wait for the connections that are out and close all."""
+        ...
+
+    def terminate(self) -> None:
+        """Close all at once."""
+        ...
+
+
+class Driver(Protocol):
+    """The module asyncpg."""
+
+    InterfaceError: type[Exception]
+    DataError: type[Exception]
+
+    def connect(
+        self,
+        dsn: str,
+        *,
+        timeout: float,
+        command_timeout: float,
+        server_settings: Mapping[str, str],
+    ) -> Awaitable[Connection]:
+        """Open a connection."""
+        ...
+
+    def create_pool(
+        self,
+        dsn: str,
+        *,
+        min_size: int,
+        max_size: int,
+        reset: Callable[[Connection], Awaitable[None]],
+        timeout: float,
+        command_timeout: float,
+        statement_cache_size: int,
+        server_settings: Mapping[str, str],
+    ) -> Awaitable[Connections]:
+        """Open a pool."""
+        ...
+
+
+@cache
+def driver() -> Driver:
+    """The module, imported at the first use."""
+    return cast("Driver", import_module("asyncpg"))
+
+
+async def connect(url: str) -> Connection:
+    """Open one connection. Raises what asyncpg raises."""
+    return await driver().connect(
+        url, timeout=CONNECT_TIMEOUT_S, command_timeout=ANSWER_TIMEOUT_S, server_settings=SETTINGS
+    )
+
+
+async def connect_pool(url: str) -> Connections:
+    """Open a pool with one connection. Raises what asyncpg raises."""
+    return await driver().create_pool(
+        url,
+        min_size=1,
+        max_size=CONNECTIONS,
+        reset=_keep,
+        timeout=CONNECT_TIMEOUT_S,
+        command_timeout=ANSWER_TIMEOUT_S,
+        statement_cache_size=STATEMENTS,
+        server_settings=SETTINGS,
+    )
+
+
+async def _keep(_: Connection) -> None:
+    """Leave a returned connection as it is: nothing of ours outlives its transaction."""

@@ -1,0 +1,69 @@
+"""Postgres's and the connection's errors as ours, and which of them pass if one tries again."""
+
+from urllib.parse import urlsplit
+
+import msgspec
+
+from agio.db.postgres_driver import driver
+from agio.errors import AgioError, StoreError
+
+_LOST = ("08", "57P01", "57P02", "57P03", "57P05", "53300", "25P03")
+"""SQLSTATEs, or how they begin: connection errors, shutdowns, too many connections, idle for too long."""
+_CONFLICT = ("40001", "40P01", "23505")
+"""Serialization failures, deadlocks, and a unique row that somebody else has just added."""
+_FULL = ("53100",)
+_CORRUPT = ("XX001", "XX002")
+_NOT_STORABLE = ("22", "54")
+_REFUSED = ("3D000", "28")
+"""There is no such database, or no such user."""
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether the server could not be reached, or went away in the middle."""
+    if isinstance(error, driver().InterfaceError):
+        return "closed" in str(error) or "closing" in str(error)
+    return isinstance(error, OSError) or _sqlstate(error).startswith(_LOST)  # TimeoutError is an OSError
+
+
+def is_conflict(error: BaseException) -> bool:
+    """Whether transactions were in each other's way: nothing was done, and again it may go well."""
+    return _sqlstate(error).startswith(_CONFLICT)
+
+
+def postgres_error(error: BaseException, url: str) -> AgioError:
+    """What went wrong with the store, as an error of ours; ours stay as they are."""
+    state = _sqlstate(error)
+    if isinstance(error, AgioError):
+        return error
+    if is_lost(error):
+        code, text = "store_unavailable", "cannot be reached: check that Postgres runs, and try again"
+    elif state.startswith(_FULL):
+        code, text = "store_full", "is full: free some space on its disk and try again"
+    elif state.startswith(_CORRUPT) or isinstance(error, msgspec.DecodeError):
+        code, text = "store_corrupt", "is damaged. Restore a copy or use another database"
+    elif state.startswith(_NOT_STORABLE) or isinstance(error, driver().DataError):
+        code, text = "not_storable", "cannot hold this value"
+    elif state.startswith(_REFUSED) or isinstance(error, ValueError):
+        code, text = "store_unavailable", "cannot be opened: check its URL, user and password"
+    else:
+        code, text = "store_failed", "could not do this"
+    place = where(url)
+    wrapped = StoreError(
+        code, f"The store {place} {text} ({error or type(error).__name__}).", {"store": place}
+    )
+    wrapped.__cause__ = error
+    return wrapped
+
+
+def where(url: str) -> str:
+    """A URL without its user, password and options, for people to read."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "localhost", parts.port
+    except ValueError:
+        return "postgresql://..."
+    return f"postgresql://{host}{f':{port}' if port else ''}{parts.path}"
+
+
+def _sqlstate(error: BaseException) -> str:
+    return str(getattr(error, "sqlstate", None) or "")

