@@ -35,7 +35,7 @@ Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 ROUTES: Sequence[Route] = [
     # First, because it is asked for most: FastAPI looks through its routes in order.
     Route("POST", "/api/agent-sessions/{session_id}/message", messages.send_message, 202, views.Sent,
-          "session_not_found agent_inactive session_busy idempotency_conflict message_too_large "
+          "session_not_found agent_inactive session_busy idempotency_conflict empty_message message_too_large "
           "too_many_sessions queue_full"),
     Route("GET", "/api/agent-sessions/{session_id}", sessions.get_session, 200, views.SessionWithMessages,
           "session_not_found invalid_cursor"),
@@ -46,10 +46,11 @@ ROUTES: Sequence[Route] = [
     Route("GET", "/api/agent-sessions/{session_id}/interrupts", sessions.list_interrupts, 200, views.Interrupts,
           "session_not_found"),
     Route("POST", "/api/agent-sessions/{session_id}/answer", messages.answer_interrupts, 202, views.Sent,
-          "session_not_found agent_inactive unknown_interrupt interrupt_closed incomplete_answer "
-          "idempotency_conflict queue_full"),
+          "session_not_found agent_inactive unknown_interrupt interrupt_closed incomplete_answer invalid_answer "
+          "idempotency_conflict too_many_sessions queue_full"),
     Route("POST", "/api/agent-sessions/{session_id}/tool-results", messages.send_tool_results, 202, views.Sent,
-          "session_not_found agent_inactive unknown_tool_call idempotency_conflict message_too_large queue_full"),
+          "session_not_found agent_inactive unknown_tool_call idempotency_conflict message_too_large "
+          "too_many_sessions queue_full"),
     Route("GET", "/api/agent-sessions/{session_id}/events", log.session_events, 200, log.NDJSON,
           "session_not_found"),
     Route("PATCH", "/api/agent-sessions/{session_id}", sessions.change_session, 200, views.SessionView,

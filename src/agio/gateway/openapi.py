@@ -37,6 +37,7 @@ _SECURITY = {
     },
 }
 _PHRASES = {200: "Here it is.", 201: "Made.", 202: "Taken in.", 204: "Done.", 303: "Go on to `/`."}
+_NOT_OURS = ("HTTPValidationError", "ValidationError")
 _STREAM_CODES = "unauthenticated store_failed store_full store_unavailable internal_error"
 
 
@@ -50,14 +51,14 @@ def describe(routes: Sequence[Route], made: Sequence[APIRoute]) -> bytes:
         separate_input_output_schemas=False,
     )
     answers = [route.answer for route in routes if not isinstance(route.answer, str | None)]
-    refs, schemas = _schemas([*answers, Error, Message, RunAgentInput])
+    refs, schemas = _schemas([*answers, Error, RunAgentInput, ContentPart, Message])
     of_answer = dict(zip(map(id, answers), refs, strict=False))
     components: Schema = described.setdefault("components", {})
-    components["schemas"] = {
-        **components.get("schemas", {}),
-        **schemas,
-        "ContentPart": _schemas([ContentPart])[0][0],
+    bodies: Schema = {
+        name: schema for name, schema in components.get("schemas", {}).items() if name not in _NOT_OURS
     }
+    schemas["MessageView"]["properties"]["message"] = {"$ref": _REF.format(name="Message")}
+    components["schemas"] = {**bodies, **schemas, "ContentPart": refs[-2], "Message": refs[-1]}
     components["securitySchemes"] = _SECURITY
     for route in routes:
         operation: Schema = described["paths"][route.path][route.method.lower()]
