@@ -48,7 +48,8 @@ def claim_next(
         found = yield from ask_one(
             "next_run", tenant=tenant, code_agents=list(code_agents), queued_before=queued_before
         )
-        if found is not None:
+        # Counted again: where several claim at once, only a run that was found keeps the others of its tenant out.
+        if found is not None and (yield from has_room(tenant, limits)):
             return (yield from start_run(str(found[0]), by, queued_before=queued_before))
 
 

@@ -32,7 +32,7 @@ def create_run(run: NewRun) -> Plan[RunInfo]:
         yield from ask("add_user", tenant=run.tenant, user_id=run.user, name=run.user, role="member", now=now)
     agent_id = yield from library_agent(run.tenant, run.agent, run.model)
     if first_pos is None:
-        yield from ask(
+        added = yield from ask_one(
             "add_session",
             session_id=run.thread_id,
             tenant=run.tenant,
@@ -44,7 +44,9 @@ def create_run(run: NewRun) -> Plan[RunInfo]:
             mark=run.mark,
             now=run.created_at or now,
         )
-    yield from ask(
+        if added is None:  # somebody else has just added it
+            first_pos = yield from _thread_end(run)
+    placed = yield from ask_one(
         "add_run",
         run_id=run.run_id,
         session_id=run.thread_id,
@@ -65,17 +67,17 @@ def create_run(run: NewRun) -> Plan[RunInfo]:
         input=None,
         token_hash=b"",
     )
-    yield Hold(run.run_id, run.epoch, 0)
     row = yield from ask_one("get_run", run_id=run.run_id)
-    if row is None:
-        raise StoreError("store_failed", f"Run {run.run_id} could not be added.")
+    if placed is None or row is None:
+        raise run_exists(run.run_id)
+    yield Hold(run.run_id, run.epoch, 0)
     return run_info(row)
 
 
 def claim_run(run_id: str) -> Plan[RunInfo]:
     """Take over a running run. Raises UserError `run_not_found`, StoreError `run_ended`."""
-    info = yield from get_run(run_id)
     raised = yield from ask_one("raise_epoch", run_id=run_id)
+    info = yield from get_run(run_id)
     if raised is None:
         raise run_ended(info)
     epoch = msgspec.convert(raised[0], int)
@@ -90,6 +92,7 @@ def begin_tool(
 
     Raises UserError `run_not_found`, StoreError `stale_epoch`, `run_ended`.
     """
+    yield from ask("lock_run", run_id=run_id)
     info = yield from get_run(run_id)
     if epoch is not None and epoch != info.epoch:
         raise stale_epoch(run_id, info.epoch, epoch)
@@ -182,7 +185,7 @@ def _ms_of(moment: str, now: int) -> int:
 
 def _thread_end(run: NewRun) -> Plan[int | None]:
     """The position of a thread's last event; None if it has no session yet. Raises what `create_run` raises."""
-    owner = yield from ask_one("thread_owner", session_id=run.thread_id)
+    owner = yield from ask_one("lock_thread", session_id=run.thread_id)
     if owner is None:
         return None
     if tuple(owner) != (run.tenant, run.user):

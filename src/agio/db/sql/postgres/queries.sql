@@ -89,6 +89,10 @@ from agent_sessions s join agents a on a.id = s.agent_id join tenants t on t.id 
 where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id
 for no key update of t, s;
 
+-- name: lock_thread
+-- Whose a thread is.
+select tenant_id, user_id from agent_sessions where id = :session_id for no key update;
+
 -- name: next_run
 -- A tenant's next run: answers first, then the oldest, of a session that is neither running nor asked. One that
 -- will not be run any more needs no worker that has its agent. What somebody is changing now is passed over.

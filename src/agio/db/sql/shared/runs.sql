@@ -55,9 +55,6 @@ order by number desc limit :limit;
 -- Where a run stands in the order of creation.
 select number from runs where run_id = :run_id;
 
--- name: thread_owner
-select tenant_id, user_id from agent_sessions where id = :session_id;
-
 -- name: running_run_of_thread
 select run_id from runs where session_id = :session_id and status = 'running';
 

@@ -44,6 +44,14 @@ select s.agent_id, a.name, a.source, a.model_name, a.status, a.deleted_at, s.tit
 from agent_sessions s join agents a on a.id = s.agent_id
 where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id;
 
+-- name: lock_thread
+-- Whose a thread is. The one writer is the lock.
+select tenant_id, user_id from agent_sessions where id = :session_id;
+
+-- name: lock_run
+-- The one writer is the lock.
+select run_id from runs where run_id = :run_id;
+
 -- name: next_run
 -- A tenant's next run: answers first, then the oldest, of a session that is neither running nor asked. One that
 -- will not be run any more needs no worker that has its agent.
