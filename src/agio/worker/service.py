@@ -60,6 +60,11 @@ class WorkerService:
         """How many runs it has."""
         return len(self._jobs)
 
+    async def idle(self) -> None:
+        """Wait until it has no run left."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
     def greeting(self) -> Greeting:
         """Say who this is, what it can do, and what it still holds."""
         app = self._parts.app
