@@ -26,6 +26,10 @@ class Settings(Struct, frozen=True):
         """Return where a provider is called and with which key; an empty endpoint for one without settings."""
         return self.endpoints.get(provider, Endpoint())
 
+    def with_models(self) -> list[str]:
+        """Return the providers that have a key or an address."""
+        return [name for name, end in self.endpoints.items() if end.api_key or end.base_url]
+
 
 class ServerSettings(Struct, frozen=True, kw_only=True):
     """What the environment says to a gateway, to a worker, and to a command that asks a server."""
@@ -63,6 +67,11 @@ def load_server_settings() -> ServerSettings:
         api_key=os.environ.get("AGIO_API_KEY") or None,
         limits=_limits(os.environ.get("AGIO_LIMITS") or "{}"),
     )
+
+
+def environment_with(**added: str) -> dict[str, str]:
+    """Return the environment of a process of ours that is to find these settings."""
+    return {**os.environ, **added}
 
 
 def _long_key(variable: str) -> str | None:

@@ -6,8 +6,11 @@ from typing import Annotated
 
 import typer
 
+from agio.cli.key_commands import keys
+from agio.cli.options import ApiKeyOption, ServerOption
+from agio.cli.server_commands import add_server_commands
 from agio.cli.version import print_version
-from agio.settings import load_settings
+from agio.settings import load_server_settings, load_settings
 
 app = typer.Typer(
     name="agio",
@@ -19,7 +22,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 runs = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+add_server_commands(app)
 app.add_typer(runs, name="runs", help="List, show and replay runs.")
+app.add_typer(keys, name="keys", help="Make, list and end API keys of a server.")
 
 StoreOption = Annotated[
     Path | None,
@@ -35,6 +40,10 @@ RunArgument = Annotated[
 
 def _store(store: Path | None) -> Path:
     return store or load_settings().data_dir / "agio.db"
+
+
+def _api_key(given: str | None) -> str | None:
+    return given or load_server_settings().api_key
 
 
 @app.callback()
@@ -63,8 +72,22 @@ def chat(
         str | None, typer.Option("--base-url", metavar="URL", help="Where the model is called.")
     ] = None,
     plain: Annotated[bool, typer.Option("--plain", help="Text only: no colours, nothing moves.")] = False,
+    server: ServerOption = None,
+    api_key: ApiKeyOption = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="NAME", help="Which agent of the server.")
+    ] = None,
+    session: Annotated[
+        str | None, typer.Option("--session", metavar="ID", help="Go on with this session of the server.")
+    ] = None,
 ) -> None:
     """Talk to an agent, or send it lines through a pipe."""
+    if server is not None:
+        from agio.cli.server_chat import ServerChatOptions, server_chat
+
+        key = api_key or load_server_settings().api_key
+        asked = ServerChatOptions(server, key, agent, session, plain)
+        raise typer.Exit(server_chat(asked, load_settings()))
     from agio.cli.chat import ChatOptions, chat
 
     settings = load_settings()
@@ -83,23 +106,26 @@ def list_runs(
     ] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many, newest first.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="A line of JSON for each run.")] = False,
+    server: ServerOption = None,
+    api_key: ApiKeyOption = None,
 ) -> None:
     """List runs, newest first."""
-    from agio.cli.runs import list_runs
+    from agio.cli.runs import list_runs, opened_runs
 
-    file = _store(store)
     # Before the first chat there is no file, which is no error unless it was named.
-    known = file if store is not None or file.exists() else None
-    work = list_runs(known, agent=agent, thread=thread, limit=limit, as_json=as_json)
-    asyncio.run(work)
+    known = server is not None or store is not None or _store(None).exists()
+    opened = opened_runs(_store(store), server, _api_key(api_key)) if known else None
+    asyncio.run(list_runs(opened, agent=agent, thread=thread, limit=limit, as_json=as_json))
 
 
 @runs.command("show")
-def show_run(run_id: RunArgument, store: StoreOption = None) -> None:
+def show_run(
+    run_id: RunArgument, store: StoreOption = None, server: ServerOption = None, api_key: ApiKeyOption = None
+) -> None:
     """Show a run: what was said, which tools ran, what it cost."""
-    from agio.cli.runs import show_run
+    from agio.cli.runs import opened_runs, show_run
 
-    asyncio.run(show_run(_store(store), run_id))
+    asyncio.run(show_run(opened_runs(_store(store), server, _api_key(api_key)), run_id))
 
 
 @runs.command("replay")
@@ -108,8 +134,11 @@ def replay_run(
     store: StoreOption = None,
     fast: Annotated[bool, typer.Option("--fast", help="All at once.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The stored events, one a line.")] = False,
+    server: ServerOption = None,
+    api_key: ApiKeyOption = None,
 ) -> None:
     """Play a run again at its own speed."""
-    from agio.cli.runs import replay_run
+    from agio.cli.runs import opened_runs, replay_run
 
-    asyncio.run(replay_run(_store(store), run_id, fast=fast, as_json=as_json))
+    opened = opened_runs(_store(store), server, _api_key(api_key))
+    asyncio.run(replay_run(opened, run_id, fast=fast, as_json=as_json))

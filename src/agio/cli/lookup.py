@@ -1,6 +1,7 @@
 """Finds runs by what a person types."""
 
-from agio.core.repository import AgentRunRepository, RunInfo
+from agio.core.repository import RunInfo
+from agio.core.thread import RunLogs
 from agio.errors import UserError
 
 _PAGE = 100
@@ -8,7 +9,7 @@ LAST = "last"
 """The name of the newest run."""
 
 
-async def find_run(repository: AgentRunRepository, name: str) -> RunInfo:
+async def find_run(repository: RunLogs, name: str) -> RunInfo:
     """Find a run by its id, the beginning or the end of it, or `last`.
 
     Raises UserError `run_not_found` or `run_ambiguous`.

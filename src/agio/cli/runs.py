@@ -1,10 +1,11 @@
-"""`agio runs`: list the runs of a store, show one, play one again. Reads beside whoever writes."""
+"""`agio runs`: list runs, show one, play one again: those of a store, beside whoever writes it, or of a server."""
 
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from io import StringIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from rich.console import Console
@@ -20,23 +21,40 @@ from agio.cli.render import EventRenderer
 from agio.cli.tables import runs_table, started, steps_table, took
 from agio.cli.view import printable, readable
 from agio.core.fold import fold_log
-from agio.core.repository import AgentRunRepository, RunInfo
-from agio.core.thread import thread_history
+from agio.core.repository import RunInfo
+from agio.core.thread import RunLogs, thread_history
 from agio.db.repository import open_store
 from agio.protocol.messages import AssistantMessage, Message, ReasoningMessage, ToolMessage, UserMessage
+
+if TYPE_CHECKING:
+    from agio.cli.server_client import ServerClient
 
 _PRIVATE = ("mark", "first_pos")
 _PAGE_WIDTH = 100
 
 
+def opened_runs(store: Path, server: str | None, api_key: str | None) -> AbstractAsyncContextManager[RunLogs]:
+    """Return the runs of a server if one is named, else of the store. Raises UserError, StoreError."""
+    if server is None:
+        return _stored(store)
+    from agio.cli.server_client import ServerClient
+
+    return _asked(ServerClient(server, api_key))
+
+
 async def list_runs(
-    store: Path | None, *, agent: str | None, thread: str | None, limit: int, as_json: bool
+    opened: AbstractAsyncContextManager[RunLogs] | None,
+    *,
+    agent: str | None,
+    thread: str | None,
+    limit: int,
+    as_json: bool,
 ) -> None:
-    """Print the newest runs as a table, or a line of JSON each; without a store there are none. Raises StoreError."""
+    """Print the newest runs as a table, or a line of JSON each; without a store there are none. Raises AgioError."""
     runs: list[RunInfo] = []
-    if store is not None:
-        async with _opened(store) as repository:
-            runs = await repository.list_runs(agent=agent, thread_id=thread, limit=limit)
+    if opened is not None:
+        async with opened as logs:
+            runs = await logs.list_runs(agent=agent, thread_id=thread, limit=limit)
     if as_json:
         for info in runs:
             fields = {
@@ -53,9 +71,9 @@ async def list_runs(
         console.print('There are no runs yet. Make one: echo "what is 6 * 7?" | agio chat', markup=False)
 
 
-async def show_run(store: Path, name: str) -> None:
-    """Print a run: what was said, which tools ran, what it cost. Raises UserError, StoreError."""
-    async with _opened(store) as repository:
+async def show_run(opened: AbstractAsyncContextManager[RunLogs], name: str) -> None:
+    """Print a run: what was said, which tools ran, what it cost. Raises AgioError."""
+    async with opened as repository:
         info = await find_run(repository, name)
         fold = await thread_history(repository, info.thread_id, info.run_id)
         log = await repository.get_log(info.run_id)
@@ -83,9 +101,11 @@ async def show_run(store: Path, name: str) -> None:
         )
 
 
-async def replay_run(store: Path, name: str, *, fast: bool, as_json: bool) -> None:
-    """Play a run again, or print its log as it is stored. Raises UserError, StoreError."""
-    async with _opened(store) as repository:
+async def replay_run(
+    opened: AbstractAsyncContextManager[RunLogs], name: str, *, fast: bool, as_json: bool
+) -> None:
+    """Play a run again, or print its log as it is stored. Raises AgioError."""
+    async with opened as repository:
         info = await find_run(repository, name)
         log = await repository.get_log(info.run_id)
         if as_json:
@@ -105,7 +125,14 @@ async def replay_run(store: Path, name: str, *, fast: bool, as_json: bool) -> No
 
 
 @asynccontextmanager
-async def _opened(store: Path) -> AsyncGenerator[AgentRunRepository]:
+async def _asked(server: "ServerClient") -> AsyncGenerator[RunLogs]:
+    from agio.cli.remote import RemoteRuns
+
+    yield RemoteRuns(server)
+
+
+@asynccontextmanager
+async def _stored(store: Path) -> AsyncGenerator[RunLogs]:
     repository = await open_store(store, read_only=True)
     try:
         yield repository

@@ -23,7 +23,7 @@ _COLUMNS = ("RUN", "AGENT", "MODEL", "STATUS", "STARTED", "TOOK", "EVENTS", "TIT
 def runs_table(runs: Sequence[RunInfo], console: Console) -> Table:
     """A row a run. A narrow terminal gets the end of the id, which names the run as well, and shorter times."""
     wide = console.width >= _WIDE
-    table = _new_table()
+    table = new_table()
     rows = [_row(info, wide) for info in runs]
     widths = [
         max(len(name), *(cell.cell_len for cell in cells))
@@ -53,13 +53,14 @@ def _row(info: RunInfo, wide: bool) -> list[Text]:
     ]
 
 
-def _new_table() -> Table:
+def new_table() -> Table:
+    """A table without lines."""
     return Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
 
 
 def steps_table(steps: Sequence[Mapping[str, Json]]) -> Table:
     """A row a step, and its figures."""
-    table = _new_table()
+    table = new_table()
     columns = ["STEP", "IN", "OUT", "CACHED", "REASONING", "FIRST TOKEN", "MODEL", "TOOLS", "COST"]
     for column in columns:
         table.add_column(column, no_wrap=True, justify="right")

@@ -1,14 +1,35 @@
 """A thread's history, read from the store."""
 
+from typing import Protocol
+
 from agio.core.fold import Fold, fold_log
-from agio.core.repository import AgentRunRepository, RunLog
+from agio.core.repository import RunInfo, RunLog
 
 _PAGE = 100
 _STEP = b'"type":"STEP_STARTED"'
 
 
+class RunLogs(Protocol):
+    """Whoever has runs and their logs: every repository, and a server that is asked for them."""
+
+    async def list_runs(
+        self,
+        *,
+        thread_id: str | None = None,
+        agent: str | None = None,
+        before: str | None = None,
+        limit: int = 50,
+    ) -> list[RunInfo]:
+        """Runs, newest first; `before` is the last run id of the page before."""
+        ...
+
+    async def get_log(self, run_id: str) -> RunLog:
+        """A run's log. Raises UserError `run_not_found`."""
+        ...
+
+
 async def thread_history(
-    repository: AgentRunRepository, thread_id: str, until: str | None = None, enough: int | None = None
+    repository: RunLogs, thread_id: str, until: str | None = None, enough: int | None = None
 ) -> Fold:
     """Fold the runs of a thread, oldest first, up to the run `until`, which is left out.
 

@@ -1,0 +1,31 @@
+"""What a store has after its first start: a user, a key if one was given, and an agent to talk to."""
+
+from agio.agents import demo
+from agio.core.store import DEFAULT_TENANT, LOCAL_USER, AgentFields, AgentTool, Store
+from agio.drivers.registry import split_model
+from agio.gateway.auth import describe_key, hash_secret
+
+
+async def make_first(store: Store, bootstrap_key: str | None) -> None:
+    """Add what a new store lacks. The key counts only as long as there is no other."""
+    await store.add_tenant(DEFAULT_TENANT, "Default")
+    await store.add_user(DEFAULT_TENANT, LOCAL_USER, "Local user", "owner")
+    if bootstrap_key is not None:
+        key = describe_key(bootstrap_key, DEFAULT_TENANT, LOCAL_USER, "bootstrap")
+        await store.add_api_key(key, hash_secret(bootstrap_key), only_first=True)
+    agents = await store.list_agents(DEFAULT_TENANT, limit=100)
+    if all(agent.source == "library" for agent in agents.items):
+        await _add_demo(store, {agent.name for agent in agents.items})
+
+
+async def _add_demo(store: Store, taken: set[str]) -> None:
+    provider, model = split_model(demo.MODEL)
+    fields = AgentFields(
+        name=demo.NAME if demo.NAME not in taken else f"{demo.NAME}-agent",
+        description="Works without a key or a network, and shows what a run looks like.",
+        system_prompt=demo.INSTRUCTIONS,
+        model_provider=provider,
+        model_name=model,
+        tools=[AgentTool(tool.name) for tool in demo.TOOLS],
+    )
+    await store.create_agent(DEFAULT_TENANT, fields)

@@ -1,0 +1,64 @@
+"""uvicorn as a part among others: it serves until it is told to stop, and leaves signals to whoever started it."""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
+
+import uvicorn
+
+_LAST_RESPONSES_S = 5
+_WEBSOCKET_QUEUE = 32
+
+
+class HttpServer:
+    """Serves an ASGI app on a socket."""
+
+    def __init__(
+        self, app: Callable[..., Awaitable[None]], sock: socket.socket, *, max_message_bytes: int
+    ) -> None:
+        config = uvicorn.Config(
+            app,
+            loop="none",
+            http="httptools",
+            ws="websockets-sansio",
+            ws_max_size=max_message_bytes,
+            ws_max_queue=_WEBSOCKET_QUEUE,
+            ws_per_message_deflate=False,
+            lifespan="off",
+            access_log=False,
+            log_config=None,
+            proxy_headers=False,
+            forwarded_allow_ips="",
+            server_header=False,
+            workers=1,
+            timeout_graceful_shutdown=_LAST_RESPONSES_S,
+        )
+        self._server = _QuietServer(config)
+        self._socket = sock
+
+    async def run(self) -> None:
+        """Serve until `stop` is called: open WebSockets are closed with 1012, the last responses are sent."""
+        await self._server.serve(sockets=[self._socket])
+
+    async def wait_started(self) -> None:
+        """Wait until requests are taken."""
+        await self._server.ready.wait()
+
+    def stop(self, *, at_once: bool = False) -> None:
+        """Take no more connections and end those there are; `at_once`: without waiting for them."""
+        self._server.should_exit = True
+        self._server.force_exit = self._server.force_exit or at_once
+
+
+class _QuietServer(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = asyncio.Event()
+
+    def capture_signals(self) -> AbstractContextManager[None]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return nullcontext()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.ready.set()

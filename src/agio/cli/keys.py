@@ -1,0 +1,133 @@
+"""`agio keys`: makes, lists and ends API keys, in the store itself or by asking a server."""
+
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Protocol
+
+from rich.text import Text
+
+from agio.cli.output import make_console
+from agio.cli.server_client import ServerClient
+from agio.cli.tables import ago, new_table
+from agio.cli.view import printable
+from agio.core.store import DEFAULT_TENANT, LOCAL_USER, Store
+from agio.errors import StoreError
+from agio.gateway.auth import describe_key, hash_secret, new_api_key
+from agio.gateway.routes.views import Keys as KeyList
+from agio.gateway.routes.views import KeyView, NewKey, key_view
+from agio.settings import ServerSettings, Settings
+
+
+class Keys(Protocol):
+    """Where keys are kept."""
+
+    async def create(self, name: str) -> tuple[str, str]:
+        """Make a key; returns its id and the key."""
+        ...
+
+    async def list(self) -> "list[KeyView]":
+        """The keys, newest first."""
+        ...
+
+    async def revoke(self, key_id: str) -> None:
+        """End a key. Raises UserError `key_not_found`."""
+        ...
+
+
+def opened_keys(
+    settings: Settings, server: ServerSettings, data: Path | None, url: str | None, api_key: str | None
+) -> AbstractAsyncContextManager[Keys]:
+    """Return the keys of a server, or of the store when none is named. Raises UserError, StoreError."""
+    if url is not None:
+        return _asked(ServerClient(url, api_key or server.api_key))
+    return _stored(settings, server, data)
+
+
+async def create_key(opened: AbstractAsyncContextManager[Keys], name: str) -> None:
+    """Print a new key, alone on standard output."""
+    async with opened as keys:
+        _, key = await keys.create(name)
+    print(key)
+
+
+async def list_keys(opened: AbstractAsyncContextManager[Keys]) -> None:
+    """Print what is known of the keys."""
+    async with opened as keys:
+        found = await keys.list()
+    console = make_console()
+    if not found:
+        console.print("There are no API keys yet. Make one: agio keys create NAME", markup=False)
+        return
+    table = new_table()
+    for column in ("KEY_ID", "NAME", "BEGINS", "MADE", "LAST USED", "STATE"):
+        table.add_column(column, no_wrap=True)
+    for key in found:
+        used = "never" if key.last_used_at is None else ago(key.last_used_at)
+        state = Text("active", "green") if key.revoked_at is None else Text("revoked", "red")
+        table.add_row(key.id, printable(key.name), f"{key.prefix}...", ago(key.created_at), used, state)
+    console.print(table)
+
+
+async def revoke_key(opened: AbstractAsyncContextManager[Keys], key_id: str) -> None:
+    """End a key and say so."""
+    async with opened as keys:
+        await keys.revoke(key_id)
+    print(f"{key_id} is revoked.")
+
+
+class _StoredKeys:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def create(self, name: str) -> tuple[str, str]:
+        secret = new_api_key()
+        key = describe_key(secret, DEFAULT_TENANT, LOCAL_USER, name)
+        await self._store.add_api_key(key, hash_secret(secret))
+        return key.id, secret
+
+    async def list(self) -> "list[KeyView]":
+        return [key_view(key) for key in await self._store.list_api_keys(DEFAULT_TENANT, LOCAL_USER)]
+
+    async def revoke(self, key_id: str) -> None:
+        await self._store.revoke_api_key(DEFAULT_TENANT, LOCAL_USER, key_id)
+
+
+class _AskedKeys:
+    def __init__(self, server: ServerClient) -> None:
+        self._server = server
+
+    async def create(self, name: str) -> tuple[str, str]:
+        made = await self._server.post("/api/api-keys", {"name": name}, NewKey)
+        return made.id, made.key
+
+    async def list(self) -> "list[KeyView]":
+        return (await self._server.get("/api/api-keys", KeyList)).items
+
+    async def revoke(self, key_id: str) -> None:
+        await self._server.delete(f"/api/api-keys/{key_id}")
+
+
+@asynccontextmanager
+async def _asked(server: ServerClient) -> AsyncGenerator[Keys]:
+    yield _AskedKeys(server)
+
+
+@asynccontextmanager
+async def _stored(settings: Settings, server: ServerSettings, data: Path | None) -> AsyncGenerator[Keys]:
+    from agio.cli.composition import database_of
+    from agio.cli.first_start import make_first
+    from agio.db.connector import open_database
+
+    try:
+        store: Store = await open_database(database_of(settings, server, data))
+    except StoreError as error:
+        if error.code == "store_locked":
+            hint = f"{error.message} Or ask the server that has it: agio keys ... --server URL --api-key KEY"
+            raise StoreError("store_locked", hint, error.details) from error
+        raise
+    try:
+        await make_first(store, server.bootstrap_api_key)
+        yield _StoredKeys(store)
+    finally:
+        await store.close()

@@ -1,0 +1,36 @@
+"""Options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DataOption = Annotated[
+    Path | None,
+    typer.Option("--data", metavar="DIR", help="The folder of the store.", show_default="~/.agio"),
+]
+AppOption = Annotated[
+    str | None,
+    typer.Option(
+        "--app",
+        metavar="MODULE",
+        help="A Python module, or file.py, with agents and tools.",
+        show_default=False,
+    ),
+]
+ServerOption = Annotated[
+    str | None,
+    typer.Option("--server", metavar="URL", help="Ask a running server instead.", show_default=False),
+]
+ApiKeyOption = Annotated[
+    str | None,
+    typer.Option("--api-key", metavar="KEY", help="The server's key.", show_default="AGIO_API_KEY"),
+]
+HostOption = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")]
+PortOption = Annotated[
+    int, typer.Option("--port", min=0, max=65_535, help="Where to listen; 0 finds a free port.")
+]
+TlsOption = Annotated[
+    bool,
+    typer.Option("--behind-tls", help="A proxy in front ends TLS: allow an address others can reach."),
+]

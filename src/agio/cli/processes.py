@@ -1,0 +1,91 @@
+"""The worker processes of `agio serve --workers N`: started, started again when they die, ended with the server."""
+
+import asyncio
+import logging
+import sys
+import time
+from collections.abc import Mapping, Sequence
+
+from agio.errors import UserError
+
+_log = logging.getLogger("agio.workers")
+
+_FIRST_PAUSE_S = 0.2
+_LONGEST_PAUSE_S = 10.0
+_SETTLED_S = 10.0
+"""A process that lived so long begins again without a pause."""
+_REFUSED = 1
+"""The exit code of a command that cannot do what it was told: it said why."""
+
+
+class WorkerProcesses:
+    """N processes of one command. Their standard input is a pipe they read: it ends when we do, however we end."""
+
+    def __init__(self, count: int, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._count = count
+        self._command = [sys.executable, "-m", "agio.cli.main", "worker", "--until-stdin-ends", *arguments]
+        self._environment = environment
+        self._processes: set[asyncio.subprocess.Process] = set()
+        self._stopping = False
+
+    async def run(self) -> None:
+        """Keep them running. Raises UserError `worker_failed` if one cannot even begin."""
+        keepers = [asyncio.create_task(self._keep(number)) for number in range(self._count)]
+        try:
+            await asyncio.gather(*keepers)
+        finally:
+            for keeper in keepers:
+                keeper.cancel()
+
+    async def stop(self, within_s: float) -> None:
+        """Let them finish or release what they do, then end those that are still there."""
+        self._stopping = True
+        running = list(self._processes)
+        for process in running:
+            process.terminate()
+        waits = [asyncio.ensure_future(process.wait()) for process in running]
+        if waits:
+            await asyncio.wait(waits, timeout=within_s)
+        self.kill()
+
+    def kill(self) -> None:
+        """End them at once."""
+        self._stopping = True
+        for process in self._processes:
+            if process.returncode is None:
+                process.kill()
+
+    async def _keep(self, number: int) -> None:
+        pause_s, first = _FIRST_PAUSE_S, True
+        while not self._stopping:
+            began = time.monotonic()
+            code = await self._run_one()
+            if self._stopping:
+                return
+            lived_s = time.monotonic() - began
+            if first and code == _REFUSED and lived_s < _SETTLED_S:
+                raise UserError("worker_failed", "A worker could not begin; it said why above.")
+            if lived_s > _SETTLED_S:
+                pause_s = _FIRST_PAUSE_S
+            _log.warning(
+                "Worker process %d ended with code %s after %.1f s and begins again in %.1f s; its runs go on.",
+                *(number + 1, code, lived_s, pause_s),
+            )
+            await asyncio.sleep(pause_s)
+            pause_s, first = min(pause_s * 2, _LONGEST_PAUSE_S), False
+
+    async def _run_one(self) -> int:
+        process = await asyncio.create_subprocess_exec(
+            *self._command,
+            stdin=asyncio.subprocess.PIPE,
+            env=self._environment,
+            # A Ctrl-C of the terminal is for us alone: we tell them in our own order.
+            start_new_session=True,
+        )
+        self._processes.add(process)
+        try:
+            return await process.wait()
+        finally:
+            if process.returncode is None:
+                process.kill()
+            self._processes.discard(process)

@@ -1,0 +1,203 @@
+"""Runs of an agent on a server: what `agio chat --server` plays, and what `agio runs --server` reads."""
+
+from collections.abc import Sequence
+
+from agio.cli.remote_run import Place, RemoteRun, Talking
+from agio.cli.server_client import ServerClient
+from agio.cli.session import Playable, Unfinished
+from agio.core.repository import RunInfo, RunLog
+from agio.errors import UserError
+from agio.gateway.routes.views import (
+    Agents,
+    AgentView,
+    InterruptView,
+    Runs,
+    RunView,
+    Sent,
+    SessionStatus,
+    SessionView,
+)
+from agio.protocol.commands import SendMessage
+from agio.protocol.events import Interrupt
+from agio.protocol.ids import new_id
+from agio.protocol.messages import FunctionCall, ResumeEntry, ToolCall, json_object
+
+_PAGE = 100
+
+
+class RemoteSource:
+    """An agent's runs in one session of a server."""
+
+    def __init__(self, server: ServerClient, agent_id: str, session: SessionView | None) -> None:
+        self._server = server
+        self._agent_id = agent_id
+        self._place = Place() if session is None else Place(session.id, session.last_pos)
+
+    @property
+    def thread_id(self) -> str:
+        """The session, empty until something is said in it."""
+        return self._place.session_id
+
+    def new_thread(self) -> None:
+        """Begin another conversation."""
+        self._place = Place()
+
+    def say(self, message: str) -> Playable:
+        """A run that answers a message. The first message makes the session."""
+        place, name = self._place, new_id("msg")
+
+        async def begin(talking: Talking) -> str:
+            if not place.session_id:
+                path = f"/api/agents/{self._agent_id}/sessions"
+                place.session_id = (await self._server.post(path, {}, SessionView)).id
+            command = SendMessage(
+                id=new_id("cmd"), session_id=place.session_id, content=message, client_message_id=name
+            )
+            return (await talking.ask(command)).run_id or ""
+
+        return RemoteRun(self._server, place, begin)
+
+    def answer(self, entries: Sequence[ResumeEntry]) -> Playable:
+        """A run that goes on with answers to questions."""
+        place, name = self._place, new_id("msg")
+        answers = [_answer_of(entry) for entry in entries]
+
+        async def begin(_: Talking) -> str:
+            path = f"/api/agent-sessions/{place.session_id}/answer"
+            return (await self._server.post(path, {"answers": answers}, Sent, name)).run_id
+
+        return RemoteRun(self._server, place, begin)
+
+    async def runs(self) -> list[RunInfo]:
+        """The newest runs of the session. Raises AgioError."""
+        return await RemoteRuns(self._server).list_runs(thread_id=self.thread_id, limit=20)
+
+    async def unfinished(self) -> Unfinished:
+        """What the session stopped with: a run that is under way there, or open questions. Raises AgioError."""
+        status = await self._server.get(f"/api/agent-sessions/{self.thread_id}/status", SessionStatus)
+        if status.state == "waiting":
+            calls = [_call_of(entry) for entry in reversed(status.interrupts)]
+            questions = [_question_of(entry) for entry in reversed(status.interrupts)]
+            return Unfinished(calls=calls, questions=questions)
+        if status.state == "running" and status.run_id is not None:
+            run = await self._server.get(f"/api/runs/{status.run_id}", RunView)
+            return Unfinished(self._watch(run), f"Run {run.id} is under way; this is its beginning.")
+        return Unfinished()
+
+    async def aclose(self) -> None:
+        """Nothing stays open between two runs."""
+
+    def _watch(self, run: RunView) -> Playable:
+        async def begin(_: Talking) -> str:
+            return run.id
+
+        self._place.pos = run.first_pos
+        return RemoteRun(self._server, self._place, begin)
+
+
+async def find_agent(server: ServerClient, name: str | None) -> AgentView:
+    """Find an agent by its name; without one, the only one there is. Raises UserError `agent_not_found`."""
+    found = [agent for agent in await _all_agents(server) if agent.status == "active"]
+    fitting = [agent for agent in found if name in (None, agent.name, agent.id)]
+    if len(fitting) == 1:
+        return fitting[0]
+    names = ", ".join(agent.name for agent in found) or "none"
+    said = "Say which agent with --agent NAME." if name is None else f"There is no agent {name!r}."
+    raise UserError("agent_not_found", f"{said} The server has: {names}.")
+
+
+async def _all_agents(server: ServerClient) -> list[AgentView]:
+    agents: list[AgentView] = []
+    after: str | None = None
+    while True:
+        page = await server.get("/api/agents", Agents, after=after, limit=_PAGE)
+        agents += page.items
+        after = page.next
+        if after is None:
+            return agents
+
+
+class RemoteRuns:
+    """The runs of a server as `agio runs` reads them."""
+
+    def __init__(self, server: ServerClient) -> None:
+        self._server = server
+
+    async def list_runs(
+        self,
+        *,
+        thread_id: str | None = None,
+        agent: str | None = None,
+        before: str | None = None,
+        limit: int = 50,
+    ) -> list[RunInfo]:
+        """Runs, newest first; `before` is the last run id of the page before. Raises AgioError."""
+        agents = [] if agent is None else await _all_agents(self._server)
+        agent_ids = [entry.id for entry in agents if entry.name == agent]
+        if agent is not None and not agent_ids:
+            return []
+        runs: list[RunInfo] = []
+        skipping, after = before is not None, None
+        while len(runs) < limit:
+            page = await self._server.get(
+                "/api/runs",
+                Runs,
+                session_id=thread_id,
+                agent_id=agent_ids[0] if agent_ids else None,
+                after=after,
+                limit=_PAGE,
+            )
+            for view in page.items:
+                if not skipping:
+                    runs.append(_info_of(view))
+                skipping = skipping and view.id != before
+            after = page.next
+            if after is None:
+                break
+        return runs[:limit]
+
+    async def get_log(self, run_id: str) -> RunLog:
+        """A run and its events as they were streamed. Raises AgioError."""
+        info = _info_of(await self._server.get(f"/api/runs/{run_id}", RunView))
+        return RunLog(info, await self._server.read(f"/api/runs/{run_id}/events"))
+
+
+def _info_of(run: RunView) -> RunInfo:
+    return RunInfo(
+        run_id=run.id,
+        thread_id=run.session_id,
+        agent=run.agent_name,
+        model=run.model,
+        status=run.status,
+        epoch=run.epoch,
+        last_seq=run.last_seq,
+        created_at=run.created_at,
+        ended_at=run.ended_at,
+        mark="",
+        tenant="",
+        user="",
+        first_pos=run.first_pos,
+        error_code=run.error_code,
+        title=run.title,
+        agent_id=run.agent_id,
+        started_at=run.started_at,
+        goal_met=run.goal_met,
+    )
+
+
+def _call_of(entry: InterruptView) -> ToolCall:
+    return ToolCall(entry.tool_call_id, FunctionCall(entry.tool, entry.arguments))
+
+
+def _question_of(entry: InterruptView) -> Interrupt:
+    return Interrupt(entry.id, "tool_call", tool_call_id=entry.tool_call_id, message=entry.message)
+
+
+def _answer_of(entry: ResumeEntry) -> dict[str, object]:
+    said = json_object(entry.payload)
+    answer: dict[str, object] = {"interrupt_id": entry.interrupt_id, "approved": said.get("approved") is True}
+    if said.get("reason"):
+        answer["reason"] = said["reason"]
+    if said.get("editedArgs") is not None:
+        answer["edited_args"] = said["editedArgs"]
+    return answer

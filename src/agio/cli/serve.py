@@ -1,0 +1,130 @@
+"""`agio serve` and `agio gateway`: a gateway on a socket, with a worker in the same loop, worker processes, or none."""
+
+import asyncio
+import secrets
+import socket
+from pathlib import Path
+
+from msgspec import Struct
+
+from agio.cli.announcement import Announcement
+from agio.cli.composition import Plan, database_of, opened_gateway
+from agio.cli.http_server import HttpServer
+from agio.cli.lifetime import Lifetime
+from agio.cli.listen import listen, loopback_url, url_of
+from agio.cli.logs import set_up_logging
+from agio.cli.loops import event_loop
+from agio.cli.processes import WorkerProcesses
+from agio.gateway.app import create_app
+from agio.gateway.auth import SignInLink
+from agio.gateway.gateway import Gateway
+from agio.protocol.ids import new_id
+from agio.settings import ServerSettings, Settings, environment_with
+from agio.worker.app import load_app
+from agio.worker.service import WorkerService
+
+_LEAVE_S = 5.0
+"""How long worker processes may take to go once their runs are finished or given back."""
+
+
+class ServeOptions(Struct, frozen=True, kw_only=True):
+    """What was asked on the command line. `workers` None is a worker in this process, 0 none at all."""
+
+    host: str
+    port: int
+    data: Path | None
+    workers: int | None
+    app: str | None
+    behind_tls: bool
+
+
+def serve(options: ServeOptions, settings: Settings, server: ServerSettings) -> int:
+    """Serve until a signal comes; return the exit code. Raises AgioError for what cannot begin."""
+    set_up_logging()
+    sock = listen(options.host, options.port, behind_tls=options.behind_tls)
+    with sock, event_loop() as loop:
+        return loop.run(_Server(options, settings, server, sock).run())
+
+
+class _Server:
+    def __init__(
+        self, options: ServeOptions, settings: Settings, server: ServerSettings, sock: socket.socket
+    ) -> None:
+        self._options = options
+        self._settings = settings
+        self._server = server
+        self._socket = sock
+        self._sign_in = SignInLink()
+        self._own_key = secrets.token_urlsafe(32)
+        self._processes: WorkerProcesses | None = None
+        self._worker: WorkerService | None = None
+
+    async def run(self) -> int:
+        lifetime = Lifetime()
+        lifetime.listen()
+        database = database_of(self._settings, self._server, self._options.data)
+        plan = Plan(
+            database=database,
+            limits=self._server.limits,
+            worker_key=self._own_key if self._options.workers else self._server.worker_key,
+            bootstrap_key=self._server.bootstrap_api_key,
+            hosts=["*"] if self._options.behind_tls else [self._options.host],
+        )
+        async with opened_gateway(plan, self._sign_in) as gateway:
+            http = HttpServer(
+                create_app(gateway), self._socket, max_message_bytes=gateway.limits.ag_ui_body_bytes
+            )
+            # A worker on another machine may still hold runs; one in or under this process cannot.
+            await gateway.link.start("after grace" if self._options.workers == 0 else "at once")
+            lifetime.begin("link", gateway.link.watch())
+            serving = lifetime.begin("HTTP server", http.run())
+            await self._begin_workers(gateway, lifetime)
+            await http.wait_started()
+            self._announce(database)
+            await lifetime.last()
+            finished = await lifetime.hurried(self._drain(gateway))
+            gateway.hub.close()
+            http.stop(at_once=not finished)
+            await asyncio.wait([serving])
+            await self._end_workers()
+        lifetime.deafen()
+        return 1 if lifetime.failed else 0
+
+    def _announce(self, database: str | Path) -> None:
+        Announcement(
+            url=url_of(self._socket, self._options.host),
+            sign_in=self._sign_in,
+            database=database,
+            workers=self._options.workers,
+            models=self._settings.with_models(),
+            behind_tls=self._options.behind_tls,
+        ).print()
+
+    async def _begin_workers(self, gateway: Gateway, lifetime: Lifetime) -> None:
+        options, limits = self._options, gateway.limits
+        if options.workers is None:
+            app = None if options.app is None else load_app(options.app)
+            self._worker = WorkerService(
+                new_id("wrk"), room=limits.running_per_worker, endpoints=self._settings.endpoints, app=app
+            )
+            await self._worker.join(gateway.link.connect(self._worker))
+        elif options.workers > 0:
+            arguments = ["--room", str(limits.running_per_worker)]
+            if options.app is not None:
+                arguments += ["--app", options.app]
+            environment = environment_with(
+                AGIO_GATEWAY_URL=loopback_url(self._socket), AGIO_WORKER_KEY=self._own_key
+            )
+            self._processes = WorkerProcesses(options.workers, arguments, environment)
+            lifetime.begin("worker processes", self._processes.run())
+
+    async def _drain(self, gateway: Gateway) -> None:
+        await gateway.link.drain(gateway.limits.drain_s)
+        if self._processes is not None:
+            await self._processes.stop(_LEAVE_S)
+
+    async def _end_workers(self) -> None:
+        if self._processes is not None:
+            self._processes.kill()
+        if self._worker is not None:
+            await self._worker.aclose()

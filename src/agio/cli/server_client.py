@@ -1,0 +1,113 @@
+"""Asks a running server over REST: JSON in, typed answers out, refusals as the server's own errors."""
+
+import asyncio
+import http.client
+import ssl
+from collections.abc import Mapping
+from typing import TypeVar
+from urllib.parse import urlencode, urlsplit
+
+import msgspec
+
+from agio.errors import AgioError, UserError
+from agio.gateway.routes.views import Error
+
+T = TypeVar("T")
+
+_TIMEOUT_S = 30.0
+_NO_HEADERS: Mapping[str, str] = {}
+
+
+class ServerClient:
+    """A server's REST surface, for one API key."""
+
+    def __init__(self, url: str, api_key: str | None) -> None:
+        self.url = url.rstrip("/")
+        parts = urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise UserError(
+                "invalid_server_url", f"{url!r} is no server's address: write http://127.0.0.1:8700."
+            )
+        if not api_key:
+            raise UserError(
+                "missing_api_key",
+                "The server wants a key: give --api-key or set AGIO_API_KEY. Make one: agio keys create NAME",
+                {"variable": "AGIO_API_KEY"},
+            )
+        self._secure = parts.scheme == "https"
+        self._address = parts.netloc.rpartition("@")[2]
+        self._path = parts.path
+        self.headers = {"Authorization": f"Bearer {api_key}"}
+
+    async def get(self, path: str, kind: type[T], **query: str | int | None) -> T:
+        """Ask for something. Raises the server's refusal, or UserError `server_unreachable`."""
+        given = {name: value for name, value in query.items() if value is not None}
+        data = await self._ask("GET", f"{path}?{urlencode(given)}" if given else path)
+        return _decoded(data, kind)
+
+    async def post(self, path: str, body: object, kind: type[T], key: str | None = None) -> T:
+        """Do something; with the same `key` again, it is the same. Raises as `get` does."""
+        headers = {} if key is None else {"Idempotency-Key": key}
+        return _decoded(await self._ask("POST", path, msgspec.json.encode(body), headers), kind)
+
+    async def delete(self, path: str) -> None:
+        """Remove something. Raises as `get` does."""
+        await self._ask("DELETE", path)
+
+    async def read(self, path: str) -> bytes:
+        """Read something as it is. Raises as `get` does."""
+        return await self._ask("GET", path)
+
+    async def _ask(
+        self, method: str, path: str, body: bytes | None = None, extra: Mapping[str, str] = _NO_HEADERS
+    ) -> bytes:
+        headers = {**self.headers, **extra}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        return await asyncio.to_thread(self._ask_now, method, path, body, headers)
+
+    def _ask_now(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> bytes:
+        connection = self._connection()
+        try:
+            connection.request(method, f"{self._path}{path}", body, headers)
+            response = connection.getresponse()
+            data = response.read()
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            raise unreachable(self.url, error) from error
+        finally:
+            connection.close()
+        if response.status >= 400:
+            raise refusal(response.status, data)
+        return data
+
+    def _connection(self) -> http.client.HTTPConnection:
+        if self._secure:
+            context = ssl.create_default_context()
+            return http.client.HTTPSConnection(self._address, timeout=_TIMEOUT_S, context=context)
+        return http.client.HTTPConnection(self._address, timeout=_TIMEOUT_S)
+
+
+def unreachable(url: str, error: Exception) -> UserError:
+    """Return what is said when nobody answers."""
+    reason = str(error) or type(error).__name__
+    return UserError("server_unreachable", f"No agio answers at {url}: {reason}. Start it: agio serve")
+
+
+def _decoded(data: bytes, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.MsgspecError as error:
+        raise UserError(
+            "not_agio", f"This is not what agio answers: {error}. Is the address right?"
+        ) from error
+
+
+def refusal(status: int, data: bytes) -> AgioError:
+    """Return the error a server answered with."""
+    try:
+        said = msgspec.json.decode(data, type=Error).error
+    except msgspec.MsgspecError:
+        return UserError(
+            "not_agio", f"The server answers {status}, and not as agio does. Is the address right?"
+        )
+    return AgioError(said.code, said.message, said.details)
