@@ -27,6 +27,9 @@ from agio.protocol.messages import Json
 
 _log = logging.getLogger("agio.gateway")
 
+_LAST_WORDS_S = 2.0
+"""How long the workers' giving back may take once their time is over."""
+
 Takeover: TypeAlias = Literal["at once", "after grace"]
 """When a gateway that starts takes over the runs it finds running: at once if no worker can have outlived it."""
 
@@ -78,6 +81,13 @@ class LinkService:
         ]
         self.dispatcher.ring()
 
+    async def watch(self) -> None:
+        """Wait until one of the side tasks ends, which none should while we are open. Raises what ended it."""
+        done, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            if not task.cancelled():
+                task.result()
+
     async def drain(self, within_s: float) -> None:
         """Claim nothing more, and let the workers finish their turns or give their runs back."""
         self.dispatcher.claiming = False
@@ -85,7 +95,7 @@ class LinkService:
             if seat.worker is not None:
                 seat.worker.drain(within_s)
         try:
-            async with asyncio.timeout(within_s):
+            async with asyncio.timeout(within_s + _LAST_WORDS_S):
                 while self.workers.runs:
                     self._empty.clear()
                     await self._empty.wait()
