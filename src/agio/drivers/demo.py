@@ -2,7 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import cast
 
 import msgspec
 
@@ -14,16 +15,20 @@ from agio.core.model import (
     ToolCallBegin,
     ToolCallDelta,
     ToolCallDone,
+    ToolSpec,
     TurnEnd,
     Usage,
     VendorTurn,
 )
 from agio.errors import ModelError
-from agio.protocol.messages import Json, ToolMessage, UserMessage, text_of
+from agio.protocol.messages import Json, ToolMessage, UserMessage, json_object, text_of
 
 _SUM = re.compile(r"[-(]*\d[\d.,]*\)*(?:\s*(?:\*\*|//|[-+*/%^])\s*[-(]*\d[\d.,]*\)*)+")
 _ZONE = re.compile(r"\b[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+\b")
 _FENCE = re.compile(r"^<<untrusted [0-9a-f]+ [^\n]*>>\n(.*)\n<<end [0-9a-f]+>>$", re.DOTALL)
+
+_KNOWN = ("calculator", "clock", "send_postcard")
+"""The tools it knows how to use. Of others it knows what they are called."""
 
 _WELCOME = """I am the **demo model** of agio: a script, not a language model.
 I work offline and show what a run looks like. Try:
@@ -32,6 +37,7 @@ I work offline and show what a run looks like. Try:
 - `what time is it in Europe/Vienna?`: I call the clock
 - `send a postcard to Ada`: a tool that asks you first
 - `think about it`: I show my reasoning
+- the name of a tool of yours, and what to give it: I call it
 - `be flaky`: my answer breaks half-way and is taken back
 - `fail`: the run ends with an error
 
@@ -64,7 +70,7 @@ class DemoDriver:
                 yield batch
             raise ModelError("demo_failure", "The demo model failed because it was asked to.")
         else:
-            thought, call = _plan(text, {tool.name for tool in request.tools})
+            thought, call = _plan(text, {tool.name: tool for tool in request.tools})
             async for batch in self._think(thought):
                 yield batch
             if call is None:
@@ -131,7 +137,7 @@ def _conclusion(results: list[ToolMessage]) -> str:
     )
 
 
-def _plan(text: str, tools: set[str]) -> tuple[str, tuple[str, dict[str, Json]] | None]:
+def _plan(text: str, tools: Mapping[str, ToolSpec]) -> tuple[str, tuple[str, dict[str, Json]] | None]:
     """Decide what to do about a message: what to think, and which tool to call."""
     if "calculator" in tools and (found := _SUM.search(text)):
         expression = found.group(0).replace(",", "").strip()
@@ -148,12 +154,37 @@ def _plan(text: str, tools: set[str]) -> tuple[str, tuple[str, dict[str, Json]] 
         to = name.group(1) if name else "Ada"
         arguments = {"to": to, "text": f"Greetings to {to} from an agent!"}
         return "A postcard. That tool asks a person first.", ("send_postcard", arguments)
+    for tool in tools.values():
+        names = "|".join(re.escape(name) for name in (tool.name, tool.name.replace("_", " ")))
+        if tool.name not in _KNOWN and (named := re.search(rf"\b(?:{names})\b(.*)", text, re.I | re.S)):
+            return f"They named the tool {tool.name}.", (tool.name, _arguments(tool, named.group(1)))
     if re.search(r"\bthink\b", text, re.IGNORECASE):
         return (
             "First I look at it from one side, then from the other, and then I notice that I am a script.",
             None,
         )
     return "", None
+
+
+def _arguments(tool: ToolSpec, rest: str) -> dict[str, Json]:
+    """Guess what a tool wants from the words that follow its name: the words, or the first number in them."""
+    properties = json_object(tool.parameters.get("properties"))
+    required = cast("list[str]", tool.parameters.get("required", []))
+    number = re.search(r"-?\d+(?:\.\d+)?", rest)
+    arguments: dict[str, Json] = {}
+    for name in required:
+        match json_object(properties.get(name)).get("type"):
+            case "string":
+                arguments[name] = rest.strip(" \t\n.,:;?!")
+            case "integer":
+                arguments[name] = int(float(number.group(0))) if number else 1
+            case "number":
+                arguments[name] = float(number.group(0)) if number else 1.0
+            case "boolean":
+                arguments[name] = True
+            case _:
+                pass
+    return arguments
 
 
 def _answer(text: str) -> str:
