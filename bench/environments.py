@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -29,3 +30,20 @@ def environment_python(name: str) -> Path:
 @functools.cache
 def has_uvloop(python: Path) -> bool:
     return subprocess.run([python, "-c", "import uvloop"], capture_output=True, check=False).returncode == 0
+
+
+def quiet_environment(home: Path) -> dict[str, str]:
+    """An environment in which nothing is sent anywhere but to the model server."""
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "NO_PROXY": "*",
+        "DO_NOT_TRACK": "1",
+        "OPENAI_API_KEY": "sk-mock",
+        "OPENAI_AGENTS_DISABLE_TRACING": "1",
+        "AGNO_TELEMETRY": "false",
+        "LANGSMITH_TRACING": "false",
+        "LANGGRAPH_CLI_NO_ANALYTICS": "1",
+        "OTEL_SDK_DISABLED": "true",
+    }

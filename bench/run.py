@@ -1,95 +1,111 @@
-"""Measure the same agent run on agio and on three other libraries: `make bench`, `make bench ARGS=--quick`.
+"""Measure agio and others doing the same work: `make bench`, `make bench ARGS=--quick`.
 
+First the server beside other servers, then the library beside other libraries.
 docs/benchmarks.md says what the figures mean. Results go to bench/out.
 """
 
 import argparse
-import os
-import platform
-import subprocess
 import sys
-from datetime import UTC, datetime
-from pathlib import Path
 
-import report
-from benchmark import FULL, QUICK, Candidate, bench, say
-from subjects import LIBRARIES, choose_variants
+import libraries.benchmark
+import libraries.report
+import libraries.subjects
+import servers.benchmark
+import servers.report
+import servers.subjects
+from origin import ROOT, find_origin, warn_if_busy
+from page import OUT, Results, save, write_page
 
-ROOT = Path(__file__).parent.parent
-BUSY = 0.5
+try:
+    from uvloop import run
+except ImportError:
+    from asyncio import run
 
 
 def main() -> None:
-    names = [library.name for library in LIBRARIES]
+    args = parse()
+    if args.write_docs:
+        write_docs()
+        return
+    failed = False
+    if args.what != "libraries":
+        failed |= bench_servers(args)
+    if args.what != "servers":
+        failed |= bench_libraries(args)
+    sys.exit(failed)
+
+
+def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("what", nargs="?", choices=["servers", "libraries", "all"], default="all")
     parser.add_argument("--quick", action="store_true", help="short phases: does it run, not what it costs")
-    parser.add_argument("--only", default=",".join(names), help=f"some of {','.join(names)}")
-    parser.add_argument("--wire", choices=["chat", "responses"], help="one wire format for everyone")
+    parser.add_argument("--only", help="some of agio, openai-agents, pydantic-ai, agno, langgraph, floor")
+    parser.add_argument("--name", default="", help="of the servers, those whose name begins so")
+    parser.add_argument("--wire", choices=["chat", "responses"], help="of the libraries, one format for all")
     parser.add_argument(
         "--write-docs",
         action="store_true",
         help="measure nothing: put the newest complete results into docs/benchmarks.md",
     )
     args = parser.parse_args()
-    if args.write_docs:
-        print(f"docs/benchmarks.md now has the results of {report.write_page().relative_to(ROOT)}")
-        return
-    only = args.only.split(",")
-    if unknown := set(only) - set(names):
-        parser.error(f"unknown library {', '.join(sorted(unknown))}; there are {', '.join(names)}")
+    args.only = args.only.split(",") if args.only else None
+    known = {server.project for server in servers.subjects.servers(0)}
+    if unknown := set(args.only or ()) - known:
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(sorted(known))}")
+    return args
 
-    load = os.getloadavg()[0]
-    if load > BUSY:
-        say(f"The machine is busy (load average {load:.2f}): do not trust these figures.")
-    plan = QUICK if args.quick else FULL
-    report.OUT.mkdir(exist_ok=True)
-    candidates = bench(choose_variants(only, args.wire), plan, report.OUT)
-    results = {
-        "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "commit": commit(),
-        "machine": machine(),
-        "load": load,
-        "quick": args.quick,
+
+def bench_servers(args: argparse.Namespace) -> bool:
+    plan = servers.benchmark.QUICK if args.quick else servers.benchmark.FULL
+    chosen = [
+        server
+        for server in servers.subjects.servers(plan.filled_runs)
+        if (not args.only or server.project in args.only) and server.name.startswith(args.name)
+    ]
+    results = begin(args, plan.passes)
+    found = run(servers.benchmark.bench(chosen, plan, OUT))
+    results |= {
+        "filled_runs": plan.filled_runs,
+        "model_alone_ms": found.model_alone_ms,
+        "versions": {one.server.project: one.versions for one in found.candidates if one.versions},
+        "servers": [servers.benchmark.result(one, found.model_alone_ms) for one in found.candidates],
+    }
+    finish("servers", results, servers.report.render(results))
+    return any(one.failure for one in found.candidates)
+
+
+def bench_libraries(args: argparse.Namespace) -> bool:
+    plan = libraries.benchmark.QUICK if args.quick else libraries.benchmark.FULL
+    names = [library.name for library in libraries.subjects.LIBRARIES]
+    chosen = [name for name in names if not args.only or name in args.only]
+    results = begin(args, plan.passes)
+    candidates = libraries.benchmark.bench(libraries.subjects.choose_variants(chosen, args.wire), plan, OUT)
+    results |= {
         "wire": args.wire,
-        "passes": plan.passes,
         "versions": {one.variant.library.name: one.versions for one in candidates if one.versions},
-        "variants": [result(one) for one in candidates],
+        "variants": [libraries.benchmark.result(one) for one in candidates],
     }
-    path = report.save(results)
-    print(f"{report.render(results)}\n\nWritten to {path.relative_to(ROOT)}")
-    sys.exit(any(one.failure for one in candidates))
+    finish("libraries", results, libraries.report.render(results))
+    return any(one.failure for one in candidates)
 
 
-def result(one: Candidate) -> report.Row:
-    variant = one.variant
-    return {
-        "name": variant.name,
-        "library": variant.library.name,
-        "wire": variant.wire,
-        "store": variant.store,
-        "loop": variant.loop,
-        "failure": one.failure,
-        "figures": one.figures(),
-        "passes": one.passes,
-    }
+def begin(args: argparse.Namespace, passes: int) -> Results:
+    OUT.mkdir(exist_ok=True)
+    origin = find_origin()
+    warn_if_busy(origin)
+    return origin | {"quick": args.quick, "passes": passes}
 
 
-def machine() -> dict[str, object]:
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
-    models = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
-    return {
-        "cpu": models[0] if models else platform.processor(),
-        "cores": os.cpu_count(),
-        "system": f"{platform.system()} {platform.release()}",
-        "python": platform.python_version(),
-    }
+def finish(kind: str, results: Results, text: str) -> None:
+    path = save(kind, results)
+    print(f"{text}\n\nWritten to {path.relative_to(ROOT)}\n", flush=True)
 
 
-def commit() -> str:
-    command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
+def write_docs() -> None:
+    for kind, of in (("servers", servers.report), ("libraries", libraries.report)):
+        path = write_page(kind, of.render, of.is_complete)
+        said = f"has the results of {path.relative_to(ROOT)}" if path else "is as it was: none are complete"
+        print(f"docs/benchmarks.md, {kind}: {said}")
 
 
 if __name__ == "__main__":

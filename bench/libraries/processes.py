@@ -1,17 +1,13 @@
-"""The processes of a benchmark: the model server, one worker a variant, fresh interpreters for imports."""
+"""The processes of a benchmark of libraries: one worker a variant, fresh interpreters for imports."""
 
 import contextlib
 import functools
-import http.client
 import json
-import os
 import subprocess
 from pathlib import Path
 
-from environments import environment_python
-from subjects import Library, Variant
-
-HERE = Path(__file__).parent
+from environments import quiet_environment
+from libraries.subjects import Library, Variant
 
 IMPORT_PROBE = """
 import resource
@@ -23,43 +19,6 @@ print((usage.ru_utime + usage.ru_stime) * 1000)
 
 class WorkerFailed(Exception):
     """A worker could not do its work, or did other work than was asked: it gets no figures."""
-
-
-def quiet_environment(home: Path) -> dict[str, str]:
-    """An environment in which nothing is sent anywhere but to the model server."""
-    return {
-        "PATH": os.environ["PATH"],
-        "HOME": str(home),
-        "LANG": "C.UTF-8",
-        "NO_PROXY": "*",
-        "OPENAI_API_KEY": "sk-mock",
-        "OPENAI_AGENTS_DISABLE_TRACING": "1",
-        "AGNO_TELEMETRY": "false",
-        "OTEL_SDK_DISABLED": "true",
-    }
-
-
-class ModelServer:
-    """The model server process."""
-
-    def __init__(self) -> None:
-        command = [environment_python("model-server"), HERE / "model_server.py"]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        self._port = int(self._process.stdout.readline())
-        self.base_url = f"http://127.0.0.1:{self._port}/v1"
-
-    def control(self, tokens: int, pace_ms: float) -> dict[str, int]:
-        """Set the next answers; returns the turns served since the last time."""
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=10)
-        try:
-            connection.request("POST", "/control", json.dumps({"tokens": tokens, "pace_ms": pace_ms}))
-            return json.loads(connection.getresponse().read())
-        finally:
-            connection.close()
-
-    def close(self) -> None:
-        self._process.terminate()
-        self._process.communicate()
 
 
 class Worker:

@@ -1,16 +1,17 @@
-"""One benchmark: every variant measured in turns against one model server, each run checked on both sides."""
+"""The benchmark of libraries: variants measured in turns against one model server, each run checked on both sides."""
 
-import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from figures import PHASES, Pass, Phase, figures_of_passes
+from libraries.figures import PHASES, Pass, Phase, figures_of_passes
+from libraries.processes import Worker, WorkerFailed, import_cpu_ms
+from libraries.subjects import Variant
 from model_answers import answer_text
-from processes import ModelServer, Worker, WorkerFailed, import_cpu_ms
-from subjects import Variant
+from model_process import ModelServer
+from origin import say
 
 
 @dataclass(frozen=True)
@@ -108,5 +109,16 @@ def measure(
     return measured
 
 
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+def result(one: Candidate) -> dict[str, object]:
+    """What is kept of a variant."""
+    variant = one.variant
+    return {
+        "name": variant.name,
+        "library": variant.library.name,
+        "wire": variant.wire,
+        "store": variant.store,
+        "loop": variant.loop,
+        "failure": one.failure,
+        "figures": one.figures(),
+        "passes": one.passes,
+    }
