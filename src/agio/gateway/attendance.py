@@ -141,6 +141,7 @@ class Attendance:
     def _give_up(self, seat: Seat) -> None:
         if self._workers.seats.get(seat.id) is seat:
             del self._workers.seats[seat.id]
+        seat.worker = None
         for held in list(seat.runs.values()):
             self.give_back(held)
 
@@ -151,7 +152,10 @@ class Attendance:
             self._on_free()
 
     def take_over(self, found: Sequence[RunInfo]) -> None:
-        """Give runs that were found running to the workers, but for those whose worker has come back."""
+        """Give runs that were found running to the workers, but for those whose worker has come back.
+
+        A run that no worker ever had is a program's own, which may go on with it.
+        """
         for info in found:
-            if info.run_id not in self._workers.runs:
+            if info.run_id not in self._workers.runs and info.worker is not None:
                 self._dispatcher.take_over(info)

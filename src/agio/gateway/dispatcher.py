@@ -53,11 +53,14 @@ class Dispatcher:
         self._rung = asyncio.Event()
         self._strays: dict[str, RunInfo] = {}
         """Running runs that no worker holds."""
+        self._waiting = True
+        """Whether the queue may have runs: whoever ends a run need not ask the store about an empty one."""
         self._last_tenant = ""
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def ring(self) -> None:
-        """Say that a run may have become claimable, or a worker may have got room."""
+    def ring(self, *, queued: bool = False) -> None:
+        """Say that a run may have become claimable, or a worker may have got room; `queued`: the queue has grown."""
+        self._waiting = self._waiting or queued
         self._rung.set()
 
     async def run(self) -> None:
@@ -67,7 +70,7 @@ class Dispatcher:
                 async with asyncio.timeout(self._times.tick_s):
                     await self._rung.wait()
             except TimeoutError:
-                pass
+                self._waiting = True
             self._rung.clear()
             try:
                 while self.claiming and (await self._claim_stray() or await self._claim_next()):
@@ -144,9 +147,6 @@ class Dispatcher:
                 agent = await self._store.get_agent(info.tenant, info.agent_id)
             except UserError:
                 agent = None
-            if agent is not None and agent.source == "library":
-                self._strays.pop(info.run_id, None)  # the program that began it goes on with it
-                continue
             seat = self._workers.choose(agent)
             if seat is None or self._strays.pop(info.run_id, None) is None:
                 continue
@@ -170,6 +170,8 @@ class Dispatcher:
 
     async def _claim_next(self) -> bool:
         """Claim the next queued run that one of the workers can run. Whether there was one."""
+        if not self._waiting:
+            return False
         tried: set[frozenset[str]] = set()
         for seat in self._workers.with_room():
             if seat.agents in tried or seat.free <= 0 or (slot := self.reserve(seat)) is None:
@@ -189,6 +191,9 @@ class Dispatcher:
             if claimed is not None:
                 self._last_tenant = claimed.info.tenant
                 return True
+        if tried:
+            self._waiting = False  # before the store is asked: what is queued meanwhile says so itself
+            self._waiting = (await self._store.count_runs()).get("queued", 0) > 0 or self._waiting
         return False
 
     async def _prepare(self, held: HeldRun, token: str, started: bytes) -> None:

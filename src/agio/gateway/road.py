@@ -44,7 +44,9 @@ class Road:
             )
         )
         # Once the store has it, the run must reach its worker even if the client does not wait for the answer.
-        return await asyncio.shield(asyncio.ensure_future(self._accept(who, given)))
+        accepting = asyncio.ensure_future(self._accept(who, given))
+        accepting.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return await asyncio.shield(accepting)
 
     async def _accept(self, who: Principal, given: Acceptance) -> Accepted:
         slot = self._dispatcher.reserve()
@@ -60,7 +62,7 @@ class Road:
         for info in accepted.to_cancel:
             self._link.cancel(info)
         if claimed is None and not accepted.repeated:
-            self._dispatcher.ring()
+            self._dispatcher.ring(queued=True)
         return accepted
 
     async def cancel(

@@ -82,7 +82,7 @@ class Seat:
 
     def serves(self, agent: AgentRecord) -> bool:
         """Whether it can run this agent: one defined in code only if its module has it."""
-        return agent.source == "stored" or (agent.source == "code" and agent.name in self.agents)
+        return agent.source != "code" or agent.name in self.agents
 
 
 class Slot(Struct, frozen=True):
