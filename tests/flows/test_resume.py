@@ -9,7 +9,7 @@ from agio.core.repository import Append, NewRun, RunLog, ToolRecord, TurnRecord
 from agio.core.runner import AgentRunner
 from agio.core.spec import AgentSpec, RunRequest
 from agio.core.tool import AnyTool
-from agio.db.repository import SqliteRepository, open_store
+from agio.db.repository import Repository, open_store
 from agio.execution.tool_executor import ToolExecutor
 from agio.protocol.codec import encode
 from agio.protocol.events import AgentEvent, seq_of
@@ -31,7 +31,7 @@ TURNS = (
 class Stage:
     """A run's parts, with a model that knows its turns by what it is asked and a tool that counts."""
 
-    def __init__(self, repository: SqliteRepository) -> None:
+    def __init__(self, repository: Repository) -> None:
         self.repository = repository
         self.done: list[tuple[int, int]] = []
 
@@ -68,7 +68,7 @@ async def whole_run() -> tuple[list[AgentEvent], list[TurnRecord], list[Message]
     return events, log.turns, (await stream.result()).messages
 
 
-async def copy_of(events: list[AgentEvent], turns: list[TurnRecord]) -> SqliteRepository:
+async def copy_of(events: list[AgentEvent], turns: list[TurnRecord]) -> Repository:
     """Make a store in which the run stopped after these events and turns."""
     repository = await open_store(":memory:")
     await repository.create_run(NewRun("run_x", "thr_1", "t", "scripted:scripted", "m" * 16, title="Add"))

@@ -3,18 +3,23 @@
 A refused write raises before it changes anything. `planned` shadows the writer's memory until the commit.
 """
 
-import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 
-from agio.core.repository import Append, NewRun, RunInfo, ToolRecord
+from agio.core.repository import Append
 from agio.db.connector import Connection
 from agio.db.live import LiveRun, LiveRuns, new_live_run, pack_frames
-from agio.db.reader import LogReader
-from agio.db.records import tool_record
-from agio.errors import StoreError
+from agio.db.plan import Events, Forget, Hold, Plan, Rows, Step
+from agio.db.plans.log import get_run
+from agio.db.plans.runs import create_run, keep_append
+from agio.db.reader import LogReader, drive
+from agio.db.refusals import append_conflict, run_ended, sequence_gap, stale_epoch
+from agio.errors import AgioError
 from agio.protocol.frames import Frame
+
+T = TypeVar("T")
 
 SEGMENT_BYTES = 256 * 1024
 """A running run's frames move from the tail to `logs` when they pass this."""
@@ -35,80 +40,60 @@ class Batch:
         self._begun = False
         self._released = False
 
-    def create_run(self, run: NewRun) -> RunInfo:
-        """Add a running run. Raises StoreError `run_exists`, `thread_busy`."""
-        if self._exists(run.run_id):
-            raise StoreError("run_exists", f"There is already a run {run.run_id}.", {"run_id": run.run_id})
-        info = RunInfo(
-            **msgspec.structs.asdict(msgspec.structs.replace(run, created_at=run.created_at or _now_ms())),
-            status="running",
-            last_seq=0,
-            ended_at=None,
-            first_pos=self._thread_end(run.thread_id),
-        )
-        self._begin()
-        self._execute(self._queries["create_run"], msgspec.structs.asdict(info))
-        self._planned[run.run_id] = new_live_run(run.epoch)
-        return info
+    def run(self, plan: Plan[T]) -> T:
+        """Run a plan in this transaction; if it refuses, nothing of it stays. Raises what it raises."""
+        claims: list[Hold | Forget] = []
+        reader = self._reader()
 
-    def claim_run(self, run_id: str) -> RunInfo:
-        """Raise the epoch of a running run. Raises UserError `run_not_found`, StoreError `run_ended`."""
-        run = self._find(run_id)
-        if run is None:
-            raise _run_ended(self._reader().get_run(run_id))
-        run = msgspec.structs.replace(run, epoch=run.epoch + 1)
-        self._begin()
-        self._execute(self._queries["claim_run"], (run.epoch, run_id))
-        self._planned[run_id] = run
-        return self._reader().get_run(run_id)
+        def answer(step: Step) -> Rows:
+            if isinstance(step, Hold | Forget):
+                claims.append(step)
+                return ()
+            return reader.answer(step)
 
-    def append(self, write: Append, turns: list[tuple[str, int, int, bytes]]) -> None:
+        self._begin()
+        self._execute("savepoint plan")
+        try:
+            result = drive(plan, answer)
+        except AgioError:
+            self._execute("rollback to plan")
+            self._execute("release plan")
+            raise
+        self._execute("release plan")
+        for claim in claims:
+            if isinstance(claim, Hold):
+                self._hold(claim)
+            else:
+                self._forget(claim.run_id)
+        return result
+
+    def append(self, write: Append, turns: Sequence[dict[str, object]] = ()) -> None:
         """Add a frame, and its run if it creates one.
 
         Raises StoreError `stale_epoch`, `sequence_gap`, `append_conflict`, `run_ended`, `run_exists`.
         """
         frame = write.frame
         if write.create is not None and not self._repeats_creation(frame):
-            self.create_run(write.create)
+            self.run(create_run(write.create))
         run = self._find(frame.run_id)
         if run is None:
             return self._repeat_after_end(frame)
         if frame.epoch != run.epoch:
-            raise _stale(frame, run.epoch)
+            raise stale_epoch(frame.run_id, run.epoch, frame.epoch)
         if frame.first_seq != run.last_seq + 1:
             return self._repeat(write, run)
+        if write.end is not None or turns or write.begins or write.ends:
+            self.run(keep_append(write, frame.last_seq, turns))
         if frame.count:
             run = run.grow(frame, self._live.next_tail)
             self._planned[frame.run_id] = run
             self._tail.setdefault(frame.run_id, []).append(frame)
-        if turns or write.begins:
-            self._begin()
-            for turn in turns:
-                self._execute(self._queries["put_turn"], turn)
-            for key in write.begins:
-                self._execute(self._queries["begin_tool"], (frame.run_id, key))
         if write.end is not None:
-            self._end(write, run)
+            self._append_log(frame.run_id, run)
+            self._planned[frame.run_id] = None
         elif run.size_bytes > SEGMENT_BYTES:
             self._move_to_logs(frame.run_id, run)
         return None
-
-    def begin_tool(self, run_id: str, key: str) -> ToolRecord | None:
-        """Record that a call begins, or return what is known of it. Raises as `claim_run` does."""
-        known = self._execute(self._queries["get_tool"], (run_id, key)).fetchone()
-        if known is not None:
-            return tool_record(known)
-        if self._find(run_id) is None:
-            raise _run_ended(self._reader().get_run(run_id))
-        self._begin()
-        self._execute(self._queries["begin_tool"], (run_id, key))
-        return None
-
-    def end_tool(self, run_id: str, key: str, content: bytes | None, error: str | None) -> None:
-        """Record a call's result; the first one stays. Raises UserError `run_not_found`."""
-        self._reader().get_run(run_id)
-        self._begin()
-        self._execute(self._queries["end_tool"], (run_id, key, content, error))
 
     def commit(self) -> None:
         """Make everything durable, then let readers see it."""
@@ -121,12 +106,13 @@ class Batch:
         if self._released:
             self._begin()
         if frames:
-            self._execute(self._queries["append_tail"], (live.next_tail, pack_frames(frames)))
+            row = {"id": live.next_tail, "frames": pack_frames(frames)}
+            self._execute(self._queries["append_tail"], row)
         if self._released:
             needed = [run.tail_from for run in (live.runs | self._planned).values() if run and run.held]
             first_tail = min(needed, default=next_tail)
             if first_tail > live.first_tail:
-                self._execute(self._queries["trim_tail"], (first_tail,))
+                self._execute(self._queries["trim_tail"], {"first": first_tail})
         if self._begun:
             self._execute("commit")
         live.first_tail, live.next_tail = first_tail, next_tail
@@ -156,75 +142,64 @@ class Batch:
     def _reader(self) -> LogReader:
         return LogReader(self._connection, self._queries, self._find)
 
-    def _thread_end(self, thread_id: str) -> int:
-        newest = self._execute(self._queries["newest_run_of_thread"], (thread_id,)).fetchone()
-        if newest is None:
-            return 0
-        run_id, first_pos, last_seq = msgspec.convert(newest, tuple[str, int, int])
-        if self._find(run_id) is not None:
-            raise StoreError(
-                "thread_busy",
-                f"Run {run_id} of this thread has not ended. Wait for it, or claim and finish it.",
-                {"run_id": run_id, "thread_id": thread_id},
-            )
-        return first_pos + last_seq
+    def _hold(self, claim: Hold) -> None:
+        run = self._find(claim.run_id)
+        if run is None:
+            run = new_live_run(claim.epoch, claim.last_seq)
+        else:
+            run = msgspec.structs.replace(run, epoch=claim.epoch)
+        if claim.frame is not None:
+            run = run.grow(claim.frame, self._live.next_tail)
+            self._tail.setdefault(claim.run_id, []).append(claim.frame)
+        self._planned[claim.run_id] = run
 
-    def _exists(self, run_id: str) -> bool:
-        return self._execute(self._queries["place_of_run"], (run_id,)).get is not None
+    def _forget(self, run_id: str) -> None:
+        """Let go of a deleted run. Its frames share tail rows with others', which are moved so that the rows go."""
+        self._planned[run_id] = None
+        self._tail.pop(run_id, None)
+        self._released = True
+        for other, run in (self._live.runs | self._planned).items():
+            if run is not None and run.held:
+                self._move_to_logs(other, run)
 
     def _repeats_creation(self, frame: Frame) -> bool:
-        if not frame.count or not self._exists(frame.run_id):
+        if not frame.count or not self._reader().ask("place_of_run", {"run_id": frame.run_id}):
             return False
-        info = self._reader().get_run(frame.run_id)
-        run = self._find(frame.run_id) or new_live_run(info.epoch, info.last_seq)
-        return frame.last_seq <= info.last_seq and self._is_stored(frame, run)
+        info = self._reader().run(get_run(frame.run_id))
+        return frame.last_seq <= info.last_seq and self._is_stored(frame)
 
     def _repeat(self, write: Append, run: LiveRun) -> None:
         frame = write.frame
         if frame.first_seq > run.last_seq:
-            raise StoreError(
-                "sequence_gap",
-                f"Run {frame.run_id} has {run.last_seq} events: a frame from {frame.first_seq} leaves a gap.",
-                {"run_id": frame.run_id, "last_seq": run.last_seq},
-            )
-        same = frame.last_seq <= run.last_seq and write.end is None and self._is_stored(frame, run)
-        if not same:
-            raise StoreError(
-                "append_conflict",
-                f"Run {frame.run_id} already has other events from {frame.first_seq} on.",
-                {"run_id": frame.run_id, "last_seq": run.last_seq},
-            )
+            raise sequence_gap(frame, run.last_seq)
+        if frame.last_seq > run.last_seq or write.end is not None or not self._is_stored(frame):
+            raise append_conflict(frame, run.last_seq)
 
     def _repeat_after_end(self, frame: Frame) -> None:
-        info = self._reader().get_run(frame.run_id)
+        info = self._reader().run(get_run(frame.run_id))
         if frame.epoch != info.epoch:
-            raise _stale(frame, info.epoch)
-        if frame.last_seq > info.last_seq or not self._is_stored(
-            frame, new_live_run(info.epoch, info.last_seq)
-        ):
-            raise _run_ended(info)
+            raise stale_epoch(frame.run_id, info.epoch, frame.epoch)
+        if frame.last_seq > info.last_seq or not self._is_stored(frame):
+            raise run_ended(info)
 
-    def _is_stored(self, frame: Frame, run: LiveRun) -> bool:
-        after = frame.first_seq - 1
-        stored = self._reader().logged_payload(frame.run_id, after, run.logged_seq) + run.payload_after(after)
-        return stored.startswith(frame.payload)
-
-    def _end(self, write: Append, run: LiveRun) -> None:
-        run_id = write.frame.run_id
-        self._append_log(run_id, run)
-        ended = (write.end, write.error_code, _now_ms(), run.last_seq, run_id)
-        self._execute(self._queries["end_run"], ended)
-        self._planned[run_id] = None
+    def _is_stored(self, frame: Frame) -> bool:
+        asked = Events(frame.run_id, frame.first_seq - 1, frame.last_seq)
+        return b"".join(self._reader().events(asked)) == frame.payload
 
     def _move_to_logs(self, run_id: str, run: LiveRun) -> None:
         self._append_log(run_id, run)
-        self._execute(self._queries["move_last_seq"], (run.last_seq, run_id))
+        self._execute(self._queries["move_last_seq"], {"run_id": run_id, "last_seq": run.last_seq})
         self._planned[run_id] = new_live_run(run.epoch, run.last_seq)
 
     def _append_log(self, run_id: str, run: LiveRun) -> None:
         self._begin()
         if run.held:
-            row = (run_id, run.logged_seq + 1, run.last_seq, run.payload_after(run.logged_seq))
+            row = {
+                "run_id": run_id,
+                "first_seq": run.logged_seq + 1,
+                "last_seq": run.last_seq,
+                "payload": run.payload_after(run.logged_seq),
+            }
             self._execute(self._queries["append_log"], row)
             self._tail.pop(run_id, None)
         self._released = True
@@ -237,23 +212,3 @@ class Batch:
             if (run := current[run_id]) is not None:
                 self._move_to_logs(run_id, run)
         self._released = True
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
-def _stale(frame: Frame, epoch: int) -> StoreError:
-    return StoreError(
-        "stale_epoch",
-        f"Run {frame.run_id} was taken over: its epoch is {epoch}, the frame's is {frame.epoch}.",
-        {"run_id": frame.run_id, "epoch": epoch},
-    )
-
-
-def _run_ended(info: RunInfo) -> StoreError:
-    return StoreError(
-        "run_ended",
-        f"Run {info.run_id} has ended ({info.status}).",
-        {"run_id": info.run_id, "status": info.status},
-    )

@@ -1,6 +1,6 @@
 """A connection to a store's database as the rest of db/ sees it: what we use of apsw, fully typed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Protocol, TypeAlias
 
@@ -40,6 +40,17 @@ class Connection(Protocol):
 
     def pragma(self, name: str, value: int | str | None = None) -> object:
         """Set or ask for a setting."""
+        ...
+
+    def create_scalar_function(
+        self,
+        name: str,
+        callable: Callable[..., object] | None,
+        numargs: int = -1,
+        *,
+        deterministic: bool = False,
+    ) -> None:
+        """Add a function to the connection's SQL."""
         ...
 
     def set_busy_timeout(self, milliseconds: int) -> None:

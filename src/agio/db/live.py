@@ -45,13 +45,11 @@ class LiveRun(Struct, frozen=True):
 
     def payload_after(self, after: int) -> bytes:
         """The events after `after` that are not in `logs`."""
-        parts: list[bytes] = []
-        for frame in self.frames[: self.held]:
-            if frame.first_seq > after:
-                parts.append(frame.payload)
-            elif frame.last_seq > after:
-                parts.append(skip_lines(frame.payload, after - frame.first_seq + 1))
-        return b"".join(parts)
+        return b"".join(
+            cut_lines(frame.payload, frame.first_seq, frame.last_seq, after, self.last_seq)
+            for frame in self.frames[: self.held]
+            if frame.last_seq > after
+        )
 
 
 def new_live_run(epoch: int, last_seq: int = 0) -> LiveRun:
@@ -72,7 +70,7 @@ def load_live_runs(connection: Connection, queries: Mapping[str, str]) -> LiveRu
     runs = {
         run_id: new_live_run(epoch, last_seq)
         for run_id, epoch, last_seq in msgspec.convert(
-            connection.execute(queries["running_runs"]).fetchall(), list[tuple[str, int, int]]
+            connection.execute(queries["live_runs"]).fetchall(), list[tuple[str, int, int]]
         )
     }
     first, last = 0, 0
@@ -110,3 +108,13 @@ def skip_lines(payload: bytes, count: int) -> bytes:
     for _ in range(count):
         at = payload.index(b"\n", at) + 1
     return payload[at:]
+
+
+def cut_lines(payload: bytes, first_seq: int, last_seq: int, after: int, upto: int) -> bytes:
+    """The lines of events after `after` and up to `upto` of a payload that has `first_seq` to `last_seq`."""
+    if first_seq <= after:
+        payload = skip_lines(payload, after - first_seq + 1)
+        first_seq = after + 1
+    if upto < last_seq:
+        payload = payload[: len(payload) - len(skip_lines(payload, upto - first_seq + 1))]
+    return payload

@@ -1,7 +1,6 @@
 """Moves a store's schema up and down through the numbered files of `sql/<dialect>/`."""
 
 import re
-import time
 from functools import cache
 
 import msgspec
@@ -9,6 +8,7 @@ from msgspec import Struct
 
 from agio.db.connector import Connection
 from agio.db.queries import SQL_FOLDER, load_queries
+from agio.db.records import now_ms
 
 _FILE = re.compile(r"(\d{3})_(\w+)\.up\.sql")
 
@@ -63,11 +63,10 @@ def migrate(connection: Connection, to: int | None = None) -> None:
         if current < step.version <= target:
             with connection:
                 connection.execute(step.up)
-                connection.execute(
-                    queries["add_migration"], (step.version, step.name, time.time_ns() // 1_000_000)
-                )
+                applied = {"version": step.version, "name": step.name, "now": now_ms()}
+                connection.execute(queries["add_migration"], applied)
     for step in reversed(migrations):
         if target < step.version <= current:
             with connection:
                 connection.execute(step.down)
-                connection.execute(queries["remove_migration"], (step.version,))
+                connection.execute(queries["remove_migration"], {"version": step.version})

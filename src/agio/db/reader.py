@@ -1,20 +1,19 @@
-"""Reads runs and logs: `logs` from the file, the newest events of running runs from the writer's memory."""
+"""Answers plans from SQLite: rows from the file, the newest events of running runs from the writer's memory."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from typing import TypeVar
 
 import msgspec
 
-from agio.core.repository import RunInfo, RunLog, TurnRecord
 from agio.db.connector import Connection
-from agio.db.live import LiveRun, new_live_run, skip_lines
-from agio.db.records import run_info, turn_record
-from agio.errors import UserError
+from agio.db.live import LiveRun, cut_lines
+from agio.db.plan import Ask, Events, Head, Plan, Rows, Step
 
-_BEYOND_ALL = 1 << 62
+T = TypeVar("T")
 
 
 class LogReader:
-    """The reads of the port on one connection. `find` gives a running run as of its last commit."""
+    """Reads on one connection. `find` gives a running run as of its last commit."""
 
     def __init__(
         self, connection: Connection, queries: Mapping[str, str], find: Callable[[str], LiveRun | None]
@@ -23,77 +22,66 @@ class LogReader:
         self._queries = queries
         self._find = find
 
-    def get_run(self, run_id: str) -> RunInfo:
-        """Raises UserError `run_not_found`."""
-        return self._get(run_id)[0]
+    def run(self, plan: Plan[T]) -> T:
+        """Run a plan that changes nothing. Raises what it raises."""
+        return drive(plan, self.answer)
 
-    def get_log(self, run_id: str, after: int) -> RunLog:
-        """The log after event `after`. Raises UserError `run_not_found`."""
-        info, live = self._get(run_id)
-        logged = info.last_seq if live is None else live.logged_seq
-        parts = [self.logged_payload(run_id, after, logged)]
-        if live is not None:
-            parts.append(live.payload_after(after))
-        return RunLog(info, b"".join(parts), self._turns(run_id, after, info.last_seq))
+    def answer(self, step: Step) -> Rows:
+        """Answer one step of a plan that reads."""
+        match step:
+            case Ask(query, values):
+                return self.ask(query, values)
+            case Head(run_id):
+                run = self._find(run_id)
+                return () if run is None else ((run.epoch, run.last_seq),)
+            case Events():
+                return [(payload,) for payload in self.events(step)]
+            case _:
+                raise TypeError(f"A plan that reads may not {type(step).__name__.lower()} a run.")
 
-    def list_runs(
-        self, thread_id: str | None, agent: str | None, before: str | None, limit: int
-    ) -> list[RunInfo]:
-        """Runs, newest first. Raises UserError `run_not_found` if there is no run `before`."""
-        place = _BEYOND_ALL if before is None else self._place(before)
-        page = (place, max(limit, 0))
-        if thread_id is not None and agent is not None:
-            found = self._execute(self._queries["list_runs_of_thread_and_agent"], (thread_id, agent, *page))
-        elif thread_id is not None:
-            found = self._execute(self._queries["list_runs_of_thread"], (thread_id, *page))
-        elif agent is not None:
-            found = self._execute(self._queries["list_runs_of_agent"], (agent, *page))
-        else:
-            found = self._execute(self._queries["list_runs"], page)
-        return [self._current(run_info(row))[0] for row in found.fetchall()]
+    def ask(self, query: str, values: Mapping[str, object]) -> Rows:
+        """Run a named query. Lists are bound as JSON."""
+        for value in values.values():
+            if type(value) is list:
+                values = {name: _bound(given) for name, given in values.items()}
+                break
+        return self._execute(self._queries[query], values).fetchall()
 
-    def logged_payload(self, run_id: str, after: int, upto: int) -> bytes:
-        """The events in `logs` after `after`, up to `upto`, which ends a row."""
-        if after >= upto:
-            return b""
-        rows = msgspec.convert(
-            self._execute(self._queries["read_logs"], (run_id, after, upto)).fetchall(),
-            list[tuple[int, bytes]],
-        )
-        return b"".join(
-            payload if first_seq > after else skip_lines(payload, after - first_seq + 1)
-            for first_seq, payload in rows
-        )
+    def events(self, asked: Events) -> Generator[bytes]:
+        """The payloads `Events` asks for."""
+        live = self._find(asked.run_id)
+        left = asked.limit_bytes
+        for first_seq, last_seq, payload in self._stored(asked, live):
+            part = cut_lines(payload, first_seq, last_seq, asked.after, asked.upto)
+            if left is not None and len(part) >= left:
+                yield part[: part.index(b"\n", max(left - 1, 0)) + 1]
+                return
+            yield part
+            left = None if left is None else left - len(part)
 
-    def _get(self, run_id: str) -> tuple[RunInfo, LiveRun | None]:
-        row = self._execute(self._queries["get_run"], (run_id,)).fetchone()
-        if row is None:
-            raise run_not_found(run_id)
-        return self._current(run_info(row))
-
-    def _current(self, info: RunInfo) -> tuple[RunInfo, LiveRun | None]:
-        if info.status != "running":
-            return info, None
-        live = self._find(info.run_id)
-        if live is None:
-            # It ended after the row was read, or it was created and its writer has not yet noted it.
-            row = self._execute(self._queries["get_run"], (info.run_id,)).fetchone()
-            info = info if row is None else run_info(row)
-            live = new_live_run(info.epoch, info.last_seq) if info.status == "running" else None
-            return info, live
-        return msgspec.structs.replace(info, epoch=live.epoch, last_seq=live.last_seq), live
-
-    def _turns(self, run_id: str, after: int, upto: int) -> list[TurnRecord]:
-        rows = self._execute(self._queries["read_turns"], (run_id, after, upto)).fetchall()
-        return [turn_record(blob) for (blob,) in msgspec.convert(rows, list[tuple[bytes]])]
-
-    def _place(self, run_id: str) -> int:
-        place = self._execute(self._queries["place_of_run"], (run_id,)).get
-        if place is None:
-            raise run_not_found(run_id)
-        return msgspec.convert(place, int)
+    def _stored(self, asked: Events, live: LiveRun | None) -> Generator[tuple[int, int, bytes]]:
+        logged = asked.upto if live is None else min(live.logged_seq, asked.upto)
+        if asked.after < logged:
+            values = {"run_id": asked.run_id, "after": asked.after, "upto": logged}
+            rows = self._execute(self._queries["read_logs"], values)
+            while (row := rows.fetchone()) is not None:
+                yield msgspec.convert(row, tuple[int, int, bytes])
+        for frame in [] if live is None else live.frames[: live.held]:
+            if frame.last_seq > asked.after and frame.first_seq <= asked.upto:
+                yield frame.first_seq, frame.last_seq, frame.payload
 
 
-def run_not_found(run_id: str) -> UserError:
-    """The error for an id no run has."""
-    return UserError("run_not_found", f"There is no run {run_id}.", {"run_id": run_id})
+def drive(plan: Plan[T], answer: Callable[[Step], Rows]) -> T:
+    """Run a plan to its end."""
+    try:
+        step = next(plan)
+        while True:
+            step = plan.send(answer(step))
+    except StopIteration as done:
+        return done.value
+    finally:
+        plan.close()
+
+
+def _bound(value: object) -> object:
+    return msgspec.json.encode(value).decode() if isinstance(value, list) else value

@@ -1,32 +1,98 @@
-"""Rows to the port's structs and back."""
+"""Rows to the port's structs and back. A row's columns are in the order of a struct's fields."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 import msgspec
 
 from agio.core.repository import Append, RunInfo, ToolRecord, TurnRecord
+from agio.core.store import AgentRecord, AgentTool, MessageRecord, SessionRecord, SessionState
 from agio.errors import StoreError
-from agio.protocol.messages import Content
+from agio.protocol.messages import Content, Message
 
-_FIELDS = RunInfo.__struct_fields__
+S = TypeVar("S", bound=msgspec.Struct)
+
+_RUN = RunInfo.__struct_fields__
+_AGENT = [name for name in AgentRecord.__struct_fields__ if name != "tools"]
 _encode = msgspec.json.Encoder().encode
 _decode_turn = msgspec.json.Decoder(TurnRecord).decode
 _decode_content = msgspec.json.Decoder(Content).decode
+_decode_names = msgspec.json.Decoder(list[str]).decode
+
+
+def now_ms() -> int:
+    """The time, in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def to_struct(kind: type[S], row: Sequence[object]) -> S:
+    """A row that has a struct's fields in their order."""
+    return msgspec.convert(dict(zip(kind.__struct_fields__, row, strict=True)), kind)
 
 
 def run_info(row: Sequence[object]) -> RunInfo:
-    """A row of `runs`, its columns in the order of RunInfo's fields."""
-    return msgspec.convert(dict(zip(_FIELDS, row, strict=True)), RunInfo)
+    """A row of `runs`."""
+    values = dict(zip(_RUN, row, strict=True))
+    values["cancel_requested"] = values["cancel_requested"] is not None
+    if values["goal_met"] is not None:
+        values["goal_met"] = bool(values["goal_met"])
+    return msgspec.convert(values, RunInfo)
 
 
-def pack_turns(write: Append) -> list[tuple[str, int, int, bytes]]:
-    """The rows of `turns` a write adds. Raises StoreError `not_storable`."""
-    if not write.turns:
-        return []
+def agent_record(row: Sequence[object], tools: Iterable[AgentTool]) -> AgentRecord:
+    """A row of `agents`, with the tools it was given."""
+    return msgspec.convert({**dict(zip(_AGENT, row, strict=True)), "tools": list(tools)}, AgentRecord)
+
+
+def session_record(row: Sequence[object], last_pos: int) -> SessionRecord:
+    """A row of `session_columns`: what is active and asked becomes the state."""
+    active, questions = msgspec.convert(row[7:9], tuple[SessionState | None, int])
+    state: SessionState = "waiting" if questions and active != "running" else active or "idle"
+    pending = decode_names(msgspec.convert(row[10], str))
+    fields = (*row[:7], state, row[9], pending, *row[11:14], last_pos)
+    return to_struct(SessionRecord, fields)
+
+
+def message_record(row: Sequence[object]) -> MessageRecord:
+    """A row of `message_columns`."""
+    return to_struct(MessageRecord, row[:6])
+
+
+def encode_message(message: Message) -> bytes:
+    """A message as it is kept. Raises StoreError `not_storable`."""
+    return encode_json("message", message)
+
+
+def encode_json(what: str, value: object) -> bytes:
+    """A value as JSON. Raises StoreError `not_storable`."""
     try:
-        return [(write.frame.run_id, turn.seq, turn.step, _encode(turn)) for turn in write.turns]
+        return _encode(value)
     except (TypeError, ValueError) as error:
-        raise _not_storable("turn record", error) from error
+        raise StoreError("not_storable", f"The {what} cannot be written as JSON: {error}.") from error
+
+
+def encode_names(names: Iterable[str]) -> str:
+    """Names as JSON text."""
+    return _encode(list(names)).decode()
+
+
+def decode_names(text: str) -> list[str]:
+    """Names from JSON text."""
+    return _decode_names(text)
+
+
+def pack_turns(write: Append) -> list[dict[str, object]]:
+    """The rows of `turns` a write adds. Raises StoreError `not_storable`."""
+    return [
+        {
+            "run_id": write.frame.run_id,
+            "seq": turn.seq,
+            "step": turn.step,
+            "record": encode_json("turn record", turn),
+        }
+        for turn in write.turns
+    ]
 
 
 def turn_record(blob: bytes) -> TurnRecord:
@@ -36,14 +102,11 @@ def turn_record(blob: bytes) -> TurnRecord:
 
 def pack_content(record: ToolRecord) -> bytes | None:
     """The content of a finished tool call as JSON. Raises StoreError `not_storable`."""
-    try:
-        return None if record.content is None else _encode(record.content)
-    except (TypeError, ValueError) as error:
-        raise _not_storable("tool result", error) from error
+    return None if record.content is None else encode_json("tool result", record.content)
 
 
 def tool_record(row: Sequence[object]) -> ToolRecord:
-    """A row of `tool_calls`: content and error."""
+    """A row of `tool_executions`: content and error."""
     content, error = msgspec.convert(row, tuple[bytes | None, str | None])
     return ToolRecord(None if content is None else _decode_content(content), error)
 
@@ -70,7 +133,3 @@ def check_frame(write: Append) -> None:
     for turn in write.turns:
         if turn.run_id != frame.run_id:
             raise StoreError("invalid_frame", f"A turn of run {turn.run_id} came with run {frame.run_id}.")
-
-
-def _not_storable(what: str, error: Exception) -> StoreError:
-    return StoreError("not_storable", f"The {what} cannot be written as JSON: {error}.")

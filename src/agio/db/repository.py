@@ -1,128 +1,144 @@
-"""The store port on SQLite: `open_store` gives the AgentRunRepository of a file or of memory."""
+"""The store port: `Repository` is the Store on any database, `open_store` opens one."""
 
-import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import wraps
 from pathlib import Path
-from typing import TypeVar
+from types import CoroutineType
+from typing import Concatenate, ParamSpec, TypeVar
 
-from agio.core.repository import Append, NewRun, RunInfo, RunLog, ToolRecord
-from agio.db.reader import LogReader
-from agio.db.readers import Readers
-from agio.db.records import check_frame, pack_content, pack_turns
-from agio.db.writer import Writer
-from agio.errors import AgioError, StoreError
-from agio.protocol.events import AgentEvent
+from agio.core.repository import Append
+from agio.core.store import Principal
+from agio.db.executor import Executor
+from agio.db.plan import Plan
+from agio.db.plans import acceptance, agents, claims, identity, log, runs, sessions
+from agio.db.records import now_ms
+from agio.db.sqlite_executor import open_sqlite
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def open_store(path: str | Path, *, read_only: bool = False) -> "SqliteRepository":
+def _write(
+    plan: Callable[P, Plan[T]],
+) -> "Callable[Concatenate[Repository, P], CoroutineType[None, None, T]]":
+    """Make a method of a plan that changes something."""
+
+    @wraps(plan)
+    async def method(self: "Repository", *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.executor.write(lambda: plan(*args, **kwargs))
+
+    return method
+
+
+def _read(plan: Callable[P, Plan[T]]) -> "Callable[Concatenate[Repository, P], CoroutineType[None, None, T]]":
+    """Make a method of a plan that changes nothing."""
+
+    @wraps(plan)
+    async def method(self: "Repository", *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.executor.read(lambda: plan(*args, **kwargs))
+
+    return method
+
+
+async def open_store(path: str | Path, *, read_only: bool = False) -> "Repository":
     """Open the store in a file, making it if need be, or a new one in memory (`":memory:"`).
 
     Read-only needs no lock: it reads beside whoever writes. Raises StoreError `store_locked`,
     `store_corrupt`, `store_newer`, `store_older`, `store_unavailable`.
     """
-    if str(path) == ":memory:":
-        writer = Writer(None)
-        await writer.open()
-        return SqliteRepository(writer, None)
-    file = _resolve(path)
-    if read_only:
-        readers = Readers(file, None)
-        await readers.read(_touch)
-        return SqliteRepository(None, readers)
-    writer = Writer(file)
-    await writer.open()
-    return SqliteRepository(writer, Readers(file, writer.find))
+    return Repository(await open_sqlite(path, read_only=read_only))
 
 
-class SqliteRepository:
-    """Runs and their logs in SQLite. Any event loop may call it; a cancelled write may still happen."""
+class Repository:
+    """Everything agio keeps. Each method is a plan of the same name, run as one transaction or as a read."""
 
-    def __init__(self, writer: Writer | None, readers: Readers | None) -> None:
-        self._writer = writer
-        self._readers = readers
+    def __init__(self, executor: Executor) -> None:
+        self.executor = executor
 
-    async def create_run(self, run: NewRun) -> RunInfo:
-        """Add a running run.
+    # The log
 
-        Raises StoreError `run_exists` if its id is taken, `thread_busy` if its thread has a running run.
-        """
-        return await self._writing().write(lambda batch: batch.create_run(run))
-
-    async def claim_run(self, run_id: str) -> RunInfo:
-        """Take over a running run. Raises UserError `run_not_found`, StoreError `run_ended`."""
-        return await self._writing().write(lambda batch: batch.claim_run(run_id))
-
-    def append(self, write: Append) -> asyncio.Future[None]:
-        """Make a frame durable: the future is done after the commit.
+    def append(self, write: Append) -> Awaitable[None]:
+        """Make a frame durable: what it returns is done after the commit.
 
         It fails with StoreError `stale_epoch`, `sequence_gap`, `append_conflict`, `run_ended`, `run_exists`,
         `thread_busy`, `invalid_frame`, `not_storable`, `store_full`, `store_failed`; UserError `run_not_found`.
         """
-        try:
-            check_frame(write)
-            turns = pack_turns(write)
-            urgent = bool(turns or write.begins or write.create) or write.end is not None
-            return self._writing().write(lambda batch: batch.append(write, turns), urgent=urgent)
-        except AgioError as refusal:
-            refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            refused.set_exception(refusal)
-            return refused
+        return self.executor.append(write)
 
-    async def get_run(self, run_id: str) -> RunInfo:
-        """Raises UserError `run_not_found`."""
-        return await self._read(lambda reader: reader.get_run(run_id))
+    create_run = _write(runs.create_run)
+    claim_run = _write(runs.claim_run)
+    begin_tool = _write(runs.begin_tool)
+    end_tool = _write(runs.end_tool)
+    get_run = _read(log.get_run)
+    get_log = _read(log.get_log)
+    get_events = _read(log.get_events)
+    list_runs = _read(log.list_runs)
+    find_run = _read(log.find_run)
+    find_alias = _read(log.find_alias)
+    find_runs = _read(log.find_runs)
+    history = _read(log.history)
+    read_session = _read(log.read_session)
+    read_run = _read(log.read_run)
+    list_tool_executions = _read(log.list_tool_executions)
 
-    async def get_log(self, run_id: str, after: int = 0) -> RunLog:
-        """The log after event `after`. Raises UserError `run_not_found`."""
-        return await self._read(lambda reader: reader.get_log(run_id, after))
+    # Who may see it
 
-    async def get_events(self, run_id: str, after: int = 0) -> list[AgentEvent]:
-        """The events after `after`, as they were streamed. Raises UserError `run_not_found`."""
-        return await self._read(lambda reader: reader.get_log(run_id, after).events())
+    add_tenant = _write(identity.add_tenant)
+    add_user = _write(identity.add_user)
+    get_user = _read(identity.get_user)
+    add_api_key = _write(identity.add_api_key)
+    list_api_keys = _read(identity.list_api_keys)
+    revoke_api_key = _write(identity.revoke_api_key)
+    add_web_session = _write(identity.add_web_session)
+    find_web_session = _read(identity.find_web_session)
+    end_web_session = _write(identity.end_web_session)
+    sweep = _write(identity.sweep)
 
-    async def list_runs(
-        self,
-        *,
-        thread_id: str | None = None,
-        agent: str | None = None,
-        before: str | None = None,
-        limit: int = 50,
-    ) -> list[RunInfo]:
-        """Runs, newest first. Raises UserError `run_not_found` if there is no run `before`."""
-        return await self._read(lambda reader: reader.list_runs(thread_id, agent, before, limit))
+    async def find_api_key(self, key_hash: bytes) -> Principal | None:
+        """Who a key stands for; None if there is none or it was revoked. Notes its use, at most once a minute."""
+        found = await self.executor.read(lambda: identity.find_api_key(key_hash))
+        if found is None:
+            return None
+        principal, noted_at = found
+        if noted_at is None or now_ms() - noted_at >= identity.NOTED_EVERY_MS:
+            await self.executor.write(lambda: identity.note_api_key(key_hash))
+        return principal
 
-    async def begin_tool(self, run_id: str, key: str) -> ToolRecord | None:
-        """Record that a call begins. Raises UserError `run_not_found`, StoreError `run_ended`."""
-        return await self._writing().write(lambda batch: batch.begin_tool(run_id, key))
+    # Agents
 
-    async def end_tool(self, run_id: str, key: str, record: ToolRecord) -> None:
-        """Record a call's result; the first one stays. Raises UserError `run_not_found`."""
-        content = pack_content(record)
-        await self._writing().write(lambda batch: batch.end_tool(run_id, key, content, record.error))
+    list_agents = _read(agents.list_agents)
+    get_agent = _read(agents.get_agent)
+    create_agent = _write(agents.create_agent)
+    update_agent = _write(agents.update_agent)
+    delete_agent = _write(agents.delete_agent)
+    put_code_agents = _write(agents.put_code_agents)
+
+    # Sessions
+
+    list_sessions = _read(sessions.list_sessions)
+    start_session = _write(sessions.start_session)
+    get_session = _read(sessions.get_session)
+    update_session = _write(sessions.update_session)
+    delete_session = _write(sessions.delete_session)
+    list_messages = _read(sessions.list_messages)
+    find_messages = _read(sessions.find_messages)
+    list_interrupts = _read(sessions.list_interrupts)
+    expire_interrupts = _write(sessions.expire_interrupts)
+
+    # The road
+
+    accept = _write(acceptance.accept)
+    claim_next = _write(claims.claim_next)
+    reclaim = _write(claims.reclaim)
+    request_cancel = _write(claims.request_cancel)
+    running_runs = _read(log.running_runs)
+    count_runs = _read(log.count_runs)
+
+    async def check(self) -> None:
+        """Raise StoreError if the store cannot be read or written now."""
+        await self.executor.read(log.count_runs)
+        await self.executor.write(identity.touch_store)
 
     async def close(self) -> None:
         """Write what is pending and let go of the files."""
-        if self._readers is not None:
-            await self._readers.close()
-        if self._writer is not None:
-            await self._writer.close()
-
-    async def _read(self, work: Callable[[LogReader], T]) -> T:
-        if self._readers is not None:
-            return await self._readers.read(work)
-        return await self._writing().read(work)
-
-    def _writing(self) -> Writer:
-        if self._writer is None:
-            raise StoreError("store_read_only", "The store was opened read-only.")
-        return self._writer
-
-
-def _resolve(path: str | Path) -> Path:
-    return Path(path).expanduser().resolve()
-
-
-def _touch(reader: LogReader) -> None:
-    """Opens the file, which is all that is asked."""
+        await self.executor.close()

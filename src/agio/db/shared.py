@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from agio.db.repository import SqliteRepository, open_store
+from agio.db.repository import Repository, open_store
 
 
 class _Shared:
@@ -24,7 +24,7 @@ class _Shared:
 _shared: dict[Path, _Shared] = {}
 
 
-async def acquire_store(path: Path) -> SqliteRepository:
+async def acquire_store(path: Path) -> Repository:
     """Open a store file, or join those who have it open. Raises what `open_store` raises."""
     while (entry := _shared.get(path)) is not None and entry.closing is not None and not entry.lost:
         await asyncio.wait([entry.closing])

@@ -106,9 +106,15 @@ def _connect(path: Path | None, *, read_only: bool) -> Connection:
     name = ":memory:" if path is None else str(path)
     connection = cast("Connection", apsw.Connection(name, flags=flags))
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    connection.create_scalar_function("lower", _lower, 1, deterministic=True)
     connection.pragma("foreign_keys", "on")
     connection.pragma("synchronous", "full")
     return connection
+
+
+def _lower(text: object) -> object:
+    """SQLite's own knows ASCII alone."""
+    return text.lower() if isinstance(text, str) else text
 
 
 def _check_path(path: Path, *, must_exist: bool = False) -> None:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from agio.core.repository import AgentRunRepository, Append, RunInfo, ToolRecord
+from agio.core.repository import AgentRunRepository, Append, RunInfo, ToolBegin, ToolRecord
 from agio.errors import StoreError, UserError
 from tests.contract.repository.backends import begin, finish, frame, new_run, turn
 
@@ -23,7 +23,9 @@ async def test_a_run_can_be_created_by_its_first_append(store: AgentRunRepositor
     """L9: the run and its first events are one commit, with the same outcome as two."""
     await begin(store, "r1", thread="t")
     await finish(store, "r1", 1)
-    await store.append(Append(frame("r2", 1, 3), create=new_run("r2", thread="t"), begins=["1.0"]))
+    await store.append(
+        Append(frame("r2", 1, 3), create=new_run("r2", thread="t"), begins=[ToolBegin("1.0", "pay")])
+    )
     log = await store.get_log("r2")
     assert log.payload == frame("r2", 1, 3).payload
     assert (log.info.title, log.info.first_pos, log.info.status) == ("title of r2", 1, "running")
@@ -51,7 +53,9 @@ async def test_turns_and_calls_can_be_recorded_without_events(store: AgentRunRep
     """B1: an append without events carries turns and the calls that begin, also when it is repeated."""
     await begin(store, "r1")
     await store.append(Append(frame("r1", 1, 2)))
-    record = Append(frame("r1", 3, 0), [turn("r1", 1, 2)], begins=["1.0", "1.1"])
+    record = Append(
+        frame("r1", 3, 0), [turn("r1", 1, 2)], begins=[ToolBegin("1.0", "pay"), ToolBegin("1.1", "pay")]
+    )
     await store.append(record)
     await store.append(record)
     log = await store.get_log("r1")

@@ -7,6 +7,8 @@ from agio.core.repository import Append, NewRun
 from agio.db.batch import TAIL_ROWS, Batch
 from agio.db.connector import Connection
 from agio.db.live import DamagedLog, LiveRuns, load_live_runs
+from agio.db.plans.log import get_log
+from agio.db.plans.runs import claim_run, create_run
 from agio.db.queries import load_queries
 from agio.db.reader import LogReader
 from agio.db.sqlite import open_writable
@@ -25,7 +27,7 @@ class Bench:
         self.live: LiveRuns = load_live_runs(self.connection, QUERIES)
         batch = self.batch()
         for run_id in runs:
-            batch.create_run(NewRun(run_id, run_id, "a", "m", "mark"))
+            batch.run(create_run(NewRun(run_id, run_id, "a", "m", "mark")))
         batch.commit()
 
     def batch(self) -> Batch:
@@ -43,7 +45,7 @@ class Bench:
         batch.commit()
 
     def payload(self, run_id: str) -> bytes:
-        return LogReader(self.connection, QUERIES, self.live.runs.get).get_log(run_id, 0).payload
+        return LogReader(self.connection, QUERIES, self.live.runs.get).run(get_log(run_id)).payload
 
     def count(self, table: str) -> int:
         return msgspec.convert(self.connection.execute(f"select count(*) from {table}").get, int)
@@ -80,8 +82,8 @@ def test_a_rollback_leaves_memory_and_file_as_they_were() -> None:
     before = msgspec.structs.asdict(bench.live)["runs"].copy()
     batch = bench.batch()
     batch.append(Append(line("a", 2, "lost")), [])
-    batch.claim_run("a")
-    batch.create_run(NewRun("c", "c", "a", "m", "mark"))
+    batch.run(claim_run("a"))
+    batch.run(create_run(NewRun("c", "c", "a", "m", "mark")))
     batch.append(Append(line("b", 2, "lost"), (), "completed"), [])
     batch.rollback()
     assert bench.live.runs == before

@@ -11,7 +11,7 @@ import msgspec
 from agio.core.model import Usage, VendorTurn
 from agio.core.repository import Append, NewRun, TurnRecord
 from agio.db.connector import Connection
-from agio.db.repository import SqliteRepository, open_store
+from agio.db.repository import Repository, open_store
 from agio.db.writer import MAX_PACE_S
 from agio.protocol.frames import Frame
 
@@ -54,7 +54,7 @@ async def test_a_store_is_opened_for_durability(tmp_path: Path) -> None:
     await store.close()
 
 
-async def _open(folder: Path) -> SqliteRepository:
+async def _open(folder: Path) -> Repository:
     store = await open_store(folder / "agio.db")
     for run_id in RUNS:
         await store.create_run(NewRun(run_id, run_id, "a", "m", "mark"))

@@ -13,7 +13,7 @@ import pytest
 
 from agio.core.repository import Append, NewRun
 from agio.db.connector import Connection
-from agio.db.repository import SqliteRepository, open_store
+from agio.db.repository import Repository, open_store
 from agio.errors import StoreError
 from agio.protocol.frames import Frame
 
@@ -192,6 +192,6 @@ async def test_an_append_that_cannot_be_written_leaves_nothing_behind(tmp_path: 
     await again.close()
 
 
-async def _begin(store: SqliteRepository, *runs: str) -> None:
+async def _begin(store: Repository, *runs: str) -> None:
     for run_id in runs:
         await store.create_run(NewRun(run_id, run_id, "a", "m", "mark"))

@@ -14,6 +14,9 @@ from agio.db.refusals import agent_not_found
 from agio.errors import UserError
 from agio.protocol.ids import new_id
 
+_ID = 10
+"""Where in `agent_columns` the agent's id is."""
+
 
 def list_agents(
     tenant: str, *, search: str | None = None, after: str | None = None, limit: int = 50
@@ -26,7 +29,9 @@ def list_agents(
     else:
         rows = yield from ask("list_agents", **page)
     tools = yield from _tools_of(tenant, rows)
-    return page_of(rows, limit, lambda row: agent_record(row, tools.get(row[0], ())), lambda row: [row[5]])
+    return page_of(
+        rows, limit, lambda row: agent_record(row, tools.get(str(row[_ID]), ())), lambda row: row[:1]
+    )
 
 
 def get_agent(tenant: str, agent_id: str) -> Plan[AgentRecord]:
@@ -54,7 +59,7 @@ def update_agent(tenant: str, agent_id: str, fields: AgentFields) -> Plan[AgentR
     """Replace what is said of an agent. Raises UserError `agent_not_found`, `agent_exists`, `agent_read_only`."""
     _check_stored((yield from get_agent(tenant, agent_id)))
     named = yield from ask_one("agent_by_name", tenant=tenant, name=fields.name)
-    if named is not None and named[0] != agent_id:
+    if named is not None and named[_ID] != agent_id:
         raise _agent_exists(fields.name)
     return (yield from _replace(tenant, agent_id, fields, "stored"))
 
@@ -94,7 +99,7 @@ def library_agent(tenant: str, name: str, model: str) -> Plan[str]:
     """The id of the agent a program names, which is added if need be; it is run by that program alone."""
     row = yield from ask_one("agent_by_name", tenant=tenant, name=name)
     if row is not None:
-        return str(row[0])
+        return str(row[_ID])
     fields = AgentFields(name=name, system_prompt="", model_provider="", model_name=model, status="inactive")
     return (yield from _add(tenant, fields, "library")).id
 
@@ -134,17 +139,17 @@ def _assign(tenant: str, agent_id: str, tools: Sequence[AgentTool]) -> Plan[None
 
 def _with_tools(tenant: str, row: Row) -> Plan[AgentRecord]:
     tools = yield from _tools_of(tenant, [row])
-    return agent_record(row, tools.get(row[0], ()))
+    return agent_record(row, tools.get(str(row[_ID]), ()))
 
 
-def _tools_of(tenant: str, agents: Sequence[Row]) -> Plan[dict[object, list[AgentTool]]]:
+def _tools_of(tenant: str, agents: Sequence[Row]) -> Plan[dict[str, list[AgentTool]]]:
     """The tools of agents' rows, by the agent's id."""
-    tools: dict[object, list[AgentTool]] = {}
+    tools: dict[str, list[AgentTool]] = {}
     if agents:
-        ids = [row[0] for row in agents]
+        ids = [row[_ID] for row in agents]
         for agent_id, *tool in (yield from ask("tools_of_agents", tenant=tenant, agent_ids=ids)):
             named = AgentTool(*msgspec.convert(tool, tuple[str, Approval | None]))
-            tools.setdefault(agent_id, []).append(named)
+            tools.setdefault(str(agent_id), []).append(named)
     return tools
 
 

@@ -51,7 +51,8 @@ def all_current(rows: Rows) -> Plan[list[RunInfo]]:
     """Rows of runs as of now."""
     found: list[RunInfo] = []
     for row in rows:
-        found.append((yield from current(run_info(row))))
+        info = yield from current(run_info(row))
+        found.append(info)
     return found
 
 

@@ -17,32 +17,37 @@ def settle_questions(given: Acceptance, messages: Sequence[Message], now: int) -
     """
     rows = yield from ask("open_interrupts", session_id=given.session_id)
     open_until = dict(msgspec.convert(rows, list[tuple[str, int]]))
-    alive = {id for id, expires_at in open_until.items() if expires_at > now}
+    alive = {asked_id for asked_id, expires_at in open_until.items() if expires_at > now}
     answers: dict[str, InterruptState] = {entry.interrupt_id: entry.status for entry in given.resume}
-    for id in answers:
-        if id not in alive:
-            raise (yield from _refusal(given.session_id, id))
-    asked = alive - answers.keys()
+    for asked_id in answers:
+        if asked_id not in alive:
+            raise (yield from _refusal(given.session_id, asked_id))
+    unanswered = alive - answers.keys()
     spoken = any(isinstance(message, UserMessage) for message in messages)
-    if asked and (answers or not spoken):
+    if unanswered and (answers or not spoken):
         raise UserError(
             "incomplete_answer",
             "The session waits for an answer to each of its questions: send them together, or a message.",
-            {"interrupts": sorted(asked)},
+            {"interrupts": sorted(unanswered)},
         )
-    for id in open_until:
-        state = answers.get(id, "cancelled" if id in alive else "expired")
+    for asked_id in open_until:
+        state = answers.get(asked_id, "cancelled" if asked_id in alive else "expired")
         closed = yield from ask_one(
-            "close_interrupt", session_id=given.session_id, id=id, state=state, now=now, run_id=given.run_id
+            "close_interrupt",
+            session_id=given.session_id,
+            id=asked_id,
+            state=state,
+            now=now,
+            run_id=given.run_id,
         )
-        if closed is None and id in answers:
-            raise (yield from _refusal(given.session_id, id))
+        if closed is None and asked_id in answers:
+            raise (yield from _refusal(given.session_id, asked_id))
     return bool(answers)
 
 
-def _refusal(session_id: str, id: str) -> Plan[UserError]:
-    row = yield from ask_one("interrupt_state", session_id=session_id, id=id)
-    details = {"interrupt": id}
+def _refusal(session_id: str, asked_id: str) -> Plan[UserError]:
+    row = yield from ask_one("interrupt_state", session_id=session_id, id=asked_id)
+    details = {"interrupt": asked_id}
     if row is None:
-        return UserError("unknown_interrupt", f"This session has no question {id}.", details)
-    return UserError("interrupt_closed", f"The question {id} is not open any more.", details)
+        return UserError("unknown_interrupt", f"This session has no question {asked_id}.", details)
+    return UserError("interrupt_closed", f"The question {asked_id} is not open any more.", details)

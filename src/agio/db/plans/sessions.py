@@ -45,7 +45,8 @@ def list_sessions(
     page = page_of(rows, limit, lambda row: row, lambda row: [row[12], row[0]])
     records: list[SessionRecord] = []
     for row in page.items:
-        records.append((yield from _current_session(row)))
+        record = yield from _current_session(row)
+        records.append(record)
     return Page(records, page.next)
 
 

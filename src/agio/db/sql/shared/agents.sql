@@ -2,8 +2,8 @@
 
 -- part: agent_columns
 -- In the order of AgentRecord's fields, without its tools.
-    id, tenant_id, source, created_at, updated_at, name, system_prompt, model_provider, model_name, description, goal,
-    temperature, max_steps, status, approval
+    name, system_prompt, model_provider, model_name, description, goal, temperature, max_steps, status, approval,
+    id, tenant_id, source, created_at, updated_at
 
 -- name: list_agents
 select {agent_columns}
