@@ -43,12 +43,7 @@ class Connection(Protocol):
         ...
 
     def create_scalar_function(
-        self,
-        name: str,
-        callable: Callable[..., object] | None,
-        numargs: int = -1,
-        *,
-        deterministic: bool = False,
+        self, name: str, function: Callable[..., object], numargs: int, /, *, deterministic: bool
     ) -> None:
         """Add a function to the connection's SQL."""
         ...

@@ -22,7 +22,7 @@ async def open_sqlite(path: str | Path, *, read_only: bool = False) -> "SqliteEx
         writer = Writer(None)
         await writer.open()
         return SqliteExecutor(writer, None)
-    file = Path(path).expanduser().resolve()
+    file = _resolve(path)
     if read_only:
         readers = Readers(file, None)
         await readers.read(_touch)
@@ -72,6 +72,10 @@ class SqliteExecutor:
         if self._writer is None:
             raise StoreError("store_read_only", "The store was opened read-only.")
         return self._writer
+
+
+def _resolve(path: str | Path) -> Path:
+    return Path(path).expanduser().resolve()
 
 
 def _touch(reader: LogReader) -> None:

@@ -1,4 +1,4 @@
-"""The stores the repository suite runs on, and small logs to put in them."""
+"""The stores the contract suites run on, and small logs to put in them."""
 
 import shutil
 from collections.abc import Sequence
@@ -7,20 +7,40 @@ from typing import Protocol
 
 from agio.core.model import Usage, VendorTurn
 from agio.core.repository import AgentRunRepository, Append, NewRun, RunInfo, RunStatus, TurnRecord
+from agio.core.store import Store
 from agio.db.repository import open_store
 from agio.protocol.codec import encode
 from agio.protocol.events import TextMessageChunk
 from agio.protocol.frames import Frame
 
 
+KINDS = ["sqlite-memory", "sqlite-file"]
+"""Every kind of store there is."""
+LASTING_KINDS = ["sqlite-file"]
+"""Those that stay when they are closed."""
+
+
+async def open_kind(kind: str, folder: Path) -> Store:
+    """Open an empty store of a kind."""
+    if kind == "sqlite-memory":
+        return await open_store(":memory:")
+    return await lasting_backend(kind, folder).open()
+
+
+def lasting_backend(kind: str, folder: Path) -> "Backend":
+    """A place for a store of a kind that stays when it is closed."""
+    assert kind == "sqlite-file"
+    return SqliteFile(folder)
+
+
 class Backend(Protocol):
     """A place for a store that can be opened again."""
 
-    async def open(self) -> AgentRunRepository:
+    async def open(self) -> Store:
         """Open the store."""
         ...
 
-    async def open_after_crash(self) -> AgentRunRepository:
+    async def open_after_crash(self) -> Store:
         """Open what a crash at this moment would leave, while the first store stays open."""
         ...
 
@@ -33,10 +53,10 @@ class SqliteFile:
         self.path = folder / "agio.db"
         self.crashes = 0
 
-    async def open(self) -> AgentRunRepository:
+    async def open(self) -> Store:
         return await open_store(self.path)
 
-    async def open_after_crash(self) -> AgentRunRepository:
+    async def open_after_crash(self) -> Store:
         self.crashes += 1
         copy = self.folder / f"crash-{self.crashes}"
         copy.mkdir()

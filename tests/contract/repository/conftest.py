@@ -6,19 +6,18 @@ from pathlib import Path
 import pytest
 
 from agio.core.repository import AgentRunRepository
-from agio.db.repository import open_store
-from tests.contract.repository.backends import Backend, SqliteFile
+from tests.contract.repository.backends import KINDS, LASTING_KINDS, Backend, lasting_backend, open_kind
 
 
-@pytest.fixture(params=["memory", "file"])
+@pytest.fixture(params=KINDS)
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[AgentRunRepository]:
     """An empty store of every kind."""
-    opened = await open_store(":memory:" if request.param == "memory" else tmp_path / "agio.db")
+    opened = await open_kind(request.param, tmp_path)
     yield opened
     await opened.close()
 
 
-@pytest.fixture(params=["file"])
+@pytest.fixture(params=LASTING_KINDS)
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
     """A place for a store that stays when it is closed."""
-    return SqliteFile(tmp_path)
+    return lasting_backend(request.param, tmp_path)
