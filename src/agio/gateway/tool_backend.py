@@ -40,11 +40,12 @@ class ToolBackend:
         self._figures = figures
         self._retry_s = retry_s
         self._running: dict[tuple[str, str], asyncio.Task[ToolReply]] = {}
+        self._closing = False
 
     async def call(self, held: HeldRun, key: str, tool: str, arguments: dict[str, Json]) -> ToolReply:
         """Run a call, or wait for whoever runs it already. It goes on if the asker goes.
 
-        Raises ToolError `tool_not_allowed`, or the tool's own, and StoreError.
+        Raises ToolError `tool_not_allowed`, or the tool's own, and StoreError, `link_lost` when the gateway stops.
         """
         offer = self._allowed(held, tool, "gateway")
         running = self._running.get((held.info.run_id, key))
@@ -58,6 +59,8 @@ class ToolBackend:
             self._running[held.info.run_id, key] = running
             running.add_done_callback(lambda _: self._running.pop((held.info.run_id, key), None))
         await asyncio.wait([running])
+        if running.cancelled() and self._closing:
+            raise StoreError("link_lost", "The gateway stops: the call's fate is settled by the next claim.")
         return _CANCELLED if running.cancelled() else running.result()
 
     async def begin(self, held: HeldRun, key: str, tool: str) -> ToolRecord | None:
@@ -83,6 +86,7 @@ class ToolBackend:
 
     async def close(self) -> None:
         """Stop every tool; what became of those that happen once is unknown."""
+        self._closing = True
         tasks = list(self._running.values())
         for task in tasks:
             task.cancel()
