@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.official import OfficialVerifier
+from tests.postgres import PostgresServer
 
 
 @pytest.fixture(scope="session")
@@ -13,3 +14,19 @@ def official() -> Iterator[OfficialVerifier]:
     verifier = OfficialVerifier()
     yield verifier
     verifier.close()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A Postgres server, started once for each test process that needs one."""
+    server = PostgresServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def postgres_url(postgres: PostgresServer) -> Iterator[str]:
+    """A database with the tables of a new store."""
+    url = postgres.take_database()
+    yield url
+    postgres.give_back(url)

@@ -5,32 +5,35 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+import pytest
+
 from agio.core.model import Usage, VendorTurn
 from agio.core.repository import AgentRunRepository, Append, NewRun, RunInfo, RunStatus, TurnRecord
 from agio.core.store import Store
-from agio.db.repository import open_store
+from agio.db.postgres import open_postgres
+from agio.db.repository import Repository, open_store
 from agio.protocol.codec import encode
 from agio.protocol.events import TextMessageChunk
 from agio.protocol.frames import Frame
 
-
-KINDS = ["sqlite-memory", "sqlite-file"]
+KINDS = ["sqlite-memory", "sqlite-file", "postgres"]
 """Every kind of store there is."""
-LASTING_KINDS = ["sqlite-file"]
+LASTING_KINDS = ["sqlite-file", "postgres"]
 """Those that stay when they are closed."""
 
 
-async def open_kind(kind: str, folder: Path) -> Store:
-    """Open an empty store of a kind."""
-    if kind == "sqlite-memory":
+async def open_kind(request: pytest.FixtureRequest) -> Store:
+    """Open an empty store of the kind a test is run on."""
+    if request.param == "sqlite-memory":
         return await open_store(":memory:")
-    return await lasting_backend(kind, folder).open()
+    return await lasting_backend(request).open()
 
 
-def lasting_backend(kind: str, folder: Path) -> "Backend":
-    """A place for a store of a kind that stays when it is closed."""
-    assert kind == "sqlite-file"
-    return SqliteFile(folder)
+def lasting_backend(request: pytest.FixtureRequest) -> "Backend":
+    """A place for a store, of the kind a test is run on, that stays when it is closed."""
+    if request.param == "postgres":
+        return PostgresDatabase(request.getfixturevalue("postgres_url"))
+    return SqliteFile(request.getfixturevalue("tmp_path"))
 
 
 class Backend(Protocol):
@@ -64,6 +67,19 @@ class SqliteFile:
             if (self.folder / name).exists():
                 shutil.copyfile(self.folder / name, copy / name)
         return await open_store(copy / "agio.db")
+
+
+class PostgresDatabase:
+    """A store in a database, which outlives the processes that use it."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    async def open(self) -> Store:
+        return Repository(await open_postgres(self.url))
+
+    async def open_after_crash(self) -> Store:
+        return await self.open()
 
 
 def frame(run_id: str, first_seq: int, count: int, *, epoch: int = 1, text: str = "é") -> Frame:

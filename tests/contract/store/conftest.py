@@ -1,7 +1,6 @@
 """One store for each backend, with somebody in it."""
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -10,14 +9,14 @@ from tests.contract.repository.backends import KINDS, LASTING_KINDS, Backend, la
 
 
 @pytest.fixture(params=KINDS)
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+async def store(request: pytest.FixtureRequest) -> AsyncIterator[Store]:
     """A new store of every kind: the tenant `default` with its user `local`."""
-    opened = await open_kind(request.param, tmp_path)
+    opened = await open_kind(request)
     yield opened
     await opened.close()
 
 
 @pytest.fixture(params=LASTING_KINDS)
-def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
+def backend(request: pytest.FixtureRequest) -> Backend:
     """A place for a store that stays when it is closed."""
-    return lasting_backend(request.param, tmp_path)
+    return lasting_backend(request)

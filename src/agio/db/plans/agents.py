@@ -57,6 +57,7 @@ def create_agent(tenant: str, fields: AgentFields) -> Plan[AgentRecord]:
 
 def update_agent(tenant: str, agent_id: str, fields: AgentFields) -> Plan[AgentRecord]:
     """Replace what is said of an agent. Raises UserError `agent_not_found`, `agent_exists`, `agent_read_only`."""
+    yield from ask("lock_tenant", tenant=tenant)
     _check_stored((yield from get_agent(tenant, agent_id)))
     named = yield from ask_one("agent_by_name", tenant=tenant, name=fields.name)
     if named is not None and named[_ID] != agent_id:
@@ -75,6 +76,7 @@ def put_code_agents(tenant: str, agents: Sequence[AgentFields]) -> Plan[list[Age
 
     Raises UserError `agent_exists` if a stored agent has one of the names.
     """
+    yield from ask("lock_tenant", tenant=tenant)
     records: list[AgentRecord] = []
     for fields in agents:
         row = yield from ask_one("agent_by_name", tenant=tenant, name=fields.name)
@@ -98,10 +100,15 @@ def put_code_agents(tenant: str, agents: Sequence[AgentFields]) -> Plan[list[Age
 def library_agent(tenant: str, name: str, model: str) -> Plan[str]:
     """The id of the agent a program names, which is added if need be; it is run by that program alone."""
     row = yield from ask_one("agent_by_name", tenant=tenant, name=name)
-    if row is not None:
-        return str(row[_ID])
-    fields = AgentFields(name=name, system_prompt="", model_provider="", model_name=model, status="inactive")
-    return (yield from _add(tenant, fields, "library")).id
+    if row is None:
+        fields = AgentFields(
+            name=name, system_prompt="", model_provider="", model_name=model, status="inactive"
+        )
+        yield from ask("add_agent", **_values(tenant, new_id("agt"), fields, "library"))
+        row = yield from ask_one("agent_by_name", tenant=tenant, name=name)
+    if row is None:
+        raise agent_not_found(name)
+    return str(row[_ID])
 
 
 def _add(tenant: str, fields: AgentFields, source: AgentSource) -> Plan[AgentRecord]:

@@ -82,6 +82,9 @@ order by m.run_number, m.idx;
 -- Locks are taken in one order: tenant, session, run. Whoever adds to a tenant's queue or takes from it has the
 -- tenant's, so that its limits hold: what is counted after that counts what those before have committed.
 
+-- name: lock_tenant
+select id from tenants where id = :tenant for no key update;
+
 -- name: lock_session
 -- What accepting needs to know of a session.
 select s.agent_id, a.name, a.source, a.model_name, a.status, a.deleted_at, s.title, s.on_busy, s.mark, s.pending

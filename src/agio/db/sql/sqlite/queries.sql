@@ -38,6 +38,10 @@ where m.session_id = :session_id and m.id in (select value from json_each(:ids))
     )
 order by m.run_number, m.idx;
 
+-- name: lock_tenant
+-- The one writer is the lock.
+select id from tenants where id = :tenant;
+
 -- name: lock_session
 -- What accepting needs to know of a session. The one writer is the lock.
 select s.agent_id, a.name, a.source, a.model_name, a.status, a.deleted_at, s.title, s.on_busy, s.mark, s.pending
