@@ -27,7 +27,7 @@ class Announcement(Struct, frozen=True, kw_only=True):
         base = _HIDDEN if self.behind_tls else self.url
         lines = {
             "sign in once": self.sign_in.url(base),
-            "data": _place(self.database),
+            "data": place_of(self.database),
             "workers": _workers(self.workers),
             "models": _models(self.models),
             "stop": "Ctrl-C, or SIGTERM: what runs is finished or goes on at the next start",
@@ -38,7 +38,8 @@ class Announcement(Struct, frozen=True, kw_only=True):
         sys.stdout.flush()
 
 
-def _place(database: str | Path) -> str:
+def place_of(database: str | Path) -> str:
+    """Return where a database is, without the password in its URL."""
     if isinstance(database, Path):
         return str(database)
     parts = urlsplit(database)

@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from agio.agents import demo
 from agio.cli.first_start import make_first
+from agio.cli.stores import open_database
 from agio.core.config import ServerLimits
 from agio.core.store import Store
 from agio.core.tool import AnyTool
-from agio.db.connector import open_database
 from agio.drivers.registry import PROVIDERS
 from agio.gateway.auth import Authenticator, SignInLink
 from agio.gateway.gateway import Gateway

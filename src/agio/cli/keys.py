@@ -117,7 +117,7 @@ async def _asked(server: ServerClient) -> AsyncGenerator[Keys]:
 async def _stored(settings: Settings, server: ServerSettings, data: Path | None) -> AsyncGenerator[Keys]:
     from agio.cli.composition import database_of
     from agio.cli.first_start import make_first
-    from agio.db.connector import open_database
+    from agio.cli.stores import open_database
 
     try:
         store: Store = await open_database(database_of(settings, server, data))

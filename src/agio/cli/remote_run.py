@@ -5,13 +5,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 
 import msgspec
-from msgspec import UNSET, Raw, Struct
+from msgspec import Struct, field
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
 from agio.cli.server_client import ServerClient, refusal, unreachable
 from agio.errors import AgioError, UserError
-from agio.protocol.codec import decode_event, encode
+from agio.protocol.codec import encode
 from agio.protocol.commands import Ack, Cancel, Command, Problem, Subscribe
 from agio.protocol.events import NOTICE, AgentEvent, Custom, RunError, RunFinished
 from agio.protocol.ids import new_id
@@ -107,11 +107,11 @@ class RemoteRun:
             await talking.tell(Cancel(id=new_id("cmd"), run_id=run_id))
         self._run_id, self._started = run_id, True
         await talking.ask(Subscribe(id=new_id("cmd"), session_id=place.session_id, after=place.pos))
-        async for pos, event in talking.events():
+        async for of_run, pos, event in talking.events():
             if pos <= place.pos:
                 continue
             place.pos = pos
-            if _run_of(event) == run_id:
+            if of_run == run_id:
                 yield event
 
     def _do(self, work: Awaitable[None]) -> None:
@@ -172,14 +172,16 @@ class Talking:
                 raise AgioError(said.error.code, said.error.message, said.error.details)
             self._early.append(said)
 
-    async def events(self) -> AsyncGenerator[tuple[int, AgentEvent]]:
-        """The events that come, with their positions. Raises UserError `session_not_found` when it is deleted."""
+    async def events(self) -> AsyncGenerator[tuple[str | None, int, AgentEvent]]:
+        """The events that come, each with its run and position. Raises UserError `session_not_found`."""
         while True:
             said = self._early.pop(0) if self._early else await self._receive()
             if said.type == "deleted":
                 raise UserError("session_not_found", "The session was deleted.")
-            if said.pos is not None and said.event is not None:
-                yield said.pos, decode_event(bytes(said.event))
+            if said.error is not None and said.id is None:
+                raise AgioError(said.error.code, said.error.message, said.error.details)
+            for pos, event in enumerate(said.events, said.pos):
+                yield said.run_id, pos, event
 
     async def _receive(self) -> "_Said":
         text = await self._connection().recv()
@@ -198,15 +200,11 @@ class _Said(Struct):
     id: str | None = None
     run_id: str | None = None
     error: Problem | None = None
-    pos: int | None = None
-    event: Raw | None = None
+    pos: int = 0
+    events: list[AgentEvent] = field(default_factory=list[AgentEvent])
 
 
 _decode = msgspec.json.Decoder(_Said).decode
-
-
-def _run_of(event: AgentEvent) -> object:
-    return None if event.metadata is UNSET else event.metadata.get("run")
 
 
 def _notice(code: str, message: str) -> AgentEvent:

@@ -166,6 +166,7 @@ class EventRenderer:
         for message in event.input.messages:
             if self._echo and isinstance(message, UserMessage):
                 self.stage.user(printable(text_of(message.content)))
+                self.stage.settle()
         for answer in event.input.resume or []:
             self._take_answer(answer, now)
 

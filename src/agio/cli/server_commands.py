@@ -85,6 +85,6 @@ def migrate(
     """Bring the store's tables to this program's version, or back to an earlier one."""
     import asyncio
 
-    from agio.cli.migrate import migrate
+    from agio.cli.migrate import migrate_store
 
-    asyncio.run(migrate(data, down, load_settings(), load_server_settings()))
+    asyncio.run(migrate_store(data, down, load_settings(), load_server_settings()))
