@@ -7,7 +7,8 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from urllib.parse import urlsplit
+
+from agio.worker.address import GatewayAddress
 
 _log = logging.getLogger("agio.worker")
 
@@ -24,18 +25,15 @@ class Heartbeat:
 
     def __init__(
         self,
-        url: str,
+        gateway: GatewayAddress,
         key: str,
         worker: str,
         *,
         on_silence: Callable[[], None],
         on_gone: Callable[[], None],
     ) -> None:
-        secure = url.startswith(("https", "wss"))
-        parts = urlsplit(url)
-        self._open = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-        self._address = parts.netloc.rpartition("@")[2]
-        self._path = f"{parts.path.rstrip('/')}/link/heartbeat"
+        self._open = http.client.HTTPSConnection if gateway.secure else http.client.HTTPConnection
+        self._gateway = gateway
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "text/plain"}
         self._worker = worker.encode()
         self._on_silence = on_silence
@@ -66,10 +64,10 @@ class Heartbeat:
         self._stopped.set()
 
     def _beat(self) -> None:
-        connection = self._open(self._address, timeout=_TIMEOUT_S)
+        connection = self._open(self._gateway.authority, timeout=_TIMEOUT_S)
         while not self._stopped.wait(self._pause_s()):
             try:
-                connection.request("POST", self._path, self._worker, self._headers)
+                connection.request("POST", self._gateway.heartbeat_path, self._worker, self._headers)
                 response = connection.getresponse()
                 response.read()
                 if response.status == _GONE:

@@ -27,6 +27,8 @@ from agio.worker.toolbox import Toolbox, own_tool
 _log = logging.getLogger("agio.worker")
 
 _RELEASE_S = 60.0
+_AWAY = frozenset({"link_lost", "store_closed"})
+"""The gateway is going: what becomes of the run is for its next claim to say."""
 
 
 class Parts(Struct, frozen=True):
@@ -94,6 +96,8 @@ class RunningJob:
         except AgioError as error:
             if error.code in LET_GO:
                 self.drop()
+            elif error.code in _AWAY:
+                self._stop()
             raise ToolError(error.code, error.message, error.details) from error
 
     def _stop(self) -> None:

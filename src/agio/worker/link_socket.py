@@ -7,7 +7,7 @@ repeated. The other end is gateway/link_socket.py.
 import asyncio
 import logging
 from collections.abc import Awaitable, Iterator
-from typing import cast
+from typing import Protocol, cast
 
 import msgspec
 from msgspec import Struct
@@ -15,12 +15,12 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
 from agio.core import link_wire as wire
-from agio.core.link import Answer, Claim, Greeting, Task, ToolReply, Welcome
+from agio.core.link import Answer, Claim, Greeting, Link, Task, ToolReply, Welcome, Worker
 from agio.core.repository import Append, Effect, ToolRecord
 from agio.errors import AgioError, StoreError, UserError
 from agio.protocol.messages import Json
+from agio.worker.address import parse_address
 from agio.worker.heartbeat import Heartbeat
-from agio.worker.service import WorkerService
 
 _log = logging.getLogger("agio.worker")
 
@@ -31,14 +31,34 @@ _CLOSE_S = 2.0
 _REFUSED = (401, 403)
 
 
-class SocketLink:
-    """A worker's link to the gateway at `url`, `core.link.Link`. `run` keeps it up, `close` ends it."""
+class Guest(Worker, Protocol):
+    """A worker that comes over a link by itself: `WorkerService` is one."""
 
-    def __init__(self, url: str, key: str, worker: WorkerService) -> None:
-        self._url = f"ws{url.removeprefix('http').removeprefix('ws').rstrip('/')}/link"
+    id: str
+
+    async def join(self, link: Link) -> Welcome:
+        """Greet the gateway; called on every new connection."""
+        ...
+
+    def drop_all(self) -> None:
+        """Let go of every run without writing."""
+        ...
+
+
+class SocketLink:
+    """A worker's link to the gateway at `url`, `core.link.Link`. `run` keeps it up, `close` ends it.
+
+    Raises UserError `invalid_gateway_url`.
+    """
+
+    def __init__(self, url: str, key: str, worker: Guest) -> None:
+        gateway = parse_address(url)
+        self._url = gateway.link_url
         self._key = key
         self._worker = worker
-        self._heartbeat = Heartbeat(url, key, worker.id, on_silence=worker.drop_all, on_gone=self._come_again)
+        self._heartbeat = Heartbeat(
+            gateway, key, worker.id, on_silence=worker.drop_all, on_gone=self._come_again
+        )
         self._waiting: dict[int, _Call] = {}
         self._count = 0
         self._outgoing: list[bytes] = []
@@ -55,7 +75,7 @@ class SocketLink:
     async def run(self) -> None:
         """Keep the link up until it is closed.
 
-        Raises UserError `worker_key_refused`, `invalid_gateway_url`, and what the gateway has against this worker
+        Raises UserError `worker_key_refused`, and what the gateway has against this worker
         when it first comes.
         """
         delays = _delays()
@@ -155,23 +175,18 @@ class SocketLink:
     # The connection
 
     async def _connect(self) -> None:
-        try:
-            connecting = connect(
-                self._url,
-                additional_headers={"Authorization": f"Bearer {self._key}"},
-                compression=None,
-                proxy=None,
-                max_size=wire.MAX_DOWN_BYTES,
-                max_queue=64,
-                open_timeout=_OPEN_S,
-                ping_interval=_PING_S,
-                ping_timeout=_PONG_S,
-                close_timeout=_CLOSE_S,
-            )
-        except (WebSocketException, ValueError) as error:
-            raise UserError(
-                "invalid_gateway_url", f"{self._url} is no address of a gateway: {error}."
-            ) from error
+        connecting = connect(
+            self._url,
+            additional_headers={"Authorization": f"Bearer {self._key}"},
+            compression=None,
+            proxy=None,
+            max_size=wire.MAX_DOWN_BYTES,
+            max_queue=64,
+            open_timeout=_OPEN_S,
+            ping_interval=_PING_S,
+            ping_timeout=_PONG_S,
+            close_timeout=_CLOSE_S,
+        )
         async with connecting as socket:
             self._outgoing.clear()
             if not self._closing.is_set():

@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from agio.worker.address import GatewayAddress, parse_address
 from agio.worker.heartbeat import Heartbeat
 
 PATIENCE_S = 10
@@ -23,8 +24,8 @@ class Gateway(ThreadingHTTPServer):
         self.heard = threading.Semaphore(0)
 
     @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
+    def address(self) -> GatewayAddress:
+        return parse_address(f"http://127.0.0.1:{self.server_port}")
 
 
 class Door(BaseHTTPRequestHandler):
@@ -61,7 +62,7 @@ def nothing() -> None:
 
 async def test_a_worker_beats_while_its_loop_is_busy(gateway: Gateway) -> None:
     """B1: a worker that computes is not taken for a dead one."""
-    heart = Heartbeat(gateway.url, "secret", "wrk_1", on_silence=nothing, on_gone=nothing)
+    heart = Heartbeat(gateway.address, "secret", "wrk_1", on_silence=nothing, on_gone=nothing)
     heart.start(0.02, 5)
     until = time.monotonic() + PATIENCE_S
     for _ in range(3):
@@ -81,7 +82,7 @@ async def test_silence_is_told_once_until_something_is_heard_again(gateway: Gate
         times.append(time.monotonic())
         silent.set()
 
-    heart = Heartbeat(gateway.url, "secret", "wrk_1", on_silence=on_silence, on_gone=nothing)
+    heart = Heartbeat(gateway.address, "secret", "wrk_1", on_silence=on_silence, on_gone=nothing)
     started = time.monotonic()
     heart.start(0.02, 0.2)
     async with asyncio.timeout(PATIENCE_S):
@@ -100,7 +101,9 @@ async def test_silence_is_told_once_until_something_is_heard_again(gateway: Gate
 async def test_a_gateway_that_is_away_is_silence_too() -> None:
     """B1: nobody listening is no answer."""
     silent = asyncio.Event()
-    heart = Heartbeat("http://127.0.0.1:1", "s", "wrk_1", on_silence=silent.set, on_gone=nothing)
+    heart = Heartbeat(
+        parse_address("http://127.0.0.1:1"), "s", "wrk_1", on_silence=silent.set, on_gone=nothing
+    )
     heart.start(0.02, 0.1)
     async with asyncio.timeout(PATIENCE_S):
         await silent.wait()
@@ -111,7 +114,7 @@ async def test_a_worker_the_gateway_has_given_up_is_told_to_come_again(gateway: 
     """B1: a worker that was given up greets anew rather than waiting for jobs that never come."""
     gateway.status = 410
     gone = asyncio.Event()
-    heart = Heartbeat(gateway.url, "s", "wrk_1", on_silence=nothing, on_gone=gone.set)
+    heart = Heartbeat(gateway.address, "s", "wrk_1", on_silence=nothing, on_gone=gone.set)
     heart.start(0.02, 5)
     async with asyncio.timeout(PATIENCE_S):
         await gone.wait()

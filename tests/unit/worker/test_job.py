@@ -278,3 +278,17 @@ async def test_a_newer_claim_of_the_same_run_replaces_the_older() -> None:
     await idle(service)
     assert ledger.writes[-1].end == "completed"
     assert ledger.writes[-1].frame.epoch == 2
+
+
+async def test_a_gateway_that_goes_in_the_middle_of_a_call_does_not_fail_the_run() -> None:
+    """B1: what became of a call is for the next claim to find out; the run is given back as it is."""
+
+    def going(name: str, arguments: dict[str, Json]) -> ToolReply:
+        raise StoreError("link_lost", "The gateway stops.")
+
+    ledger = Ledger()
+    ledger.tool = going
+    service, _ = await worker(ledger, ScriptedTurn(calls=[ScriptedCall("lookup", {"word": "x"})]))
+    await run(service, job(tools=[gateway_tool()]))
+    assert ledger.writes[-1].end is None
+    assert ledger.released == [CLAIM]

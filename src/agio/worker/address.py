@@ -1,0 +1,40 @@
+"""Where a gateway is, as its operator writes it, and the two doors it has for workers."""
+
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from agio.errors import UserError
+
+
+class GatewayAddress(Struct, frozen=True):
+    """A gateway's address in parts."""
+
+    secure: bool
+    authority: str
+    path: str
+
+    @property
+    def link_url(self) -> str:
+        """The address of the link."""
+        return f"{'wss' if self.secure else 'ws'}://{self.authority}{self.path}/link"
+
+    @property
+    def heartbeat_path(self) -> str:
+        """The path of the heartbeat, on the same authority."""
+        return f"{self.path}/link/heartbeat"
+
+
+def parse_address(url: str) -> GatewayAddress:
+    """Read an address such as `http://10.0.0.5:8700`. Raises UserError `invalid_gateway_url`."""
+    try:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https", "ws", "wss") or not parts.hostname or parts.username:
+            raise ValueError("it needs a scheme and a host")  # noqa: TRY301
+        _ = parts.port
+    except ValueError as error:
+        raise UserError(
+            "invalid_gateway_url",
+            f"{url!r} is no address of a gateway ({error}): write one such as http://10.0.0.5:8700.",
+        ) from error
+    return GatewayAddress(parts.scheme in ("https", "wss"), parts.netloc, parts.path.rstrip("/"))
