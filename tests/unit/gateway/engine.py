@@ -9,7 +9,7 @@ from typing import TypeVar
 from agio.core.config import AgentRunConfig, ServerLimits
 from agio.core.fold import Fold, fold_log
 from agio.core.journal import Journal
-from agio.core.link import Answer, Claim, Greeting, Job, Task, TaskResult, ToolOffer, Welcome
+from agio.core.link import Answer, Claim, Greeting, Job, Link, Task, TaskResult, ToolOffer, Welcome
 from agio.core.model import Usage, VendorTurn
 from agio.core.repository import Append, Effect, RunInfo, ToolBegin, TurnRecord
 from agio.core.store import (
@@ -81,7 +81,7 @@ class HandWorker:
 class Hand:
     """A job in a test's hand: its log goes on as a worker would write it, one call at a time."""
 
-    def __init__(self, link: WorkerLink, job: Job) -> None:
+    def __init__(self, link: Link, job: Job) -> None:
         self.job = job
         self.claim = job.claim
         self.run_id = job.claim.run_id
