@@ -93,10 +93,10 @@ async def test_a_worker_whose_heart_stops_is_given_up() -> None:
     async with engine() as room:
         session = await room.session()
         worker, link, _ = await room.join("w1")
-        assert link.alive()
         await room.say(session)
         hand = Hand(link, await worker.next_job())
         other, _, _ = await room.join("w2")
+        assert link.alive()
         job = await other.next_job()
         assert (job.claim.run_id, job.claim.epoch) == (hand.run_id, 2)
         assert not link.alive()
@@ -111,9 +111,9 @@ async def test_a_worker_in_this_process_needs_no_heartbeat() -> None:
         session = await room.session()
         quiet, _, _ = await room.join("quiet")
         beating, beating_link, _ = await room.join("beating", room=50)
-        beating_link.alive()
         await room.say(session)
         lost = Hand(beating_link, await beating.next_job())
+        assert beating_link.alive()
         job = await quiet.next_job()
         assert (job.claim.run_id, job.claim.epoch) == (lost.run_id, 2)
 
