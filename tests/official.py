@@ -27,6 +27,8 @@ class Verdict(msgspec.Struct):
     ok: bool
     warnings: list[str]
     error: str | None = None
+    messages: list[dict[str, object]] | None = None
+    """The conversation the client has in the end, if it was asked for."""
 
 
 class OfficialVerifier:
@@ -43,13 +45,14 @@ class OfficialVerifier:
         )
         self._asked = 0
 
-    def judge(self, events: Sequence[AgentEvent] | Sequence[bytes]) -> Verdict:
+    def judge(self, events: Sequence[AgentEvent] | Sequence[bytes], *, messages: bool = False) -> Verdict:
         """Return the verdict on a stream of events or of their JSON lines."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
         self._asked += 1
-        stdin.write(b'{"id":%d,"events":[%s]}\n' % (self._asked, b",".join(map(_line, events))))
+        asked = b'{"id":%d,"messages":%s,"events":[%s]}\n'
+        stdin.write(asked % (self._asked, b"true" if messages else b"false", b",".join(map(_line, events))))
         stdin.flush()
         if not select.select([stdout], [], [], ANSWER_TIMEOUT_S)[0]:
             pytest.fail(f"The official AG-UI client did not answer within {ANSWER_TIMEOUT_S} s.")

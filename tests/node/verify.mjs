@@ -1,8 +1,9 @@
 // Judges streams of events with the official client: one JSON line in, one JSON line out.
 // {"id", "events"} -> {"id", "ok": true, "warnings"} or {"id", "ok": false, "error", "warnings"}
+// With "messages": true the first has "messages" too: the conversation the client has in the end.
 
 import { AbstractAgent, defaultApplyEvents, enforceEvents, transformChunks, verifyEvents } from "@ag-ui/client";
-import { EMPTY, from, lastValueFrom } from "rxjs";
+import { EMPTY, from, lastValueFrom, tap } from "rxjs";
 
 class Listener extends AbstractAgent {
   run() {
@@ -18,7 +19,10 @@ const emptyInput = () => ({ threadId: "", runId: "", messages: [], state: {}, to
 
 async function judge(events) {
   const verified = from(events).pipe(enforceEvents(), transformChunks(), verifyEvents());
-  await lastValueFrom(defaultApplyEvents(emptyInput(), verified, new Listener(), []), { defaultValue: undefined });
+  let messages = [];
+  const applied = defaultApplyEvents(emptyInput(), verified, new Listener(), []);
+  await lastValueFrom(applied.pipe(tap((change) => (messages = change.messages ?? messages))), { defaultValue: undefined });
+  return messages;
 }
 
 const reason = (error) => (error instanceof Error ? error.message : String(error));
@@ -29,8 +33,8 @@ async function answer(line) {
   try {
     const request = JSON.parse(line);
     id = request.id;
-    await judge(request.events);
-    return { id, ok: true, warnings };
+    const messages = await judge(request.events);
+    return { id, ok: true, warnings, ...(request.messages && { messages }) };
   } catch (error) {
     return { id, ok: false, error: reason(error), warnings };
   }

@@ -192,7 +192,7 @@ class RunAgent:
         """Return the frames of a piece that has a start, an end or a rewind in it."""
         frames: list[bytes] = []
         for pos, line in piece.lines():
-            shown = rename(line, visit.ids)
+            shown = rename(line, visit.ids, bare=visit.greet)
             if seq := snapshot_after(line, start=visit.greet):
                 view = await self._view(visit.session_id, visit.run_id, seq)
                 # Only after both has the client seen the event's position.

@@ -126,9 +126,9 @@ class Subscription:
         if edge is not None:
             if piece.last_pos <= edge:
                 return
-            if piece.chunk.first_pos <= edge:
+            if piece.first_pos <= edge:
                 piece = piece.after(edge)
-            elif piece.chunk.first_pos > edge + 1:
+            elif piece.first_pos > edge + 1:
                 self._lose()
                 self._wake()
                 return
@@ -199,12 +199,12 @@ class Subscription:
         reached = chunks[-1].last_pos if chunks else self._after
         while self._window and self._window[0].last_pos <= reached:
             self._pop_window()
-        if self._window and self._window[0].chunk.first_pos <= reached:
+        if self._window and self._window[0].first_pos <= reached:
             late = self._pop_window().after(reached)
             self._window.appendleft(late)
             self._events += late.chunk.count
             self._bytes += len(late.chunk.payload)
-        if self._lost or (self._window and self._window[0].chunk.first_pos == reached + 1):
+        if self._lost or (self._window and self._window[0].first_pos == reached + 1):
             return
         self._lose()
         if not chunks:

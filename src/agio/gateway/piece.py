@@ -11,32 +11,25 @@ from agio.core.store import Chunk
 class Piece:
     """Consecutive events of one run. Lines end with LF, as the log has them."""
 
-    __slots__ = ("_realtime", "_sse", "chunk", "session_id")
+    __slots__ = ("_realtime", "_sse", "chunk", "first_pos", "last_pos", "run_id", "session_id")
 
     def __init__(self, session_id: str, chunk: Chunk) -> None:
         self.session_id = session_id
         self.chunk = chunk
+        self.run_id = chunk.run_id
+        self.first_pos = chunk.first_pos
+        self.last_pos = chunk.last_pos
         self._sse: bytes | None = None
         self._realtime: str | None = None
 
-    @property
-    def run_id(self) -> str:
-        """The run of all its events."""
-        return self.chunk.run_id
-
-    @property
-    def last_pos(self) -> int:
-        """The position of its last event."""
-        return self.chunk.last_pos
-
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield each event's position and line, without the line's end."""
-        return enumerate(self.chunk.payload.split(b"\n")[:-1], self.chunk.first_pos)
+        return enumerate(self.chunk.payload.split(b"\n")[:-1], self.first_pos)
 
     def after(self, pos: int) -> "Piece":
         """Return the part after a position, which must lie in it."""
         chunk = self.chunk
-        seen = pos + 1 - chunk.first_pos
+        seen = pos + 1 - self.first_pos
         rest = chunk.payload.split(b"\n", seen)[seen]
         return Piece(self.session_id, Chunk(chunk.run_id, pos + 1, chunk.count - seen, rest))
 
@@ -45,7 +38,7 @@ class Piece:
         """The events as frames of server-sent events."""
         if self._sse is None:
             if self.chunk.count == 1:
-                self._sse = b"id: %d\ndata: %b\n" % (self.chunk.first_pos, self.chunk.payload)
+                self._sse = b"id: %d\ndata: %b\n" % (self.first_pos, self.chunk.payload)
             else:
                 self._sse = b"".join(frame(pos, line) for pos, line in self.lines())
         return self._sse

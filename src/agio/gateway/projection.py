@@ -72,15 +72,20 @@ def snapshot_after(line: bytes, *, start: bool) -> int:
     return seq_of(event) if isinstance(event, Custom) and event.name == REWIND else 0
 
 
-def rename(line: bytes, ids: ClientIds) -> bytes:
-    """Return an event's line with the client's ids where it names its thread and run."""
+def rename(line: bytes, ids: ClientIds, *, bare: bool = False) -> bytes:
+    """Return an event's line with the client's ids where it names its thread and run.
+
+    A `bare` start is without its input: a client would put the messages before those of the snapshot that follows.
+    """
     if not line.startswith((_STARTED, _FINISHED)):
         return line
     event = decode_event(line)
     match event:
         case RunStarted():
             event.thread_id, event.run_id = ids.thread_id, ids.run_id
-            if event.input is not UNSET:
+            if bare:
+                event.input = UNSET
+            elif event.input is not UNSET:
                 event.input.thread_id, event.input.run_id = ids.thread_id, ids.run_id
         case RunFinished():
             event.thread_id, event.run_id = ids.thread_id, ids.run_id
@@ -96,7 +101,7 @@ def snapshot(view: View) -> bytes:
 
 def rejoin(view: View, started: bytes, ids: ClientIds) -> list[bytes]:
     """Return the lines with which a client that comes back begins; the log goes on after the view's event."""
-    return [rename(started, ids), snapshot(view), *map(encode, view.reopening)]
+    return [rename(started, ids, bare=True), snapshot(view), *map(encode, view.reopening)]
 
 
 def view_thread(logs: Iterable[RunLog], run_id: str, seq: int) -> View:
