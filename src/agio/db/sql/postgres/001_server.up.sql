@@ -1,5 +1,5 @@
 -- The server: who may see what, agents, sessions, runs and their logs. Times are milliseconds since 1970.
--- Text that lists are sorted by has the collation "C", so that every database sorts it the same.
+-- Ids have the collation "C": every database sorts them as Python does.
 
 create table tenants (
     id text collate "C" primary key,
@@ -49,7 +49,7 @@ create index web_sessions_due on web_sessions (expires_at);
 create table agents (
     id text collate "C" primary key,
     tenant_id text collate "C" not null references tenants (id),
-    name text collate "C" not null,
+    name text not null,
     description text not null,
     goal text,
     system_prompt text not null,
