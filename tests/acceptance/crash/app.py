@@ -1,0 +1,49 @@
+"""The agent the faults are thrown at: its tools write down when they act, and the disk keeps it."""
+
+import os
+import time
+from pathlib import Path
+
+from agio import Agent, ToolContext, tool
+
+try:
+    from crash_points import reach  # on the path only while faults are thrown
+except ImportError:
+
+    def reach(point: str) -> None:
+        """Do nothing."""
+
+
+LEDGER = Path(os.environ["CRASH_LEDGER"])
+
+
+def write_down(what: str, name: str, context: ToolContext) -> None:
+    """Add a line to the ledger, all or nothing."""
+    handle = os.open(LEDGER, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    try:
+        os.write(handle, f"{what} {name} {context.call_id} {time.time_ns() // 1_000_000}\n".encode())
+    finally:
+        os.close(handle)
+
+
+@tool
+def pay(context: ToolContext, amount: int) -> str:
+    """Pay: must never happen twice."""
+    write_down("begin", "pay", context)
+    reach("tool_started")
+    write_down("end", "pay", context)
+    reach("tool_finished")
+    return f"paid {amount}"
+
+
+@tool(effect="idempotent")
+def note(context: ToolContext, text: str) -> str:
+    """Note something: may happen again with the same key until it has its result."""
+    write_down("begin", "note", context)
+    reach("tool_started")
+    write_down("end", "note", context)
+    reach("tool_finished")
+    return f"noted {text}"
+
+
+agent = Agent("crash", "Pay, note, tell.", model="openai-chat:test", tools=[pay, note])

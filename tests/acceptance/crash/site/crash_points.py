@@ -1,0 +1,169 @@
+"""The named points of a run at which a process can be made to die, and the protections that can be left out."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from msgspec import structs
+
+POINTS = (
+    "after_accept",
+    "after_claim",
+    "mid_turn",
+    "turn_committed",
+    "tool_started",
+    "tool_finished",
+    "append_committed",
+    "before_the_end",
+)
+
+
+def reach(point: str) -> None:
+    """Die here if this is the point that was chosen, at the time that was chosen; once."""
+    chosen = os.environ.get("AGIO_TEST_FAULT", "")
+    name, _, armed = chosen.partition("=")
+    if name != point:
+        return
+    try:
+        left = int(Path(armed).read_text()) - 1
+        if left > 0:
+            Path(armed).write_text(str(left))
+            return
+        os.unlink(armed)
+    except (OSError, ValueError):
+        return
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def install() -> None:
+    """Put the points where they belong, and take away what is to be left out."""
+    import agio.gateway.dispatcher as dispatcher
+    import agio.gateway.recorder as recorder
+    import agio.gateway.road as road
+    import agio.worker.outbox as outbox
+
+    send = road.Road.send
+
+    async def sending(self: object, *given: object) -> object:
+        accepted = await send(self, *given)
+        reach("after_accept")
+        return accepted
+
+    road.Road.send = sending
+
+    settle = dispatcher.Dispatcher.settle
+
+    def settling(self: object, slot: object, claimed: object) -> None:
+        if claimed is not None:
+            reach("after_claim")
+        settle(self, slot, claimed)
+
+    dispatcher.Dispatcher.settle = settling
+
+    written = recorder.Recorder._written
+
+    def committed(self: object, *given: object) -> None:
+        reach("append_committed")
+        written(self, *given)
+
+    recorder.Recorder._written = committed
+
+    append = outbox.Outbox.append
+
+    def appending(self: object, write: object) -> Awaitable[None]:
+        if write.end is not None:
+            reach("before_the_end")
+        elif b"TEXT_MESSAGE_CHUNK" in write.frame.payload:
+            reach("mid_turn")
+        answered = append(self, write)
+        if write.turns:
+            answered = asyncio.ensure_future(answered)
+            answered.add_done_callback(lambda done: reach("turn_committed"))
+        return answered
+
+    outbox.Outbox.append = appending
+    sabotage = os.environ.get("AGIO_TEST_SABOTAGE")
+    if sabotage:
+        _SABOTAGE[sabotage]()
+
+
+def without_fence() -> None:
+    """Take what anybody appends, after whatever is there."""
+    import agio.db.batch as batch
+    import agio.gateway.recorder as recorder
+    import agio.gateway.workers as workers
+
+    append = batch.Batch.append
+
+    def take_anything(self: object, write: object, *rest: object) -> object:
+        run = self._find(write.frame.run_id)
+        if run is not None:
+            frame = structs.replace(write.frame, epoch=run.epoch, first_seq=run.last_seq + 1)
+            write = structs.replace(write, frame=frame)
+        return append(self, write, *rest)
+
+    batch.Batch.append = take_anything
+    recorder._check = lambda held, write: None
+
+    def check(self: object, claim: object, seat: object) -> object:
+        held = self.runs.get(claim.run_id)
+        if held is None:
+            raise workers.StoreError("stale_epoch", "gone")
+        return held
+
+    workers.Workers.check = check
+    workers.Workers.drop = workers.Workers.let_go
+
+
+def relaying_first() -> None:
+    """Show events some time before they are durable; `shown` is a point in between."""
+    import agio.gateway.recorder as recorder
+
+    append = recorder.Recorder.append
+
+    def show_first(self: object, held: object, write: object) -> object:
+        self._show(held, write.frame, 0.0)
+        loop = asyncio.get_running_loop()
+        answer = loop.create_future()
+
+        def store() -> None:
+            reach("shown")
+            asyncio.ensure_future(append(self, held, write)).add_done_callback(
+                lambda done: (
+                    answer.set_exception(done.exception())
+                    if done.exception() is not None
+                    else answer.set_result(done.result())
+                )
+            )
+
+        loop.call_later(0.05, store)
+        return answer
+
+    recorder.Recorder.append = show_first
+
+
+def without_tool_record() -> None:
+    """Forget that a tool call began."""
+    import agio.gateway.recorder as recorder
+    import agio.worker.outbox as outbox
+
+    append = recorder.Recorder.append
+
+    def forget(self: object, held: object, write: object) -> object:
+        return append(self, held, structs.replace(write, begins=()))
+
+    recorder.Recorder.append = forget
+
+    async def begin_tool(self: object, *given: object, **more: object) -> None:
+        return None
+
+    outbox.Outbox.begin_tool = begin_tool
+
+
+_SABOTAGE: dict[str, Callable[[], None]] = {
+    "fence": without_fence,
+    "relay": relaying_first,
+    "record": without_tool_record,
+}

@@ -1,0 +1,64 @@
+"""Real processes, real kills: what the clients saw and the store has must agree, whatever died when."""
+
+import asyncio
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.crash.harness import POINTS, Siege
+
+pytestmark = pytest.mark.timeout(300)
+
+
+async def _strike(siege: Siege, faults: list[str], seed: int) -> list[str]:
+    rng = random.Random(seed)
+    for fault in faults:
+        await siege.strike(fault, rng)
+    return await siege.settle()
+
+
+async def test_one_process_survives_kill_9_at_every_point(tmp_path: Path) -> None:
+    """B1: ten faults, the eight named points among them; nothing is lost, doubled or changed."""
+    async with Siege(tmp_path, clients=3) as siege:
+        problems = await _strike(siege, ["kill server", *POINTS, "kill server"], seed=1)
+        assert problems == []
+        assert sum(len(client.transcript.accepted) for client in siege.clients) >= 10
+
+
+async def test_workers_survive_kill_9_and_being_frozen(tmp_path: Path) -> None:
+    """B1: ten faults with two worker processes, one frozen past its time that then wakes up."""
+    faults = ["kill worker", "freeze worker", "kill server", "mid_turn", "tool_started", "tool_finished"]
+    faults += ["append_committed", "before_the_end", "after_claim", "kill worker"]
+    async with Siege(tmp_path, workers=2, clients=3) as siege:
+        problems = await _strike(siege, faults, seed=2)
+        assert problems == []
+        assert siege.faults["freeze worker"] == 1
+
+
+@pytest.mark.parametrize(
+    ("sabotage", "workers", "fault", "found"),
+    [
+        ("fence", 2, "freeze worker", "says it is|began again|results|ends at"),
+        ("relay", 0, "shown", "not in the log"),
+        ("record", 0, "tool_started", "pay was done"),
+    ],
+)
+async def test_the_checker_finds_what_a_missing_protection_breaks(
+    tmp_path: Path, sabotage: str, workers: int, fault: str, found: str
+) -> None:
+    """B1: without the fence, with relay before persist, without the tool record, the checker must fail."""
+    problems: list[str] = []
+    for attempt in range(5):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        async with Siege(folder, workers=workers, clients=3, sabotage=sabotage) as siege:
+            rng = random.Random(attempt)
+            for _ in range(2):
+                await siege.strike(fault, rng)
+            async with asyncio.timeout(60):
+                problems = await siege.settle(within_s=20)
+        if any(re.search(found, problem) for problem in problems):
+            return
+    pytest.fail(f"nothing was found with the {sabotage} gone: {problems}")
