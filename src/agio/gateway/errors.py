@@ -18,6 +18,7 @@ Headers: TypeAlias = list[tuple[bytes, bytes]]
 _log = logging.getLogger("agio.gateway")
 
 _STATUS = {
+    "invalid_cursor": 400,
     "invalid_json": 400,
     "unauthenticated": 401,
     "forbidden": 403,
