@@ -1,0 +1,137 @@
+"""Agents are kept per tenant, by name, alike on every store."""
+
+import pytest
+
+from agio.core.store import AgentTool, Store
+from agio.errors import UserError
+from tests.contract.repository.backends import begin, finish
+from tests.contract.store.scenes import agent_fields, person
+
+
+async def test_an_agent_is_kept_as_it_was_given(store: Store) -> None:
+    """C2: every field of an agent comes back, its tools in their order."""
+    tools = [AgentTool("pay", "ask"), AgentTool("clock"), AgentTool("add", "never")]
+    fields = agent_fields(
+        "Ärger", description="d", goal="g", temperature=0.5, max_steps=3, approval="ask", tools=tools
+    )
+    made = await store.create_agent("default", fields)
+    assert (made.name, made.goal, made.temperature, made.max_steps) == ("Ärger", "g", 0.5, 3)
+    assert (made.tenant, made.source, made.status, made.approval) == ("default", "stored", "active", "ask")
+    assert made.tools == tools
+    assert await store.get_agent("default", made.id) == made
+
+
+async def test_an_update_replaces_everything(store: Store) -> None:
+    """C2: PUT leaves nothing of what was said before; the id stays."""
+    made = await store.create_agent("default", agent_fields("a", goal="g", tools=[AgentTool("clock")]))
+    changed = await store.update_agent("default", made.id, agent_fields("b", status="inactive"))
+    assert (changed.id, changed.name, changed.goal, changed.tools) == (made.id, "b", None, [])
+    assert changed.status == "inactive"
+    assert await store.get_agent("default", made.id) == changed
+
+
+async def test_a_name_is_taken_once_in_a_tenant(store: Store) -> None:
+    """C1: (tenant, name) is unique, until the agent is deleted."""
+    await person(store, "acme")
+    first = await store.create_agent("default", agent_fields("a"))
+    other = await store.create_agent("default", agent_fields("b"))
+    await store.create_agent("acme", agent_fields("a"))
+    with pytest.raises(UserError, match="agent_exists"):
+        await store.create_agent("default", agent_fields("a"))
+    with pytest.raises(UserError, match="agent_exists"):
+        await store.update_agent("default", other.id, agent_fields("a"))
+    await store.delete_agent("default", first.id)
+    with pytest.raises(UserError, match="agent_not_found"):
+        await store.get_agent("default", first.id)
+    assert (await store.create_agent("default", agent_fields("a"))).id != first.id
+
+
+async def test_agents_are_listed_by_name_and_searched(store: Store) -> None:
+    """C2: pages meet without overlap; a search looks at name and description, whatever the case."""
+    for name in ("delta", "alpha", "echo", "bravo", "charlie"):
+        await store.create_agent("default", agent_fields(name, description=f"Über {name} 100%"))
+    seen: list[str] = []
+    after = None
+    while True:
+        page = await store.list_agents("default", after=after, limit=2)
+        assert len(page.items) <= 2
+        seen += [agent.name for agent in page.items]
+        if (after := page.next) is None:
+            break
+    assert seen == ["alpha", "bravo", "charlie", "delta", "echo"]
+    for search, names in {
+        "LPH": ["alpha"],
+        "über E": ["echo"],
+        "ÜBER": seen,
+        "%": seen,
+        "0%": seen,
+        "_": [],
+        "\\": [],
+    }.items():
+        assert [agent.name for agent in (await store.list_agents("default", search=search)).items] == names
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "é", "WzFd", "bnVsbA"])
+async def test_a_cursor_nobody_gave_is_refused(store: Store, cursor: str) -> None:
+    """C2: a wrong cursor is the caller's mistake, in every list."""
+    made = await person(store)
+    session = await made.session()
+    for attempt in (
+        store.list_agents("default", after=cursor),
+        store.list_sessions("default", "local", after=cursor),
+        store.list_messages("default", "local", session.id, after=cursor),
+    ):
+        with pytest.raises(UserError, match="invalid_cursor"):
+            await attempt
+
+
+async def test_agents_of_a_module_are_put_beside_the_stored_ones(store: Store) -> None:
+    """C2: agents in code are read-only, follow their module, and keep their id by name."""
+    await store.create_agent("default", agent_fields("stored"))
+    first = await store.put_code_agents("default", [agent_fields("a"), agent_fields("b")])
+    again = await store.put_code_agents(
+        "default", [agent_fields("b", goal="new", tools=[AgentTool("clock")]), agent_fields("c")]
+    )
+    assert [(agent.name, agent.source) for agent in again] == [("b", "code"), ("c", "code")]
+    assert (again[0].id, again[0].goal, again[0].tools) == (first[1].id, "new", [AgentTool("clock")])
+    assert (await store.get_agent("default", first[0].id)).status == "inactive"
+    back = await store.put_code_agents("default", [agent_fields("a"), *([again[0]])])
+    assert (back[0].id, back[0].status, back[1]) == (first[0].id, "active", again[0])
+    for attempt in (
+        store.update_agent("default", back[0].id, agent_fields("a")),
+        store.delete_agent("default", back[0].id),
+    ):
+        with pytest.raises(UserError, match="agent_read_only"):
+            await attempt
+    with pytest.raises(UserError, match="agent_exists"):
+        await store.put_code_agents("default", [agent_fields("d"), agent_fields("stored")])
+    names = [agent.name for agent in (await store.list_agents("default")).items]
+    assert names == ["a", "b", "c", "stored"]
+
+
+async def test_a_programs_agent_is_listed_and_not_served(store: Store) -> None:
+    """C2: a run of a program without a server adds its agent, which takes no messages; its module may take the name."""
+    await begin(store, "r1", agent="mine")
+    await finish(store, "r1", 1)
+    [agent] = (await store.list_agents("default")).items
+    assert (agent.name, agent.source, agent.status) == ("mine", "library", "inactive")
+    with pytest.raises(UserError, match="agent_inactive"):
+        await store.start_session("default", "local", agent.id)
+    [taken] = await store.put_code_agents("default", [agent_fields("mine")])
+    assert (taken.id, taken.source, taken.status) == (agent.id, "code", "active")
+
+
+async def test_an_agent_of_another_tenant_is_not_there(store: Store) -> None:
+    """C2: a foreign id is not found, whatever is asked of it."""
+    await person(store, "acme")
+    made = await store.create_agent("default", agent_fields("a"))
+    for attempt in (
+        store.get_agent("acme", made.id),
+        store.update_agent("acme", made.id, agent_fields("b")),
+        store.delete_agent("acme", made.id),
+        store.start_session("acme", "local", made.id),
+    ):
+        with pytest.raises(UserError, match="agent_not_found"):
+            await attempt
+    assert (await store.list_agents("acme")).items == []
+    assert await store.get_agent("default", made.id) == made

@@ -1,0 +1,81 @@
+"""Tenants, users, keys and browsers are kept alike on every store."""
+
+import time
+
+import pytest
+
+from agio.core.store import ApiKey, Principal, Store
+from agio.errors import UserError
+from tests.contract.store.scenes import person
+
+SOON = time.time_ns() // 1_000_000 + 3_600_000
+
+
+def key(name: str, *, tenant: str = "default", user: str = "local", created_at: int = 1) -> ApiKey:
+    return ApiKey(f"key_{name}", tenant, user, name, f"agio_{name}", created_at)
+
+
+async def test_a_new_store_has_an_owner(store: Store) -> None:
+    """C1: every store begins with the tenant `default` and its user `local`."""
+    assert await store.get_user("default", "local") == ("Local", "owner")
+
+
+async def test_tenants_and_users_are_added_once(store: Store) -> None:
+    """C1: adding somebody again changes nothing."""
+    await store.add_tenant("acme", "Acme")
+    await store.add_tenant("acme", "Other")
+    await store.add_user("acme", "ann", "Ann", "admin")
+    await store.add_user("acme", "ann", "Other", "member")
+    assert await store.get_user("acme", "ann") == ("Ann", "admin")
+    with pytest.raises(UserError, match="user_not_found"):
+        await store.get_user("default", "ann")
+
+
+async def test_a_key_stands_for_its_user_until_it_is_revoked(store: Store) -> None:
+    """R2: a key is found by its hash, with the tenant, user and role it stands for."""
+    await person(store, "acme", "ann")
+    assert await store.add_api_key(key("a", tenant="acme", user="ann"), b"hash a")
+    assert await store.find_api_key(b"hash a") == Principal("acme", "ann", "member", "key_a")
+    assert await store.find_api_key(b"hash b") is None
+    await store.revoke_api_key("acme", "ann", "key_a")
+    await store.revoke_api_key("acme", "ann", "key_a")
+    assert await store.find_api_key(b"hash a") is None
+    [listed] = await store.list_api_keys("acme", "ann")
+    assert (listed.id, listed.prefix, listed.revoked_at is None) == ("key_a", "agio_a", False)
+
+
+async def test_the_use_of_a_key_is_noted(store: Store) -> None:
+    """R2: a list of keys tells when each was used last."""
+    await store.add_api_key(key("a"), b"hash a")
+    [unused] = await store.list_api_keys("default", "local")
+    await store.find_api_key(b"hash a")
+    [used] = await store.list_api_keys("default", "local")
+    await store.find_api_key(b"hash a")
+    assert unused.last_used_at is None
+    assert used.last_used_at is not None
+    assert await store.list_api_keys("default", "local") == [used]
+
+
+async def test_a_first_key_is_kept_only_if_there_is_none(store: Store) -> None:
+    """R2: a key from the environment counts at the first start and never again."""
+    assert await store.add_api_key(key("a"), b"hash a", only_first=True)
+    assert not await store.add_api_key(key("b"), b"hash b", only_first=True)
+    assert await store.add_api_key(key("c", created_at=2), b"hash c")
+    assert [kept.name for kept in await store.list_api_keys("default", "local")] == ["c", "a"]
+
+
+async def test_a_browser_is_signed_in_until_it_leaves_or_its_time_is_over(store: Store) -> None:
+    """R2: a web session is found by its hash, and only while it lasts."""
+    await store.add_web_session("default", "local", "web_1", b"hash 1", SOON)
+    await store.add_web_session("default", "local", "web_2", b"hash 2", 1)
+    assert await store.find_web_session(b"hash 1") == Principal("default", "local", "owner", "web_1")
+    assert await store.find_web_session(b"hash 2") is None
+    await store.sweep()
+    await store.end_web_session(b"hash 1")
+    assert await store.find_web_session(b"hash 1") is None
+
+
+async def test_a_store_says_that_it_can_be_used(store: Store) -> None:
+    """R6: a check reads and writes, and changes nothing."""
+    await store.check()
+    assert await store.count_runs() == {"queued": 0, "running": 0}

@@ -1,0 +1,201 @@
+"""Reading sessions and runs while they are written, alike on every store."""
+
+import pytest
+
+from agio.core.repository import Append, Outcome, ToolBegin, ToolEnd, ToolRecord
+from agio.core.store import Chunk, Store
+from agio.errors import UserError
+from agio.protocol.codec import encode
+from agio.protocol.events import StepStarted
+from agio.protocol.frames import Frame
+from tests.contract.repository.backends import begin, finish
+from tests.contract.store.scenes import WORKER, Person, agent_fields, claim, end, events, person
+
+
+async def test_a_session_reads_as_one_stream(store: Store) -> None:
+    """L9: from any position, in chunks of any size, the same bytes: ended runs and the running one."""
+    session_id, whole = await _three_runs(store)
+    lines = whole.splitlines(keepends=True)
+    for limit_bytes in (1, 100, 350, 1_000_000):
+        for after in range(len(lines) + 2):
+            read = await _read_all(store, session_id, after, limit_bytes)
+            assert b"".join(chunk.payload for chunk in read) == b"".join(lines[after:])
+            _check_positions(read, after)
+
+
+async def test_a_read_is_bounded(store: Store) -> None:
+    """L9: a chunk stops soon after so many bytes, at the end of a line, and is never empty."""
+    session_id, whole = await _three_runs(store)
+    longest = max(map(len, whole.splitlines(keepends=True)))
+    for limit_bytes in (1, 200, 400):
+        chunks = await store.read_session(session_id, 0, limit_bytes)
+        size = sum(len(chunk.payload) for chunk in chunks)
+        assert size > 0
+        assert chunks[-1].payload.endswith(b"\n")
+        assert size <= whole.find(b"\n", limit_bytes) + 4 * longest
+    assert await store.read_session(session_id, 10_000, 100) == []
+    assert await store.read_session("nobody", 0, 100) == []
+
+
+async def test_a_run_is_read_from_any_event(store: Store) -> None:
+    """L9: its events after one, with their positions in the session."""
+    session_id, whole = await _three_runs(store)
+    [run_id] = [info.run_id for info in await store.running_runs()]
+    info = await store.get_run(run_id)
+    lines = whole.splitlines(keepends=True)[info.first_pos :]
+    for after in range(len(lines) + 2):
+        chunk = await store.read_run(run_id, after, 1_000_000)
+        assert chunk == Chunk(
+            run_id, info.first_pos + after + 1, max(len(lines) - after, 0), b"".join(lines[after:])
+        )
+    assert (await store.read_run(run_id, 0, 1)).count >= 1
+    with pytest.raises(UserError, match="run_not_found"):
+        await store.read_run("nobody", 0, 100)
+    assert (await store.get_session("default", "local", session_id)).last_pos == len(
+        whole.splitlines(keepends=True)
+    )
+
+
+async def test_the_history_of_a_run_is_the_newest_runs_before_it(store: Store) -> None:
+    """L5: a claim gets as much of the session as it uses, oldest first."""
+    who = await person(store)
+    session = await who.session()
+    runs: list[str] = []
+    for _ in range(4):
+        sent = await who.send(session, claim=WORKER)
+        assert sent.claimed is not None
+        runs.append(sent.run_id)
+        step = encode(StepStarted("step-1")) + b"\n"
+        await store.append(Append(Frame(sent.run_id, 1, 2, 1, step)))
+        await end(store, sent.claimed, after=2)
+    now = await who.send(session, claim=WORKER)
+    assert now.claimed is not None
+    before = now.claimed.info.first_pos
+    for enough, expected in ((100, runs), (7, runs), (3, runs[2:]), (1, runs[3:]), (0, runs[3:])):
+        logs = await store.history(session.id, before, enough)
+        assert [log.info.run_id for log in logs] == expected
+        assert all(log.payload.count(b"\n") == 3 for log in logs)
+    assert await store.history(session.id, 0, 10) == []
+    first_two = await store.history(session.id, 6, 100)
+    assert [log.info.run_id for log in first_two] == runs[:2]
+
+
+async def test_runs_are_found_by_session_agent_and_status(store: Store) -> None:
+    """C5: a user's runs, newest first, in pages."""
+    who = await person(store)
+    agent = await who.agent("helper")
+    first, second = await who.session(agent), await who.session()
+    runs = [(await who.send(first)).run_id for _ in range(5)]
+    other = (await who.send(second)).run_id
+    await end(store, await claim(store))
+
+    async def found(
+        session_id: str | None = None, agent_id: str | None = None, status: str | None = None
+    ) -> list[str]:
+        names: list[str] = []
+        after = None
+        while True:
+            page = await store.find_runs(
+                "default",
+                "local",
+                session_id=session_id,
+                agent_id=agent_id,
+                status=status,
+                after=after,
+                limit=2,
+            )
+            names += [info.run_id for info in page.items]
+            if (after := page.next) is None:
+                return names
+
+    assert await found() == [other, *reversed(runs)]
+    assert await found(session_id=first.id) == list(reversed(runs))
+    assert await found(agent_id=agent.id) == list(reversed(runs))
+    assert await found(session_id=second.id, agent_id=agent.id) == []
+    assert await found(status="completed") == runs[:1]
+    assert await found(session_id=first.id, status="queued") == list(reversed(runs[1:]))
+    with pytest.raises(UserError, match="invalid_cursor"):
+        await store.find_runs("default", "local", after="x")
+
+
+async def test_tool_calls_are_told_as_they_were_recorded(store: Store) -> None:
+    """R7: begun in the commit of their turn, ended in the one of their result."""
+    who = await person(store)
+    sent = await who.send(await who.session(), claim=WORKER)
+    run_id = sent.run_id
+    begins = [ToolBegin("k1", "pay"), ToolBegin("k2", "clock", "read")]
+    await store.append(Append(events(run_id, 1, 2, 1), begins=begins))
+    assert await store.begin_tool(run_id, "k1", tool="pay", epoch=1) == ToolRecord(None)
+    await store.append(Append(events(run_id, 1, 3, 1), ends=[ToolEnd("k1", "failed")]))
+    assert await store.begin_tool(run_id, "k3", tool="add", effect="idempotent", epoch=1) is None
+    await store.end_tool(run_id, "k3", ToolRecord("4"))
+    assert await store.begin_tool(run_id, "k3", tool="add", epoch=1) == ToolRecord("4")
+    calls = await store.list_tool_executions("default", "local", run_id)
+    assert sorted((call.key, call.tool, call.effect, call.state, call.error) for call in calls) == [
+        ("k1", "pay", "once", "finished", "failed"),
+        ("k2", "clock", "read", "started", None),
+        ("k3", "add", "idempotent", "finished", None),
+    ]
+    assert [call.ended_at is None for call in sorted(calls, key=lambda call: call.key)] == [
+        False,
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize("met", [True, False, None])
+async def test_whether_the_goal_was_met_is_kept(store: Store, met: bool | None) -> None:
+    """C6: a run that ended says whether its goal was met, if it knows."""
+    who = await person(store)
+    sent = await who.send(await who.session(), claim=WORKER)
+    assert sent.claimed is not None
+    await end(store, sent.claimed, outcome=Outcome(goal_met=met))
+    assert (await store.get_run(sent.run_id)).goal_met is met
+
+
+async def test_programs_and_the_server_share_a_sessions_positions(store: Store) -> None:
+    """L9: a thread a program ran goes on where it ended."""
+    await begin(store, "r1", thread="t", agent="mine")
+    await finish(store, "r1", 1)
+    [agent] = await store.put_code_agents("default", [agent_fields("mine")])
+    assert agent.name == "mine"
+    who = Person(store)
+    sent = await who.send("t", claim=WORKER, code_agents=["mine"])
+    assert sent.claimed is not None
+    assert sent.claimed.info.first_pos == 1
+    [first, second] = await store.read_session("t", 0, 10_000)
+    assert (first.run_id, second.run_id, second.first_pos) == ("r1", sent.run_id, 2)
+
+
+async def _three_runs(store: Store) -> tuple[str, bytes]:
+    """A session with two ended runs and one that is running, and all their bytes."""
+    who = await person(store)
+    session = await who.session()
+    written: list[bytes] = []
+    for number in range(3):
+        sent = await who.send(session, f"message {number}", claim=WORKER)
+        assert sent.claimed is not None
+        written.append(sent.claimed.started)
+        for first, count in ((2, 1), (3, 4), (7, 2)):
+            frame = events(sent.run_id, 1, first, count)
+            await store.append(Append(frame))
+            written.append(frame.payload)
+        if number < 2:
+            await end(store, sent.claimed, after=8)
+            written.append(events(sent.run_id, 1, 9, 1).payload)
+    return session.id, b"".join(written)
+
+
+async def _read_all(store: Store, session_id: str, after: int, limit_bytes: int) -> list[Chunk]:
+    read: list[Chunk] = []
+    while chunks := await store.read_session(session_id, after, limit_bytes):
+        read += chunks
+        after = chunks[-1].last_pos
+    return read
+
+
+def _check_positions(chunks: list[Chunk], after: int) -> None:
+    for chunk in chunks:
+        assert chunk.first_pos == after + 1
+        assert chunk.count == chunk.payload.count(b"\n")
+        after = chunk.last_pos
