@@ -45,6 +45,7 @@ _STATUS = {
     "queue_full": 429,
     "too_many_sessions": 429,
     "not_ready": 503,
+    "store_closed": 503,
     "store_failed": 503,
     "store_full": 503,
     "store_locked": 503,

@@ -1,0 +1,152 @@
+"""Sessions over REST: start, list, get with messages, change, status, delete."""
+
+import msgspec
+
+from tests.unit.gateway.engine import Hand
+from tests.unit.gateway.house import AGENT, code_of, house, ids_of
+
+
+async def test_a_session_is_started_listed_renamed_and_deleted() -> None:
+    """C5: the life of a session without a message."""
+    async with house() as place, place.client() as client:
+        agent_id = (await client.post("/api/agents", json=AGENT)).json()["id"]
+        started = await client.post(
+            f"/api/agents/{agent_id}/sessions", json={"title": "Plans", "on_busy": "refuse"}
+        )
+        assert started.status_code == 201
+        session = started.json()
+        assert (session["title"], session["on_busy"], session["state"]) == ("Plans", "refuse", "idle")
+        assert (session["agent_id"], session["agent_name"], session["last_pos"]) == (agent_id, "Ada", 0)
+        path = f"/api/agent-sessions/{session['id']}"
+        shown = (await client.get(path)).json()
+        assert shown == {**session, "messages": [], "next": None, "stream_after": 0}
+        changed = await client.patch(path, json={"title": "Schemes"})
+        assert (changed.json()["title"], changed.json()["on_busy"]) == ("Schemes", "refuse")
+        assert (await client.patch(path, json={"on_busy": "interrupt"})).json()["title"] == "Schemes"
+        assert code_of(await client.patch(path, json={})) == "invalid_body"
+        assert code_of(await client.patch(path, json={"title": "x" * 201})) == "invalid_body"
+        assert ids_of((await client.get("/api/agent-sessions?search=chem")).json()["items"]) == [
+            session["id"]
+        ]
+        assert (await client.get("/api/agent-sessions?search=Plans")).json()["items"] == []
+        assert (await client.delete(path)).status_code == 204
+        for refused in (
+            await client.get(path),
+            await client.delete(path),
+            await client.get(f"{path}/status"),
+        ):
+            assert (refused.status_code, code_of(refused)) == (404, "session_not_found")
+
+
+async def test_sessions_are_listed_by_agent_and_in_pages() -> None:
+    """C5: those changed last come first, each once."""
+    async with house() as place, place.client() as client:
+        first = (await client.post("/api/agents", json=AGENT)).json()["id"]
+        second = (await client.post("/api/agents", json={**AGENT, "name": "Bea"})).json()["id"]
+        made = [(await client.post(f"/api/agents/{first}/sessions")).json()["id"] for _ in range(5)]
+        other = (await client.post(f"/api/agents/{second}/sessions")).json()["id"]
+        assert ids_of((await client.get(f"/api/agents/{second}/sessions")).json()["items"]) == [other]
+        assert ids_of((await client.get(f"/api/agent-sessions?agent_id={second}")).json()["items"]) == [other]
+        page = (await client.get(f"/api/agents/{first}/sessions?limit=2")).json()
+        rest = (await client.get(f"/api/agents/{first}/sessions?limit=9&after={page['next']}")).json()
+        assert sorted(ids_of(page["items"]) + ids_of(rest["items"])) == sorted(made)
+        assert (len(page["items"]), rest["next"]) == (2, None)
+        assert code_of(await client.get("/api/agents/agt_none/sessions")) == "agent_not_found"
+        assert code_of(await client.get("/api/agent-sessions?after=x")) == "invalid_cursor"
+
+
+async def test_no_session_is_started_with_an_agent_that_rests() -> None:
+    """C2, C5: an inactive agent takes nobody."""
+    async with house() as place, place.client() as client:
+        agent = (await client.post("/api/agents", json={**AGENT, "status": "inactive"})).json()
+        refused = await client.post(f"/api/agents/{agent['id']}/sessions")
+        assert (refused.status_code, code_of(refused)) == (409, "agent_inactive")
+
+
+async def test_a_session_is_read_with_its_messages_page_by_page() -> None:
+    """C5: the conversation in order, as AG-UI spells it."""
+    async with house() as place, place.client() as client:
+        session_id = await place.start_session(client)
+        worker, link = await place.joined()
+        for number in range(3):
+            await client.post(f"/api/agent-sessions/{session_id}/message", json={"content": f"ask {number}"})
+            hand = Hand(link, await worker.next_job())
+            await hand.say(f"answer {number}")
+            await hand.finish()
+        shown = (await client.get(f"/api/agent-sessions/{session_id}")).json()
+        texts = [entry["message"]["content"] for entry in shown["messages"]]
+        assert texts == ["ask 0", "answer 0", "ask 1", "answer 1", "ask 2", "answer 2"]
+        assert [entry["role"] for entry in shown["messages"]][:2] == ["user", "assistant"]
+        assert (shown["state"], shown["stream_after"], shown["title"]) == ("idle", shown["last_pos"], "ask 0")
+        positions = [entry["pos"] for entry in shown["messages"]]
+        assert positions == sorted(positions)
+        seen: list[str] = []
+        after = ""
+        while True:
+            page = (await client.get(f"/api/agent-sessions/{session_id}?limit=4{after}")).json()
+            seen += [entry["message"]["content"] for entry in page["messages"]]
+            if page["next"] is None:
+                break
+            assert page["stream_after"] is None
+            after = f"&after={page['next']}"
+        assert seen == texts
+
+
+async def test_a_running_run_shows_what_it_has_finished_and_where_the_stream_goes_on() -> None:
+    """C5, C7: messages up to a position, and a stream after it: together everything, nothing twice."""
+    async with house() as place, place.client() as client:
+        session_id = await place.start_session(client, tools=["calculator"])
+        run_id, hand = await place.begin(client, session_id, "What is 6 * 7?")
+        await hand.ask("calculator", '{"expression":"6*7"}', "read")
+        await client.post(f"/api/agent-sessions/{session_id}/message", json={"content": "And then?"})
+        shown = (await client.get(f"/api/agent-sessions/{session_id}")).json()
+        roles = [(entry["role"], entry["run_id"] == run_id) for entry in shown["messages"]]
+        assert roles == [("user", True), ("assistant", True), ("user", False)]
+        call = shown["messages"][1]["message"]["toolCalls"][0]
+        assert call["function"] == {"name": "calculator", "arguments": '{"expression":"6*7"}'}
+        assert shown["stream_after"] == shown["last_pos"]
+
+        await hand.say("It is")
+        half = (await client.get(f"/api/agent-sessions/{session_id}")).json()
+        assert [entry["id"] for entry in half["messages"]] == [entry["id"] for entry in shown["messages"]]
+        log = (await client.get(f"/api/agent-sessions/{session_id}/events?after={half['stream_after']}")).text
+        assert [msgspec.json.decode(line)["delta"] for line in log.splitlines()] == ["It is"]
+
+
+async def test_the_status_follows_the_run() -> None:
+    """C5: state, step, and whether the goal was met."""
+    async with house() as place, place.client() as client:
+        session_id = await place.start_session(client)
+        path = f"/api/agent-sessions/{session_id}/status"
+        assert (await client.get(path)).json() == {
+            "state": "idle", "run_id": None, "run_status": None, "step": 0, "goal_met": None, "last_pos": 0,
+            "pending": [], "interrupts": [],
+        }  # fmt: skip
+        sent = (await client.post(f"/api/agent-sessions/{session_id}/message", json={"content": "Hi"})).json()
+        assert (await client.get(path)).json()["state"] == "queued"
+        worker, link = await place.joined()
+        hand = Hand(link, await worker.next_job())
+        await hand.say("Hello")
+        running = (await client.get(path)).json()
+        assert (running["state"], running["run_id"], running["step"]) == ("running", sent["run_id"], 1)
+        assert (running["run_status"], running["last_pos"]) == ("running", 3)
+        await hand.finish()
+        done = (await client.get(path)).json()
+        assert (done["state"], done["run_status"], done["step"], done["last_pos"]) == (
+            "idle",
+            "completed",
+            1,
+            5,
+        )
+
+
+async def test_deleting_a_session_stops_its_run_and_leaves_nothing() -> None:
+    """C5: runs and events are gone with it."""
+    async with house() as place, place.client() as client:
+        session_id = await place.start_session(client)
+        run_id, hand = await place.begin(client, session_id)
+        await hand.say("Hello")
+        assert (await client.delete(f"/api/agent-sessions/{session_id}")).status_code == 204
+        assert code_of(await client.get(f"/api/runs/{run_id}")) == "run_not_found"
+        assert code_of(await client.get(f"/api/runs/{run_id}/events")) == "run_not_found"
+        assert (await client.get("/api/runs")).json()["items"] == []

@@ -1,0 +1,183 @@
+"""The server about itself: alive, ready, its figures, and the description of every route."""
+
+from typing import Any, cast
+
+import httpx
+import jsonschema_rs
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from agio.gateway.app import ROUTES, STREAMS
+from tests.unit.gateway.engine import Hand
+from tests.unit.gateway.house import AGENT, House, code_of, house
+
+
+async def test_a_server_is_alive_before_it_is_ready() -> None:
+    """S13: without a worker it answers, and says what is missing."""
+    async with house() as place, place.client(None) as client:
+        assert (await client.get("/api/health")).json() == {"status": "ok"}
+        waiting = await client.get("/api/ready")
+        assert (waiting.status_code, code_of(waiting)) == (503, "not_ready")
+        assert set(waiting.json()["error"]["details"]["missing"]) == {"worker"}
+        await place.joined()
+        assert (await client.get("/api/ready")).json() == {"status": "ready", "workers": 1}
+        await place.store.close()
+        broken = await client.get("/api/ready")
+        assert set(broken.json()["error"]["details"]["missing"]) == {"store"}
+        assert (await client.get("/api/health")).status_code == 200
+
+
+def _figures(text: str) -> dict[str, float]:
+    return {
+        sample.name + "".join(f" {value}" for value in sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+async def test_the_figures_say_what_the_server_does() -> None:
+    """S13: runs by state, first token, appends, queue and streams, in the format of Prometheus."""
+    async with house() as place, place.client() as client:
+        session_id = await place.start_session(client)
+        _, hand = await place.begin(client, session_id)
+        await hand.say("Hello")
+        await client.post(f"/api/agent-sessions/{session_id}/message", json={"content": "More"})
+        async with place.room.hub.subscribe(session_id, 0):
+            answered = await client.get("/metrics")
+        assert answered.headers["content-type"].startswith("text/plain")
+        figures = _figures(answered.text)
+        assert (figures["agio_runs running"], figures["agio_runs queued"]) == (1, 1)
+        assert (figures["agio_queue_depth"], figures["agio_open_streams"], figures["agio_workers"]) == (
+            1,
+            1,
+            1,
+        )
+        assert figures["agio_first_token_seconds_count"] == 1
+        assert figures["agio_append_seconds_count"] == figures["agio_appends_total"] >= 1
+        assert figures["agio_append_seconds_bucket +Inf"] == figures["agio_append_seconds_count"]
+        await hand.finish()
+        assert _figures((await client.get("/metrics")).text)["agio_runs_ended_total completed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("near", "headers", "status"),
+    [
+        (True, {}, 200),
+        (False, {}, 401),
+        (True, {"x-forwarded-for": "203.0.113.5"}, 401),
+        (True, {"forwarded": "for=203.0.113.5"}, 401),
+        (True, {"authorization": "Bearer agio_" + "x" * 43}, 401),
+        (True, {"host": "evil.example"}, 403),
+        (True, {"host": "evil.example", "authorization": "Bearer x"}, 401),
+    ],
+)
+async def test_figures_are_for_this_machine_or_a_key(
+    near: bool, headers: dict[str, str], status: int
+) -> None:
+    """S13: neither strangers nor pages of other names read them."""
+    async with house() as place:
+        transport = httpx.ASGITransport(place.app, client=("127.0.0.1" if near else "203.0.113.9", 1))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8700") as client:
+            assert (await client.get("/metrics", headers=headers)).status_code == status
+
+
+async def _description(place: House) -> dict[str, Any]:
+    async with place.client(None) as client:
+        return (await client.get("/api/openapi.json")).json()
+
+
+async def test_every_route_and_stream_is_described() -> None:
+    """C2: path, method, parameters, answer, refusals and who may call."""
+    async with house() as place:
+        described = await _description(place)
+    assert described["openapi"].startswith("3.1")
+    for route in ROUTES:
+        operation = described["paths"][route.path][route.method.lower()]
+        assert operation["operationId"] == route.name
+        assert operation["summary"]
+        assert str(route.status) in operation["responses"]
+        in_path = {name for name in route.path.split("/") if name.startswith("{")}
+        named = {f"{{{given['name']}}}" for given in operation.get("parameters", []) if given["in"] == "path"}
+        assert named == in_path
+        codes = " ".join(response["description"] for response in operation["responses"].values())
+        assert all(f"`{code}`" in codes for code in route.codes.split())
+        assert ("security" in operation) == (route.access != "public")
+        assert ("`unauthenticated`" in codes) == (route.access != "public")
+    for stream in STREAMS:
+        if not stream.path.startswith("/link"):
+            method = "get" if stream.method == "WEBSOCKET" else stream.method.lower()
+            assert "401" in described["paths"][stream.path][method]["responses"]
+    assert set(described["components"]["securitySchemes"]) == {"apiKey", "cookie"}
+
+
+async def test_the_description_refers_to_nothing_that_is_not_there() -> None:
+    """C2: every reference leads somewhere, every schema is one, and none is FastAPI's own error."""
+    async with house() as place:
+        described = await _description(place)
+    schemas = described["components"]["schemas"]
+    assert set(_references(described)) <= {f"#/components/schemas/{name}" for name in schemas}
+    assert "HTTPValidationError" not in schemas
+    for name in schemas:
+        jsonschema_rs.validator_for(
+            {"$ref": f"#/components/schemas/{name}", "components": described["components"]}
+        )
+    for words in ("FastAPI", "Successful Response"):
+        assert words not in str(described)
+
+
+def _references(value: object) -> list[str]:
+    if isinstance(value, dict):
+        entries = cast("dict[str, object]", value)
+        own = [reference] if isinstance(reference := entries.get("$ref"), str) else []
+        return own + [name for entry in entries.values() for name in _references(entry)]
+    return (
+        [name for entry in cast("list[object]", value) for name in _references(entry)]
+        if isinstance(value, list)
+        else []
+    )
+
+
+async def test_answers_are_as_described() -> None:
+    """C2: what the routes answer fits the schemas they promise, refusals too."""
+    async with house() as place, place.client() as client:
+        described = await _description(place)
+
+        def check(response: httpx.Response, path: str) -> None:
+            operation = described["paths"][path][response.request.method.lower()]
+            schema = operation["responses"][str(response.status_code)]["content"]["application/json"][
+                "schema"
+            ]
+            whole = {**schema, "components": described["components"]}
+            jsonschema_rs.validator_for(whole).validate(response.json())
+
+        made = await client.post("/api/agents", json={**AGENT, "tools": ["clock"]})
+        check(made, "/api/agents")
+        check(await client.get("/api/agents"), "/api/agents")
+        check(await client.post("/api/agents", json={}), "/api/agents")
+        started = await client.post(f"/api/agents/{made.json()['id']}/sessions")
+        check(started, "/api/agents/{agent_id}/sessions")
+        session = f"/api/agent-sessions/{started.json()['id']}"
+        sent = await client.post(f"{session}/message", json={"content": "Hi"})
+        check(sent, "/api/agent-sessions/{session_id}/message")
+        worker, link = await place.joined()
+        hand = Hand(link, await worker.next_job())
+        await hand.ask("clock", "{}", "read")
+        run = f"/api/runs/{sent.json()['run_id']}"
+        check(await client.get(session), "/api/agent-sessions/{session_id}")
+        for name in ("status", "interrupts"):
+            check(await client.get(f"{session}/{name}"), f"/api/agent-sessions/{{session_id}}/{name}")
+        check(await client.post(f"{session}/cancel"), "/api/agent-sessions/{session_id}/cancel")
+        check(await client.get(run), "/api/runs/{run_id}")
+        check(await client.get(f"{run}/tools"), "/api/runs/{run_id}/tools")
+        for path in (
+            "/api/agent-sessions",
+            "/api/runs",
+            "/api/me",
+            "/api/api-keys",
+            "/api/tools",
+            "/api/health",
+        ):
+            check(await client.get(path), path)
+        check(await client.post("/api/api-keys", json={"name": "k"}), "/api/api-keys")
+        check(await client.get("/api/runs?limit=0"), "/api/runs")
+        check(await client.get("/api/runs/run_none"), "/api/runs/{run_id}")
