@@ -1,6 +1,7 @@
 """`agio serve` and `agio gateway`: a gateway on a socket, with a worker in the same loop, worker processes, or none."""
 
 import asyncio
+import logging
 import secrets
 import socket
 from pathlib import Path
@@ -22,6 +23,8 @@ from agio.protocol.ids import new_id
 from agio.settings import ServerSettings, Settings, environment_with
 from agio.worker.app import load_app
 from agio.worker.service import WorkerService
+
+_log = logging.getLogger("agio")
 
 _LEAVE_S = 5.0
 """How long worker processes may take to go once their runs are finished or given back."""
@@ -119,6 +122,9 @@ class _Server:
             lifetime.begin("worker processes", self._processes.run())
 
     async def _drain(self, gateway: Gateway) -> None:
+        if running := len(gateway.link.workers.runs):
+            words = "%d running: finished or given back within %g s. A second signal ends agio at once."
+            _log.info(words, running, gateway.limits.drain_s)
         await gateway.link.drain(gateway.limits.drain_s)
         if self._processes is not None:
             await self._processes.stop(_LEAVE_S)

@@ -40,6 +40,7 @@ class Server:
         self.errors = ""
         self._printed = ""
         self._ready = wait
+        self._said = threading.Event()
         self._lines: queue.Queue[str | None] = queue.Queue()
         place = ["--port", "0", "--data", str(self.data)] if command in ("serve", "gateway") else []
         self._command = [*AGIO, command, *place, *arguments]
@@ -67,9 +68,13 @@ class Server:
         for reader in self._readers:
             reader.start()
         if self._ready:
-            self.url = self.expect(READY)
-            self.sign_in = self.expect(LINK)
+            self.await_ready()
         return self
+
+    def await_ready(self) -> None:
+        """Wait until it says that it is ready."""
+        self.url = self.expect(READY)
+        self.sign_in = self.expect(LINK)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -91,6 +96,7 @@ class Server:
         assert self.process.stderr is not None
         for line in self.process.stderr:
             self.errors += line
+            self._said.set()
 
     def expect(self, pattern: re.Pattern[str]) -> str:
         """Wait until a line is printed that fits; return its first group."""
@@ -100,6 +106,14 @@ class Server:
             assert line is not None, f"it ended: {self._printed}{self.errors}"
             self._printed += line
         return found.group(1)
+
+    def expect_error(self, words: str) -> None:
+        """Wait until something is said on standard error."""
+        end = time.monotonic() + WAIT_S
+        while words not in self.errors:
+            self._said.wait(max(0.0, end - time.monotonic()))
+            self._said.clear()
+            assert time.monotonic() < end, f"{words!r} was not said in: {self.errors}"
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Send a signal and wait for the end; return the exit code."""
