@@ -106,7 +106,7 @@ where run_id = :run_id and epoch = :epoch and status = 'running' returning epoch
 update runs set epoch = epoch + 1 where run_id = :run_id and status = 'running' returning epoch;
 
 -- name: running_runs
-select {run_columns} from runs where status = 'running' order by number;
+select {run_columns} from runs where status = 'running' order by created_at, run_id;
 
 -- name: end_run
 update runs set

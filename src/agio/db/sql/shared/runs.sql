@@ -61,19 +61,19 @@ select run_id from runs where session_id = :session_id and status = 'running';
 -- name: run_at
 -- The run in which a session's position stands.
 select {run_columns} from runs
-where session_id = :session_id and first_pos is not null and first_pos <= :pos
+where session_id = :session_id and first_pos <= :pos
 order by runs.first_pos desc, number desc limit 1;
 
 -- name: runs_from
 -- Runs of a session in the order of its stream.
 select number, {run_columns} from runs
-where session_id = :session_id and first_pos is not null and (first_pos, number) > (:first_pos, :number)
+where session_id = :session_id and first_pos >= :first_pos and (first_pos > :first_pos or number > :number)
 order by runs.first_pos, number limit :limit;
 
 -- name: runs_before
 -- Runs of a session that began before a position, newest first.
 select number, {run_columns} from runs
-where session_id = :session_id and first_pos is not null and (first_pos, number) < (:first_pos, :number)
+where session_id = :session_id and first_pos <= :first_pos and (first_pos < :first_pos or number < :number)
 order by runs.first_pos desc, number desc limit :limit;
 
 -- name: put_turn

@@ -109,7 +109,7 @@ create table agent_sessions (
 ) strict;
 
 create index sessions_of_user on agent_sessions (tenant_id, user_id, updated_at, id);
-create index sessions_of_user_and_agent on agent_sessions (tenant_id, user_id, agent_id, updated_at, id);
+create index sessions_of_agent on agent_sessions (agent_id, tenant_id, user_id, updated_at, id);
 create unique index sessions_by_alias on agent_sessions (tenant_id, user_id, agent_id, alias) where alias is not null;
 
 create table runs (
@@ -146,8 +146,8 @@ create table runs (
 create index runs_of_session on runs (session_id, number);
 create index runs_by_pos on runs (session_id, first_pos, number) where first_pos is not null;
 create index runs_of_user on runs (tenant_id, user_id, number);
-create index runs_of_user_and_agent on runs (tenant_id, user_id, agent_id, number);
-create index runs_of_agent on runs (agent_name, number);
+create index runs_of_agent on runs (agent_id, tenant_id, user_id, number);
+create index runs_of_agent_name on runs (agent_name, number);
 create index runs_queued on runs (tenant_id, kind, number) where status = 'queued';
 create index runs_running on runs (tenant_id, number) where status = 'running';
 create index runs_active on runs (tenant_id, user_id, session_id) where status in ('queued', 'running');

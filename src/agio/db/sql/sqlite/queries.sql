@@ -56,7 +56,7 @@ select tenant_id, user_id from agent_sessions where id = :session_id;
 -- The one writer is the lock.
 select run_id from runs where run_id = :run_id;
 
--- name: next_run
+-- part: next_run
 -- A tenant's next run: answers first, then the oldest, of a session that is neither running nor asked. One that
 -- will not be run any more needs no worker that has its agent.
 select r.run_id
@@ -68,7 +68,14 @@ where r.status = 'queued' and r.tenant_id = :tenant
         a.source <> 'code' or a.name in (select value from json_each(:code_agents))
         or r.cancel_requested_at is not null or r.created_at < :queued_before
     )
-order by r.kind, r.number limit 1;
+order by r.kind, r.number limit 1
+
+-- name: next_run
+{next_run};
+
+-- name: lock_next_run
+-- The one writer is the lock.
+{next_run};
 
 -- name: live_runs
 -- What the writer must know of running runs.
