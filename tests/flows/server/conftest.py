@@ -1,34 +1,19 @@
 """Every flow runs in every home and over every transport."""
 
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
 from tests.flows.server.home import Home, LinkKind, open_home
-from tests.postgres import PostgresServer
 
 TRANSPORTS = ("websocket", "sse", "ag-ui")
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Generator[PostgresServer]:
-    """A private Postgres for as long as the tests run."""
-    server = PostgresServer()
-    yield server
-    server.close()
-
-
 @pytest.fixture(params=["sqlite", "postgres"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[str | Path]:
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
     """An empty store of each kind."""
-    if request.param == "sqlite":
-        yield tmp_path / "agio.db"
-        return
-    server: PostgresServer = request.getfixturevalue("postgres")
-    url = server.create_database()
-    yield url
-    server.drop_database(url)
+    return tmp_path / "agio.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
 
 
 @pytest.fixture(params=["direct", "websocket"])
