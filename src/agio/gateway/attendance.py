@@ -47,13 +47,15 @@ class Attendance:
         self._built_in = built_in
         self._on_free = on_free
         self._on_cancelled = on_cancelled
+        self._coming = asyncio.Lock()
 
     async def greet(self, link: object, worker: Worker, greeting: Greeting) -> tuple[Seat, Welcome]:
         """Seat a worker, with the runs it still has a good claim to. Raises UserError `agent_exists`, StoreError."""
-        await self._offer_agents(greeting)
-        seat = self._workers.seats.setdefault(greeting.worker, Seat(greeting.worker))
-        before = [held for held in seat.runs.values() if held.delivered]
-        seat.sit(worker, greeting)
+        async with self._coming:  # one by one, because the agents in code are those of all workers together
+            await self._offer_agents(greeting)
+            seat = self._workers.seats.setdefault(greeting.worker, Seat(greeting.worker))
+            before = [held for held in seat.runs.values() if held.delivered]
+            seat.sit(worker, greeting)
         seat.room = 0  # no new run before it is settled what becomes of the old ones
         seat.link = link
         seat.seen = time.monotonic()
@@ -148,7 +150,7 @@ class Attendance:
     def give_back(self, held: HeldRun) -> None:
         """Let somebody else go on with a run."""
         if self._workers.let_go(held):
-            self._dispatcher.take_over(held.info)
+            self._dispatcher.take_over(held.info, held.agent)
             self._on_free()
 
     def take_over(self, found: Sequence[RunInfo]) -> None:

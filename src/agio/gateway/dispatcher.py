@@ -9,24 +9,32 @@ import secrets
 import time
 from collections.abc import Coroutine, Mapping
 
+from msgspec import Struct
+
 from agio.core.config import ServerLimits
-from agio.core.link import Claim, Job, ToolOffer, Worker
+from agio.core.link import ToolOffer
 from agio.core.repository import RunInfo, RunLog
-from agio.core.store import Chunk, ClaimBy, Claimed, Limits, Store
+from agio.core.store import AgentRecord, Chunk, ClaimBy, Claimed, Limits, Store
 from agio.errors import AgioError, StoreError, UserError
+from agio.gateway.delivery import Delivery
 from agio.gateway.ender import Ender
 from agio.gateway.figures import Figures
 from agio.gateway.hub import Hub
-from agio.gateway.offers import offer_agent, tools_of
+from agio.gateway.offers import tools_of
 from agio.gateway.recorder import GONE
 from agio.gateway.workers import HeldRun, Seat, Slot, Workers, hash_token
 
 _log = logging.getLogger("agio.gateway")
 
-HISTORY_MESSAGES = 200
-"""How much of a session's past goes with a job: what `AgentRunConfig.max_history_messages` allows."""
 GATEWAY = "gateway"
 """Who claims a run that is to be ended."""
+
+
+class Stray(Struct):
+    """A running run that no worker holds, and its agent once it is known."""
+
+    info: RunInfo
+    agent: AgentRecord | None = None
 
 
 class Dispatcher:
@@ -50,8 +58,11 @@ class Dispatcher:
         self._built_in = built_in
         self._figures = figures
         self._ender = Ender(store, hub, figures)
+        self._delivery = Delivery(
+            store, workers, limits.tick_s, on_lost=self._lose, on_damaged=self._end_damaged
+        )
         self._rung = asyncio.Event()
-        self._strays: dict[str, RunInfo] = {}
+        self._strays: dict[str, Stray] = {}
         """Running runs that no worker holds."""
         self._waiting = True
         """Whether the queue may have runs: whoever ends a run need not ask the store about an empty one."""
@@ -65,12 +76,17 @@ class Dispatcher:
 
     async def run(self) -> None:
         """Claim and deliver, for ever: when rung, and now and then in case a ring was lost."""
+        loop = asyncio.get_running_loop()
+        tick_at = 0.0
         while True:
             try:
-                async with asyncio.timeout(self._times.tick_s):
+                async with asyncio.timeout_at(tick_at):
                     await self._rung.wait()
             except TimeoutError:
+                pass
+            if loop.time() >= tick_at:
                 self._waiting = True
+                tick_at = loop.time() + self._times.tick_s
             self._rung.clear()
             try:
                 while self.claiming and (await self._claim_stray() or await self._claim_next()):
@@ -102,10 +118,12 @@ class Dispatcher:
         if claimed is None:
             return
         self._figures.runs_claimed += 1
+        info = claimed.info
         if claimed.doomed is not None:
+            if (before := self._workers.runs.get(info.run_id)) is not None:
+                self._workers.drop(before)
             self._spawn(self._end(claimed))
             return
-        info = claimed.info
         held = HeldRun(
             info=info,
             agent=claimed.agent,
@@ -117,20 +135,17 @@ class Dispatcher:
         )
         self._workers.hold(held)
         if claimed.started:
-            self._show_start(info, claimed.started)
+            chunk = Chunk(info.run_id, info.first_pos + 1, 1, claimed.started)
+            self._hub.publish(info.thread_id, chunk)
         if claimed.started and not info.first_pos:
-            self._deliver(held, slot.token, RunLog(info, claimed.started), [])
+            self._delivery.deliver(held, slot.token, RunLog(info, claimed.started), [])
         else:
-            self._spawn(self._prepare(held, slot.token, claimed.started))
+            self._spawn(self._delivery.prepare(held, slot.token, claimed.started))
 
-    def take_over(self, info: RunInfo) -> None:
+    def take_over(self, info: RunInfo, agent: AgentRecord | None = None) -> None:
         """Give a running run that nobody holds to whoever has room."""
-        self._strays[info.run_id] = info
+        self._strays[info.run_id] = Stray(info, agent)
         self.ring()
-
-    def is_stray(self, run_id: str) -> bool:
-        """Whether a run waits for a worker to take it over."""
-        return run_id in self._strays
 
     def forget(self, run_id: str) -> None:
         """Leave a run that waits to be taken over: it was deleted, or its worker came back."""
@@ -142,31 +157,33 @@ class Dispatcher:
 
     async def _claim_stray(self) -> bool:
         """Take over a run if a worker can. Whether it is worth asking again."""
-        for info in list(self._strays.values()):
-            try:
-                agent = await self._store.get_agent(info.tenant, info.agent_id)
-            except UserError:
-                agent = None
-            seat = self._workers.choose(agent)
-            if seat is None or self._strays.pop(info.run_id, None) is None:
+        if not self._strays or self._workers.choose() is None:
+            return False
+        for stray in list(self._strays.values()):
+            run_id = stray.info.run_id
+            stray.agent = stray.agent or await self._agent_of(stray.info)
+            seat = self._workers.choose(stray.agent)
+            if seat is None or self._strays.get(run_id) is not stray:
                 continue
-            await self._reclaim(info, seat)
+            if (slot := self.reserve(seat)) is None:
+                return False
+            del self._strays[run_id]
+            claimed = None
+            try:
+                claimed = await self._store.reclaim(run_id, stray.info.epoch, slot.by)
+            except StoreError:
+                self._strays[run_id] = stray
+                raise
+            finally:
+                self.settle(slot, claimed)
             return True
         return False
 
-    async def _reclaim(self, info: RunInfo, seat: Seat) -> None:
-        slot = self.reserve(seat)
-        if slot is None:
-            self._strays[info.run_id] = info
-            return
-        claimed = None
+    async def _agent_of(self, info: RunInfo) -> AgentRecord | None:
         try:
-            claimed = await self._store.reclaim(info.run_id, info.epoch, slot.by)
-        except StoreError:
-            self._strays[info.run_id] = info
-            raise
-        finally:
-            self.settle(slot, claimed)
+            return await self._store.get_agent(info.tenant, info.agent_id)
+        except UserError:  # it was deleted; its runs are still run
+            return None
 
     async def _claim_next(self) -> bool:
         """Claim the next queued run that one of the workers can run. Whether there was one."""
@@ -196,72 +213,42 @@ class Dispatcher:
             self._waiting = (await self._store.count_runs()).get("queued", 0) > 0 or self._waiting
         return False
 
-    async def _prepare(self, held: HeldRun, token: str, started: bytes) -> None:
-        """Read what a job needs, trying again while the store fails: the claim stays good meanwhile."""
-        info, store = held.info, self._store
-        while self._workers.runs.get(info.run_id) is held:
-            try:
-                log = RunLog(info, started) if started else await store.get_log(info.run_id)
-                history = (
-                    await store.history(info.thread_id, info.first_pos, HISTORY_MESSAGES)
-                    if info.first_pos
-                    else []
-                )
-            except UserError:  # it was deleted
-                self._workers.let_go(held)
-            except StoreError as error:
-                _log.warning("run %s waits for the store: %s", info.run_id, error)
-                await asyncio.sleep(self._times.tick_s)
-            else:
-                if not started and info.last_seq <= 1:
-                    self._show_start(info, log.payload)
-                self._deliver(held, token, log, history)
-                return
+    def _lose(self, held: HeldRun) -> None:
+        """Let another worker begin a run: nobody has, so nobody needs time to come back."""
+        if self._workers.let_go(held):
+            self.take_over(held.info, held.agent)
 
-    def _deliver(self, held: HeldRun, token: str, log: RunLog, history: list[RunLog]) -> None:
-        info, worker = held.info, held.seat.worker
-        if self._workers.runs.get(info.run_id) is not held:
-            return
-        job = Job(
-            claim=Claim(info.run_id, info.epoch, token),
-            agent=offer_agent(held.agent),
-            tools=list(held.tools.values()),
-            log=log,
-            history=history,
-        )
-        if worker is None or not _start(worker, job):  # nobody has begun, so nobody needs time to come back
-            self._workers.let_go(held)
-            self.take_over(info)
-            return
-        held.delivered = True
-        if held.cancelled:
-            worker.cancel(info.run_id, info.epoch)
-
-    def _show_start(self, info: RunInfo, payload: bytes) -> None:
-        self._hub.publish(info.thread_id, Chunk(info.run_id, info.first_pos + 1, 1, payload))
+    def _end_damaged(self, held: HeldRun, why: StoreError) -> None:
+        if self._workers.let_go(held):
+            self._spawn(self._end(Claimed(held.info, held.agent, held.info.thread_id), why))
 
     async def _take_and_end(self, info: RunInfo) -> None:
         by = ClaimBy(GATEWAY, hash_token(secrets.token_urlsafe(32)))
-        self._strays.pop(info.run_id, None)
+        stray = self._strays.pop(info.run_id, Stray(info))
         try:
             claimed = await self._store.reclaim(info.run_id, info.epoch, by)
+            latest = info if claimed is not None else await self._store.get_run(info.run_id)
+        except UserError:  # it was deleted
+            return
         except StoreError as error:
             _log.warning("cancelled run %s could not be ended yet: %s", info.run_id, error)
-            self._strays[info.run_id] = info
+            self._strays.setdefault(info.run_id, stray)
             return
         held = self._workers.runs.get(info.run_id)
         if held is not None and held.info.epoch == info.epoch:
             self._workers.drop(held)
         if claimed is not None:
             await self._end(claimed)
+        elif latest.status == "running":  # somebody took it over a moment ago, and may not know
+            self.end_cancelled(latest)
 
-    async def _end(self, claimed: Claimed) -> None:
+    async def _end(self, claimed: Claimed, failure: AgioError | None = None) -> None:
         try:
-            await self._ender.end(claimed)
+            await self._ender.end(claimed, failure)
         except StoreError as error:
             if error.code not in GONE:
                 _log.warning("run %s could not be ended yet: %s", claimed.info.run_id, error)
-                self._strays[claimed.info.run_id] = claimed.info
+                self._strays[claimed.info.run_id] = Stray(claimed.info, claimed.agent)
                 return
         except UserError:  # it was deleted
             pass
@@ -278,12 +265,3 @@ class Dispatcher:
             _log.error(
                 "a run could not be prepared or ended; it is taken over at the next start", exc_info=error
             )
-
-
-def _start(worker: Worker, job: Job) -> bool:
-    try:
-        worker.start(job)
-    except AgioError as error:
-        _log.info("run %s goes to another worker: %s", job.claim.run_id, error)
-        return False
-    return True

@@ -9,7 +9,7 @@ from agio.core.closing import closing_frame, outcome_of
 from agio.core.fold import Fold, fold_log
 from agio.core.repository import Append, RunStatus, ToolEnd
 from agio.core.store import Chunk, Claimed, Store
-from agio.errors import AgioError
+from agio.errors import AgioError, StoreError
 from agio.gateway.figures import Figures
 from agio.gateway.hub import Hub
 
@@ -22,21 +22,28 @@ class Ender:
         self._hub = hub
         self._figures = figures
 
-    async def end(self, claimed: Claimed) -> None:
-        """End a run as its claim says it must: `cancelled` if it does not. Raises StoreError."""
+    async def end(self, claimed: Claimed, failure: AgioError | None = None) -> None:
+        """End a run: failed, or as its claim says it must, `cancelled` if it does not say.
+
+        Raises StoreError, and UserError `run_not_found`.
+        """
         info, store = claimed.info, self._store
         if claimed.started:
             self._hub.publish(claimed.session_id, Chunk(info.run_id, info.first_pos + 1, 1, claimed.started))
-        fold = Fold()
-        if info.first_pos:  # the run before may have left calls that this one was to settle
-            for earlier in await store.history(claimed.session_id, info.first_pos, 1):
-                fold_log(fold, earlier)
-        fold_log(fold, await store.get_log(info.run_id))
+        status, error = _outcome(claimed) if failure is None else ("failed", failure)
+        try:
+            fold = await self._fold(claimed)
+        except StoreError as damage:
+            if damage.code != "store_corrupt":
+                raise
+            # What cannot be read cannot be closed either, but the session must be able to go on.
+            fold = Fold()
+            fold.run_id, fold.thread_id, fold.seq = info.run_id, info.thread_id, info.last_seq
+            status, error = "failed", damage
         acted: list[str] = []
         if fold.pending:
             calls = await store.list_tool_executions(info.tenant, info.user, info.run_id)
             acted = [call.key for call in calls if call.state == "started" and call.effect == "once"]
-        status, error = _outcome(claimed)
         frame = closing_frame(fold, info.epoch, error, acted)
         await store.append(
             Append(
@@ -50,6 +57,13 @@ class Ender:
         self._figures.runs_ended[status] += 1
         chunk = Chunk(info.run_id, info.first_pos + frame.first_seq, frame.count, frame.payload)
         self._hub.publish(claimed.session_id, chunk)
+
+    async def _fold(self, claimed: Claimed) -> Fold:
+        info, fold = claimed.info, Fold()
+        if info.first_pos:  # the run before may have left calls that this one was to settle
+            for earlier in await self._store.history(claimed.session_id, info.first_pos, 1):
+                fold_log(fold, earlier)
+        return fold_log(fold, await self._store.get_log(info.run_id))
 
 
 def _outcome(claimed: Claimed) -> tuple[RunStatus, AgioError | None]:

@@ -66,7 +66,8 @@ class Recorder:
         self._show(held, write.frame, now)
         if write.begins:
             held.begun.update(begin.key for begin in write.begins)
-        if write.end is not None and self._workers.let_go(held):
+        if write.end is not None:
+            self._workers.let_go(held)
             self._figures.runs_ended[write.end] += 1
             self._on_free()
         if not answer.done():

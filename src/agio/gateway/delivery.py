@@ -1,0 +1,84 @@
+"""Delivery: a claimed run becomes a job, with all that is needed to run it, and goes to its worker."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from agio.core.link import Claim, Job, Worker
+from agio.core.repository import RunLog
+from agio.core.store import Store
+from agio.errors import AgioError, StoreError, UserError
+from agio.gateway.offers import offer_agent
+from agio.gateway.workers import HeldRun, Workers
+
+_log = logging.getLogger("agio.gateway")
+
+HISTORY_MESSAGES = 200
+"""How much of a session's past goes with a job: what `AgentRunConfig.max_history_messages` allows."""
+
+
+class Delivery:
+    """Puts jobs together. `on_lost` takes a run whose worker did not get it, `on_damaged` one that cannot be read."""
+
+    def __init__(
+        self,
+        store: Store,
+        workers: Workers,
+        retry_s: float,
+        *,
+        on_lost: Callable[[HeldRun], None],
+        on_damaged: Callable[[HeldRun, StoreError], None],
+    ) -> None:
+        self._store = store
+        self._workers = workers
+        self._retry_s = retry_s
+        self._on_lost = on_lost
+        self._on_damaged = on_damaged
+
+    async def prepare(self, held: HeldRun, token: str, started: bytes) -> None:
+        """Read what a job needs and deliver it. While the store fails the claim stays good, and it is tried again."""
+        info, store = held.info, self._store
+        while self._workers.runs.get(info.run_id) is held:
+            try:
+                log = RunLog(info, started) if started else await store.get_log(info.run_id)
+                history: list[RunLog] = []
+                if info.first_pos:
+                    history = await store.history(info.thread_id, info.first_pos, HISTORY_MESSAGES)
+                self.deliver(held, token, log, history)
+                return
+            except UserError:  # it was deleted
+                self._workers.let_go(held)
+            except StoreError as error:
+                if error.code == "store_corrupt":
+                    self._on_damaged(held, error)
+                    return
+                _log.warning("run %s waits for the store: %s", info.run_id, error)
+                await asyncio.sleep(self._retry_s)
+
+    def deliver(self, held: HeldRun, token: str, log: RunLog, history: list[RunLog]) -> None:
+        """Give a run to its worker, unless it has lost it meanwhile."""
+        info, worker = held.info, held.seat.worker
+        if self._workers.runs.get(info.run_id) is not held:
+            return
+        job = Job(
+            claim=Claim(info.run_id, info.epoch, token),
+            agent=offer_agent(held.agent),
+            tools=list(held.tools.values()),
+            log=log,
+            history=history,
+        )
+        if worker is None or not _start(worker, job):
+            self._on_lost(held)
+            return
+        held.delivered = True
+        if held.cancelled:
+            worker.cancel(info.run_id, info.epoch)
+
+
+def _start(worker: Worker, job: Job) -> bool:
+    try:
+        worker.start(job)
+    except AgioError as error:
+        _log.info("run %s goes to another worker: %s", job.claim.run_id, error)
+        return False
+    return True
