@@ -30,7 +30,8 @@ from agio.protocol.codec import decode_input
 from agio.protocol.frames import ends_run
 from agio.protocol.ids import new_id
 
-_OURS = "thr_"
+_OURS = ("ses_", "thr_")
+"""How the ids of sessions begin: those of the server, and those the library made."""
 _ALL = 2**53 - 1
 
 
