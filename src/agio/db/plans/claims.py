@@ -32,6 +32,7 @@ def claim_next(
     queued_before: int = 0,
 ) -> Plan[Claimed | None]:
     """Claim the next run that may run: tenants in turn from the one after `after_tenant`, oldest first."""
+    wanted = {"code_agents": list(code_agents), "queued_before": queued_before}
     tenant, wrapped = after_tenant, False
     while True:
         row = yield from ask_one("next_tenant", after=tenant)
@@ -43,14 +44,21 @@ def claim_next(
         tenant = str(row[0])
         if wrapped and tenant > after_tenant:
             return None
-        if not (yield from has_room(tenant, limits)):
+        if (yield from _find("next_run", tenant, limits, wanted)) is None:
             continue
-        found = yield from ask_one(
-            "next_run", tenant=tenant, code_agents=list(code_agents), queued_before=queued_before
-        )
-        # Counted again: where several claim at once, only a run that was found keeps the others of its tenant out.
-        if found is not None and (yield from has_room(tenant, limits)):
-            return (yield from start_run(str(found[0]), by, queued_before=queued_before))
+        # Where several claim at once, they do it one after the other from here on: look again.
+        yield from ask("lock_tenant", tenant=tenant)
+        run_id = yield from _find("lock_next_run", tenant, limits, wanted)
+        if run_id is not None:
+            return (yield from start_run(run_id, by, queued_before=queued_before))
+
+
+def _find(query: str, tenant: str, limits: Limits, wanted: dict[str, object]) -> Plan[str | None]:
+    """The run of a tenant's that may run next."""
+    if not (yield from has_room(tenant, limits)):
+        return None
+    found = yield from ask_one(query, tenant=tenant, **wanted)
+    return None if found is None else str(found[0])
 
 
 def has_room(tenant: str, limits: Limits) -> Plan[bool]:

@@ -96,14 +96,11 @@ for no key update of t, s;
 -- Whose a thread is.
 select tenant_id, user_id from agent_sessions where id = :session_id for no key update;
 
--- name: next_run
+-- part: next_run
 -- A tenant's next run: answers first, then the oldest, of a session that is neither running nor asked. One that
--- will not be run any more needs no worker that has its agent. What somebody is changing now is passed over.
+-- will not be run any more needs no worker that has its agent.
 select r.run_id
-from runs r
-join agents a on a.id = r.agent_id
-join agent_sessions s on s.id = r.session_id
-join tenants t on t.id = r.tenant_id
+from runs r join agents a on a.id = r.agent_id join agent_sessions s on s.id = r.session_id
 where r.status = 'queued' and r.tenant_id = :tenant
     and not exists (select 1 from runs o where o.session_id = r.session_id and o.status = 'running')
     and not exists (select 1 from interrupts i where i.session_id = r.session_id and i.state = 'open')
@@ -112,5 +109,11 @@ where r.status = 'queued' and r.tenant_id = :tenant
         or r.cancel_requested_at is not null or r.created_at < :queued_before
     )
 order by r.kind, r.number limit 1
-for no key update of t
+
+-- name: next_run
+{next_run};
+
+-- name: lock_next_run
+-- What somebody is changing now is passed over.
+{next_run}
 for no key update of s, r skip locked;
