@@ -1,12 +1,12 @@
-"""The gateway's ASGI application: every route of the server is in the two lists below.
+"""The gateway's ASGI application: every route of the server is in the two lists below, ROUTES and DOORS.
 
-Streams are plain ASGI applications and come first; everything else is REST, by FastAPI.
+What is on the road of every message is plain ASGI and comes first; everything else is REST, by FastAPI.
 """
 
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, Literal, TypeAlias, cast
+from typing import Literal, cast
 
 from fastapi import FastAPI
 from fastapi.requests import Request
@@ -16,6 +16,7 @@ from starlette.routing import Route as PageRoute
 
 from agio.errors import UserError
 from agio.gateway.ag_ui import run_agent
+from agio.gateway.asgi import Application, Receive, Scope, Send
 from agio.gateway.errors import refuse, wrapped
 from agio.gateway.gateway import Gateway
 from agio.gateway.link_socket import link_socket
@@ -23,17 +24,12 @@ from agio.gateway.openapi import describe
 from agio.gateway.pages import ASSETS, page
 from agio.gateway.realtime import realtime
 from agio.gateway.routes import account, agents, log, messages, runs, sessions, system, tools, views
+from agio.gateway.routes.message_door import message_door
 from agio.gateway.routes.route import Route, refusal, rest_route
 from agio.gateway.sse import session_stream
 
-Scope: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
-
 # fmt: off
 ROUTES: Sequence[Route] = [
-    # First, because it is asked for most: FastAPI looks through its routes in order.
     Route("POST", "/api/agent-sessions/{session_id}/message", messages.send_message, 202, views.Sent,
           "session_not_found agent_inactive session_busy idempotency_conflict empty_message message_too_large "
           "too_many_sessions queue_full"),
@@ -95,20 +91,21 @@ ROUTES: Sequence[Route] = [
 
 
 @dataclass(frozen=True)
-class Stream:
-    """A door that stays open. `path` has at most one part in braces."""
+class Door:
+    """A plain ASGI application and what it serves. `path` has at most one part in braces."""
 
     method: Literal["GET", "POST", "WEBSOCKET"]
     path: str
     make: Callable[[Gateway], Application]
 
 
-STREAMS: Sequence[Stream] = [
-    Stream("WEBSOCKET", "/realtime", realtime),
-    Stream("GET", "/api/agent-sessions/{session_id}/stream", session_stream),
-    Stream("POST", "/api/agents/{agent_id}/ag-ui", run_agent),
-    Stream("WEBSOCKET", "/link", link_socket),
-    Stream("POST", "/link/heartbeat", link_socket),
+DOORS: Sequence[Door] = [
+    Door("WEBSOCKET", "/realtime", realtime),
+    Door("GET", "/api/agent-sessions/{session_id}/stream", session_stream),
+    Door("POST", "/api/agents/{agent_id}/ag-ui", run_agent),
+    Door("POST", "/api/agent-sessions/{session_id}/message", message_door),
+    Door("WEBSOCKET", "/link", link_socket),
+    Door("POST", "/link/heartbeat", link_socket),
 ]
 
 
@@ -118,23 +115,16 @@ def create_app(gateway: Gateway) -> Application:
 
 
 class App:
-    """Sends each request to its stream or to FastAPI; nothing is wrapped around a stream."""
+    """Sends each request to its door or to FastAPI; nothing is wrapped around a door."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         self._rest = _rest()
-        made: dict[Callable[[Gateway], Application], Application] = {}
-        for stream in STREAMS:
-            if stream.make not in made:
-                made[stream.make] = stream.make(gateway)
-        self._fixed = {
-            stream.path: (stream.method, made[stream.make]) for stream in STREAMS if "{" not in stream.path
+        made = {make: make(gateway) for make in {door.make for door in DOORS}}
+        self._fixed = {door.path: (door.method, made[door.make]) for door in DOORS if "{" not in door.path}
+        self._framed = {
+            _frame(door.path): (door.method, made[door.make]) for door in DOORS if "{" in door.path
         }
-        self._framed = [
-            (*_frame(stream.path), stream.method, made[stream.make])
-            for stream in STREAMS
-            if "{" in stream.path
-        ]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, a WebSocket, or the server's own start and stop."""
@@ -154,18 +144,16 @@ class App:
     def _door(self, scope: Scope) -> Application:
         """Return who serves this. Raises UserError `not_found`, `method_not_allowed`, `upgrade_required`."""
         path: str = scope["path"]
-        found = self._fixed.get(path)
-        if found is None:
-            for before, after, method, door in self._framed:
-                if path.startswith(before) and path.endswith(after):
-                    found = (method, door) if "/" not in path[len(before) : -len(after)] else None
+        found = self._fixed.get(path) or next(
+            (door for frame, door in self._framed.items() if _fits(path, *frame)), None
+        )
         given = "WEBSOCKET" if scope["type"] == "websocket" else scope["method"]
-        if found is not None and found[0] == given:
-            return found[1]
         if found is None:
             if given == "WEBSOCKET" or "\0" in path:
                 raise not_found(path)
             return self._rest
+        if found[0] == given:
+            return found[1]
         if found[0] == "WEBSOCKET":
             raise UserError("upgrade_required", f"{path} is a WebSocket: ask for an upgrade.")
         raise _not_allowed(found[0])
@@ -189,6 +177,12 @@ def _rest() -> FastAPI:
 def _frame(path: str) -> tuple[str, str]:
     before, _, rest = path.partition("{")
     return before, rest.partition("}")[2]
+
+
+def _fits(path: str, before: str, after: str) -> bool:
+    """Whether a path is this frame around one name."""
+    end = len(path) - len(after)
+    return path.startswith(before) and path.endswith(after) and path.find("/", len(before)) == end
 
 
 async def _unrouted(request: Request, error: Exception) -> Response:

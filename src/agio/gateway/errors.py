@@ -5,14 +5,13 @@ Every door of the gateway (REST, streams, pages) answers with what is here, so a
 
 import logging
 import math
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
 from agio.errors import AgioError, LimitExceeded, ModelError, StoreError, UserError
+from agio.gateway.asgi import Scope, Send
 
-Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers: TypeAlias = list[tuple[bytes, bytes]]
 
 _log = logging.getLogger("agio.gateway")
@@ -109,7 +108,7 @@ def wrapped(error: Exception) -> AgioError:
     )
 
 
-async def refuse(scope: MutableMapping[str, Any], send: Send, error: AgioError) -> None:
+async def refuse(scope: Scope, send: Send, error: AgioError) -> None:
     """Answer a request, or a WebSocket's handshake, with an error."""
     if scope["type"] == "websocket":
         if "websocket.http.response" not in scope.get("extensions", {}):

@@ -7,7 +7,7 @@ import jsonschema_rs
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from agio.gateway.app import ROUTES, STREAMS
+from agio.gateway.app import DOORS, ROUTES
 from tests.unit.gateway.engine import Hand
 from tests.unit.gateway.house import AGENT, House, code_of, house
 
@@ -103,10 +103,10 @@ async def test_every_route_and_stream_is_described() -> None:
         assert all(f"`{code}`" in codes for code in route.codes.split())
         assert ("security" in operation) == (route.access != "public")
         assert ("`unauthenticated`" in codes) == (route.access != "public")
-    for stream in STREAMS:
-        if not stream.path.startswith("/link"):
-            method = "get" if stream.method == "WEBSOCKET" else stream.method.lower()
-            assert "401" in described["paths"][stream.path][method]["responses"]
+    for door in DOORS:
+        if not door.path.startswith("/link"):
+            method = "get" if door.method == "WEBSOCKET" else door.method.lower()
+            assert "401" in described["paths"][door.path][method]["responses"]
     assert set(described["components"]["securitySchemes"]) == {"apiKey", "cookie"}
 
 

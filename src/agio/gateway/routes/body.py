@@ -1,15 +1,14 @@
 """A request's JSON body, read no further than it may be and refused before anything looks at it."""
 
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from typing import Any, TypeAlias, cast
+from collections.abc import Iterable
+from typing import cast
 
 import msgspec
 
 from agio.core.config import ServerLimits
 from agio.errors import UserError
+from agio.gateway.asgi import Receive
 from agio.protocol.messages import Json
-
-Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 
 class ClientGone(Exception):

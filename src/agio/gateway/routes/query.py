@@ -5,6 +5,8 @@ from typing import Annotated, TypeAlias
 from fastapi import Header, Path, Query
 
 MAX_POS = 2**53 - 1
+ID_CHARS = 200
+KEY_PATTERN = r"^[!-~]{1,200}$"
 
 After: TypeAlias = Annotated[
     str | None, Query(min_length=1, max_length=500, description="The `next` of the page before.")
@@ -15,12 +17,12 @@ AfterPos: TypeAlias = Annotated[
     int, Query(ge=0, le=MAX_POS, description="The last event that is known: what follows is answered.")
 ]
 Filter: TypeAlias = Annotated[str | None, Query(min_length=1, max_length=200)]
-Id: TypeAlias = Annotated[str, Path(min_length=1, max_length=200)]
+Id: TypeAlias = Annotated[str, Path(min_length=1, max_length=ID_CHARS)]
 IdempotencyKey: TypeAlias = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key",
-        pattern=r"^[!-~]{1,200}$",
+        pattern=KEY_PATTERN,
         description="Sent again with the same key and body, it is the same request. Kept for 7 days.",
     ),
 ]

@@ -13,9 +13,11 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.requests import Request
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
+from pydantic import ValidationError
 
 from agio.core.store import Principal
 from agio.errors import AgioError, UserError
+from agio.gateway.asgi import Receive, Scope
 from agio.gateway.errors import error_body, error_headers, status_of, wrapped
 from agio.gateway.routes.body import ClientGone, check_json_type, decode_json, read_body
 from agio.protocol.messages import Json
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 Access: TypeAlias = Literal["user", "public", "local"]
 """Who may call: whoever has a credential; anybody; this machine, or whoever has a credential."""
 Endpoint: TypeAlias = Callable[..., Awaitable[Response]]
+Problem: TypeAlias = dict[str, Any]
+"""What pydantic says of a field."""
 Handler: TypeAlias = Callable[[Request], Coroutine[Any, Any, Response]]
 
 _FIELDS_TOLD = 20
@@ -68,6 +72,37 @@ class Call(Request):
         return self.given
 
 
+async def let_in(scope: Scope, receive: Receive, *, credential: bool, body: bool) -> Call:
+    """Settle who is asking, then read and decode what was sent. Raises UserError, ClientGone."""
+    call = Call(scope, receive)
+    call.gateway = gateway = cast("Gateway", scope["gateway"])
+    if credential:
+        call.who = await gateway.auth.admit(scope)
+    if b"%00" in scope["query_string"]:
+        raise UserError("invalid_query", "The query has a null character: leave it out.")
+    if body:
+        call.raw = await read_body(receive, scope["headers"], gateway.limits.json_body_bytes)
+        if call.raw:
+            check_json_type(scope["headers"])
+            call.given = decode_json(call.raw, gateway.limits)
+    return call
+
+
+def refused(error: Exception) -> Response:
+    """Answer with whatever went wrong."""
+    match error:
+        case RequestValidationError():
+            return refusal(_invalid(cast("list[Problem]", error.errors())))
+        case ValidationError():
+            return refusal(
+                _invalid([{**problem, "loc": ("body", *problem["loc"])} for problem in error.errors()])
+            )
+        case ClientGone():
+            return Response(status_code=499)
+        case _:
+            return refusal(wrapped(error))
+
+
 class _RestRoute(APIRoute):
     """A FastAPI route that lets nobody in without a credential, and answers every error in our shape."""
 
@@ -80,27 +115,13 @@ class _RestRoute(APIRoute):
         needs_credential = self.needs_credential
 
         async def handle(request: Request) -> Response:
-            scope = request.scope
-            call = Call(scope, request.receive)
-            call.gateway = gateway = cast("Gateway", scope["gateway"])
             try:
-                if needs_credential:
-                    call.who = await gateway.auth.admit(scope)
-                _check_query(scope["query_string"])
-                if has_body:
-                    call.raw = await read_body(
-                        request.receive, scope["headers"], gateway.limits.json_body_bytes
-                    )
-                    if call.raw:
-                        check_json_type(scope["headers"])
-                        call.given = decode_json(call.raw, gateway.limits)
+                call = await let_in(
+                    request.scope, request.receive, credential=needs_credential, body=has_body
+                )
                 return await inner(call)
-            except RequestValidationError as error:
-                return refusal(validation_error(error))
-            except ClientGone:
-                return Response(status_code=499)
             except Exception as error:
-                return refusal(wrapped(error))
+                return refused(error)
 
         return handle
 
@@ -123,11 +144,6 @@ def rest_route(route: Route) -> APIRoute:
     )
 
 
-def _check_query(query: bytes) -> None:
-    if b"%00" in query:
-        raise UserError("invalid_query", "The query has a null character: leave it out.")
-
-
 def answer(value: object, status: int = 200) -> Response:
     """Answer with JSON."""
     return Response(
@@ -146,9 +162,8 @@ def refusal(error: AgioError) -> Response:
     )
 
 
-def validation_error(error: RequestValidationError) -> UserError:
+def _invalid(problems: list[Problem]) -> UserError:
     """Say which fields are wrong, and how, without repeating what was sent."""
-    problems = cast("list[dict[str, Any]]", error.errors())
     fields = [
         {
             "path": ".".join(str(part) for part in problem["loc"][1:]),
