@@ -1,0 +1,284 @@
+"""Every named query, run by a stranger on somebody's rows, finds and changes nothing."""
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+import pytest
+
+from agio.core.repository import Append, ToolBegin
+from agio.core.store import AgentTool, ApiKey, Store
+from agio.db.connector import Connection
+from agio.db.plans.log import BEYOND_ALL
+from agio.db.plans.sessions import hash_key
+from agio.db.postgres import open_postgres
+from agio.db.postgres_driver import Connection as PostgresConnection
+from agio.db.postgres_driver import connect
+from agio.db.queries import load_queries, number_parameters, parameters_of
+from agio.db.repository import Repository, open_store
+from agio.db.sqlite import open_writable
+from agio.protocol.messages import UserMessage
+from tests.contract.repository.backends import turn
+from tests.contract.store.scenes import WORKER, agent_fields, events, interrupt, person
+
+WITHOUT_TENANT = {
+    "the schema, or the store as a whole": (
+        "count_tables has_migrations create_migrations schema_version add_migration remove_migration any_api_key "
+        "count_all next_tenant running_runs"
+    ),
+    "what is over, of every tenant": "sweep_keys sweep_web_sessions expire_interrupts",
+    "by the hash of a secret, which says who asks": (
+        "find_api_key note_api_key find_web_session end_web_session"
+    ),
+    "the plan found agent and tool in the tenant": "add_assignment",
+    "the plan locked the session for its user": "open_interrupts interrupt_state close_interrupt",
+    "a run that is claimed, or whose claim is being made": (
+        "put_message place_messages queued_input session_end start_run expect_nothing claim_state take_over "
+        "raise_epoch end_run settle_session open_interrupt lock_run put_turn get_tool begin_tool end_tool"
+    ),
+    "a program's own store, or a caller that checked": (
+        "get_run list_runs list_runs_of_thread list_runs_of_agent list_runs_of_thread_and_agent place_of_run "
+        "lock_thread running_run_of_thread run_at runs_from runs_before read_turns"
+    ),
+    "the log, under the fence": (
+        "live_runs move_last_seq append_log read_logs append_tail trim_tail read_tail append_frames store_frame "
+        "read_frames lock_sessions_of_runs"
+    ),
+}
+"""Queries that do not bind the tenant, and why they need not."""
+EXEMPT = {name for names in WITHOUT_TENANT.values() for name in names.split()}
+
+
+class Rows(Protocol):
+    """A database somebody has filled."""
+
+    dialect: str
+
+    async def ask(self, query: str, values: Mapping[str, object]) -> list[tuple[object, ...]]:
+        """Run a named query."""
+        ...
+
+    async def dump(self) -> set[tuple[object, ...]]:
+        """Every row there is, with its table's name."""
+        ...
+
+    async def undo(self) -> None:
+        """Take back what was changed since the last time."""
+        ...
+
+
+class SqliteRows:
+    """The rows of a SQLite file."""
+
+    dialect = "sqlite"
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.connection.execute("begin")
+
+    async def ask(self, query: str, values: Mapping[str, object]) -> list[tuple[object, ...]]:
+        bound = {
+            name: msgspec.json.encode(value).decode() if isinstance(value, list) else value
+            for name, value in values.items()
+        }
+        return self.connection.execute(load_queries("sqlite")[query], bound).fetchall()
+
+    async def dump(self) -> set[tuple[object, ...]]:
+        tables = self.connection.execute("select name from sqlite_schema where type = 'table'").fetchall()
+        return {
+            (table, *row)
+            for (table,) in tables
+            for row in self.connection.execute(f"select * from {table}").fetchall()
+        }
+
+    async def undo(self) -> None:
+        self.connection.execute("rollback; begin")
+
+
+class PostgresRows:
+    """The rows of a Postgres database."""
+
+    dialect = "postgres"
+
+    def __init__(self, connection: PostgresConnection) -> None:
+        self.connection = connection
+
+    async def ask(self, query: str, values: Mapping[str, object]) -> list[tuple[object, ...]]:
+        numbered = number_parameters(load_queries("postgres")[query])
+        return [
+            tuple(row)
+            for row in await self.connection.fetch(numbered.sql, *(values[name] for name in numbered.names))
+        ]
+
+    async def dump(self) -> set[tuple[object, ...]]:
+        tables = await self.connection.fetch(
+            "select table_name from information_schema.tables where table_schema = 'public'"
+        )
+        return {
+            (table, *row)
+            for (table,) in tables
+            for row in await self.connection.fetch(f"select * from {table}")
+        }
+
+    async def undo(self) -> None:
+        await self.connection.execute("rollback; begin")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def rows(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> AsyncIterator[tuple[Rows, dict[str, object]]]:
+    """A database in which Ann of `a` has one of everything; Ben is of her tenant, Bob of another."""
+    if request.param == "sqlite":
+        store = await open_store(tmp_path / "agio.db")
+        values = await _fill(store)
+        await store.close()
+        connection, lock = open_writable(tmp_path / "agio.db")
+        yield SqliteRows(connection), values
+        connection.close()
+        assert lock is not None
+        lock.release()
+    else:
+        url: str = request.getfixturevalue("postgres_url")
+        store = Repository(await open_postgres(url))
+        values = await _fill(store)
+        await store.close()
+        opened = await connect(url)
+        await opened.execute("begin")
+        yield PostgresRows(opened), values
+        await opened.close()
+
+
+def test_what_does_not_bind_the_tenant_is_known() -> None:
+    """S14: a query without a tenant is on the list, with a reason; none on the list binds one."""
+    for dialect in ("sqlite", "postgres"):
+        without = {
+            name for name, query in load_queries(dialect).items() if "tenant" not in parameters_of(query)
+        }
+        assert without <= EXEMPT
+        assert not EXEMPT & (set(load_queries(dialect)) - without)
+    assert load_queries("sqlite").keys() | load_queries("postgres").keys() >= EXEMPT
+
+
+async def test_a_stranger_finds_and_changes_nothing(rows: tuple[Rows, dict[str, object]]) -> None:
+    """S14: each query with a tenant, with all of Ann's ids: as Bob of another tenant, as Ben of her own."""
+    database, values = rows
+    before = await database.dump()
+    for name, query in load_queries(database.dialect).items():
+        strangers = [("b", "bob")]
+        if name == "get_user":  # which would find Bob himself
+            strangers = [("b", "ann")]
+        elif "user_id" in parameters_of(query):
+            strangers.append(("a", "ben"))
+        for tenant, user in strangers if name not in EXEMPT else []:
+            found = await database.ask(name, {**_values(name, values), "tenant": tenant, "user_id": user})
+            assert all(value in (0, None, tenant) for row in found for value in row), (
+                name,
+                tenant,
+                user,
+                found,
+            )
+            assert before <= await database.dump(), (name, tenant, user)
+            await database.undo()
+
+
+async def test_the_same_query_finds_or_changes_what_is_ones_own(rows: tuple[Rows, dict[str, object]]) -> None:
+    """S14: what strangers are kept from is there: Ann finds it."""
+    database, values = rows
+    before = await database.dump()
+    for name, query in load_queries(database.dialect).items():
+        if name in EXEMPT or query.startswith("insert") or name == "touch_store":
+            continue
+        found = await database.ask(name, _values(name, values))
+        if re.match("update|delete", query):
+            assert await database.dump() != before, name
+            await database.undo()
+        else:
+            assert any(value not in (0, None) for row in found for value in row), name
+
+
+def _values(name: str, values: Mapping[str, object]) -> dict[str, object]:
+    """Ann's values, as a query means them."""
+    meant: dict[str, dict[str, object]] = {
+        "tool_by_name": {"name": "clock"},
+        "list_queued_messages": {"run_number": 0},
+        "message_of_run": {"run_id": values["queued_run"]},
+        "find_alias": {"alias": "run-alias"},
+        "find_key": {"kind": "key", "scope": values["session_id"], "hash": hash_key("k")},
+        "retire_agent": {"agent_id": values["code_agent"]},
+        "next_run": {"code_agents": ["in-code"]},
+    }
+    if name.startswith("find_runs"):
+        meant[name] = {"status": "queued"}
+    return {**values, **meant.get(name, {})}
+
+
+async def _fill(store: Store) -> dict[str, object]:
+    ann = await person(store, "a", "ann")
+    await person(store, "a", "ben")
+    await person(store, "b", "bob")
+    await store.add_api_key(ApiKey("key_a", "a", "ann", "key", "agio_", 1), b"hash")
+    await store.add_web_session("a", "ann", "web_a", b"token", BEYOND_ALL)
+    agent = await ann.agent("helper", description="helps", tools=[AgentTool("clock")])
+    [in_code] = await store.put_code_agents("a", [agent_fields("in-code")])
+    session = await ann.session(agent, alias="session-alias")
+    asked = await ann.send(session, "pay", claim=WORKER, alias="run-alias", key="k", digest=b"d")
+    assert asked.claimed is not None
+    await interrupt(store, asked.claimed, "int_1")
+    other = await ann.session(agent)
+    running = await ann.send(session, None, messages=[UserMessage(id="msg_1", content="go on")], claim=WORKER)
+    begins = [ToolBegin("call_1", "clock")]
+    await store.append(Append(events(running.run_id, 1, 2, 2), [turn(running.run_id, 1, 3)], begins=begins))
+    queued = await ann.send(session)
+    free = await ann.send(other)
+    assert free.claimed is None
+    return {
+        **msgspec.structs.asdict(agent_fields()),
+        "source": "stored",
+        "tenant": "a",
+        "user_id": "ann",
+        "session_id": session.id,
+        "run_id": running.run_id,
+        "queued_run": queued.run_id,
+        "agent_id": agent.id,
+        "code_agent": in_code.id,
+        "agent_ids": [agent.id],
+        "ids": ["msg_1"],
+        "id": "key_a",
+        "tool_id": "tool_b",
+        "name": "helper",
+        "alias": "session-alias",
+        "pattern": "%h%",
+        "status": "active",
+        "limit": 100,
+        "after": "",
+        "before": BEYOND_ALL,
+        "updated_at": BEYOND_ALL,
+        "queued_before": 0,
+        "code_agents": [],
+        "pos": -1,
+        "run_number": -1,
+        "idx": -1,
+        "now": 99,
+        "since": 0,
+        "kind": "message",
+        "scope": "scope",
+        "hash": b"other hash",
+        "digest": b"",
+        "prefix": "agio_",
+        "role": "member",
+        "created_at": 1,
+        "token_hash": b"other token",
+        "expires_at": 1,
+        "title": "changed",
+        "on_busy": "refuse",
+        "mark": "mark",
+        "agent_name": "helper",
+        "model": "demo",
+        "epoch": 0,
+        "first_pos": None,
+        "started_at": None,
+        "input": None,
+    }
