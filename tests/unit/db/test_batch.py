@@ -3,18 +3,21 @@
 import msgspec
 import pytest
 
-from agio.core.repository import Append, NewRun
+from agio.core.repository import Append, NewRun, Outcome
 from agio.db.batch import TAIL_ROWS, Batch
 from agio.db.connector import Connection
 from agio.db.live import DamagedLog, LiveRuns, load_live_runs
+from agio.db.plan import Hold, Plan
 from agio.db.plans.log import get_log
 from agio.db.plans.runs import claim_run, create_run
+from agio.db.plans.sessions import delete_session
 from agio.db.queries import load_queries
 from agio.db.reader import LogReader
 from agio.db.sqlite import open_writable
 from agio.db.writer import MAX_PACE_S, pace_s
 from agio.errors import StoreError
 from agio.protocol.frames import Frame
+from agio.protocol.messages import UserMessage
 
 QUERIES = load_queries("sqlite")
 
@@ -36,12 +39,12 @@ class Bench:
     def append(self, *frames: Frame) -> None:
         batch = self.batch()
         for frame in frames:
-            batch.append(Append(frame), [])
+            batch.append(Append(frame))
         batch.commit()
 
     def end(self, frame: Frame) -> None:
         batch = self.batch()
-        batch.append(Append(frame, (), "completed"), [])
+        batch.append(Append(frame, (), "completed"))
         batch.commit()
 
     def payload(self, run_id: str) -> bytes:
@@ -67,10 +70,10 @@ def test_a_refused_write_leaves_its_batch_alone() -> None:
     """L9: writes before and after a refused one are committed."""
     bench = Bench("a", "b")
     batch = bench.batch()
-    batch.append(Append(line("a", 1)), [])
+    batch.append(Append(line("a", 1)))
     with pytest.raises(StoreError, match="sequence_gap"):
-        batch.append(Append(line("b", 7)), [])
-    batch.append(Append(line("b", 1)), [])
+        batch.append(Append(line("b", 7)))
+    batch.append(Append(line("b", 1)))
     batch.commit()
     assert bench.payload("a") + bench.payload("b") == line("a", 1).payload + line("b", 1).payload
 
@@ -81,10 +84,10 @@ def test_a_rollback_leaves_memory_and_file_as_they_were() -> None:
     bench.append(line("a", 1), line("b", 1))
     before = msgspec.structs.asdict(bench.live)["runs"].copy()
     batch = bench.batch()
-    batch.append(Append(line("a", 2, "lost")), [])
+    batch.append(Append(line("a", 2, "lost")))
     batch.run(claim_run("a"))
     batch.run(create_run(NewRun("c", "c", "a", "m", "mark")))
-    batch.append(Append(line("b", 2, "lost"), (), "completed"), [])
+    batch.append(Append(line("b", 2, "lost"), (), "completed"))
     batch.rollback()
     assert bench.live.runs == before
     assert bench.payload("a") == line("a", 1).payload
@@ -93,11 +96,63 @@ def test_a_rollback_leaves_memory_and_file_as_they_were() -> None:
     assert bench.payload("b") == line("b", 1).payload + line("b", 2).payload
 
 
+def test_a_refused_plan_leaves_nothing_in_its_batch() -> None:
+    """L9: what a plan wrote before it refused is gone; its neighbours' writes are committed."""
+
+    def refuse() -> Plan[None]:
+        yield from create_run(NewRun("c", "c", "a", "m", "mark"))
+        yield Hold("a", 7, 0)
+        raise StoreError("refused", "No.")
+
+    bench = Bench("a")
+    batch = bench.batch()
+    batch.append(Append(line("a", 1)))
+    with pytest.raises(StoreError, match="refused"):
+        batch.run(refuse())
+    batch.run(create_run(NewRun("d", "d", "a", "m", "mark")))
+    batch.append(Append(line("a", 2)))
+    batch.commit()
+    assert bench.live.runs.keys() == {"a", "d"}
+    assert bench.payload("a") == line("a", 1).payload + line("a", 2).payload
+    assert bench.count("runs") == bench.count("agent_sessions") == 2
+
+
+def test_an_end_that_cannot_be_kept_leaves_the_run_running() -> None:
+    """B1: a message that cannot be written refuses the whole append, and the run goes on."""
+    bench = Bench("a")
+    broken = UserMessage(id="m", content="x", metadata={"no": object()})
+    batch = bench.batch()
+    with pytest.raises(StoreError, match="not_storable"):
+        batch.append(Append(line("a", 1), (), "completed", outcome=Outcome(messages=[broken])))
+    batch.append(Append(line("a", 1)))
+    batch.commit()
+    assert bench.live.runs["a"].last_seq == 1
+    assert bench.count("logs") == 0
+
+
+def test_a_deleted_run_leaves_no_frame_in_the_tail() -> None:
+    """C5: rows it shared with other runs are rewritten without it."""
+    bench = Bench("a", "b")
+    bench.append(line("a", 1, "secret"), line("b", 1))
+    bench.append(line("a", 2, "secret"), line("b", 2))
+    batch = bench.batch()
+    batch.append(Append(line("a", 3, "secret")))
+    batch.append(Append(line("b", 3)))
+    batch.run(delete_session("default", "local", "a"))
+    batch.append(Append(line("b", 4)))
+    batch.commit()
+    tail = bench.connection.execute("select frames from tail").fetchall()
+    assert not any(b"secret" in frames for (frames,) in msgspec.convert(tail, list[tuple[bytes]]))
+    assert bench.live.runs.keys() == {"b"}
+    assert load_live_runs(bench.connection, QUERIES).runs.keys() == {"b"}
+    assert bench.payload("b") == b"".join(line("b", seq).payload for seq in (1, 2, 3, 4))
+
+
 def test_readers_see_nothing_before_the_commit() -> None:
     """L9: an event becomes visible with its commit and not before."""
     bench = Bench("a")
     batch = bench.batch()
-    batch.append(Append(line("a", 1)), [])
+    batch.append(Append(line("a", 1)))
     assert bench.payload("a") == b""
     batch.commit()
     assert bench.payload("a") == line("a", 1).payload
