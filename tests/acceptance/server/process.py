@@ -33,6 +33,7 @@ class Server:
         command: str = "serve",
         environment: Mapping[str, str] | None = None,
         wait: bool = True,
+        own_data: bool = True,
     ) -> None:
         self.data = folder / "data"
         self.url = ""
@@ -42,7 +43,9 @@ class Server:
         self._ready = wait
         self._said = threading.Event()
         self._lines: queue.Queue[str | None] = queue.Queue()
-        place = ["--port", "0", "--data", str(self.data)] if command in ("serve", "gateway") else []
+        place = (
+            ["--port", "0", "--data", str(self.data)] if own_data and command in ("serve", "gateway") else []
+        )
         self._command = [*AGIO, command, *place, *arguments]
         self._environment = {
             "PATH": os.environ["PATH"],
@@ -97,6 +100,20 @@ class Server:
         for line in self.process.stderr:
             self.errors += line
             self._said.set()
+
+    def await_ready_again(self) -> None:
+        """Wait until it says once more that it is ready."""
+        self._printed = ""
+        self.await_ready()
+
+    def await_workers(self, client: httpx.Client, count: int) -> None:
+        """Wait until so many workers are linked."""
+        end = time.monotonic() + WAIT_S
+        while time.monotonic() < end:
+            ready = client.get("/api/ready")
+            if ready.is_success and answer_of(ready)["workers"] == count:
+                return
+        raise TimeoutError(f"there were never {count} workers")
 
     def expect(self, pattern: re.Pattern[str]) -> str:
         """Wait until a line is printed that fits; return its first group."""
