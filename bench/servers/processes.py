@@ -90,8 +90,8 @@ class ServerProcess:
         client = Client(self.port)
         try:
             return await self.server.shape(client)
-        except (ConnectionLost, OSError, Refused) as error:
-            raise ServerFailed(str(error)) from error
+        except (ConnectionLost, OSError, Refused, TimeoutError) as error:
+            raise ServerFailed(f"{type(error).__name__}: {error}") from error
         finally:
             client.close()
 

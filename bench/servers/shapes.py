@@ -75,7 +75,7 @@ def by_session_stream(agent_id: str, key: str) -> Shape:
     mark = AG_UI._replace(open_ended=True)
 
     async def run(client: Client) -> Reply:
-        session = await ask_json(client, post("/api/agent-sessions", {"agent_id": agent_id}, key))
+        session = await ask_json(client, post(f"/api/agents/{agent_id}/sessions", {}, key))
         path = f"/api/agent-sessions/{session['id']}"
         await ask_json(client, post(f"{path}/message", {"content": QUESTION}, key))
         return await client.ask(get(f"{path}/stream", key), mark)

@@ -1,5 +1,6 @@
 """The servers that are measured: how each is started, and how it is asked for a run."""
 
+import asyncio
 import json
 import shutil
 import subprocess
@@ -16,6 +17,8 @@ from servers.shapes import Shape, ask_json, by_ag_ui, by_langgraph, by_session, 
 APPS = Path(__file__).parent / "apps"
 OURS = "agio"
 FLOOR = "floor"
+WORKER_TIMEOUT_S = 30
+POLL_S = 0.05
 KEY = "bench-key-" + "0" * 32
 NO_LIMITS = {
     "running_per_user": 10_000,
@@ -111,15 +114,17 @@ def agio_serve(*options: str) -> Callable[[Place], list[str]]:
 
 
 def filled(runs: int) -> Callable[[Place], None]:
-    """Put finished runs into a store before its server starts."""
+    """Put finished runs into a store before its server starts; they are made once and then copied."""
 
     def prepare(place: Place) -> None:
-        store = place.folder / "data" / "agio.db"
-        environment = {"PYTHONPATH": str(APPS), "OPENAI_BASE_URL": place.base_url}
-        command = [python_of(OURS), APPS.parent / "fill_store.py", store, str(runs)]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise NotPrepared(done.stderr.strip().splitlines()[-1])
+        made = place.folder.parent / "filled" / "agio.db"
+        if not made.exists():
+            command = [python_of(OURS), APPS.parent / "fill_store.py", made, str(runs)]
+            environment = {"PYTHONPATH": str(APPS), "OPENAI_BASE_URL": place.base_url}
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise NotPrepared(done.stderr.strip()[-500:])
+        shutil.copytree(made.parent, place.folder / "data")
 
     return prepare
 
@@ -132,9 +137,14 @@ def always(shape: Shape) -> Callable[[Client], Awaitable[Shape]]:
 
 
 async def find_agent(client: Client) -> str:
-    """The id of the agent that agio_app defines."""
-    agents = await ask_json(client, get("/api/agents", KEY))
-    return next(agent["id"] for agent in agents["items"] if agent["name"] == "bench")
+    """The id of the agent that agio_app defines, once a worker has come with it. Raises TimeoutError."""
+    async with asyncio.timeout(WORKER_TIMEOUT_S):
+        while True:
+            listed = await ask_json(client, get("/api/agents", KEY))
+            for agent in listed["items"]:
+                if agent["name"] == "bench":
+                    return agent["id"]
+            await asyncio.sleep(POLL_S)
 
 
 async def agio_ag_ui(client: Client) -> Shape:
