@@ -138,11 +138,19 @@ def _collect(values: list[object]) -> App:
             found = cast(AnyTool, value)
             if found.function is not None and tools.setdefault(found.name, found) is not found:
                 raise UserError("duplicate_tool", f"The module has two tools named {found.name}.")
-        elif isinstance(value, CodeAgent) and not isinstance(value, type):
-            name = value.spec.name
-            if agents.setdefault(name, value) is not value:
+        elif (agent := _agent(value)) is not None:
+            name = agent.spec.name
+            if agents.setdefault(name, agent) is not agent:
                 raise UserError("duplicate_agent", f"The module has two agents named {name}.")
     return App(agents, tools)
+
+
+def _agent(value: object) -> CodeAgent | None:
+    try:
+        known = isinstance(value, CodeAgent) and isinstance(cast(object, value.spec), AgentSpec)
+    except Exception:  # an object of the user's whose attributes do as they please
+        return None
+    return cast(CodeAgent, value) if known else None
 
 
 def _flat(values: list[object]) -> Iterator[object]:

@@ -12,7 +12,7 @@ from agio.core.context import ContextSource, NoContext, PageContext
 from agio.core.fold import Fold, fold_log
 from agio.core.link import AgentOffer, Claim, Job, Link, ToolReply
 from agio.core.model import ModelEvent, ModelRequest
-from agio.core.repository import Append, Approval, Outcome
+from agio.core.repository import Append, Approval, Outcome, RunInfo
 from agio.core.runner import LET_GO, AgentRunner, RunHooks, RunStream
 from agio.core.spec import AgentSpec, RunRequest
 from agio.core.tool import AnyTool, offered_tools
@@ -45,7 +45,7 @@ class RunningJob:
 
     def __init__(self, job: Job, link: Link, parts: Parts) -> None:
         self.claim: Claim = job.claim
-        self._job = job
+        self._job: Job | None = job
         self._link = link
         self._parts = parts
         self._outbox = Outbox(link, job.claim, self.cancel)
@@ -108,24 +108,25 @@ class RunningJob:
             self._stopping = asyncio.create_task(self._stream.abandon())
 
     async def _drive(self) -> None:
-        if self._stopped:
+        job, self._job = self._job, None
+        if self._stopped or job is None:
             return
         try:
-            stream = open_run(self._job, self._outbox, self._parts)
+            stream = open_run(job, self._outbox, self._parts)
         except AgioError as error:
-            await self._end_failed(error)
+            await self._end_failed(job.log.info, error)
             return
+        del job  # a run need not keep the bytes of its history
         self._stream = stream
         if self._cancelled:
             stream.cancel()
         await stream.drive()
 
-    async def _end_failed(self, error: AgioError) -> None:
+    async def _end_failed(self, info: RunInfo, error: AgioError) -> None:
         """End a run whose log cannot even be read, so that it does not hang."""
         if error.code == "run_ended":
             self._mine = False
             return
-        info = self._job.log.info
         fold = Fold()
         fold.run_id, fold.thread_id, fold.seq = info.run_id, info.thread_id, info.last_seq
         frame = closing_frame(fold, self.claim.epoch, error)

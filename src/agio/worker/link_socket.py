@@ -207,13 +207,14 @@ class SocketLink:
                     raise error
 
     async def _join(self) -> None:
+        before = self._count
         welcome = await self._worker.join(self)
         honoured = set(welcome.claims)
         waiting, self._waiting = self._waiting, {}
         for number, call in waiting.items():
             if call.answered.done() or not call.repeats:
                 continue
-            if call.run_id not in honoured:
+            if number <= before and call.run_id not in honoured:
                 call.answered.set_exception(
                     StoreError("stale_epoch", f"Run {call.run_id} is not this worker's any more.")
                 )

@@ -22,6 +22,8 @@ _log = logging.getLogger("agio.worker")
 
 _LAST_WORDS_S = 5.0
 """How long what was told to stop may take to do so."""
+_TURNS_SHARE = 0.9
+"""How much of the time for draining turns may take; the rest is for giving runs back."""
 
 
 class WorkerService:
@@ -130,7 +132,8 @@ class WorkerService:
         self._draining = True
         for job in self._jobs.values():
             job.release(at_rest=True)
-        asyncio.get_running_loop().call_later(within_s, self._release, list(self._jobs.values()))
+        held = list(self._jobs.values())
+        asyncio.get_running_loop().call_later(within_s * _TURNS_SHARE, self._release, held)
 
     async def perform(self, task: Task) -> TaskResult:
         """Do a short model job. Raises ModelError, UserError."""

@@ -175,6 +175,7 @@ async def test_a_worker_that_does_not_read_is_let_go(
             while seat.worker is not None:
                 seat.worker.drop("run_" + "x" * 50_000, 1)
                 await asyncio.sleep(0)
+        odd.transport.abort()
 
 
 async def test_a_heartbeat_keeps_a_seat_and_tells_who_has_none(room: Engine) -> None:

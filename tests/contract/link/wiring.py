@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from typing import Literal, Protocol, TypeAlias
 
@@ -21,6 +21,7 @@ RING = ToolOffer(
     place="worker",
 )
 Kind: TypeAlias = Literal["direct", "websocket"]
+Way: TypeAlias = Literal["question", "answer"]
 
 
 class Visitor(HandWorker):
@@ -77,10 +78,12 @@ async def visiting(url: str) -> AsyncGenerator[Join]:
         await soon(link.joined.wait())
         return link
 
-    yield join
-    for link, running in links:
-        await link.close()
-        await soon(running)
+    try:
+        yield join
+    finally:
+        for link, running in links:
+            await link.close()
+            await soon(running)
 
 
 @asynccontextmanager
@@ -90,22 +93,32 @@ async def served(room: Engine, key: str | None = KEY) -> AsyncGenerator[str]:
         server = HttpServer(LinkDoor(room.link, key), sock, max_message_bytes=link_wire.MAX_UP_BYTES)
         running = asyncio.create_task(server.run())
         await soon(server.wait_started())
-        yield f"http://127.0.0.1:{sock.getsockname()[1]}"
-        server.stop(at_once=True)
-        await soon(running)
+        try:
+            yield f"http://127.0.0.1:{sock.getsockname()[1]}"
+        finally:
+            server.stop(at_once=True)
+            await soon(running)
 
 
 class Cable:
-    """What lies between a worker and its gateway: it can be cut, and it can swallow what comes back."""
+    """What lies between a worker and its gateway: it can be cut, and lose what is on its way just then."""
 
     def __init__(self, port: int) -> None:
-        self._port = port
-        self._ends: set[asyncio.StreamWriter] = set()
+        self.broken = False
+        """Whether nobody gets through."""
         self.deaf = False
         """Whether answers are lost on their way."""
         self.swallowed = asyncio.Event()
-        self.broken = False
-        """Whether nobody gets through."""
+        self.left = 0
+        """How many pieces go by before the next cut; 0: there is none to come."""
+        self.cuts = 0
+        self._loses: Way = "answer"
+        self._port = port
+        self._ends: set[asyncio.StreamWriter] = set()
+
+    def cut_after(self, pieces: int, loses: Way) -> None:
+        """Be cut at the piece of this number that goes this way, which is lost."""
+        self.left, self._loses = pieces, loses
 
     async def carry(self, worker: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
         if self.broken:
@@ -113,25 +126,26 @@ class Cable:
             return
         gateway, there = await asyncio.open_connection("127.0.0.1", self._port)
         self._ends |= {back, there}
-        with suppress(OSError):
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._pump(worker, there, lambda: False))
-                group.create_task(self._pump(gateway, back, lambda: self.deaf))
+        await asyncio.gather(self._pump(worker, there, "question"), self._pump(gateway, back, "answer"))
 
-    async def _pump(
-        self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, swallow: Callable[[], bool]
-    ) -> None:
+    async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, way: Way) -> None:
         with suppress(OSError):
             while data := await source.read(65536):
-                if swallow():
+                if self.left and way == self._loses:
+                    self.left -= 1
+                    if self.left == 0:
+                        self.cut()
+                        return
+                if self.deaf and way == "answer":
                     self.swallowed.set()
-                else:
-                    sink.write(data)
-                    await sink.drain()
+                    continue
+                sink.write(data)
+                await sink.drain()
         sink.transport.abort()
 
     def cut(self) -> None:
         """Break every connection, at both ends."""
+        self.cuts += 1
         for end in self._ends:
             end.transport.abort()
         self._ends.clear()
@@ -142,6 +156,8 @@ async def cabled(url: str) -> AsyncGenerator[tuple[str, Cable]]:
     """Lay a cable to a gateway; the address is its near end."""
     cable = Cable(int(url.rpartition(":")[2]))
     server = await asyncio.start_server(cable.carry, "127.0.0.1", 0)
-    yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", cable
-    cable.cut()
-    server.close()
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", cable
+    finally:
+        cable.cut()
+        server.close()
