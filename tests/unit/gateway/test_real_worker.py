@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from agio.core.config import ServerLimits
 from agio.core.repository import RunInfo
 from agio.core.store import AgentTool, SessionRecord
 from agio.core.tool import AnyTool, ToolContext, tool
@@ -114,7 +115,7 @@ async def test_an_approved_call_runs_in_the_next_run_after_a_restart(tmp_path: P
 async def test_a_cancelled_run_is_ended_by_the_worker_in_good_time() -> None:
     """L14: what was said stays, and the gateway need not step in."""
     driver = ScriptedDriver([ScriptedTurn("One two three", waits=asyncio.Event())])
-    async with engine() as room, working(room, driver):
+    async with engine(ServerLimits()) as room, working(room, driver):
         session = await room.session()
         accepted = await room.say(session)
         await room.read(session, 5)

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from agio.core.config import ServerLimits
 from agio.core.link import ToolOffer, ToolReply
 from agio.core.repository import ToolRecord
 from agio.core.store import AgentTool
 from agio.core.tool import ToolContext, tool
 from agio.errors import StoreError, ToolError
 from agio.tools.echo_context import echo_context
-from tests.unit.gateway.engine import ANN, QUICK, Engine, Hand, HandWorker, engine, soon
+from tests.unit.gateway.engine import ANN, Engine, Hand, HandWorker, engine, soon
 
 
 class Bench:
@@ -185,7 +186,7 @@ async def test_no_tool_starts_after_a_cancel_and_those_that_run_are_told() -> No
     bench = Bench()
     bench.go_on.clear()
     offer = ToolOffer(name="own", description="", parameters={"type": "object"}, place="worker")
-    async with engine(QUICK, tools=bench.tools) as room:
+    async with engine(ServerLimits(), tools=bench.tools) as room:
         session = await room.session(tools=[*NAMES, AgentTool("own")])
         worker, link, _ = await room.join(tools=[offer])
         accepted = await room.say(session)
