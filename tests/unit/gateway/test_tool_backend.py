@@ -39,10 +39,10 @@ class Bench:
 NAMES = [AgentTool("pay"), AgentTool("put"), AgentTool("look")]
 
 
-async def start(room: Engine, name: str = "w1") -> tuple[Hand, HandWorker]:
+async def start(room: Engine) -> tuple[Hand, HandWorker]:
     """Let a worker come, and give it the run of a new session."""
     session = await room.session(tools=NAMES)
-    worker, link, _ = await room.join(name)
+    worker, link, _ = await room.join()
     await room.say(session)
     return Hand(link, await worker.next_job()), worker
 
@@ -151,7 +151,7 @@ async def test_what_is_out_of_scope_is_refused() -> None:
     """R7 R9: tools the agent does not have, calls of other sessions, claims that are over."""
     bench = Bench()
     async with engine(tools={**bench.tools, "echo_context": echo_context}) as room:
-        hand, _ = await start(room)
+        hand, worker = await start(room)
         key = await hand.ask("pay")
 
         async def refusal(key: str, name: str) -> str:
@@ -162,7 +162,8 @@ async def test_what_is_out_of_scope_is_refused() -> None:
         assert await refusal(key, "echo_context") == "tool_not_allowed"
         assert await refusal(key, "nothing") == "tool_not_allowed"
         assert await refusal("call_elsewhere_1_0", "pay") == "tool_not_allowed"
-        stranger, _ = await start(room, "w2")
+        await room.say(await room.session(tools=NAMES))
+        stranger = Hand(hand.link, await worker.next_job())
         assert await refusal(await stranger.ask("pay"), "pay") == "tool_not_allowed"
         await hand.link.release(hand.claim)
         with pytest.raises(StoreError, match="stale_epoch"):
