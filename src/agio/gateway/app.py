@@ -21,7 +21,7 @@ from agio.gateway.errors import refuse, wrapped
 from agio.gateway.gateway import Gateway
 from agio.gateway.link_socket import link_socket
 from agio.gateway.openapi import describe
-from agio.gateway.pages import ASSETS, page
+from agio.gateway.pages import ASSETS, home, page
 from agio.gateway.realtime import realtime
 from agio.gateway.routes import account, agents, log, messages, runs, sessions, system, tools, views
 from agio.gateway.routes.message_door import message_door
@@ -168,7 +168,7 @@ def _rest() -> FastAPI:
     )
     made = [rest_route(route) for route in ROUTES]
     rest.router.routes.extend(made)
-    rest.router.routes.append(PageRoute("/", page("index.html")))
+    rest.router.routes.append(PageRoute("/", home))
     rest.router.routes.extend(PageRoute(f"/assets/{name}", page(name)) for name in ASSETS)
     rest.state.openapi = cache(partial(describe, ROUTES, made))
     return rest

@@ -10,12 +10,14 @@ from tests.docs.pages import ROOT
 from tests.unit.gateway.house import house
 
 PAGES = files("agio.gateway.pages")
+NAMES = (*ASSETS, "index.html", "sign-in.html", "signed-out.html")
 
 
 async def test_the_page_and_its_files_are_served_to_anybody() -> None:
-    """C8: signing in begins there."""
-    async with house() as place, place.client(None) as client:
-        page = await client.get("/")
+    """C8: signing in begins there; the page itself is for whoever is signed in."""
+    async with house() as place, place.client(None) as client, place.client() as ann:
+        assert "You are not signed in" in (await client.get("/")).text
+        page = await ann.get("/")
         assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
         for name in ASSETS:
             asset = await client.get(f"/assets/{name}")
@@ -48,7 +50,7 @@ async def test_the_page_may_load_nothing_from_elsewhere_and_run_nothing_inline()
 
 def test_the_files_use_nothing_from_elsewhere_and_no_markup_from_text() -> None:
     """C8: it works offline; what a model says is never markup."""
-    for name in (*ASSETS, "index.html", "sign-in.html"):
+    for name in NAMES:
         text = PAGES.joinpath(name).read_text()
         addresses = set(re.findall(r"https?://[^\s\"'`)]+", text)) - {"http://www.w3.org/2000/svg"}
         assert addresses == set(), name
@@ -71,5 +73,11 @@ def test_the_files_are_in_the_wheel() -> None:
     """L15: what is installed can show the page."""
     builder = WheelBuilder(str(ROOT))
     packed = {file.distribution_path for file in builder.recurse_included_files()}
-    for name in (*ASSETS, "index.html", "sign-in.html"):
+    for name in NAMES:
         assert f"agio/gateway/pages/{name}" in packed
+
+
+def test_every_file_is_served() -> None:
+    """C8: none is left over, none is missing."""
+    there = {file.name for file in PAGES.iterdir() if "." in file.name and not file.name.endswith(".py")}
+    assert there == set(NAMES)

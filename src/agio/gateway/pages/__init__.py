@@ -3,9 +3,14 @@
 from collections.abc import Awaitable, Callable
 from functools import cache
 from importlib.resources import files
+from typing import cast
 
 from fastapi.requests import Request
 from fastapi.responses import Response
+
+from agio.errors import UserError
+from agio.gateway.gateway import Gateway
+from agio.gateway.routes.route import refused
 
 _TYPES = {
     "html": "text/html; charset=utf-8",
@@ -44,6 +49,18 @@ def _file(name: str) -> bytes:
 def page_response(name: str, status: int = 200) -> Response:
     """Answer with one of the page's files."""
     return Response(_file(name), status, _HEADERS, _TYPES[name.rpartition(".")[2]])
+
+
+async def home(request: Request) -> Response:
+    """Show the page to whoever is signed in, and to others how to sign in."""
+    gateway = cast("Gateway", request.scope["gateway"])
+    try:
+        await gateway.auth.identify(request.scope["headers"])
+    except UserError:
+        return page_response("signed-out.html")
+    except Exception as error:
+        return refused(error)
+    return page_response("index.html")
 
 
 def page(name: str) -> Callable[[Request], Awaitable[Response]]:

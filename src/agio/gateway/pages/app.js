@@ -26,7 +26,6 @@ const thread = new Thread(byId("thread"), {
     if (outcome === "interrupt") askOpenQuestions();
     refreshSessions();
   },
-  rewound: () => openSession(current.id),
 });
 
 function showState(state) {
@@ -36,17 +35,7 @@ function showState(state) {
 }
 
 async function start() {
-  let me;
-  try {
-    me = await api.me();
-  } catch (error) {
-    if (error.status !== 401) complain(error);
-    byId("link-example").textContent = `${location.origin}/sign-in?token=…`;
-    byId("signed-out").hidden = false;
-    return;
-  }
-  byId("me").textContent = me.name;
-  byId("signed-in").hidden = false;
+  byId("me").textContent = (await api.me()).name;
   socket = new Socket({ online, events, deleted, failed: complain });
   await refreshAgents();
   addEventListener("hashchange", openFromAddress);
@@ -177,6 +166,7 @@ function ask(questions) {
   const id = current.id;
   const answers = [];
   for (const question of [...questions].reverse()) {
+    thread.wait(question.tool_call_id);
     const card = approvalCard(question, async (answer) => {
       answers.push(answer);
       if (answers.length < questions.length) return;

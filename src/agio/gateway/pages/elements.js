@@ -18,13 +18,21 @@ export function complain(error) {
   setTimeout(() => note.remove(), 8000);
 }
 
-// Pretty where it is JSON, as it is where it is not.
+// Laid out where that is JSON and changes nothing of it (a large number or a doubled key would change).
+// Characters that turn or hide text are spelled out.
 export function pretty(text) {
+  let shown = text;
   try {
-    return JSON.stringify(JSON.parse(text), null, 2);
+    const value = JSON.parse(text);
+    const compact = text.replace(/("(?:[^"\\]|\\.)*")|\s+/g, (_, string) => string ?? "");
+    if (typeof value === "object" && JSON.stringify(value) === compact) shown = JSON.stringify(value, null, 2);
   } catch {
-    return text;
+    // not JSON: as it is
   }
+  return shown.replace(
+    /[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g,
+    (hidden) => `\\u${hidden.codePointAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 export function textOf(content) {

@@ -3,7 +3,7 @@
 import { element, pretty, textOf } from "/assets/elements.js";
 
 export class Thread {
-  // `on` is told: run(id), step(number), ended(outcome), rewound().
+  // `on` is told: run(id), step(number), ended(outcome).
   constructor(root, on) {
     this.root = root;
     this.on = on;
@@ -16,10 +16,11 @@ export class Thread {
 
   clear() {
     this.root.replaceChildren();
-    this.texts = new Map(); // message id -> { node, text }
-    this.calls = new Map(); // call id -> card
+    this.texts = new Map(); // message id -> { node, text, at }
+    this.calls = new Map(); // call id -> { node, input, output, state, at }
     this.finished = new Set(); // ids of messages and calls that are complete: their events were seen
     this.step = 0;
+    this.at = {}; // the run and seq of the event that is being applied
   }
 
   // A finished message, as AG-UI spells it.
@@ -48,6 +49,7 @@ export class Thread {
   }
 
   apply(event) {
+    this.at = event.metadata ?? {};
     switch (event.type) {
       case "RUN_STARTED":
         this.step = 0;
@@ -100,9 +102,21 @@ export class Thread {
   }
 
   custom(name, value) {
-    if (name === "agio.rewind") this.on.rewound();
+    if (name === "agio.rewind") this.rewind(value.to_seq);
     else if (name === "agio.tool_progress") this.progress(value);
     else if (name === "agio.error" || name === "agio.notice") this.note(value.message ?? value.code ?? name);
+  }
+
+  // A turn broke off and begins again: what it had said is taken back.
+  rewind(seq) {
+    for (const kept of [this.texts, this.calls]) {
+      for (const [id, { node, at }] of kept) {
+        if (at.run !== this.at.run || at.seq <= seq) continue;
+        node.remove();
+        kept.delete(id);
+        this.finished.delete(id);
+      }
+    }
   }
 
   say(id, kind, delta = "") {
@@ -124,7 +138,7 @@ export class Thread {
     } else {
       node = element("div", { className: `message ${kind}` }, text);
     }
-    this.texts.set(id, { node, text });
+    this.texts.set(id, { node, text, at: this.at });
     this.root.append(node);
     return node;
   }
@@ -133,6 +147,7 @@ export class Thread {
     const known = this.calls.get(id);
     if (known) return known;
     const card = {
+      at: this.at,
       input: document.createTextNode(""),
       output: element("pre", { hidden: true }),
       state: element("span", { className: "quiet", textContent: "running" }),
@@ -162,6 +177,12 @@ export class Thread {
     card.output.hidden = false;
     card.state.textContent = error ? error.replaceAll("_", " ") : "done";
     card.node.classList.toggle("failed", Boolean(error));
+  }
+
+  // A call that a person is asked about.
+  wait(id) {
+    const card = this.calls.get(id);
+    if (card) card.state.textContent = "waits for you";
   }
 
   progress({ tool_call_id: id, message, fraction }) {

@@ -1,0 +1,242 @@
+"""The plain page in a real browser: sign in, talk, watch, approve, stop, come back."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from shutil import which
+
+import httpx
+import pytest
+from playwright.async_api import Page, async_playwright, expect
+
+from tests.unit.gateway.served import Served, served
+
+CHROMIUM = which("chromium") or which("chromium-browser") or which("google-chrome")
+PATIENCE_MS = 15_000
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+expect.set_options(timeout=PATIENCE_MS)
+
+
+@asynccontextmanager
+async def browsing(server: Served, *, width: int = 1100, dark: bool = False) -> AsyncGenerator[Page]:
+    """Open a page in a new browser; what goes wrong on it fails the test."""
+    complaints: list[str] = []
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        context = await browser.new_context(
+            viewport={"width": width, "height": 760}, color_scheme="dark" if dark else "light"
+        )
+        context.set_default_timeout(PATIENCE_MS)
+        page = await context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+        page.on(
+            "request",
+            lambda asked: None if asked.url.startswith(server.url) else complaints.append(asked.url),
+        )
+        try:
+            yield page
+        finally:
+            await browser.close()
+    assert complaints == []
+
+
+async def _signed_in(page: Page, server: Served) -> None:
+    await page.goto(server.link)
+    await expect(page.locator("#agents option")).to_have_count(1)
+    assert page.url == f"{server.url}/"
+
+
+async def _begun(page: Page, server: Served) -> None:
+    await _signed_in(page, server)
+    await page.click("#new-session")
+
+
+async def _say(page: Page, text: str) -> None:
+    await expect(page.locator("#text")).to_be_enabled()
+    await page.fill("#text", text)
+    await page.press("#text", "Enter")
+
+
+async def test_a_person_signs_in_talks_and_finds_it_all_again(tmp_path: Path) -> None:
+    """C8, L15: the answer streams in, tool calls and reasoning unfold, a reload shows the same."""
+    async with served(tmp_path) as server, browsing(server) as page:
+        await page.goto(server.url)
+        await expect(page.locator("body")).to_contain_text("You are not signed in")
+        await _begun(page, server)
+        await _say(page, "What is 6 * 7?")
+        await expect(page.locator(".message.user")).to_have_text("What is 6 * 7?")
+        await expect(page.locator(".message.assistant")).to_contain_text("The tool says: **42**")
+        await expect(page.locator("#step")).to_have_text("step 2")
+        card = page.locator("details.tool")
+        await expect(card.locator(".name")).to_have_text("calculator")
+        await expect(card.locator("summary")).to_contain_text("done")
+        await expect(card.locator("pre").first).to_be_hidden()
+        await card.locator("summary").click()
+        await expect(card.locator("pre").first).to_have_text('{\n  "expression": "6 * 7"\n}')
+        await expect(card.locator("pre").last).to_have_text("42")
+        await expect(page.locator("details.reasoning")).to_have_count(1)
+        await expect(page.locator("#sessions button")).to_have_text("What is 6 * 7?")
+        await expect(page.locator("#state")).to_have_text("")
+        before = await page.locator("#thread").inner_text()
+        await page.reload()
+        await expect(page.locator(".message.assistant")).to_contain_text("only repeats what the tool said")
+        await page.locator("details.tool summary").click()
+        assert await page.locator("#thread").inner_text() == before
+
+
+async def test_markup_from_a_model_stays_text(tmp_path: Path) -> None:
+    """C8: what is said is never run."""
+    text = "think about <img src=x onerror=alert(1)> <script>alert(2)</script>"
+    async with served(tmp_path) as server, browsing(server) as page:
+        await _begun(page, server)
+        await _say(page, text)
+        await expect(page.locator(".message.user")).to_have_text(text)
+        await expect(page.locator("#cancel")).to_be_hidden()
+        assert await page.locator("#thread img, #thread script").count() == 0
+
+
+@pytest.mark.parametrize("decision", ["approve", "edit", "reject"])
+async def test_a_person_is_asked_before_a_call_with_exactly_its_arguments(
+    tmp_path: Path, decision: str
+) -> None:
+    """C8, B7: approve, change the arguments, or reject with a reason; also after a reload."""
+    async with served(tmp_path) as server, browsing(server) as page:
+        await _begun(page, server)
+        await _say(page, "Send a postcard to Ada")
+        card = page.locator(".approval")
+        await expect(card).to_contain_text("send_postcard")
+        await expect(card.locator("pre")).to_contain_text('"to": "Ada"')
+        await expect(page.locator("#state")).to_have_text("waiting for you")
+        await page.reload()
+        await expect(card.locator("pre")).to_contain_text('"to": "Ada"')
+        if decision == "edit":
+            await card.get_by_role("button", name="Edit").click()
+            await card.get_by_label("Arguments").fill("not JSON")
+            await card.get_by_role("button", name="Approve").click()
+            await expect(card).to_contain_text("must be a JSON object")
+            await card.get_by_label("Arguments").fill('{"to": "Eve", "text": "Hi"}')
+        if decision == "reject":
+            await card.get_by_role("button", name="Reject").click()
+            await card.get_by_label("Reason").fill("too expensive")
+            await card.get_by_role("button", name="Reject with this reason").click()
+        else:
+            await card.get_by_role("button", name="Approve").click()
+        said = {"approve": "Ada", "edit": "Eve", "reject": "too expensive"}[decision]
+        await expect(page.locator(".message.assistant")).to_contain_text(said)
+        await expect(page.locator("#state")).to_have_text("")
+
+
+async def test_what_is_going_on_can_be_stopped_with_escape(tmp_path: Path) -> None:
+    """C8, L14: the stop button is there while something runs; Esc is the same."""
+    async with served(tmp_path) as server, browsing(server) as page:
+        await _begun(page, server)
+        await _say(page, "Hello")
+        await expect(page.locator("#cancel")).to_be_visible()
+        await page.keyboard.press("Escape")
+        await expect(page.locator("#thread .note")).to_have_text("Stopped.")
+        await expect(page.locator("#cancel")).to_be_hidden()
+
+
+async def test_errors_and_second_tries_are_shown(tmp_path: Path) -> None:
+    """C8, L13: a failed run says so; a turn that broke off is taken back and said again."""
+    async with served(tmp_path) as server, browsing(server) as page:
+        await _begun(page, server)
+        await _say(page, "fail")
+        await expect(page.locator(".note.bad")).to_contain_text("demo_failure")
+        await page.click("#new-session")
+        await expect(page.locator("#thread > *")).to_have_count(0)
+        await _say(page, "be flaky")
+        await expect(page.locator(".message.assistant")).to_contain_text(
+            "this is the second, and it is whole"
+        )
+        await expect(page.locator(".message.assistant")).to_have_count(1)
+
+
+async def test_a_lost_connection_comes_back_and_loses_nothing(tmp_path: Path) -> None:
+    """C8, C7: what is said meanwhile is there when the socket is open again, once."""
+    async with (
+        served(tmp_path) as server,
+        browsing(server) as page,
+        httpx.AsyncClient(base_url=server.url, headers=server.headers) as program,
+    ):
+        await page.add_init_script(
+            "window.sockets = [];"
+            "const Real = WebSocket;"
+            "window.WebSocket = class extends Real { constructor(url) { super(url); sockets.push(this); } };"
+        )
+        await _begun(page, server)
+        await _say(page, "What is 1 + 1?")
+        await expect(page.locator(".message.assistant")).to_contain_text("2")
+        session_id = page.url.partition("#")[2]
+        await page.evaluate("window.sockets.forEach(socket => socket.close())")
+        await expect(page.locator("#offline")).to_be_visible()
+        sent = await program.post(
+            f"/api/agent-sessions/{session_id}/message", json={"content": "What is 2 + 3?"}
+        )
+        assert sent.status_code == 202
+        await expect(page.locator(".message.assistant")).to_have_count(2)
+        await expect(page.locator(".message.assistant").last).to_contain_text("5")
+        await expect(page.locator(".message.user")).to_have_count(2)
+        await expect(page.locator("#offline")).to_be_hidden()
+
+
+async def test_two_pages_see_the_same_and_a_deletion(tmp_path: Path) -> None:
+    """C8: one talks, the other watches; deleting it empties both."""
+    async with served(tmp_path) as server, browsing(server) as page:
+        await _begun(page, server)
+        await _say(page, "think about it")
+        await expect(page.locator("#cancel")).to_be_hidden()
+        other = await page.context.new_page()
+        await other.goto(page.url)
+        await expect(other.locator(".message.user")).to_have_text("think about it")
+        await _say(page, "What is 2 * 2?")
+        await expect(other.locator(".message.assistant").last).to_contain_text("4")
+        page.on("dialog", lambda dialog: dialog.accept())
+        await page.click("#delete")
+        for each in (page, other):
+            await expect(each.locator("#sessions button")).to_have_count(0)
+            await expect(each.locator("#text")).to_be_disabled()
+
+
+async def test_a_phone_in_the_dark_can_use_it(tmp_path: Path) -> None:
+    """C8: nothing is cut off, the list opens and closes, dark is dark."""
+    async with served(tmp_path) as server, browsing(server, width=380, dark=True) as page:
+        await _signed_in(page, server)
+        await expect(page.locator("#side")).to_be_hidden()
+        await page.click("#side-open")
+        await page.click("#new-session")
+        await expect(page.locator("#side")).to_be_hidden()
+        await _say(page, "What is 6 * 7? " + "long " * 40)
+        await expect(page.locator(".message.assistant")).to_contain_text("42")
+        assert await page.evaluate("document.documentElement.scrollWidth") <= 380
+        colour = await page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert sum(int(part) for part in colour[4:-1].split(",")) < 150
+
+
+async def test_signing_out_leaves_nothing_behind(tmp_path: Path) -> None:
+    """R2, C8: the page asks to sign in again."""
+    async with served(tmp_path) as server, browsing(server) as page:
+        await _signed_in(page, server)
+        await page.click("#sign-out")
+        await expect(page.locator("body")).to_contain_text("You are not signed in")
+        assert await page.context.cookies() == []
+
+
+async def test_what_is_shown_of_arguments_is_what_they_are(tmp_path: Path) -> None:
+    """B7: nothing is rounded, dropped or hidden from whoever approves."""
+    async with served(tmp_path) as server, browsing(server) as page:
+        await _signed_in(page, server)
+        for text, shown in (
+            ('{"a":1,"b":[true]}', '{\n  "a": 1,\n  "b": [\n    true\n  ]\n}'),
+            ('{ "a" : "x  y" }', '{\n  "a": "x  y"\n}'),
+            ('{"a":12345678901234567890}', '{"a":12345678901234567890}'),
+            ('{"a":1,"a":2}', '{"a":1,"a":2}'),
+            ("not JSON", "not JSON"),
+            ('{"to":"\u202eevil"}', '{\n  "to": "\\u202eevil"\n}'),
+        ):
+            made = await page.evaluate(
+                "text => import('/assets/elements.js').then(it => it.pretty(text))", text
+            )
+            assert made == shown
