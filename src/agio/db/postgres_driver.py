@@ -34,6 +34,10 @@ class Connection(Protocol):
         """Say goodbye to the server."""
         ...
 
+    def terminate(self) -> None:
+        """Close at once."""
+        ...
+
 
 class Connections(Protocol):
     """A pool of connections, which replaces those that break."""
@@ -59,7 +63,11 @@ class Driver(Protocol):
     """The module asyncpg."""
 
     InterfaceError: type[Exception]
+    """It was called wrongly, or its connection is closed."""
+    InternalClientError: type[Exception]
+    """It is confused: the server said something unexpected, as when it ends a connection that is idle."""
     DataError: type[Exception]
+    """A value does not fit its column."""
 
     def connect(
         self,

@@ -9,6 +9,8 @@ from agio.errors import AgioError, StoreError
 
 _LOST = ("08", "57P01", "57P02", "57P03", "57P05", "53300", "25P03")
 """SQLSTATEs, or how they begin: connection errors, shutdowns, too many connections, idle for too long."""
+_GONE = ("closed", "closing", "released")
+"""What asyncpg says of a connection that ended before it was used, or while it was."""
 _CONFLICT = ("40001", "40P01", "23505")
 """Serialization failures, deadlocks, and a unique row that somebody else has just added."""
 _FULL = ("53100",)
@@ -21,8 +23,9 @@ _REFUSED = ("3D000", "28")
 def is_lost(error: BaseException) -> bool:
     """Whether the server could not be reached, or went away in the middle."""
     if isinstance(error, driver().InterfaceError):
-        return "closed" in str(error) or "closing" in str(error)
-    return isinstance(error, OSError) or _sqlstate(error).startswith(_LOST)  # TimeoutError is an OSError
+        return any(word in str(error) for word in _GONE)
+    broken = (OSError, driver().InternalClientError)  # TimeoutError is an OSError
+    return isinstance(error, broken) or _sqlstate(error).startswith(_LOST)
 
 
 def is_conflict(error: BaseException) -> bool:

@@ -83,6 +83,11 @@ class PostgresPool:
         connection = await self._pool.acquire(timeout=ANSWER_TIMEOUT_S)
         try:
             return await work(connection)
+        except Exception as error:
+            if is_lost(error):
+                with suppress(Exception):
+                    connection.terminate()
+            raise
         finally:
             # What was done is done, whatever happens to the connection now: the pool replaces it.
             with suppress(Exception):

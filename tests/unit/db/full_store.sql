@@ -1,0 +1,62 @@
+-- A Postgres store of some size: 50 tenants of 10 users, 5,000 sessions, 10,000 runs, and statistics of it.
+
+insert into tenants (id, name, created_at) select 'ten_' || t, 'T', 0 from generate_series(1, 50) t;
+
+insert into users (tenant_id, id, name, role, created_at)
+select 'ten_' || t, 'usr_' || n, 'U', 'member', 0 from generate_series(1, 50) t, generate_series(1, 10) n;
+
+insert into api_keys (id, tenant_id, user_id, name, prefix, hash, created_at)
+select 'key_' || tenant_id || id, tenant_id, id, 'K', 'k', (tenant_id || id)::bytea, 0 from users;
+
+insert into web_sessions (id, tenant_id, user_id, token_hash, created_at, expires_at)
+select 'web_' || tenant_id || id, tenant_id, id, (tenant_id || id)::bytea, 0, 1 from users;
+
+insert into agents (
+    id, tenant_id, name, description, system_prompt, model_provider, model_name, status, approval, source, created_at,
+    updated_at
+)
+select 'agt_' || t || '_' || n, 'ten_' || t, 'agent ' || n, '', '', 'demo', 'demo', 'active', 'tool', 'stored', 0, 0
+from generate_series(1, 50) t, generate_series(0, 19) n;
+
+insert into agent_tools (id, tenant_id, name, created_at) select 'tool_' || id, tenant_id, 'tool ' || id, 0 from agents;
+
+insert into agent_tool_assignments (agent_id, tool_id, idx) select id, 'tool_' || id, 0 from agents;
+
+insert into agent_sessions (
+    id, tenant_id, user_id, agent_id, title, on_busy, alias, mark, pending, created_at, updated_at
+)
+select 'ses_' || t || '_' || n, 'ten_' || t, 'usr_' || (1 + n % 10), 'agt_' || t || '_' || n % 20, 'title', 'queue',
+    'alias ' || n, 'm', '[]', 0, n
+from generate_series(1, 50) t, generate_series(1, 100) n;
+
+insert into runs (
+    run_id, session_id, agent_id, agent_name, tenant_id, user_id, model, status, kind, epoch, last_seq, first_pos,
+    created_at, mark, title, alias, token_hash, turns_at_claim, fruitless
+)
+select 'run_' || id || '_' || r, id, agent_id, 'agent', tenant_id, user_id, 'demo',
+    case when r = 1 then 'completed' when updated_at % 50 = 0 then 'running' when updated_at % 20 = 1 then 'queued'
+        else 'completed' end,
+    'message', 1, 1, case when r = 1 or updated_at % 20 <> 1 then r end, 0, 'm', 't', 'alias ' || r, '', 0, 0
+from agent_sessions, generate_series(1, 2) r;
+
+insert into frames (run_id, epoch, first_seq, last_seq, payload) select run_id, 1, 1, 1, 'x' from runs;
+
+insert into turns (run_id, seq, step, record) select run_id, 1, 1, 'x' from runs;
+
+insert into tool_executions (run_id, key, tool, effect, state, started_at)
+select run_id, 'key', 'tool', 'once', 'finished', 0 from runs;
+
+insert into agent_session_messages (session_id, id, run_id, run_number, idx, pos, role, message, created_at)
+select session_id, 'msg_' || number, run_id, number, 0, first_pos, 'user', 'x', 0 from runs;
+
+insert into interrupts (
+    session_id, id, run_id, tool_call_id, tool, arguments, message, state, created_at, expires_at
+)
+select session_id, 'int_' || number, run_id, 'call', 'tool', '{}', '?',
+    case when number % 100 = 0 then 'open' else 'resolved' end, 0, number
+from runs;
+
+insert into idempotency_keys (tenant_id, user_id, kind, scope, hash, digest, run_id, created_at)
+select tenant_id, user_id, 'key', session_id, run_id::bytea, '', run_id, number from runs;
+
+analyze;
