@@ -10,16 +10,16 @@ from collections.abc import Awaitable, Iterator
 from typing import Protocol, cast
 
 import msgspec
-from msgspec import Struct
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
 from agio.core import link_wire as wire
 from agio.core.link import Answer, Claim, Greeting, Link, Task, ToolReply, Welcome, Worker
 from agio.core.repository import Append, Effect, ToolRecord
-from agio.errors import AgioError, StoreError, UserError
+from agio.errors import AgioError, UserError
 from agio.protocol.messages import Json
 from agio.worker.address import parse_address
+from agio.worker.calls import Calls
 from agio.worker.heartbeat import Heartbeat
 
 _log = logging.getLogger("agio.worker")
@@ -59,12 +59,9 @@ class SocketLink:
         self._heartbeat = Heartbeat(
             gateway, key, worker.id, on_silence=worker.drop_all, on_gone=self._come_again
         )
-        self._waiting: dict[int, _Call] = {}
-        self._count = 0
+        self._calls = Calls(self._post)
         self._outgoing: list[bytes] = []
         self._ready = asyncio.Event()
-        self._up = False
-        """Whether the gateway has welcomed this worker on the connection there is."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = asyncio.Event()
         self._gone = asyncio.Event()
@@ -104,73 +101,55 @@ class SocketLink:
                 await self._pause(next(delays))
         finally:
             self._heartbeat.stop()
-            self._fail_all()
+            self._calls.close()
 
     async def close(self) -> None:
         """End the link; what still waits for an answer is told `link_lost`."""
         self._closing.set()
         self._gone.set()
         self._heartbeat.stop()
+        self._calls.close()
 
     # The calls
 
     async def greet(self, greeting: Greeting) -> Welcome:
-        """Come, or come back. The only call that is made on a connection before it is welcomed."""
-        number = self._next()
-        answered: asyncio.Future[object] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = _Call(b"", "", answered, repeats=False)
-        self._post(wire.encode_frame(wire.Greet(number, greeting)))
-        return cast(Welcome, await answered)
+        """Come, or come back: the first call on every connection."""
+        number = self._calls.number()
+        return cast(Welcome, await self._calls.ask(number, wire.Greet(number, greeting), now=True))
 
     def append(self, claim: Claim, write: Append) -> Awaitable[Answer]:
         """Make events durable."""
-        number = self._next()
-        answered = self._ask(number, wire.Write(number, claim, write), claim.run_id)
+        number = self._calls.number()
+        answered = self._calls.ask(number, wire.Write(number, claim, write), claim.run_id)
         return cast("asyncio.Future[Answer]", answered)
 
     async def begin_tool(self, claim: Claim, key: str, tool: str, effect: Effect) -> ToolRecord | None:
         """Record that a tool of the worker's begins."""
-        number = self._next()
+        number = self._calls.number()
         frame = wire.Begin(number, claim, key, tool, effect)
-        return cast("ToolRecord | None", await self._ask(number, frame, claim.run_id))
+        return cast("ToolRecord | None", await self._calls.ask(number, frame, claim.run_id))
 
     async def end_tool(self, claim: Claim, key: str, record: ToolRecord) -> None:
         """Record a call's result."""
-        number = self._next()
-        await self._ask(number, wire.End(number, claim, key, record), claim.run_id)
+        number = self._calls.number()
+        await self._calls.ask(number, wire.End(number, claim, key, record), claim.run_id)
 
     async def call_tool(self, claim: Claim, key: str, tool: str, arguments: dict[str, Json]) -> ToolReply:
         """Run a tool of the gateway's."""
-        number = self._next()
+        number = self._calls.number()
         frame = wire.Use(number, claim, key, tool, msgspec.json.encode(arguments))
-        return cast(ToolReply, await self._ask(number, frame, claim.run_id))
+        return cast(ToolReply, await self._calls.ask(number, frame, claim.run_id))
 
     async def release(self, claim: Claim) -> None:
         """Give a run back unfinished."""
-        number = self._next()
-        await self._ask(number, wire.Release(number, claim), claim.run_id)
+        number = self._calls.number()
+        await self._calls.ask(number, wire.Release(number, claim), claim.run_id)
 
     async def leave(self) -> None:
-        """Say goodbye."""
-        if self._up:
-            number = self._next()
-            await self._ask(number, wire.Leave(number), "", repeats=False)
-
-    def _next(self) -> int:
-        self._count += 1
-        return self._count
-
-    def _ask(
-        self, number: int, frame: wire.UpFrame, run_id: str, *, repeats: bool = True
-    ) -> "asyncio.Future[object]":
-        answered: asyncio.Future[object] = asyncio.get_running_loop().create_future()
-        data = wire.encode_frame(frame, wire.MAX_UP_BYTES)
-        if self._closing.is_set():
-            raise _lost()
-        self._waiting[number] = _Call(data, run_id, answered, repeats)
-        if self._up:
-            self._post(data)
-        return answered
+        """Say goodbye, if there is anybody to say it to."""
+        if self._calls.up:
+            number = self._calls.number()
+            await self._calls.ask(number, wire.Leave(number), now=True)
 
     # The connection
 
@@ -198,7 +177,7 @@ class SocketLink:
             try:
                 done, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_EXCEPTION)
             finally:
-                self._up = False
+                self._calls.up = False
                 for part in (*parts, *self._tasks):
                     part.cancel()
                 await asyncio.gather(*parts, *self._tasks, return_exceptions=True)
@@ -207,21 +186,9 @@ class SocketLink:
                     raise error
 
     async def _join(self) -> None:
-        before = self._count
+        before = self._calls.last
         welcome = await self._worker.join(self)
-        honoured = set(welcome.claims)
-        waiting, self._waiting = self._waiting, {}
-        for number, call in waiting.items():
-            if call.answered.done() or not call.repeats:
-                continue
-            if number <= before and call.run_id not in honoured:
-                call.answered.set_exception(
-                    StoreError("stale_epoch", f"Run {call.run_id} is not this worker's any more.")
-                )
-                continue
-            self._waiting[number] = call
-            self._post(call.frame)
-        self._up = True
+        self._calls.resume(set(welcome.claims), before)
         self._heartbeat.start(welcome.heartbeat_s, welcome.silence_s)
         self.joined.set()
 
@@ -246,7 +213,7 @@ class SocketLink:
         await socket.close()
 
     def _come_again(self) -> None:
-        if self._up:
+        if self._calls.up:
             self._gone.set()
 
     async def _pause(self, delay_s: float) -> None:
@@ -263,7 +230,7 @@ class SocketLink:
     def _take(self, frame: wire.DownFrame) -> None:
         match frame:
             case wire.Written(id=number, answer=answer):
-                self._answer(number, answer)
+                self._calls.answer(number, answer)
             case wire.Start(job=job):
                 self._worker.start(job)
             case wire.Cancel(run_id=run_id, epoch=epoch):
@@ -271,28 +238,21 @@ class SocketLink:
             case wire.Drop(run_id=run_id, epoch=epoch):
                 self._worker.drop(run_id, epoch)
             case wire.Used(id=number, reply=reply):
-                self._answer(number, reply)
+                self._calls.answer(number, reply)
             case wire.Begun(id=number, record=record):
-                self._answer(number, record)
+                self._calls.answer(number, record)
             case wire.Done(id=number):
-                self._answer(number, None)
+                self._calls.answer(number, None)
             case wire.Welcomed(id=number, welcome=welcome):
-                self._answer(number, welcome)
+                self._calls.answer(number, welcome)
             case wire.Failed(id=number):
-                call = self._waiting.pop(number, None)
-                if call is not None and not call.answered.done():
-                    call.answered.set_exception(frame.error())
+                self._calls.fail(number, frame.error())
             case wire.Perform(id=number, task=task):
                 performing = asyncio.create_task(self._perform(number, task))
                 self._tasks.add(performing)
                 performing.add_done_callback(self._tasks.discard)
             case wire.Drain(within_s=within_s):
                 self._worker.drain(within_s)
-
-    def _answer(self, number: int, value: object) -> None:
-        call = self._waiting.pop(number, None)
-        if call is not None and not call.answered.done():
-            call.answered.set_result(value)
 
     async def _perform(self, number: int, task: Task) -> None:
         try:
@@ -304,25 +264,6 @@ class SocketLink:
             _log.exception("a task failed")
             wrapped = AgioError("internal_error", f"An unexpected {type(error).__name__} ended the task.")
             self._post(wire.encode_frame(wire.failed(number, wrapped)))
-
-    def _fail_all(self) -> None:
-        waiting, self._waiting = self._waiting, {}
-        for call in waiting.values():
-            if not call.answered.done():
-                call.answered.set_exception(_lost())
-
-
-class _Call(Struct, frozen=True):
-    """A call that waits for its answer, as it was sent."""
-
-    frame: bytes
-    run_id: str
-    answered: "asyncio.Future[object]"
-    repeats: bool = True
-
-
-def _lost() -> StoreError:
-    return StoreError("link_lost", "The link to the gateway is closed.")
 
 
 def _delays() -> Iterator[float]:

@@ -13,8 +13,9 @@ from agio.drivers.registry import open_driver
 from agio.errors import AgioError, StoreError, ToolError
 from agio.protocol.messages import Json
 from agio.worker.app import App
+from agio.worker.assembly import Parts
 from agio.worker.drivers import Drivers
-from agio.worker.job import Parts, RunningJob
+from agio.worker.job import RunningJob
 from agio.worker.task import perform_task
 from agio.worker.toolbox import Toolbox
 

@@ -15,7 +15,7 @@ from agio.core.config import ServerLimits
 from agio.core.link import Greeting, Link, Welcome
 from agio.core.store import SessionRecord
 from agio.errors import StoreError, UserError
-from agio.gateway import link_socket
+from agio.gateway import remote_worker
 from agio.protocol.events import seq_of
 from agio.worker.link_socket import SocketLink
 from tests.contract.link.wiring import KEY, Visitor, cabled, served, visiting
@@ -155,7 +155,7 @@ async def test_a_worker_that_does_not_greet_is_not_waited_for(
     room: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R4: a connection that says nothing is closed."""
-    monkeypatch.setattr(link_socket, "_GREET_S", 0.05)
+    monkeypatch.setattr(remote_worker, "_GREET_S", 0.05)
     async with served(room) as url, _raw(url) as odd:
         assert await _closed(odd) == wire.SLOW
 
@@ -164,8 +164,8 @@ async def test_a_worker_that_does_not_read_is_let_go(
     patient: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R4: a worker that takes nothing costs a bounded amount of memory."""
-    monkeypatch.setattr(link_socket, "_QUEUE_BYTES", 100_000)
-    monkeypatch.setattr(link_socket, "_CLOSE_S", 0.1)
+    monkeypatch.setattr(remote_worker, "_QUEUE_BYTES", 100_000)
+    monkeypatch.setattr(remote_worker, "_CLOSE_S", 0.1)
     async with served(patient) as url, _raw(url) as odd:
         await odd.send(GREET)
         await soon(odd.recv())
@@ -183,7 +183,7 @@ async def test_a_heartbeat_keeps_a_seat_and_tells_who_has_none(room: Engine) -> 
     async with served(room) as url, visiting(url) as join:
         visitor = Visitor()
         await join(visitor)
-        assert await _beat(url, KEY, "wrk_1") == 204
+        assert await _beat(url, KEY, "wrk_1") == 200
         assert await _beat(url, KEY, "nobody") == 410
         assert await _beat(url, KEY, "x" * 1000) == 410
         assert await _beat(url, "wrong", "wrk_1") == 401

@@ -19,7 +19,7 @@ class Gateway(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Door)
-        self.status = 204
+        self.status = 200
         self.beats: list[tuple[str, str, bytes]] = []
         self.heard = threading.Semaphore(0)
 

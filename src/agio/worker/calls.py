@@ -1,0 +1,91 @@
+"""A worker's calls that wait for their answers: numbered, kept as they were sent, made again after a break."""
+
+import asyncio
+from collections.abc import Callable, Collection
+
+from msgspec import Struct
+
+from agio.core import link_wire as wire
+from agio.errors import AgioError, StoreError
+
+
+class Calls:
+    """The calls of one worker over all its connections. `post` sends a frame on the one there is."""
+
+    def __init__(self, post: Callable[[bytes], None]) -> None:
+        self.up = False
+        """Whether there is a connection to make calls on; until then they wait."""
+        self.last = 0
+        """The number of the newest call."""
+        self._post = post
+        self._waiting: dict[int, _Call] = {}
+        self._closed = False
+
+    def number(self) -> int:
+        """Return the number of the next call."""
+        self.last += 1
+        return self.last
+
+    def ask(
+        self, number: int, frame: wire.UpFrame, run_id: str = "", *, now: bool = False
+    ) -> "asyncio.Future[object]":
+        """Make a call. It waits for a connection and outlives it; with `now` it does neither.
+
+        Raises StoreError `not_storable`, `link_lost`.
+        """
+        if self._closed:
+            raise _lost()
+        data = wire.encode_frame(frame, wire.MAX_UP_BYTES)
+        answered: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = _Call(data, run_id, answered, repeats=not now)
+        if self.up or now:
+            self._post(data)
+        return answered
+
+    def answer(self, number: int, value: object) -> None:
+        """Hand over what a call is answered with."""
+        call = self._waiting.pop(number, None)
+        if call is not None and not call.answered.done():
+            call.answered.set_result(value)
+
+    def fail(self, number: int, error: AgioError) -> None:
+        """Hand over what a call is refused with."""
+        call = self._waiting.pop(number, None)
+        if call is not None and not call.answered.done():
+            call.answered.set_exception(error)
+
+    def resume(self, honoured: Collection[str], before: int) -> None:
+        """Make the calls that wait on the connection there is now.
+
+        Those up to number `before` are of an earlier one: they are about runs of which only the `honoured` are
+        still this worker's.
+        """
+        self.up = True
+        for number, call in list(self._waiting.items()):
+            if call.answered.done():
+                del self._waiting[number]
+            elif not call.repeats:
+                self.fail(number, _lost())
+            elif number <= before and call.run_id not in honoured:
+                self.fail(
+                    number, StoreError("stale_epoch", f"Run {call.run_id} is not this worker's any more.")
+                )
+            else:
+                self._post(call.frame)
+
+    def close(self) -> None:
+        """Make no more calls, and fail those that wait."""
+        self._closed = True
+        for number in list(self._waiting):
+            self.fail(number, _lost())
+
+
+class _Call(Struct, frozen=True):
+    frame: bytes
+    run_id: str
+    answered: "asyncio.Future[object]"
+    repeats: bool
+
+
+def _lost() -> StoreError:
+    return StoreError("link_lost", "The link to the gateway is closed.")
