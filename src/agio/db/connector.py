@@ -38,6 +38,10 @@ class Connection(Protocol):
         """Run SQL."""
         ...
 
+    def config(self, option: int, value: int, /) -> int:
+        """Set one of SQLite's options for the connection."""
+        ...
+
     def pragma(self, name: str, value: int | str | None = None) -> object:
         """Set or ask for a setting."""
         ...

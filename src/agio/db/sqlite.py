@@ -17,6 +17,8 @@ from agio.errors import AgioError, StoreError
 APPLICATION_ID = 0x6167696F
 """`agio` in ASCII, in the header of every file of ours."""
 BUSY_TIMEOUT_MS = 5_000
+STATEMENTS = 500
+"""How many prepared statements a connection keeps: more than there are queries."""
 WAL_LIMIT_BYTES = 64 * 1024 * 1024
 
 
@@ -104,7 +106,9 @@ def _connect(path: Path | None, *, read_only: bool) -> Connection:
 
     flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
     name = ":memory:" if path is None else str(path)
-    connection = cast("Connection", apsw.Connection(name, flags=flags))
+    connection = cast("Connection", apsw.Connection(name, flags=flags, statementcachesize=STATEMENTS))
+    # Else a statement is planned anew for every value it is run with.
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
     connection.create_scalar_function("lower", _lower, 1, deterministic=True)
     connection.pragma("foreign_keys", "on")
