@@ -9,7 +9,6 @@ import typer
 from agio.cli.key_commands import keys
 from agio.cli.options import ApiKeyOption, ServerOption
 from agio.cli.server_commands import add_server_commands
-from agio.cli.version import print_version
 from agio.settings import load_server_settings, load_settings
 
 app = typer.Typer(
@@ -52,6 +51,8 @@ def root(
 ) -> None:
     """Agents whose every run is a durable log of events."""
     if version:
+        from agio.cli.version import print_version
+
         print_version()
         raise typer.Exit
 

@@ -13,6 +13,8 @@ class PlainStage:
         self._out = out
         self._live = live
         self._held: list[str] = []
+        self._remarks: list[str] = []
+        """Those of the lines held back that stay when the answer is taken back."""
         self._thought: Thought | None = None
         self._at_start = True
         self._settled_at_start = True
@@ -54,7 +56,8 @@ class PlainStage:
 
     def remark(self, level: Level, text: str) -> None:
         """Show a line beside the answer."""
-        self._line(f"[{level}: {text}]")
+        self._remarks.append(f"[{level}: {text}]")
+        self._line(self._remarks[-1])
 
     def settle(self) -> None:
         """Write what was held back."""
@@ -62,6 +65,7 @@ class PlainStage:
         if self._held:
             self._out.write("".join(self._held))
             self._held = []
+        self._remarks = []
         self._settled_at_start = self._at_start
         self._out.flush()
 
@@ -72,6 +76,8 @@ class PlainStage:
             self._line("[warning: the answer above broke off and does not count]")
         else:
             self._held, self._at_start = [], self._settled_at_start
+            for remark in self._remarks:
+                self._line(remark)
             self._line("[warning: the answer broke off and was taken back]")
 
     def end(self, ending: Ending) -> None:

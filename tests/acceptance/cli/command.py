@@ -1,5 +1,6 @@
 """Runs the real command line in processes of its own, far from anybody's home."""
 
+import asyncio
 import json
 import os
 import re
@@ -9,6 +10,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
+
+from agio.db.repository import open_store
+from agio.errors import StoreError
 
 WAIT_S = 60.0
 """No command may take longer, however busy the machine is."""
@@ -62,8 +66,7 @@ class Cli:
         """Wait until the newest run has so many events in the store."""
         end = time.monotonic() + WAIT_S
         while time.monotonic() < end:
-            newest = self.runs()[:1] if self.store.exists() else []
-            if newest and cast(int, newest[0]["last_seq"]) >= count:
+            if self.store.exists() and asyncio.run(_newest_seq(self.store)) >= count:
                 return
         raise TimeoutError(f"no run had {count} events")
 
@@ -73,3 +76,16 @@ class Cli:
         assert done.returncode == 0, done.stderr
         assert re.fullmatch(r"(Thread \S+ is new\.\n)?", done.stderr)
         return done.stdout
+
+
+async def _newest_seq(file: Path) -> int:
+    """Look here rather than in a process of its own, which takes longer than a short run."""
+    try:
+        store = await open_store(file, read_only=True)
+    except StoreError:  # it is being made
+        return 0
+    try:
+        newest = await store.list_runs(limit=1)
+        return newest[0].last_seq if newest else 0
+    finally:
+        await store.close()

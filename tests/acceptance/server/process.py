@@ -200,6 +200,16 @@ def frames(
                     return
 
 
+def await_events(client: httpx.Client, count: int) -> None:
+    """Wait until the newest run has so many events."""
+    end = time.monotonic() + WAIT_S
+    while time.monotonic() < end:
+        runs = cast("list[dict[str, int]]", answer_of(client.get("/api/runs", params={"limit": 1}))["items"])
+        if runs and runs[0]["last_seq"] >= count:
+            return
+    raise TimeoutError(f"no run had {count} events")
+
+
 def text_of(events: list[dict[str, object]]) -> str:
     """Return the text of an answer; what was taken back does not count."""
     pieces: dict[int, str] = {}

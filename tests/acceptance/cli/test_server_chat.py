@@ -1,0 +1,190 @@
+"""`agio chat --server` and `agio runs --server`: the same conversation, with the runs elsewhere."""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.cli.command import WAIT_S, Cli
+from tests.acceptance.cli.pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
+from tests.acceptance.server.process import KEY, Server, answer_of, await_events, start_session
+
+PROMPT = "> "
+QUESTION = "[e]dit the arguments: "
+SLOW = """
+from agio import Agent
+from agio.drivers.demo import DemoDriver
+
+slow = Agent("slow", model=DemoDriver(pace_s=0.05))
+"""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with Server(tmp_path / "server") as server:
+        yield server
+
+
+@pytest.fixture
+def asking(server: Server, cli: Cli) -> list[str]:
+    """The options that lead to the server; the key is in the environment."""
+    cli.environment["AGIO_API_KEY"] = KEY
+    return ["--server", server.url]
+
+
+def test_a_piped_question_is_answered_by_the_server(cli: Cli, asking: list[str]) -> None:
+    """R1, L15: the same text as without a server, and nothing is stored here."""
+    output = cli.chat("what is 12 * (3 + 4)?", "send a postcard to Ada", "be flaky", options=asking)
+    assert "The tool says: **84**" in output
+    assert '[tool calculator {"expression":"12 * (3 + 4)"} -> 84 (' in output
+    assert "answered no: nobody was there to ask" in output
+    assert "failed [not_approved]" in output
+    assert "This answer will not" not in output
+    assert "this is the second, and it is whole" in output
+    assert not cli.store.exists()
+
+
+def test_a_failed_run_of_the_server_makes_the_exit_code_1(cli: Cli, asking: list[str]) -> None:
+    """L13: the failure and its code are told, and the next line is still answered."""
+    done = cli.run("chat", *asking, given="fail\nwhat is 6 * 7?\n")
+    assert done.returncode == 1
+    assert "[demo_failure]" in done.stderr
+    assert "**42**" in done.stdout
+
+
+def test_runs_of_a_server_are_listed_shown_and_replayed(cli: Cli, asking: list[str], server: Server) -> None:
+    """L9, L10: as those of a file are, and a replay is the log, byte for byte."""
+    cli.chat("what is 6 * 7?", "think about it", options=asking)
+    newer, older = cli.runs(*asking)
+    assert [newer["title"], older["title"]] == ["think about it", "what is 6 * 7?"]
+    assert newer["thread_id"] == older["thread_id"]
+    assert len(cli.runs(*asking, "--limit", "1")) == 1
+    assert len(cli.runs(*asking, "--agent", "demo", "--thread", str(newer["thread_id"]))) == 2
+    assert "No run fits" in cli.run("runs", "list", *asking, "--agent", "nobody").stdout
+    page = cli.run("runs", "show", str(older["run_id"])[-8:], *asking).stdout
+    for part in (f"{older['run_id']}  completed", "> what is 6 * 7?", "✓ calculator", "→ 42", "FIRST TOKEN"):
+        assert part in page, part
+    with server.client() as client:
+        log = client.get(f"/api/runs/{newer['run_id']}/events").content
+    assert cli.run("runs", "replay", "last", "--json", *asking).stdout.encode() == log
+    assert cli.run("runs", "replay", "last", "--fast", *asking).stdout.startswith("> think about it\n")
+    assert "[run_not_found]" in cli.run("runs", "show", "run_nonsense", *asking).stderr
+
+
+def test_an_interrupt_cancels_the_run_on_the_server(cli: Cli, asking: list[str], server: Server) -> None:
+    """L14: Ctrl-C in a pipe ends the run there, and the program here."""
+    with cli.start("chat", *asking) as process, server.client() as client:
+        assert process.stdin is not None
+        process.stdin.write(b"hello\n")
+        process.stdin.flush()
+        await_events(client, 10)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(WAIT_S) == 130
+    assert cli.runs(*asking)[0]["status"] == "cancelled"
+
+
+def test_a_person_talks_to_an_agent_of_the_server(cli: Cli, asking: list[str]) -> None:
+    """R1, L14, C6: streaming, Ctrl-C, and a question answered, as without a server."""
+    with PseudoTerminal(cli, ["chat", *asking], size=(100, 30)) as terminal:
+        terminal.expect("demo at http://127.0.0.1:")
+        terminal.expect("new session")
+        terminal.expect(PROMPT)
+        terminal.enter("hello")
+        terminal.expect("I am the demo model")
+        terminal.type(CTRL_C)
+        terminal.expect("cancelled · 1 step")
+        terminal.expect(PROMPT)
+        terminal.enter("send a postcard to Ada")
+        terminal.expect("? send_postcard  waits for your approval")
+        terminal.expect(QUESTION)
+        terminal.enter("y")
+        terminal.expect("A postcard to Ada would now be on its way")
+        terminal.expect(PROMPT)
+        terminal.enter("/runs")
+        terminal.expect("cancelled")
+        terminal.expect(PROMPT)
+        terminal.type(CTRL_D)
+        terminal.expect("Bye. This was session ses_")
+        terminal.expect("--session ses_")
+        assert terminal.wait() == 0
+    assert [run["status"] for run in cli.runs(*asking)] == ["completed", "interrupted", "cancelled"]
+
+
+def test_a_question_left_open_is_asked_again_in_the_session(cli: Cli, asking: list[str]) -> None:
+    """B7: it waits on the server, whoever answers."""
+    with PseudoTerminal(cli, ["chat", *asking], size=(100, 30)) as terminal:
+        terminal.expect(PROMPT)
+        terminal.enter("send a postcard to Ada")
+        terminal.expect(QUESTION)
+        terminal.type(CTRL_D)
+        terminal.expect("Not answered.")
+        terminal.expect(PROMPT)
+        terminal.type(CTRL_D)
+        assert terminal.wait() == 0
+    session = str(cli.runs(*asking)[0]["thread_id"])
+    with PseudoTerminal(cli, ["chat", *asking, "--session", session], size=(100, 30)) as terminal:
+        terminal.expect(f"session {session} (1 run so far)")
+        terminal.expect("? send_postcard")
+        terminal.expect('{"to": "Ada", "text": "Greetings to Ada from an agent!"}')
+        terminal.expect(QUESTION)
+        terminal.enter("n")
+        terminal.expect("may be empty): ")
+        terminal.enter("she is here")
+        terminal.expect("The tool says: Not approved: she is here")
+        terminal.expect(PROMPT)
+        terminal.type(CTRL_D)
+        assert terminal.wait() == 0
+
+
+def test_a_run_that_is_under_way_is_shown_from_its_beginning(
+    cli: Cli, asking: list[str], server: Server
+) -> None:
+    """C7: whoever comes late to a session sees the whole run."""
+    with server.client() as client:
+        session = start_session(client)
+        path = f"/api/agent-sessions/{session}/message"
+        for text in ("hello", "hello again"):
+            assert client.post(path, json={"content": text}).status_code == 202
+        done = cli.run("chat", *asking, "--session", session, given="what is 6 * 7?\n")
+        assert done.returncode == 0, done.stderr
+        assert "is under way; this is its beginning" in done.stdout
+        assert done.stdout.index("I am the **demo model**") < done.stdout.index("**42**")
+        assert answer_of(client.get(f"/api/agent-sessions/{session}/status"))["state"] == "idle"
+
+
+def test_a_server_that_begins_again_costs_a_notice_and_no_text(cli: Cli, tmp_path: Path) -> None:
+    """B1, C7: the chat waits for the server and goes on after the last event it has."""
+    (tmp_path / "slow.py").write_text(SLOW)
+    folder, app = tmp_path / "server", ["--app", str(tmp_path / "slow.py")]
+    cli.environment["AGIO_API_KEY"] = KEY
+    with Server(folder, *app) as server, server.client() as client:
+        port = server.url.rpartition(":")[2]
+        chat = cli.start("chat", "--server", server.url, "--agent", "slow")
+        assert chat.stdin is not None
+        chat.stdin.write(b"hello\n")
+        chat.stdin.close()
+        await_events(client, 10)
+        server.process.kill()
+        server.wait()
+    with Server(folder, *app, "--port", port), chat:
+        assert chat.stdout is not None
+        output = chat.stdout.read().decode()
+        assert chat.wait(WAIT_S) == 0
+    assert "The connection to the server was lost; trying again." in output
+    assert "The server is back; going on after event" in output
+    assert output.count("I am the **demo model**") == 1
+    assert output.count("in the environment.") == 1
+
+
+def test_an_agent_that_is_not_there_is_said_to(cli: Cli, asking: list[str], server: Server) -> None:
+    """L13: the names there are are told; with several the choice is the person's."""
+    wrong = cli.run("chat", *asking, "--agent", "nobody", given="hello\n")
+    assert "The server has: demo." in wrong.stderr
+    second = {"name": "second", "system_prompt": "Help.", "model_provider": "demo", "model_name": "demo"}
+    with server.client() as client:
+        assert client.post("/api/agents", json=second).status_code == 201
+    undecided = cli.run("chat", *asking, given="hello\n")
+    assert undecided.returncode == 1
+    assert "--agent NAME. The server has: demo, second." in undecided.stderr
+    assert "I am the **demo model**" in cli.chat("hello", options=[*asking, "--agent", "second"])

@@ -1,0 +1,83 @@
+"""`agio keys` and `agio migrate`, on the data folder and by asking a server."""
+
+import re
+from pathlib import Path
+
+from tests.acceptance.cli.command import Cli
+from tests.acceptance.server.process import KEY, Server
+
+MADE = re.compile(r"agio_[\w-]{43}\n")
+
+
+def key_ids(listed: str) -> list[str]:
+    return re.findall(r"^key_\w+", listed, re.MULTILINE)
+
+
+def test_a_key_made_in_the_data_folder_opens_the_server_until_it_is_revoked(tmp_path: Path) -> None:
+    """R2: made while no server runs, shown once, listed without itself, and ended."""
+    cli = Cli(tmp_path)
+    made = cli.run("keys", "create", "robot")
+    assert MADE.fullmatch(made.stdout), made.stderr
+    key = made.stdout.strip()
+    with Server(tmp_path) as server, server.client(key) as client:
+        assert client.get("/api/agents").status_code == 200
+        # A key was there first, so the one of the environment was not taken.
+        with server.client(KEY) as stranger:
+            assert stranger.get("/api/agents").status_code == 401
+        assert server.stop() == 0
+    listed = cli.run("keys", "list").stdout
+    assert "robot" in listed
+    assert key not in listed
+    (key_id,) = key_ids(listed)
+    assert cli.run("keys", "revoke", key_id).stdout == f"{key_id} is revoked.\n"
+    assert "revoked" in cli.run("keys", "list").stdout
+    with Server(tmp_path) as server, server.client(key) as client:
+        assert client.get("/api/agents").status_code == 401
+
+
+def test_keys_of_a_running_server_are_made_and_ended_by_asking_it(tmp_path: Path) -> None:
+    """R2: the data folder is the server's while it runs; the command asks it instead."""
+    cli = Cli(tmp_path)
+    with Server(tmp_path) as server:
+        locked = cli.run("keys", "list")
+        assert locked.returncode == 1
+        assert "--server URL" in locked.stderr
+        asking = ["--server", server.url, "--api-key", KEY]
+        made = cli.run("keys", "create", "robot", *asking)
+        assert MADE.fullmatch(made.stdout), made.stderr
+        robot = made.stdout.strip()
+        assert len(key_ids(cli.run("keys", "list", "--server", server.url, "--api-key", robot).stdout)) == 2
+        newest = key_ids(cli.run("keys", "list", *asking).stdout)[0]
+        assert cli.run("keys", "revoke", newest, *asking).returncode == 0
+        refused = cli.run("keys", "list", "--server", server.url, "--api-key", robot)
+        assert refused.returncode == 1
+        assert "[unauthenticated]" in refused.stderr
+        assert "[key_not_found]" in cli.run("keys", "revoke", "key_nonsense", *asking).stderr
+
+
+def test_a_server_that_is_not_there_or_no_agio_is_said_to_be(tmp_path: Path) -> None:
+    """L13: one line with a code."""
+    cli = Cli(tmp_path)
+    for server, key, code in (
+        ("http://127.0.0.1:9", KEY, "server_unreachable"),
+        ("nonsense", KEY, "invalid_server_url"),
+        ("http://127.0.0.1:9", "", "missing_api_key"),
+    ):
+        for command in (["keys", "list"], ["runs", "list"], ["chat"]):
+            done = cli.run(*command, "--server", server, "--api-key", key, given="hello\n")
+            assert (done.returncode, done.stdout) == (1, "")
+            assert done.stderr.endswith(f"[{code}]\n")
+            assert done.stderr.count("\n") == 1
+
+
+def test_the_tables_go_up_and_down(tmp_path: Path) -> None:
+    """C1: `agio migrate` makes the tables, takes them back, and makes them again."""
+    cli = Cli(tmp_path)
+    for arguments, version in (((), r"[1-9]\d*"), (("--down", "0"), "0"), ((), r"[1-9]\d*")):
+        done = cli.run("migrate", *arguments)
+        assert re.fullmatch(rf"The store {cli.store} has version {version}\.\n", done.stdout), done.stderr
+    wrong = cli.run("migrate", "--down", "99")
+    assert wrong.returncode == 1
+    assert "[unknown_version]" in wrong.stderr
+    with Server(tmp_path):
+        assert "[store_locked]" in cli.run("migrate", "--down", "0").stderr
