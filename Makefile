@@ -1,11 +1,14 @@
-# setup: prepare everything · run: chat with the demo agent · test: every test · check: lint and types
-# bench: measure · chaos N=200: kill -9 · dev: chat that restarts when the source changes · lock: newer versions
+# setup: prepare everything · run: serve (PORT= HOST= DATA= APP=) · test: every test · check: lint and types
+# bench: measure · chaos N=200: kill -9 · dev: serve, again whenever the source changes · lock: newer versions
 
 VENV := .venv
 PY := $(VENV)/bin/python
 NODE_BIN := $(VENV)/bin
 NODE_DIR := tests/node
 N ?= 200
+PORT ?= 8700
+HOST ?= 127.0.0.1
+SERVE = $(VENV)/bin/agio serve --port $(PORT) --host $(HOST) $(if $(DATA),--data "$(DATA)") $(if $(APP),--app "$(APP)")
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -31,7 +34,7 @@ $(NODE_DIR)/node_modules/.stamp: $(NODE_DIR)/package-lock.json $(VENV)/.test
 	@touch $@
 
 run: $(VENV)/.run
-	@$(VENV)/bin/agio chat
+	@$(SERVE)
 
 test: setup
 	@$(PY) -m pytest -n 2 --dist worksteal $(ARGS)
@@ -49,7 +52,7 @@ chaos: setup
 	$(PY) -m tests.acceptance.kill_writer $(N)
 
 dev: setup
-	$(VENV)/bin/watchfiles --filter python "$(VENV)/bin/agio chat" src
+	@$(SERVE) --reload
 
 lock: $(PY)
 	$(PY) -m pip install -q uv
