@@ -5,6 +5,7 @@ from collections import Counter
 
 FIRST_TOKEN_BOUNDS_S = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 APPEND_BOUNDS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
+COMMIT_BOUNDS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 
 
 class Histogram:
@@ -32,6 +33,8 @@ class Figures:
         self.append_events = 0
         self.append_s = Histogram(APPEND_BOUNDS_S)
         """From a worker's append to its answer, the commit included."""
+        self.commit_appends = Histogram(COMMIT_BOUNDS)
+        """How many appends shared a commit."""
         self.first_token_s = Histogram(FIRST_TOKEN_BOUNDS_S)
         """From a run's claim to the commit of its first text or reasoning."""
         self.tool_calls: Counter[str] = Counter()

@@ -51,6 +51,7 @@ class _Figures(Collector):
             "From a worker's append to its answer, the commit included.",
             figures.append_s,
         )
+        yield _histogram("agio_commit_appends", "Appends that shared a commit.", figures.commit_appends)
         yield CounterMetricFamily("agio_appends", "Appends to logs.", value=figures.appends)
         yield CounterMetricFamily(
             "agio_append_events", "Events appended to logs.", value=figures.append_events

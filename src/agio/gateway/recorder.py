@@ -33,6 +33,8 @@ class Recorder:
         self._workers = workers
         self._figures = figures
         self._on_free = on_free
+        self._together = 0
+        """Appends the store has just answered: those of one commit are answered in one go."""
 
     def append(self, held: HeldRun, write: Append) -> asyncio.Future[Answer]:
         """Store a write, then publish it. The answer carries the run's cancel flag, or the store's error."""
@@ -61,6 +63,9 @@ class Recorder:
             if not answer.done():
                 answer.set_exception(error)
             return
+        if not self._together:
+            asyncio.get_running_loop().call_soon(self._count_commit)
+        self._together += 1
         now = time.monotonic()
         self._figures.append_s.observe(now - asked_at)
         self._show(held, write.frame, now)
@@ -72,6 +77,10 @@ class Recorder:
             self._on_free()
         if not answer.done():
             answer.set_result(Answer(held.cancelled))
+
+    def _count_commit(self) -> None:
+        self._figures.commit_appends.observe(self._together)
+        self._together = 0
 
     def _show(self, held: HeldRun, frame: Frame, now: float) -> None:
         if frame.last_seq <= held.last_seq:

@@ -36,7 +36,7 @@ def _figures(text: str) -> dict[str, float]:
 
 
 async def test_the_figures_say_what_the_server_does() -> None:
-    """S13: runs by state, first token, appends, queue and streams, in the format of Prometheus."""
+    """S13: runs by state, first token, appends and the commits they share, queue and streams, in the format of Prometheus."""
     async with house() as place, place.client() as client:
         session_id = await place.start_session(client)
         _, hand = await place.begin(client, session_id)
@@ -54,6 +54,7 @@ async def test_the_figures_say_what_the_server_does() -> None:
         )
         assert figures["agio_first_token_seconds_count"] == 1
         assert figures["agio_append_seconds_count"] == figures["agio_appends_total"] >= 1
+        assert 1 <= figures["agio_commit_appends_count"] <= figures["agio_commit_appends_sum"]
         assert figures["agio_append_seconds_bucket +Inf"] == figures["agio_append_seconds_count"]
         await hand.finish()
         assert _figures((await client.get("/metrics")).text)["agio_runs_ended_total completed"] == 1
