@@ -157,6 +157,10 @@ class Link(Protocol):
         """Say goodbye: no more jobs."""
         ...
 
+    def out_of_touch(self) -> bool:
+        """Whether the gateway may have given this worker up without its knowing: no tool may begin to act."""
+        ...
+
 
 class Worker(Protocol):
     """A worker as a gateway sees it."""

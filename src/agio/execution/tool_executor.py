@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from typing import cast
 
@@ -31,7 +31,7 @@ class ToolExecutor:
     """The tools of one agent, ready to be called. Raises UserError `duplicate_tool`.
 
     `records` keeps what must happen once; the calls of tools in `recorded_elsewhere` are recorded by whoever
-    runs them.
+    runs them. `before_acting` is awaited right before a tool begins.
     """
 
     def __init__(
@@ -40,6 +40,7 @@ class ToolExecutor:
         config: AgentRunConfig,
         records: ToolRecords | None = None,
         recorded_elsewhere: Collection[str] = (),
+        before_acting: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._tools: dict[str, AnyTool] = {}
         for tool in tools:
@@ -55,6 +56,7 @@ class ToolExecutor:
         self._config = config
         self._records = records
         self._recorded_elsewhere = frozenset(recorded_elsewhere)
+        self._before_acting = before_acting
         self._specs = [tool.spec for tool in tools]
 
     @property
@@ -146,6 +148,8 @@ class ToolExecutor:
         return answer
 
     async def _run(self, tool: AnyTool, arguments: dict[str, object], context: ToolContext) -> ToolAnswer:
+        if self._before_acting is not None:
+            await self._before_acting()
         timeout_s = self._config.tool_timeout_s if tool.timeout_s is None else tool.timeout_s
         task = asyncio.ensure_future(_call(cast(Callable[..., object], tool.function), arguments))
         try:

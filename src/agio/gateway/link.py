@@ -227,6 +227,10 @@ class WorkerLink:
         if self._seat is not None:
             self._service.attendance.leave(self._seat)
 
+    def out_of_touch(self) -> bool:
+        """See `Link`. Whoever calls this directly is here."""
+        return False
+
     def alive(self) -> bool:
         """Note a sign of life: from the first on, silence means something. False: it has no seat, or no more."""
         self._beats = True

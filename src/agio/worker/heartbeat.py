@@ -41,6 +41,8 @@ class Heartbeat:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._interval_s = self._silence_s = 0.0
         self._heard = time.monotonic()
+        self._beaten = self._heard
+        """When the last beat was sent that was answered."""
         self._silent = False
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
@@ -50,6 +52,7 @@ class Heartbeat:
         self._loop = asyncio.get_running_loop()
         self._interval_s, self._silence_s = interval_s, silence_s
         self.heard()
+        self._beaten = time.monotonic()
         if self._thread is None:
             self._thread = threading.Thread(target=self._beat, name="agio heartbeat", daemon=True)
             self._thread.start()
@@ -59,6 +62,11 @@ class Heartbeat:
         self._heard = time.monotonic()
         self._silent = False
 
+    @property
+    def overdue(self) -> bool:
+        """Whether no beat was answered for the time of silence: what was heard since may be old news."""
+        return time.monotonic() - self._beaten > self._silence_s
+
     def stop(self) -> None:
         """End the thread, without waiting for it."""
         self._stopped.set()
@@ -66,12 +74,15 @@ class Heartbeat:
     def _beat(self) -> None:
         connection = self._open(self._gateway.authority, timeout=_TIMEOUT_S)
         while not self._stopped.wait(self._pause_s()):
+            sent_at = time.monotonic()
             try:
                 connection.request("POST", self._gateway.heartbeat_path, self._worker, self._headers)
                 response = connection.getresponse()
                 response.read()
                 if response.status == _GONE:
                     self._tell(self._on_gone)
+                if response.status < 300:
+                    self._beaten = sent_at
                 if response.status < 300 or response.status == _GONE:
                     self.heard()
                 else:

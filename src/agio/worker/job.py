@@ -28,7 +28,7 @@ class RunningJob:
         self._job: Job | None = job
         self._link = link
         self._parts = parts
-        self._outbox = Outbox(link, job.claim, self.cancel)
+        self._outbox = Outbox(link, job.claim, self.cancel, self.drop)
         self._stream: RunStream | None = None
         self._cancelled = False
         self._stopped = False

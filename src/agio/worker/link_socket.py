@@ -145,6 +145,10 @@ class SocketLink:
         number = self._calls.number()
         await self._calls.ask(number, wire.Release(number, claim), claim.run_id)
 
+    def out_of_touch(self) -> bool:
+        """See `Link`. A process that was frozen finds out here, before its heartbeat has told it."""
+        return self._heartbeat.overdue
+
     async def leave(self) -> None:
         """Say goodbye, if there is anybody to say it to."""
         if self._calls.up:

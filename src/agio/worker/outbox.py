@@ -29,12 +29,19 @@ T = TypeVar("T")
 class Outbox:
     """The engine's `LogWriter` and `ToolRecords`, over a link.
 
-    `on_cancel` is called when an answer says that the run is to be cancelled. `on_rest`, if it is set, is
+    `on_cancel` is called when an answer says that the run is to be cancelled, `on_lost` when the gateway may have
+    given it to somebody else. `on_rest`, if it is set, is
     called when the run is between two turns and has no call under way here that must not be cut off.
     """
 
     def __init__(
-        self, link: Link, claim: Claim, on_cancel: Callable[[], None], *, patience_s: float = PATIENCE_S
+        self,
+        link: Link,
+        claim: Claim,
+        on_cancel: Callable[[], None],
+        on_lost: Callable[[], None],
+        *,
+        patience_s: float = PATIENCE_S,
     ) -> None:
         self.ended = False
         """Whether the run's end is stored."""
@@ -44,9 +51,17 @@ class Outbox:
         self._link = link
         self._claim = claim
         self._on_cancel = on_cancel
+        self._on_lost = on_lost
         self._patience_s = patience_s
         self._acting: set[str] = set()
         """Calls that must happen once and are under way."""
+
+    async def check_touch(self) -> None:
+        """Return if the run is ours as far as can be known; else let go of it, and wait to be stopped."""
+        if self._link.out_of_touch():
+            self.lost = True
+            self._on_lost()
+            await asyncio.Event().wait()
 
     def append(self, write: Append) -> Awaitable[None]:
         """Hand a frame on; what it returns is done when the frame is stored, and carries any error."""

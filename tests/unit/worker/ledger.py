@@ -35,6 +35,8 @@ class Ledger:
         self.greetings: list[Greeting] = []
         self.honoured: list[str] = []
         self.left = False
+        self.silent = False
+        """Whether the gateway has not been heard of for too long."""
         self.changed = asyncio.Event()
 
     @property
@@ -83,6 +85,9 @@ class Ledger:
     async def release(self, claim: Claim) -> None:
         self.released.append(claim)
         self.changed.set()
+
+    def out_of_touch(self) -> bool:
+        return self.silent
 
     async def leave(self) -> None:
         self.left = True

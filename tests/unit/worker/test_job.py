@@ -292,3 +292,28 @@ async def test_a_gateway_that_goes_in_the_middle_of_a_call_does_not_fail_the_run
     await run(service, job(tools=[gateway_tool()]))
     assert ledger.writes[-1].end is None
     assert ledger.released == [CLAIM]
+
+
+async def test_a_worker_that_may_have_been_given_up_begins_no_tool() -> None:
+    """B1: a process that was frozen wakes up, finds itself out of touch, and lets go before its tool acts."""
+    ledger = Ledger()
+    rung: list[int] = []
+
+    @tool
+    def toll(times: int) -> str:
+        """Ring once too often."""
+        rung.append(times)
+        return "rung"
+
+    def fall_silent(write: Append) -> bool:
+        ledger.silent = True
+        return False
+
+    ledger.cancel_after = fall_silent
+    turn = ScriptedTurn(calls=[ScriptedCall("toll", {"times": 1})])
+    app = App(tools={"toll": toll})
+    service, _ = await worker(ledger, turn, app=app)
+    await run(service, job(tools=app.tool_offers()))
+    assert rung == []
+    assert ledger.writes[-1].end is None
+    assert ledger.released == []

@@ -22,7 +22,7 @@ def frame(seq: int = 2, payload: bytes = b"{}\n") -> Frame:
 
 
 def outbox(link: Link, patience_s: float = 60.0) -> Outbox:
-    return Outbox(link, CLAIM, lambda: None, patience_s=patience_s)
+    return Outbox(link, CLAIM, lambda: None, lambda: None, patience_s=patience_s)
 
 
 async def test_a_full_store_is_waited_for() -> None:
