@@ -8,12 +8,14 @@ alter table runs rename to old_runs;
 alter table logs rename to old_logs;
 alter table turns rename to old_turns;
 
+-- Teams. Nothing is shared between them.
 create table tenants (
     id text primary key not null,
     name text not null,
     created_at integer not null
 ) strict;
 
+-- People, and programs that act for them.
 create table users (
     tenant_id text not null references tenants (id),
     id text not null,
@@ -53,6 +55,7 @@ create table web_sessions (
 create index web_sessions_of_user on web_sessions (tenant_id, user_id);
 create index web_sessions_due on web_sessions (expires_at);
 
+-- Agents: what a team says of them. Those with another source than `stored` are defined in Python.
 create table agents (
     id text primary key not null,
     tenant_id text not null references tenants (id),
@@ -83,6 +86,7 @@ create table agent_tools (
     unique (tenant_id, name)
 ) strict;
 
+-- The tools each agent may use.
 create table agent_tool_assignments (
     agent_id text not null references agents (id) on delete cascade,
     tool_id text not null references agent_tools (id),
@@ -93,6 +97,7 @@ create table agent_tool_assignments (
 
 create index assignments_of_tool on agent_tool_assignments (tool_id);
 
+-- Sessions: threads of a user with an agent.
 create table agent_sessions (
     id text primary key not null,           -- the thread id of its runs
     tenant_id text not null,
@@ -109,9 +114,10 @@ create table agent_sessions (
 ) strict;
 
 create index sessions_of_user on agent_sessions (tenant_id, user_id, updated_at, id);
-create index sessions_of_agent on agent_sessions (agent_id, tenant_id, user_id, updated_at, id);
+create index sessions_of_user_and_agent on agent_sessions (agent_id, tenant_id, user_id, updated_at, id);
 create unique index sessions_by_alias on agent_sessions (tenant_id, user_id, agent_id, alias) where alias is not null;
 
+-- Runs, from the moment they are accepted.
 create table runs (
     number integer primary key,             -- order of creation
     run_id text not null unique,
@@ -146,8 +152,8 @@ create table runs (
 create index runs_of_session on runs (session_id, number);
 create index runs_by_pos on runs (session_id, first_pos, number) where first_pos is not null;
 create index runs_of_user on runs (tenant_id, user_id, number);
-create index runs_of_agent on runs (agent_id, tenant_id, user_id, number);
-create index runs_of_agent_name on runs (agent_name, number);
+create index runs_of_user_and_agent on runs (agent_id, tenant_id, user_id, number);
+create index runs_of_agent on runs (agent_name, number);
 create index runs_queued on runs (tenant_id, kind, number) where status = 'queued';
 create index runs_running on runs (tenant_id, number) where status = 'running';
 create index runs_active on runs (tenant_id, user_id, session_id) where status in ('queued', 'running');
