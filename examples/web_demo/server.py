@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from http.client import HTTPResponse
 from pathlib import Path
 from typing import cast
-from urllib.error import HTTPError
+from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 import uvicorn
 from fastapi import FastAPI
 from fastapi import Request as PageRequest
-from fastapi.responses import FileResponse, Response, StreamingResponse
+from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
 
 from agio import Agent, tool
 
@@ -59,6 +59,8 @@ async def chat(request: PageRequest) -> Response:
         events = await asyncio.to_thread(ask_agio, await request.body())
     except HTTPError as refusal:
         return Response(refusal.read(), refusal.code, media_type="application/json")
+    except URLError:
+        return JSONResponse({"error": {"message": "agio is not there. Try again in a moment."}}, 503)
     return StreamingResponse(pieces_of(events), media_type="text/event-stream")
 
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -24,13 +24,14 @@ LINK = re.compile(r"sign in once:\s+(http\S+)")
 
 
 class Server:
-    """`agio serve`, or another command that serves. Use it with `with`; what it prints is kept."""
+    """`agio serve`, another command, or a program that starts it. Use it with `with`; what it prints is kept."""
 
     def __init__(
         self,
         folder: Path,
         *arguments: str,
         command: str = "serve",
+        program: Sequence[str] | None = None,
         environment: Mapping[str, str] | None = None,
         wait: bool = True,
         own_data: bool = True,
@@ -46,7 +47,7 @@ class Server:
         place = (
             ["--port", "0", "--data", str(self.data)] if own_data and command in ("serve", "gateway") else []
         )
-        self._command = [*AGIO, command, *place, *arguments]
+        self._command = program or [*AGIO, command, *place, *arguments]
         self._environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(folder),

@@ -1,0 +1,72 @@
+"""examples/web_demo as a newcomer meets it: one command, a page in a real browser, an agent with a tool."""
+
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import which
+
+import pytest
+from playwright.sync_api import Page, expect, sync_playwright
+
+from tests.acceptance.cli.command import WAIT_S
+from tests.acceptance.server.process import Server
+
+FOLDER = Path(__file__).parents[3] / "examples" / "web_demo"
+CHROMIUM = which("chromium") or which("chromium-browser") or which("google-chrome")
+
+
+def free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [int(found.getsockname()[1]) for found in sockets]
+    for found in sockets:
+        found.close()
+    return ports
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> Iterator[str]:
+    """The demo, running; its page's address."""
+    page_port, agio_port = free_ports(2)
+    ports = {"PORT": str(page_port), "AGIO_PORT": str(agio_port)}
+    program = [sys.executable, str(FOLDER / "server.py")]
+    with Server(tmp_path, program=program, environment=ports) as server:
+        server.expect_error("Uvicorn running on")
+        yield f"http://127.0.0.1:{page_port}"
+        assert server.stop(signal.SIGINT) == 0
+
+
+def say(page: Page, text: str) -> None:
+    page.fill("input", text)
+    page.press("input", "Enter")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+def test_a_person_talks_to_the_agent_of_the_module(demo: str) -> None:
+    """L15, B8: text and tool calls stream onto the page; what is taken back is gone; errors are shown."""
+    complaints: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.set_default_timeout(WAIT_S * 1000)
+        expect.set_options(timeout=WAIT_S * 1000)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(demo)
+        say(page, "stock tulips")
+        expect(page.locator(".tool")).to_have_text('stock {"flower":"tulips"} → 12 tulips left')
+        expect(page.locator(".agent")).to_contain_text("it only repeats what the tool said.)")
+        say(page, "be flaky")
+        expect(page.locator(".agent").last).to_contain_text("it is whole.")
+        assert "This answer will not" not in page.locator("#talk").inner_text()
+        assert page.locator(".user").all_inner_texts() == ["stock tulips", "be flaky"]
+        say(page, "fail")
+        expect(page.locator(".error")).to_contain_text("[demo_failure]")
+        browser.close()
+    assert complaints == []
+
+
+def test_the_demo_is_small() -> None:
+    """L15: one page and one module, each of which can be read in minutes."""
+    assert len((FOLDER / "server.py").read_text().splitlines()) < 100
+    assert len((FOLDER / "index.html").read_text().splitlines()) < 130
