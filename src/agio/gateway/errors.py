@@ -126,6 +126,7 @@ async def send_error(send: Send, error: AgioError, kind: str = "http.response") 
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
         (b"cache-control", b"no-store"),
+        (b"x-content-type-options", b"nosniff"),
         *error_headers(error),
     ]
     await send({"type": f"{kind}.start", "status": status_of(error), "headers": headers})

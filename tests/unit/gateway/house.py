@@ -102,6 +102,8 @@ async def house(limits: ServerLimits = QUICK) -> AsyncGenerator[House]:
 def code_of(response: httpx.Response) -> str:
     """Return the code of a refusal, which must have our shape."""
     assert response.headers["content-type"] == "application/json", response.text
+    assert response.headers["cache-control"] == "no-store"
+    assert response.headers["x-content-type-options"] == "nosniff"
     body: dict[str, Any] = response.json()
     assert set(body) == {"error"}, body
     error: dict[str, Any] = body["error"]

@@ -142,6 +142,15 @@ async def test_a_wrong_link_uses_nothing_up(query: str) -> None:
         assert (await client.get(place.sign_in.url(ADDRESS))).status_code == 303
 
 
+async def test_a_link_is_not_used_up_by_a_store_that_fails() -> None:
+    """R2: whoever could not be signed in may try again."""
+    async with house() as place, place.client(None) as client:
+        await place.store.close()
+        answered = await client.get(place.sign_in.url(ADDRESS))
+        assert (answered.status_code, code_of(answered)) == (503, "store_closed")
+        assert not place.sign_in.used
+
+
 async def test_without_a_link_nobody_signs_in() -> None:
     """R2: a gateway that printed no link takes none."""
     async with house() as place:

@@ -36,7 +36,7 @@ def _figures(text: str) -> dict[str, float]:
 
 
 async def test_the_figures_say_what_the_server_does() -> None:
-    """S13: runs by state, first token, appends and the commits they share, queue and streams, in the format of Prometheus."""
+    """S13: runs by state, first token, appends and the commits they share, queue and streams."""
     async with house() as place, place.client() as client:
         session_id = await place.start_session(client)
         _, hand = await place.begin(client, session_id)

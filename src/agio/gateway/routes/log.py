@@ -6,7 +6,7 @@ from fastapi.responses import Response, StreamingResponse
 
 from agio.core.store import Store
 from agio.gateway.routes.query import AfterPos, Id
-from agio.gateway.routes.route import Call
+from agio.gateway.routes.route import PRIVATE, Call
 
 NDJSON = "application/x-ndjson"
 _PAGE_BYTES = 256 * 1024
@@ -43,4 +43,4 @@ async def _run_lines(store: Store, run_id: str, after: int, until: int) -> Async
 
 
 def _lines(pages: AsyncIterator[bytes]) -> Response:
-    return StreamingResponse(pages, headers={"cache-control": "no-store"}, media_type=NDJSON)
+    return StreamingResponse(pages, headers=PRIVATE, media_type=NDJSON)

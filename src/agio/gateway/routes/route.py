@@ -32,6 +32,8 @@ Problem: TypeAlias = dict[str, Any]
 """What pydantic says of a field."""
 Handler: TypeAlias = Callable[[Request], Coroutine[Any, Any, Response]]
 
+PRIVATE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+"""The headers of what is for the caller alone, and is what it says it is."""
 _FIELDS_TOLD = 20
 
 
@@ -146,20 +148,13 @@ def rest_route(route: Route) -> APIRoute:
 
 def answer(value: object, status: int = 200) -> Response:
     """Answer with JSON."""
-    return Response(
-        msgspec.json.encode(value),
-        status,
-        {"cache-control": "no-store"},
-        "application/json",
-    )
+    return Response(msgspec.json.encode(value), status, PRIVATE, "application/json")
 
 
 def refusal(error: AgioError) -> Response:
     """Answer with an error."""
     headers = {name.decode(): value.decode("latin-1") for name, value in error_headers(error)}
-    return Response(
-        error_body(error), status_of(error), {"cache-control": "no-store", **headers}, "application/json"
-    )
+    return Response(error_body(error), status_of(error), {**PRIVATE, **headers}, "application/json")
 
 
 def _invalid(problems: list[Problem]) -> UserError:
