@@ -5,6 +5,7 @@ docs/benchmarks.md says what the figures mean. Results go to bench/out.
 """
 
 import argparse
+import signal
 import sys
 
 import libraries.benchmark
@@ -27,6 +28,8 @@ def main() -> None:
     if args.write_docs:
         write_docs()
         return
+    # Asked to stop, it takes the servers it has started with it, as after Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     failed = False
     if args.what != "libraries":
         failed |= bench_servers(args)
@@ -109,4 +112,7 @@ def write_docs() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("Stopped: nothing was written.")
