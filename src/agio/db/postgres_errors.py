@@ -33,7 +33,14 @@ def is_conflict(error: BaseException) -> bool:
     return _sqlstate(error).startswith(_CONFLICT)
 
 
-def postgres_error(error: BaseException, url: str) -> AgioError:
+def opening_error(error: Exception, url: str) -> AgioError:
+    """Why a database could not be opened: also what its URL says may be wrong."""
+    if _sqlstate(error).startswith(_REFUSED) or isinstance(error, ValueError):
+        return _wrap("store_unavailable", "cannot be opened: check its URL, user and password", error, url)
+    return postgres_error(error, url)
+
+
+def postgres_error(error: Exception, url: str) -> AgioError:
     """What went wrong with the store, as an error of ours; ours stay as they are."""
     state = _sqlstate(error)
     if isinstance(error, AgioError):
@@ -46,16 +53,9 @@ def postgres_error(error: BaseException, url: str) -> AgioError:
         code, text = "store_corrupt", "is damaged. Restore a copy or use another database"
     elif state.startswith(_NOT_STORABLE) or isinstance(error, driver().DataError):
         code, text = "not_storable", "cannot hold this value"
-    elif state.startswith(_REFUSED) or isinstance(error, ValueError):
-        code, text = "store_unavailable", "cannot be opened: check its URL, user and password"
     else:
         code, text = "store_failed", "could not do this"
-    place = where(url)
-    wrapped = StoreError(
-        code, f"The store {place} {text} ({error or type(error).__name__}).", {"store": place}
-    )
-    wrapped.__cause__ = error
-    return wrapped
+    return _wrap(code, text, error, url)
 
 
 def where(url: str) -> str:
@@ -66,6 +66,15 @@ def where(url: str) -> str:
     except ValueError:
         return "postgresql://..."
     return f"postgresql://{host}{f':{port}' if port else ''}{parts.path}"
+
+
+def _wrap(code: str, text: str, error: Exception, url: str) -> StoreError:
+    place = where(url)
+    wrapped = StoreError(
+        code, f"The store {place} {text} ({error or type(error).__name__}).", {"store": place}
+    )
+    wrapped.__cause__ = error
+    return wrapped
 
 
 def _sqlstate(error: BaseException) -> str:

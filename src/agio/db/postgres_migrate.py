@@ -4,7 +4,7 @@ import msgspec
 
 from agio.db.migrate import known_version, load_migrations
 from agio.db.postgres_driver import Connection, connect
-from agio.db.postgres_errors import postgres_error, where
+from agio.db.postgres_errors import opening_error, postgres_error, where
 from agio.db.postgres_plans import ask_query
 from agio.errors import StoreError
 
@@ -21,7 +21,7 @@ async def migrate_database(url: str, to: int | None = None) -> None:
     try:
         connection = await connect(url)
     except Exception as error:
-        raise postgres_error(error, url) from error
+        raise opening_error(error, url) from error
     try:
         await connection.execute(f"select pg_advisory_lock({LOCK})", timeout=MIGRATION_TIMEOUT_S)
         await _migrate(connection, url, to)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Generic, TypeAlias, TypeVar
 
 from agio.db.postgres_driver import ANSWER_TIMEOUT_S, Connection, Connections, connect_pool
-from agio.db.postgres_errors import is_conflict, is_lost, postgres_error
+from agio.db.postgres_errors import is_conflict, is_lost, opening_error, postgres_error
 from agio.errors import AgioError, StoreError
 
 T = TypeVar("T")
@@ -29,12 +29,12 @@ class PostgresPool:
         self._url = url
         self._closed = False
 
-    async def read(self, work: Work[T], *, patience_s: float = PATIENCE_S) -> T:
+    async def read(self, work: Work[T]) -> T:
         """Do work that may be done again if the connection is lost, outside of a transaction.
 
         Raises StoreError `store_unavailable`, `store_failed`, `store_closed`.
         """
-        return await self._patiently(work, is_lost, patience_s)
+        return await self._patiently(work, is_lost)
 
     async def write(self, work: Work[T], *, repeatable: bool = False) -> T:
         """Do work in a transaction: again if it certainly was not committed, or if it is `repeatable`.
@@ -48,7 +48,7 @@ class PostgresPool:
                 return transaction.attempts < ATTEMPTS
             return is_lost(error) and (repeatable or not transaction.committing)
 
-        return await self._patiently(transaction.run, may_repeat, PATIENCE_S)
+        return await self._patiently(transaction.run, may_repeat)
 
     async def close(self) -> None:
         """Wait for what is under way and close the connections."""
@@ -60,11 +60,9 @@ class PostgresPool:
         except Exception:  # the server is gone: there is nobody to say goodbye to
             self._pool.terminate()
 
-    async def _patiently(
-        self, work: Work[T], may_repeat: Callable[[BaseException], bool], patience_s: float
-    ) -> T:
+    async def _patiently(self, work: Work[T], may_repeat: Callable[[BaseException], bool]) -> T:
         loop = asyncio.get_running_loop()
-        give_up_at = loop.time() + patience_s
+        give_up_at = loop.time() + PATIENCE_S
         pause = PAUSE_S
         while True:
             if self._closed:
@@ -122,4 +120,4 @@ async def open_pool(url: str) -> PostgresPool:
     try:
         return PostgresPool(await connect_pool(url), url)
     except Exception as error:
-        raise postgres_error(error, url) from error
+        raise opening_error(error, url) from error
