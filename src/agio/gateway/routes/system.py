@@ -5,7 +5,6 @@ import ipaddress
 from fastapi.responses import Response
 
 from agio.errors import StoreError
-from agio.gateway.metrics import render
 from agio.gateway.routes.route import Call, answer
 from agio.gateway.routes.views import Health, Ready
 
@@ -36,6 +35,8 @@ async def metrics(call: Call) -> Response:
     """Show the server's figures in the format of Prometheus, to this machine or with an API key."""
     if "authorization" in call.headers or not _is_near(call):
         await call.gateway.auth.identify(call.scope["headers"])
+    from agio.gateway.metrics import render  # few servers are scraped, and it takes a while to load
+
     body, media_type = await render(call.gateway)
     return Response(body, media_type=media_type)
 
