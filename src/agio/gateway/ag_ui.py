@@ -184,8 +184,9 @@ class RunAgent:
                     ]
                     await stream.write(frames[0] if len(frames) == 1 else b"".join(frames))
                     over = ends_run(own[-1].chunk.payload)
-        finally:
             await stream.finish()
+        finally:
+            stream.release()
         if stream.left and not over and visit.cancel_on_disconnect:
             await self._gateway.road.cancel(visit.who, run_id=visit.run_id)
 

@@ -7,6 +7,7 @@ slowly makes those wait, and nobody else.
 import asyncio
 import hashlib
 import logging
+from contextlib import suppress
 from typing import Literal, assert_never
 
 import msgspec
@@ -46,6 +47,7 @@ SERVICE_RESTART = 1012
 
 _NONSENSE = 20
 """After so many commands in a row that cannot be read, the socket is closed."""
+_GOODBYE_S = 1.0
 _MESSAGE_BYTES = AgentRunConfig().max_message_bytes
 _log = logging.getLogger("agio.gateway")
 _digestible = msgspec.json.Encoder(order="deterministic").encode
@@ -92,13 +94,19 @@ class Socket:
             while (code := await self._turn(closing)) is None:
                 pass
             if code:
-                await self._send({"type": "websocket.close", "code": code})
+                await self._close(code)
         except OSError:
             pass  # the client left while it was being answered
         finally:
             closing.cancel()
-            for session_id in list(self._subscribed):
-                await self._drop(session_id)
+            await self._drop_all()
+
+    async def _close(self, code: int) -> None:
+        """Say goodbye to a client, if it still reads."""
+        await self._drop_all()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_GOODBYE_S):
+                await self._send({"type": "websocket.close", "code": code})
 
     async def _turn(self, closing: asyncio.Task[Literal[True]]) -> int | None:
         """Take the next command; return the code to close with, 0 if the client has left."""
@@ -250,6 +258,10 @@ class Socket:
             events.close()
             if (own := self._subscribed.get(events.session_id)) and own[0] is events:
                 del self._subscribed[events.session_id]
+
+    async def _drop_all(self) -> None:
+        for session_id in list(self._subscribed):
+            await self._drop(session_id)
 
     async def _drop(self, session_id: str) -> None:
         """End a subscription; nothing of it is sent after this."""

@@ -71,11 +71,14 @@ class EventStream:
         self._wrote_at = self._loop.time()
 
     async def finish(self) -> None:
-        """End the response."""
-        self._timer.cancel()
-        self._watching.cancel()
+        """End the response. One that is cancelled is not finished: its reader may never read on."""
         if not self.left:
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def release(self) -> None:
+        """Watch no longer."""
+        self._timer.cancel()
+        self._watching.cancel()
 
     async def _watch(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
@@ -119,8 +122,9 @@ class SessionStream:
                     await stream.write(
                         pieces[0].sse if len(pieces) == 1 else b"".join(piece.sse for piece in pieces)
                     )
-            finally:
                 await stream.finish()
+            finally:
+                stream.release()
 
 
 def session_stream(gateway: Gateway) -> App:
