@@ -16,7 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from agio.core.model import Usage, VendorTurn
-from agio.core.repository import AgentRunRepository, Append, NewRun, RunInfo, ToolRecord, TurnRecord
+from agio.core.repository import AgentRunRepository, Append, NewRun, RunInfo, ToolBegin, ToolRecord, TurnRecord
 from agio.db.repository import open_store
 from agio.protocol.codec import encode
 from agio.protocol.events import TextMessageChunk
@@ -90,7 +90,7 @@ async def _write_lane(store: AgentRunRepository, lane: str) -> None:
             turns = [_turn(run_id, step, last)] if step % 4 == 0 else []
             end = "completed" if step == APPENDS else None
             key = f"{step}.0"
-            begins = [key] if turns and end is None else []
+            begins = [ToolBegin(key, "pay")] if turns and end is None else []
             await store.append(Append(frame, turns, end, None, create, begins))
             create = None
             _say("run", run_id, str(last), digest(expected(run_id, 1, last)))
