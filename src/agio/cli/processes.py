@@ -12,7 +12,7 @@ _log = logging.getLogger("agio.workers")
 
 _FIRST_PAUSE_S = 0.2
 _LONGEST_PAUSE_S = 10.0
-_SETTLED_S = 10.0
+_SETTLED_S = 60.0
 """A process that lived so long begins again without a pause."""
 _REFUSED = 1
 """The exit code of a command that cannot do what it was told: it said why."""
@@ -37,9 +37,13 @@ class WorkerProcesses:
             for keeper in keepers:
                 keeper.cancel()
 
-    async def stop(self, within_s: float) -> None:
-        """Let them finish or release what they do, then end those that are still there."""
+    def hold(self) -> None:
+        """Start none again: those that end from now on have ended."""
         self._stopping = True
+
+    async def stop(self, within_s: float) -> None:
+        """Let them go, then end those that are still there."""
+        self.hold()
         running = list(self._processes)
         for process in running:
             process.terminate()
@@ -50,7 +54,7 @@ class WorkerProcesses:
 
     def kill(self) -> None:
         """End them at once."""
-        self._stopping = True
+        self.hold()
         for process in self._processes:
             if process.returncode is None:
                 process.kill()

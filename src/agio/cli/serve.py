@@ -16,12 +16,13 @@ from agio.cli.listen import listen, loopback_url, url_of
 from agio.cli.logs import set_up_logging
 from agio.cli.loops import event_loop
 from agio.cli.processes import WorkerProcesses
+from agio.core.link_wire import MAX_UP_BYTES
 from agio.gateway.app import create_app
 from agio.gateway.auth import SignInLink
 from agio.gateway.gateway import Gateway
 from agio.protocol.ids import new_id
 from agio.settings import ServerSettings, Settings, environment_with
-from agio.worker.app import load_app
+from agio.worker.app import App, load_app
 from agio.worker.service import WorkerService
 
 _log = logging.getLogger("agio")
@@ -46,19 +47,26 @@ def serve(options: ServeOptions, settings: Settings, server: ServerSettings) -> 
     set_up_logging()
     sock = listen(options.host, options.port, behind_tls=options.behind_tls)
     with sock, event_loop() as loop:
-        return loop.run(_Server(options, settings, server, sock).run())
+        app = load_app(options.app) if options.app is not None and options.workers is None else None
+        return loop.run(_Server(options, settings, server, sock, app).run())
 
 
 class _Server:
     def __init__(
-        self, options: ServeOptions, settings: Settings, server: ServerSettings, sock: socket.socket
+        self,
+        options: ServeOptions,
+        settings: Settings,
+        server: ServerSettings,
+        sock: socket.socket,
+        app: App | None,
     ) -> None:
         self._options = options
         self._settings = settings
         self._server = server
         self._socket = sock
+        self._app = app
         self._sign_in = SignInLink()
-        self._own_key = secrets.token_urlsafe(32)
+        self._worker_key = server.worker_key or (secrets.token_urlsafe(32) if options.workers else None)
         self._processes: WorkerProcesses | None = None
         self._worker: WorkerService | None = None
 
@@ -69,14 +77,13 @@ class _Server:
         plan = Plan(
             database=database,
             limits=self._server.limits,
-            worker_key=self._own_key if self._options.workers else self._server.worker_key,
+            worker_key=self._worker_key,
             bootstrap_key=self._server.bootstrap_api_key,
             hosts=["*"] if self._options.behind_tls else [self._options.host],
         )
         async with opened_gateway(plan, self._sign_in) as gateway:
-            http = HttpServer(
-                create_app(gateway), self._socket, max_message_bytes=gateway.limits.ag_ui_body_bytes
-            )
+            largest = max(gateway.limits.ag_ui_body_bytes, MAX_UP_BYTES)
+            http = HttpServer(create_app(gateway), self._socket, max_message_bytes=largest)
             # A worker on another machine may still hold runs; one in or under this process cannot.
             await gateway.link.start("after grace" if self._options.workers == 0 else "at once")
             lifetime.begin("link", gateway.link.watch())
@@ -106,17 +113,19 @@ class _Server:
     async def _begin_workers(self, gateway: Gateway, lifetime: Lifetime) -> None:
         options, limits = self._options, gateway.limits
         if options.workers is None:
-            app = None if options.app is None else load_app(options.app)
             self._worker = WorkerService(
-                new_id("wrk"), room=limits.running_per_worker, endpoints=self._settings.endpoints, app=app
+                new_id("wrk"),
+                room=limits.running_per_worker,
+                endpoints=self._settings.endpoints,
+                app=self._app,
             )
             await self._worker.join(gateway.link.connect(self._worker))
-        elif options.workers > 0:
+        elif self._worker_key is not None and options.workers:
             arguments = ["--room", str(limits.running_per_worker)]
             if options.app is not None:
                 arguments += ["--app", options.app]
             environment = environment_with(
-                AGIO_GATEWAY_URL=loopback_url(self._socket), AGIO_WORKER_KEY=self._own_key
+                AGIO_GATEWAY_URL=loopback_url(self._socket), AGIO_WORKER_KEY=self._worker_key
             )
             self._processes = WorkerProcesses(options.workers, arguments, environment)
             lifetime.begin("worker processes", self._processes.run())
@@ -125,6 +134,8 @@ class _Server:
         if running := len(gateway.link.workers.runs):
             words = "%d running: finished or given back within %g s. A second signal ends agio at once."
             _log.info(words, running, gateway.limits.drain_s)
+        if self._processes is not None:
+            self._processes.hold()
         await gateway.link.drain(gateway.limits.drain_s)
         if self._processes is not None:
             await self._processes.stop(_LEAVE_S)
