@@ -398,3 +398,17 @@ async def test_a_cursor_beyond_the_end_is_refused() -> None:
         answer = await socket.command("subscribe", session_id=session.id, after=5)
         assert (_code(answer), answer["error"]["details"]) == ("invalid_cursor", {"last_pos": 0})
         await socket.leave()
+
+
+async def test_a_socket_that_stopped_reading_does_not_hold_up_a_server_that_stops() -> None:
+    """R1: what was being sent is given up, and so is the goodbye after a moment."""
+    async with server([ScriptedTurn(text="one two three")]) as house:
+        session = await house.session()
+        socket = house.socket()
+        await socket.command("subscribe", session_id=session.id)
+        socket.open.clear()
+        await house.ended(session, await house.say(session, "Count"))
+        await socket.until(lambda: socket.events(session.id))
+        house.hub.close()
+        await socket.done()
+        assert house.hub.open_streams == 0

@@ -8,7 +8,7 @@ import pytest
 from agio import ScriptedCall, ScriptedTurn
 from agio.core.config import ServerLimits
 from agio.tools.calculator import calculator
-from tests.unit.gateway.engine import QUICK
+from tests.unit.gateway.engine import QUICK, soon
 from tests.unit.gateway.streams import Server, server
 
 TURNS = [
@@ -193,3 +193,19 @@ async def test_several_events_go_in_one_send() -> None:
         await reading.count(len(lines))
         assert len(reading.sent) < 6
         await reading.leave()
+
+
+async def test_a_stream_whose_reader_stopped_reading_can_be_cancelled() -> None:
+    """C7: a server that stops does not wait for who will never read."""
+    async with server([ScriptedTurn(text="one two three")]) as house:
+        session = await house.session()
+        reading = house.read(session.id)
+        await reading.until(lambda: reading.status)
+        reading.open.clear()
+        await house.ended(session, await house.say(session, "Count"))
+        await reading.until(lambda: reading.frames)
+        house.hub.close()
+        reading.task.cancel()
+        await soon(asyncio.wait((reading.task,)))
+        assert reading.task.cancelled()
+        assert house.hub.open_streams == 0
