@@ -51,7 +51,8 @@ class PostgresServer:
         self._free: list[str] = []
         self._run(
             *("initdb", "-D", str(self._folder / "data"), "-U", "postgres", "-A", "trust"),
-            *("-E", "UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-sync"),
+            *("-E", "UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"),
+            "--no-sync",
         )
         self.start()
 
