@@ -16,7 +16,15 @@ from pathlib import Path
 from msgspec import Struct
 
 from agio.core.model import Usage, VendorTurn
-from agio.core.repository import AgentRunRepository, Append, NewRun, RunInfo, ToolBegin, ToolRecord, TurnRecord
+from agio.core.repository import (
+    AgentRunRepository,
+    Append,
+    NewRun,
+    RunInfo,
+    ToolBegin,
+    ToolRecord,
+    TurnRecord,
+)
 from agio.db.repository import open_store
 from agio.protocol.codec import encode
 from agio.protocol.events import TextMessageChunk
