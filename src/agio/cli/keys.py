@@ -14,8 +14,9 @@ from agio.cli.view import printable
 from agio.core.store import DEFAULT_TENANT, LOCAL_USER, Store
 from agio.errors import StoreError
 from agio.gateway.auth import describe_key, hash_secret, new_api_key
+from agio.gateway.routes.rendering import key_view
 from agio.gateway.routes.views import Keys as KeyList
-from agio.gateway.routes.views import KeyView, NewKey, key_view
+from agio.gateway.routes.views import KeyView, NewKey
 from agio.settings import ServerSettings, Settings
 
 

@@ -9,8 +9,9 @@ from agio.gateway.auth import describe_key, hash_secret, new_api_key
 from agio.gateway.pages import page_response
 from agio.gateway.routes.bodies import KeyBody
 from agio.gateway.routes.query import Id
+from agio.gateway.routes.rendering import key_view
 from agio.gateway.routes.route import Call, answer
-from agio.gateway.routes.views import Keys, Me, NewKey, key_view
+from agio.gateway.routes.views import Keys, Me, NewKey
 
 
 async def me(call: Call) -> Response:

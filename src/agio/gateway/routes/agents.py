@@ -6,9 +6,9 @@ from agio.errors import UserError
 from agio.gateway.gateway import Gateway
 from agio.gateway.routes.bodies import AgentBody
 from agio.gateway.routes.query import After, Id, Limit, Search
+from agio.gateway.routes.rendering import agent_view, agents_view
 from agio.gateway.routes.route import Call, answer
 from agio.gateway.routes.tools import known_tools
-from agio.gateway.routes.views import agent_view, agents_view
 
 
 async def list_agents(call: Call, search: Search = None, after: After = None, limit: Limit = 50) -> Response:

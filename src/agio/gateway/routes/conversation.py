@@ -6,7 +6,8 @@ from msgspec import Raw, Struct
 from agio.core.fold import Fold, fold_log
 from agio.core.repository import RunLog
 from agio.core.store import SessionRecord, Store
-from agio.gateway.routes.views import MessageView, message_view
+from agio.gateway.routes.rendering import message_view
+from agio.gateway.routes.views import MessageView
 from agio.protocol.codec import encode
 from agio.protocol.messages import Message
 

@@ -7,8 +7,9 @@ from fastapi.responses import Response
 
 from agio.core.repository import RunStatus
 from agio.gateway.routes.query import After, Filter, Id, Limit
+from agio.gateway.routes.rendering import execution_view, run_view, runs_view
 from agio.gateway.routes.route import Call, answer
-from agio.gateway.routes.views import ToolExecutions, execution_view, run_view, runs_view
+from agio.gateway.routes.views import ToolExecutions
 
 
 async def list_runs(

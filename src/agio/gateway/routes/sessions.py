@@ -10,16 +10,9 @@ from agio.core.store import SessionRecord
 from agio.gateway.routes.bodies import SessionBody, SessionChange
 from agio.gateway.routes.conversation import conversation
 from agio.gateway.routes.query import After, Filter, Id, Limit, Search
+from agio.gateway.routes.rendering import interrupt_view, session_view, sessions_view
 from agio.gateway.routes.route import Call, answer
-from agio.gateway.routes.views import (
-    Interrupts,
-    InterruptView,
-    SessionStatus,
-    SessionWithMessages,
-    interrupt_view,
-    session_view,
-    sessions_view,
-)
+from agio.gateway.routes.views import Interrupts, InterruptView, SessionStatus, SessionWithMessages
 
 
 async def list_sessions(

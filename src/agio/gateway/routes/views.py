@@ -2,26 +2,19 @@
 
 from typing import Literal
 
-from msgspec import Raw, Struct, convert
+from msgspec import Raw, Struct
 
 from agio.core.link import Place
-from agio.core.repository import Approval, Effect, RunInfo, RunStatus
+from agio.core.repository import Approval, Effect, RunStatus
 from agio.core.store import (
-    AgentRecord,
     AgentSource,
     AgentStatus,
     AgentTool,
-    ApiKey,
     ApprovalPolicy,
-    InterruptRecord,
     InterruptState,
-    MessageRecord,
     OnBusy,
-    Page,
     Role,
-    SessionRecord,
     SessionState,
-    ToolExecution,
 )
 from agio.protocol.messages import Json
 
@@ -282,94 +275,3 @@ class Runs(Struct, frozen=True):
 
     items: list[RunView]
     next: str | None
-
-
-def agent_view(agent: AgentRecord) -> AgentView:
-    """Show an agent."""
-    return AgentView(
-        id=agent.id,
-        name=agent.name,
-        description=agent.description,
-        goal=agent.goal,
-        system_prompt=agent.system_prompt,
-        model_provider=agent.model_provider,
-        model_name=agent.model_name,
-        temperature=agent.temperature,
-        max_steps=agent.max_steps,
-        status=agent.status,
-        approval=agent.approval,
-        tools=agent.tools,
-        source=agent.source,
-        read_only=agent.source != "stored",
-        created_at=agent.created_at,
-        updated_at=agent.updated_at,
-    )
-
-
-def session_view(session: SessionRecord) -> SessionView:
-    """Show a session."""
-    return convert(session, SessionView, from_attributes=True)
-
-
-def message_view(record: MessageRecord) -> MessageView:
-    """Show a message."""
-    return MessageView(
-        id=record.id,
-        run_id=record.run_id,
-        role=record.role,
-        created_at=record.created_at,
-        pos=record.pos,
-        message=Raw(record.message),
-    )
-
-
-def interrupt_view(record: InterruptRecord) -> InterruptView:
-    """Show a question."""
-    return convert(record, InterruptView, from_attributes=True)
-
-
-def run_view(run: RunInfo) -> RunView:
-    """Show a run."""
-    return RunView(
-        id=run.run_id,
-        session_id=run.thread_id,
-        agent_id=run.agent_id,
-        agent_name=run.agent,
-        model=run.model,
-        title=run.title,
-        status=run.status,
-        error_code=run.error_code,
-        goal_met=run.goal_met,
-        cancel_requested=run.cancel_requested,
-        epoch=run.epoch,
-        last_seq=run.last_seq,
-        first_pos=run.first_pos,
-        created_at=run.created_at,
-        started_at=run.started_at,
-        ended_at=run.ended_at,
-    )
-
-
-def execution_view(record: ToolExecution) -> ToolExecutionView:
-    """Show a tool call."""
-    return convert(record, ToolExecutionView, from_attributes=True)
-
-
-def key_view(key: ApiKey) -> KeyView:
-    """Show an API key."""
-    return convert(key, KeyView, from_attributes=True)
-
-
-def agents_view(page: Page[AgentRecord]) -> Agents:
-    """Show a page of agents."""
-    return Agents([agent_view(agent) for agent in page.items], page.next)
-
-
-def sessions_view(page: Page[SessionRecord]) -> Sessions:
-    """Show a page of sessions."""
-    return Sessions([session_view(session) for session in page.items], page.next)
-
-
-def runs_view(page: Page[RunInfo]) -> Runs:
-    """Show a page of runs."""
-    return Runs([run_view(run) for run in page.items], page.next)
