@@ -6,6 +6,8 @@ Any stock client works. Its thread and run ids are aliases; the same run id agai
 import asyncio
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from agio.core.repository import ENDED, RunInfo
 from agio.core.store import Acceptance, Principal, SessionRecord
 from agio.errors import UserError
@@ -20,8 +22,10 @@ from agio.gateway.projection import (
     is_plain,
     rejoin,
     rename,
+    rename_ends,
     snapshot,
     snapshot_after,
+    takes_back,
     view_thread,
 )
 from agio.gateway.routes.body import ClientGone, check_json_type, read_body
@@ -192,6 +196,10 @@ class RunAgent:
 
     async def _project(self, visit: Visit, piece: Piece) -> bytes:
         """Return the frames of a piece that has a start, an end or a rewind in it."""
+        chunk = piece.chunk
+        if not visit.greet and not takes_back(chunk.payload):
+            payload = rename_ends(chunk.payload, visit.ids)
+            return Piece(visit.session_id, structs.replace(chunk, payload=payload)).sse
         frames: list[bytes] = []
         for pos, line in piece.lines():
             shown = rename(line, visit.ids, bare=visit.greet)

@@ -40,7 +40,7 @@ class Piece:
             if self.chunk.count == 1:
                 self._sse = b"id: %d\ndata: %b\n" % (self.first_pos, self.chunk.payload)
             else:
-                self._sse = b"".join(frame(pos, line) for pos, line in self.lines())
+                self._sse = b"".join([b"id: %d\ndata: %b\n\n" % event for event in self.lines()])
         return self._sse
 
     @property

@@ -62,6 +62,22 @@ def is_plain(payload: bytes) -> bool:
     return not (payload.startswith(_STARTED) or _REWIND in payload or ends_run(payload))
 
 
+def takes_back(payload: bytes) -> bool:
+    """Whether there may be a rewind among these lines. Nothing is decoded."""
+    return _REWIND in payload
+
+
+def rename_ends(payload: bytes, ids: ClientIds) -> bytes:
+    """Return a run's lines with the client's ids in its start and its end, if they are among them."""
+    first = payload.find(b"\n") + 1
+    if payload.startswith(_STARTED):
+        payload = rename(payload[: first - 1], ids) + payload[first - 1 :]
+    last = payload.rfind(b"\n", 0, -1) + 1
+    if payload.startswith(_FINISHED, last):
+        payload = payload[:last] + rename(payload[last:-1], ids) + b"\n"
+    return payload
+
+
 def snapshot_after(line: bytes, *, start: bool) -> int:
     """Return the seq of an event that a snapshot must follow: a rewind, with `start` the run's start; else 0."""
     if start and line.startswith(_STARTED):
