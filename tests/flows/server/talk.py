@@ -275,7 +275,7 @@ class AgUiTalk:
 
     async def post(self, begun: asyncio.Event | None = None, **more: object) -> list[bytes]:
         """Post a run input and read the answer to its end."""
-        body = {
+        body: Json = {
             "threadId": self.thread_id,
             "runId": new_id("r"),
             "state": {},

@@ -119,7 +119,7 @@ async def test_a_stock_client_rejoins_at_any_event(home: Home, official: Officia
     agent = await home.create_agent(tools=["add"])
     talk = await open_talk("ag-ui", home, agent)
     url = f"{home.url}/api/agents/{agent}/ag-ui"
-    body = {
+    body: dict[str, object] = {
         "threadId": "t",
         "runId": "r",
         "messages": [{"id": "m1", "role": "user", "content": "Hi"}],

@@ -233,7 +233,7 @@ async def test_a_message_waits_for_the_run_before_it(
 async def test_a_clients_own_tool_is_left_to_it(home: Home, official: OfficialVerifier) -> None:
     """B8: a tool the AG-UI client declares ends the run with its call pending; its result starts the next."""
     home.model.script(Reply(tool_calls=[Call("pick_colour", {"of": "sky"})]), Reply("Blue it is."))
-    declared = {
+    declared: dict[str, object] = {
         "name": "pick_colour",
         "description": "Ask the page for a colour.",
         "parameters": {"type": "object", "properties": {"of": {"type": "string"}}},

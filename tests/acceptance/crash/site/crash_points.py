@@ -1,4 +1,7 @@
 """The named points of a run at which a process can be made to die, and the protections that can be left out."""
+# Methods of other classes are replaced here, which types cannot follow:
+# pyright: basic, reportAttributeAccessIssue=false, reportArgumentType=false, reportCallIssue=false
+# pyright: reportOptionalMemberAccess=false, reportFunctionMemberAccess=false
 
 import asyncio
 import os
