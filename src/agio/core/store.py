@@ -412,8 +412,13 @@ class Store(AgentRunRepository, Protocol):
         """
         ...
 
-    async def reclaim(self, run_id: str, epoch: int, by: ClaimBy) -> Claimed | None:
-        """Take over a running run that has this epoch: epoch + 1. None if it has ended or was taken over."""
+    async def reclaim(
+        self, run_id: str, epoch: int, by: ClaimBy, *, given_back: bool = False
+    ) -> Claimed | None:
+        """Take over a running run that has this epoch: epoch + 1. None if it has ended or was taken over.
+
+        A claim that was `given_back` is not one of the three that bring no finished turn.
+        """
         ...
 
     async def running_runs(self) -> list[RunInfo]:

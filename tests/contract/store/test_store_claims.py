@@ -208,6 +208,16 @@ async def test_three_claims_without_a_finished_turn_are_a_crash_loop(store: Stor
     assert dooms == [None, None, None, None, None, "crash_loop"]
 
 
+async def test_a_run_that_is_given_back_has_not_failed(store: Store) -> None:
+    """B1: workers that leave in good order do not add up to a crash loop."""
+    who = await person(store)
+    sent = await who.send(await who.session(), claim=WORKER)
+    for epoch in range(1, 6):
+        taken = await store.reclaim(sent.run_id, epoch, OTHER, given_back=True)
+        assert taken is not None
+        assert taken.doomed is None
+
+
 async def test_a_cancelled_run_is_doomed_when_it_is_taken_over(store: Store) -> None:
     """L14: nobody goes on with a run whose cancellation was asked for."""
     who = await person(store)

@@ -32,7 +32,7 @@ def claim_next(
     queued_before: int = 0,
 ) -> Plan[Claimed | None]:
     """Claim the next run that may run: tenants in turn from the one after `after_tenant`, oldest first."""
-    wanted = {"code_agents": list(code_agents), "queued_before": queued_before}
+    wanted: dict[str, object] = {"code_agents": list(code_agents), "queued_before": queued_before}
     tenant, wrapped = after_tenant, False
     while True:
         row = yield from ask_one("next_tenant", after=tenant)
@@ -100,15 +100,21 @@ def start_run(
     return (yield from _claimed(info, doomed, line))
 
 
-def reclaim(run_id: str, epoch: int, by: ClaimBy) -> Plan[Claimed | None]:
-    """Take over a running run that has this epoch: epoch + 1. None if it has ended or was taken over."""
+def reclaim(run_id: str, epoch: int, by: ClaimBy, *, given_back: bool = False) -> Plan[Claimed | None]:
+    """Take over a running run that has this epoch: epoch + 1. None if it has ended or was taken over.
+
+    A claim that was `given_back` is not one of the three that bring no finished turn.
+    """
     state = yield from ask_one("claim_state", run_id=run_id)
     if state is None:
         return None
     known, fruitless, turns_before, turns = msgspec.convert(state, tuple[int, int, int, int])
     if known != epoch:
         return None
-    fruitless = fruitless + 1 if turns == turns_before else 0
+    if turns != turns_before:
+        fruitless = 0
+    elif not given_back:
+        fruitless += 1
     taken = yield from ask_one(
         "take_over",
         run_id=run_id,
