@@ -91,10 +91,11 @@ class RunAgent:
         if run is None and not is_new and taken.messages:
             sent = [message.id for message in taken.messages]
             seen = await self._store.find_messages(who.tenant, who.user, session.id, sent)
-            taken = taken.without({record.id for record in seen})
-            if seen and not taken.messages and not taken.resume:
+            runs = {record.id: record.run_id for record in seen}
+            taken = taken.without(runs)
+            if runs and not taken.messages and not taken.resume:
                 # The same message again is the same run, whatever the client calls it this time.
-                run = await self._store.find_run(who.tenant, who.user, seen[-1].run_id)
+                run = await self._store.find_run(who.tenant, who.user, runs[sent[-1]])
         if run is None:
             visit = await self._begin(who, session, taken)
         else:

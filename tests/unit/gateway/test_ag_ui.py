@@ -129,7 +129,27 @@ async def test_the_same_message_again_is_the_same_run() -> None:
         assert len(house.model.requests) == 1
 
 
-async def test_a_client_that_comes_back_at_every_event_is_accepted(official: OfficialVerifier) -> None:
+async def test_messages_of_several_runs_sent_again_join_the_newest() -> None:
+    """R3: of messages the session has, the last one says which run is meant."""
+    never = asyncio.Event()
+    turns = [ScriptedTurn(text="One.", waits=never), ScriptedTurn(text="Two.")]
+    async with server(turns) as house:
+        agent_id = await house.agent()
+        first = house.post(agent_id, _input(_user("a", "u1")))
+        await first.count(2)
+        second = house.post(agent_id, _input(_user("a", "u1"), _user("b", "u2"), run="r2"))
+        await second.until(lambda: second.status)
+        again = house.post(agent_id, _input(_user("a", "u1"), _user("b", "u2"), run="r3"))
+        await again.until(lambda: again.status)
+        assert again.headers["agio-run-id"] == second.headers["agio-run-id"]
+        assert again.headers["agio-run-id"] != first.headers["agio-run-id"]
+        for reading in (first, second, again):
+            await reading.leave()
+
+
+async def test_a_client_that_comes_back_after_the_end_gets_start_thread_and_end(
+    official: OfficialVerifier,
+) -> None:
     """B8, B1: the same runId joins the run: start, snapshot with the partial text, what is open, the rest."""
     async with server([*TURNS], tools=[calculator]) as house:
         agent_id = await house.agent("calculator")

@@ -28,7 +28,15 @@ from agio.gateway.projection import (
     view_thread,
 )
 from agio.protocol.codec import decode_event, encode
-from agio.protocol.events import Custom, MessagesSnapshot, TextMessageChunk, ToolCallStart
+from agio.protocol.events import (
+    Custom,
+    MessagesSnapshot,
+    RunFinished,
+    RunStarted,
+    TextMessageChunk,
+    ToolCallStart,
+)
+from agio.protocol.grammar import Grammar, GrammarError
 from agio.protocol.ids import new_id
 from agio.protocol.messages import ReasoningMessage, UserMessage
 from tests.official import OfficialVerifier, check_flow
@@ -239,3 +247,14 @@ async def test_reasoning_that_was_taken_back_is_emptied() -> None:
     assert isinstance(user, UserMessage)
     assert isinstance(reasoning, ReasoningMessage)
     assert (user.content, reasoning.content) == ("What is it?", "")
+
+
+def test_a_snapshot_may_stand_for_events_but_not_go_back() -> None:
+    """R8: the grammar counts on from a snapshot's seq, and refuses one behind what was seen."""
+    started = RunStarted(thread_id="t", run_id="r", metadata={"seq": 1})
+    ahead = MessagesSnapshot(messages=[], metadata={"seq": 7})
+    behind = MessagesSnapshot(messages=[], metadata={"seq": 3})
+    finished = RunFinished(thread_id="t", run_id="r", metadata={"seq": 8})
+    Grammar().check_stream([started, ahead, finished])
+    with pytest.raises(GrammarError, match="3 where 8 comes next"):
+        Grammar().check_stream([started, ahead, behind, finished])
