@@ -1,18 +1,23 @@
 """One commit of many runs: refusals stay alone, the tail stays short, a failure leaves no trace."""
 
+from collections.abc import Mapping
+from typing import cast
+
 import msgspec
 import pytest
 
 from agio.core.repository import Append, NewRun, Outcome
 from agio.db.batch import TAIL_ROWS, Batch
-from agio.db.connector import Connection
+from agio.db.connector import Connection, Cursor
 from agio.db.live import DamagedLog, LiveRuns, load_live_runs
-from agio.db.plan import Hold, Plan
+from agio.db.plan import Hold, Plan, ask
+from agio.db.plans.identity import KEPT_MS, sweep
 from agio.db.plans.log import get_log
 from agio.db.plans.runs import claim_run, create_run
 from agio.db.plans.sessions import delete_session
 from agio.db.queries import load_queries
 from agio.db.reader import LogReader
+from agio.db.records import now_ms
 from agio.db.sqlite import open_writable
 from agio.db.writer import MAX_PACE_S, pace_s
 from agio.errors import StoreError
@@ -54,6 +59,18 @@ class Bench:
         return msgspec.convert(self.connection.execute(f"select count(*) from {table}").get, int)
 
 
+class Counted:
+    """A connection that notes what is run on it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.statements: list[str] = []
+
+    def execute(self, statements: str, bindings: Mapping[str, object] | None = None) -> Cursor:
+        self.statements.append(statements)
+        return self.connection.execute(statements, bindings)
+
+
 def line(run_id: str, seq: int, text: str = "x") -> Frame:
     return Frame(run_id, 1, seq, 1, f'"{run_id} {seq} {text}"\n'.encode())
 
@@ -64,6 +81,40 @@ def test_all_runs_of_a_commit_share_one_tail_row() -> None:
     bench.append(line("a", 1), line("b", 1), line("c", 1), line("a", 2))
     assert bench.count("tail") == 1
     assert bench.payload("a") == line("a", 1).payload + line("a", 2).payload
+
+
+def test_a_commit_of_frames_alone_is_one_statement() -> None:
+    """L9: however many runs append, nothing but the tail's row is written and nothing is asked."""
+    bench = Bench("a", "b", "c")
+    counted = Counted(bench.connection)
+    batch = Batch(cast("Connection", counted), QUERIES, bench.live)
+    for name in ("a", "b", "c"):
+        batch.append(Append(line(name, 1)))
+    batch.commit()
+    assert counted.statements == [QUERIES["append_tail"]]
+
+
+def test_a_key_is_remembered_for_seven_days() -> None:
+    """R3: an older one is as if it had never been, swept or not."""
+    bench = Bench("a")
+    batch = bench.batch()
+    day_ms = 24 * 3600 * 1000
+    place = {
+        "tenant": "default",
+        "user_id": "local",
+        "kind": "key",
+        "scope": "a",
+        "digest": b"",
+        "run_id": "r",
+    }
+    for age, name in ((6, b"young"), (8, b"old")):
+        batch.run(ask("put_key", hash=name, now=now_ms() - age * day_ms, **place))
+    since = now_ms() - KEPT_MS
+    found = [bool(batch.run(ask("find_key", hash=name, since=since, **place))) for name in (b"young", b"old")]
+    batch.run(sweep())
+    batch.commit()
+    assert found == [True, False]
+    assert bench.count("idempotency_keys") == 1
 
 
 def test_a_refused_write_leaves_its_batch_alone() -> None:
