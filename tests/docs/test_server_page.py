@@ -1,0 +1,86 @@
+"""docs/server.md against a real server: its commands run in order and print what the page says."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import cast
+
+from agio.gateway.app import DOORS, ROUTES
+from tests.acceptance.server.process import KEY, Server
+from tests.docs.pages import ROOT, Block, blocks_of, rows_under, unquoted
+from tests.docs.snippets import OUTPUT
+
+PAGE = ROOT / "docs" / "server.md"
+DOCUMENTED_URL = "http://127.0.0.1:8700"
+BETWEEN = "=== the next block ==="
+_ID = re.compile(r"\b([a-z]{3,4})_[0-9a-z]{26}")
+_TIME = re.compile(r"\b1\d{12}\b")
+
+
+def _scripts() -> list[tuple[Block, Block | None]]:
+    """The blocks that ask the server, each with the block that says what comes back, if there is one."""
+    found: list[tuple[Block, Block | None]] = []
+    for block in blocks_of(PAGE, "sh", "json", "text"):
+        if block.language == "sh" and "curl" in block.code:
+            found.append((block, None))
+        elif found and (block.language == "json" or block.mark == OUTPUT):
+            found[-1] = (found[-1][0], block)
+    return found
+
+
+def test_the_commands_of_the_page_print_what_it_says(tmp_path: Path) -> None:
+    """L16, C2, C5, B7, B8: every endpoint with curl, in one shell, against a fresh server."""
+    scripts = _scripts()
+    whole = f"\necho\necho '{BETWEEN}'\n".join(script.code for script, _ in scripts)
+    with Server(tmp_path) as server:
+        done = subprocess.run(
+            ["bash", "-c", whole.replace(DOCUMENTED_URL, server.url)],
+            env={"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "AGIO_API_KEY": KEY},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=90,
+        )
+        assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    printed = done.stdout.split(f"{BETWEEN}\n")
+    wrong = [
+        f"{script.place} prints\n{output}"
+        for (script, said), output in zip(scripts, printed, strict=True)
+        if said is not None and not _is_said(said, output)
+    ]
+    assert wrong == [], "\n".join(wrong)
+
+
+def _is_said(said: Block, output: str) -> bool:
+    if said.language == "json":
+        return _fits(json.loads(said.code), json.loads(output))
+    wanted = re.escape(_plain(said.code.rstrip("\n"))).replace(re.escape('"..."'), '"[^"]*"')
+    return re.fullmatch(wanted, _plain(output.rstrip("\n"))) is not None
+
+
+def _plain(text: str) -> str:
+    return _TIME.sub("TIME", _ID.sub(r"\1_ID", text))
+
+
+def _fits(said: object, given: object) -> bool:
+    """Whether an answer is what the page says, ids and times aside; `...` stands for anything."""
+    match said, given:
+        case "...", _:
+            return True
+        case dict(), dict():
+            wanted, found = cast("dict[str, object]", said), cast("dict[str, object]", given)
+            return wanted.keys() == found.keys() and all(_fits(wanted[key], found[key]) for key in wanted)
+        case list(), list():
+            entries, others = cast("list[object]", said), cast("list[object]", given)
+            return len(entries) == len(others) and all(map(_fits, entries, others))
+        case _:
+            return _plain(json.dumps(said)) == _plain(json.dumps(given))
+
+
+def test_the_table_of_endpoints_is_complete() -> None:
+    """L16: what the page lists is what the application has, and the other way round."""
+    listed = [unquoted(row[0]) for row in rows_under(PAGE, "Every endpoint")]
+    there = {f"{entry.method} {entry.path}" for entry in (*ROUTES, *DOORS)}
+    assert sorted(listed) == sorted(there)
