@@ -66,15 +66,15 @@ def bench_servers(args: argparse.Namespace) -> bool:
         if (not args.only or server.project in args.only) and server.name.startswith(args.name)
     ]
     results = begin(args, plan.passes)
-    found = run(servers.benchmark.bench(chosen, plan, OUT))
+    candidates = run(servers.benchmark.bench(chosen, plan, OUT))
     results |= {
         "filled_runs": plan.filled_runs,
-        "model_alone_ms": found.model_alone_ms,
-        "versions": {one.server.project: one.versions for one in found.candidates if one.versions},
-        "servers": [servers.benchmark.result(one, found.model_alone_ms) for one in found.candidates],
+        "most_at_once": plan.most_at_once,
+        "versions": {one.server.project: one.versions for one in candidates if one.versions},
+        "servers": [servers.benchmark.result(one) for one in candidates],
     }
     finish("servers", results, servers.report.render(results))
-    return any(one.failure for one in found.candidates)
+    return any(one.failure for one in candidates)
 
 
 def bench_libraries(args: argparse.Namespace) -> bool:

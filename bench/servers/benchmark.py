@@ -20,6 +20,7 @@ from servers.subjects import Server, find_versions
 SETTLE_S = 0.3
 """After the last stream has ended a server may still have things to write down."""
 OPEN_SETTLE_S = 1
+MODEL_RUNS = 100
 
 
 @dataclass(frozen=True)
@@ -48,24 +49,18 @@ class Candidate:
     server: Server
     process: ServerProcess
     passes: list[Pass] = field(default_factory=list)
+    model_alone_ms: list[float] = field(default_factory=list)
+    """In each pass, right before the server is asked by a single client."""
     once: dict[str, float] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     failure: str | None = None
 
-    def figures(self, model_alone_ms: float) -> dict[str, float]:
+    def figures(self) -> dict[str, float]:
         """Nothing if it failed: a run that could not be verified has no cost."""
-        return {} if self.failure else figures_of_passes(self.passes, model_alone_ms) | self.once
+        return {} if self.failure else figures_of_passes(self.passes) | self.once
 
 
-@dataclass(frozen=True)
-class Benchmark:
-    """What was found: each server, and how soon the model itself says its first word."""
-
-    candidates: list[Candidate]
-    model_alone_ms: float
-
-
-async def bench(servers: list[Server], plan: Plan, scratch: Path) -> Benchmark:
+async def bench(servers: list[Server], plan: Plan, scratch: Path) -> list[Candidate]:
     """Measure in passes over all servers, so that a disturbance of the machine hits none alone."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="servers-", dir=scratch)))
@@ -75,12 +70,10 @@ async def bench(servers: list[Server], plan: Plan, scratch: Path) -> Benchmark:
             process = ServerProcess(server, folder / str(number), model.base_url)
             stack.callback(process.stop)
             candidates.append(Candidate(server, process))
-        alone_ms: list[float] = []
         await for_each(candidates, "prepare", lambda one: prepare(one, model, plan))
         for number in range(1, plan.passes + 1):
-            alone_ms.append(await ask_model_alone(model, plan))
             await for_each(candidates, f"pass {number}", lambda one: take_pass(one, model, plan))
-    return Benchmark(candidates, median(alone_ms))
+    return candidates
 
 
 async def for_each(
@@ -146,10 +139,14 @@ async def measure_open_streams(one: Candidate, model: ModelServer, plan: Plan) -
 
 async def take_pass(one: Candidate, model: ModelServer, plan: Plan) -> None:
     figures: Pass = {}
+    one.model_alone_ms.append(await ask_model_alone(model))
     for phase in PHASES:
         if phase.throughput or not one.server.throughput_only:
             shortened = phase._replace(at_once=min(phase.at_once, plan.most_at_once))
             figures[phase.name] = await measure(one, model, shortened, until(shortened, plan))
+    if alone := figures.get(ALONE.name):
+        above_ms = alone.first_piece_ms - one.model_alone_ms[-1]
+        figures[ALONE.name] = alone._replace(first_piece_ms=above_ms)
     one.passes.append(figures)
 
 
@@ -186,22 +183,27 @@ async def measure(
     )
 
 
-async def ask_model_alone(model: ModelServer, plan: Plan) -> float:
+async def ask_model_alone(model: ModelServer) -> float:
     """Milliseconds to the first text when both turns are asked of the model itself."""
     model.control(ALONE.tokens, 0)
     loaded = await put_load(
-        model.port, by_model_itself(), tokens=ALONE.tokens, at_once=1, enough=until(ALONE, plan)
+        model.port,
+        by_model_itself(),
+        tokens=ALONE.tokens,
+        at_once=1,
+        enough=lambda begun: begun >= MODEL_RUNS,
     )
     return loaded.first_piece_ms
 
 
-def result(one: Candidate, model_alone_ms: float) -> dict[str, object]:
+def result(one: Candidate) -> dict[str, object]:
     """What is kept of a server."""
     return {
         "name": one.server.name,
         "project": one.server.project,
         "keeps": one.server.keeps,
         "failure": one.failure,
-        "figures": one.figures(model_alone_ms),
+        "model_alone_ms": one.model_alone_ms,
+        "figures": one.figures(),
         "passes": [{name: measured._asdict() for name, measured in each.items()} for each in one.passes],
     }

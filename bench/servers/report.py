@@ -1,5 +1,7 @@
 """The results of the servers as Markdown tables: agio beside its targets, the best peer and the floor."""
 
+from statistics import median
+
 from origin import describe_origin
 from servers.figures import FIGURES, Figure
 from servers.subjects import FLOOR, OURS, servers
@@ -26,11 +28,13 @@ def is_complete(results: Results) -> bool:
 
 
 def _origin(results: Results) -> str:
-    lines = [
-        describe_origin(results),
-        f"The model itself: first text after {results['model_alone_ms']:.2f} ms.",
-        "",
-    ]
+    alone_ms = [each for row in results["servers"] for each in row["model_alone_ms"]]
+    lines = [describe_origin(results)]
+    if results["quick"]:
+        lines.append(f"No more than {results['most_at_once']} clients at once, whatever a line says.")
+    if alone_ms:
+        lines.append(f"The model itself: first text after {median(alone_ms):.2f} ms.")
+    lines.append("")
     for project, found in results["versions"].items():
         lines.append(f"- {project}: {', '.join(f'{name} {number}' for name, number in found.items())}")
     return "\n".join(lines)
