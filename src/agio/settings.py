@@ -93,7 +93,11 @@ def _limits(text: str) -> ServerLimits:
         if unknown:
             known = ", ".join(ServerLimits.__struct_fields__)
             raise msgspec.ValidationError(f"there is no limit {unknown[0]!r}; the limits are {known}")
-        return msgspec.convert(cast(object, given), ServerLimits)
+        limits = msgspec.convert(cast(object, given), ServerLimits)
+        for name in given:
+            if getattr(limits, name) <= 0:
+                raise msgspec.ValidationError(f"{name} must be above 0")
+        return limits
     except (msgspec.MsgspecError, RecursionError) as error:
         raise UserError(
             "invalid_setting",

@@ -10,10 +10,11 @@ from typing import cast
 from agio.gateway.app import DOORS, ROUTES
 from tests.acceptance.server.process import KEY, Server
 from tests.docs.pages import ROOT, Block, blocks_of, rows_under, unquoted
-from tests.docs.snippets import OUTPUT
 
 PAGE = ROOT / "docs" / "server.md"
 DOCUMENTED_URL = "http://127.0.0.1:8700"
+ANSWER = "answers"
+"""The mark of a text block that is what the commands before it print."""
 BETWEEN = "=== the next block ==="
 _ID = re.compile(r"\b([a-z]{3,4})_[0-9a-z]{26}")
 _TIME = re.compile(r"\b1\d{12}\b")
@@ -25,7 +26,7 @@ def _scripts() -> list[tuple[Block, Block | None]]:
     for block in blocks_of(PAGE, "sh", "json", "text"):
         if block.language == "sh" and "curl" in block.code:
             found.append((block, None))
-        elif found and (block.language == "json" or block.mark == OUTPUT):
+        elif found and (block.language == "json" or block.mark == ANSWER):
             found[-1] = (found[-1][0], block)
     return found
 

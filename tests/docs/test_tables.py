@@ -15,7 +15,7 @@ from agio.protocol import events
 from agio.protocol.codec import decode_event, encode
 from agio.protocol.events import AgentEvent, Custom
 from agio.protocol.messages import json_object
-from agio.settings import load_settings
+from agio.settings import load_server_settings, load_settings
 from tests.docs.codes import error_codes, notice_codes, result_codes
 from tests.docs.pages import ROOT, blocks_of, rows_under, unquoted
 
@@ -140,6 +140,7 @@ def test_the_table_of_the_environment_names_what_is_read(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(os, "environ", Environment(HOME="/nowhere"))
     load_settings()
+    load_server_settings()
     assert {unquoted(row[0]) for row in rows_under(CONFIGURATION, "Environment")} == asked - {"HOME"}
 
 
