@@ -31,21 +31,40 @@ def _scripts() -> list[tuple[Block, Block | None]]:
     return found
 
 
+def _run(script: str, server: Server, folder: Path) -> str:
+    """Run a script in bash as a person who has the key, and return what it prints."""
+    done = subprocess.run(
+        ["bash", "-c", script.replace(DOCUMENTED_URL, server.url)],
+        cwd=folder,
+        env={"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "AGIO_API_KEY": KEY},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=90,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    return done.stdout
+
+
+def test_the_three_requests_of_the_readme_work(tmp_path: Path) -> None:
+    """L15, L16, B8: an agent, a run over AG-UI, and its record, with three curls."""
+    (block,) = [block for block in blocks_of(ROOT / "README.md", "sh") if "curl" in block.code]
+    with Server(tmp_path) as server:
+        made, *frames, listed = (
+            _run(block.code, server, tmp_path).replace("}id: 1", "}\nid: 1", 1).splitlines()
+        )
+    assert json.loads(made)["name"] == "clerk"
+    assert any('"RUN_FINISHED"' in frame for frame in frames)
+    assert json.loads(listed)["items"][0]["status"] == "completed"
+
+
 def test_the_commands_of_the_page_print_what_it_says(tmp_path: Path) -> None:
     """L16, C2, C5, B7, B8: every endpoint with curl, in one shell, against a fresh server."""
     scripts = _scripts()
     whole = f"\necho\necho '{BETWEEN}'\n".join(script.code for script, _ in scripts)
     with Server(tmp_path) as server:
-        done = subprocess.run(
-            ["bash", "-c", whole.replace(DOCUMENTED_URL, server.url)],
-            env={"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "AGIO_API_KEY": KEY},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=90,
-        )
-        assert (done.returncode, done.stderr) == (0, ""), done.stdout
-    printed = done.stdout.split(f"{BETWEEN}\n")
+        output = _run(whole, server, tmp_path)
+    printed = output.split(f"{BETWEEN}\n")
     wrong = [
         f"{script.place} prints\n{output}"
         for (script, said), output in zip(scripts, printed, strict=True)
