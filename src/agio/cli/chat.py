@@ -9,6 +9,7 @@ from msgspec import Struct
 from agio.agents import demo
 from agio.cli.conversation import Talk, converse
 from agio.cli.local import LocalSource
+from agio.cli.stores import hint_if_locked
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.registry import open_driver, split_model
 from agio.library import Agent
@@ -44,7 +45,8 @@ def chat(options: ChatOptions, settings: Settings) -> int:
         see="agio runs list" + _braced(store),
         plain=options.plain,
     )
-    with asyncio.Runner() as loop:
+    hint = "If that is a server, talk to it: agio chat --server URL"
+    with hint_if_locked(hint), asyncio.Runner() as loop:
         loop.run(_check_endpoint(options, settings))
         return converse(LocalSource(agent, options.thread), loop, talk)
 

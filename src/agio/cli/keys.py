@@ -12,7 +12,6 @@ from agio.cli.server_client import ServerClient
 from agio.cli.tables import ago, new_table
 from agio.cli.view import printable
 from agio.core.store import DEFAULT_TENANT, LOCAL_USER, Store
-from agio.errors import StoreError
 from agio.gateway.auth import describe_key, hash_secret, new_api_key
 from agio.gateway.routes.rendering import key_view
 from agio.gateway.routes.views import Keys as KeyList
@@ -118,15 +117,10 @@ async def _asked(server: ServerClient) -> AsyncGenerator[Keys]:
 async def _stored(settings: Settings, server: ServerSettings, data: Path | None) -> AsyncGenerator[Keys]:
     from agio.cli.composition import database_of
     from agio.cli.first_start import make_first
-    from agio.cli.stores import open_database
+    from agio.cli.stores import hint_if_locked, open_database
 
-    try:
-        store: Store = await open_database(database_of(settings, server, data))
-    except StoreError as error:
-        if error.code == "store_locked":
-            hint = f"{error.message} Or ask the server that has it: agio keys ... --server URL --api-key KEY"
-            raise StoreError("store_locked", hint, error.details) from error
-        raise
+    with hint_if_locked("Or ask the server that has it: agio keys ... --server URL --api-key KEY"):
+        store = await open_database(database_of(settings, server, data))
     try:
         await make_first(store, server.bootstrap_api_key)
         yield _StoredKeys(store)

@@ -29,6 +29,8 @@ def _run() -> int:
 
         error_line(error)
         return 1
+    except KeyboardInterrupt:
+        return 130
     except BrokenPipeError:
         # What is still buffered would fail again when the interpreter flushes it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,57 @@
+"""What the environment says to servers, and what is refused of it."""
+
+import json
+
+import pytest
+
+from agio.core.config import ServerLimits
+from agio.errors import UserError
+from agio.settings import load_server_settings, load_settings
+
+KEY = "k" * 32
+
+
+def test_an_empty_environment_has_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    """L6: nothing needs to be set; an empty variable counts as none."""
+    for variable in ("AGIO_DATABASE_URL", "AGIO_WORKER_KEY", "AGIO_BOOTSTRAP_API_KEY", "AGIO_LIMITS"):
+        monkeypatch.setenv(variable, "")
+    settings = load_server_settings()
+    assert (settings.database_url, settings.worker_key, settings.bootstrap_api_key) == (None, None, None)
+    assert settings.limits == ServerLimits()
+
+
+def test_what_is_set_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """L6, R12: limits that are named change, the others stay; providers with a key or an address are known."""
+    monkeypatch.setenv("AGIO_BOOTSTRAP_API_KEY", KEY)
+    monkeypatch.setenv("AGIO_LIMITS", json.dumps({"running_per_user": 7, "drain_s": 0.5}))
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-1")
+    monkeypatch.setenv("GEMINI_BASE_URL", "http://127.0.0.1:1")
+    settings = load_server_settings()
+    assert settings.bootstrap_api_key == KEY
+    assert settings.limits == ServerLimits(running_per_user=7, drain_s=0.5)
+    assert {"anthropic", "gemini"} <= set(load_settings().with_models())
+
+
+@pytest.mark.parametrize(
+    "limits",
+    ["[]", "nonsense", '{"nonsense": 1}', '{"drain_s": "long"}', '{"tick_s": 0}', '{"running_per_user": -1}'],
+)
+def test_limits_that_make_no_sense_are_refused(monkeypatch: pytest.MonkeyPatch, limits: str) -> None:
+    """L6: a typo in a limit is an error, not a default."""
+    monkeypatch.setenv("AGIO_LIMITS", limits)
+    with pytest.raises(UserError) as caught:
+        load_server_settings()
+    assert caught.value.code == "invalid_setting"
+    assert "AGIO_LIMITS" in caught.value.message
+
+
+@pytest.mark.parametrize("key", ["k" * 31, "ü" * 40, "k" * 40 + "\n"])
+def test_a_key_that_is_short_or_odd_is_refused_and_not_repeated(
+    monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    """R2: what could be guessed, or not be sent in a header, is no key."""
+    monkeypatch.setenv("AGIO_WORKER_KEY", key)
+    with pytest.raises(UserError) as caught:
+        load_server_settings()
+    assert caught.value.code == "invalid_setting"
+    assert key not in caught.value.message
