@@ -15,13 +15,18 @@ from agio.core.fold import Fold
 from agio.core.repository import Append, NewRun, Outcome, RunStatus, ToolBegin, ToolEnd, TurnRecord
 from agio.errors import AgioError, StoreError, UserError
 from agio.protocol.codec import encode
-from agio.protocol.events import AgentEvent
+from agio.protocol.events import AgentEvent, ReasoningMessageChunk, TextMessageChunk
 from agio.protocol.frames import Frame
 
 PACE_S = 0.002
 """How soon after a commit the next one may be made, unless somebody waits for it: a burst shares commits."""
+PATIENCE_S = 0.005
+"""How long what is no text may wait for company: a turn's calls and its record then share a commit."""
 WINDOW_EVENTS = 2048
 """How many events a reader may lag behind before the run waits for it."""
+
+
+_SPEECH = (TextMessageChunk, ReasoningMessageChunk)
 
 
 class Journal:
@@ -51,6 +56,8 @@ class Journal:
         """Whether an append is in flight or about to be."""
         self._in_flight = False
         self._timer: asyncio.TimerHandle | None = None
+        self._waiting = False
+        """Whether the timer is only for company."""
         self._next_at = 0.0
         self._idle: list[asyncio.Future[None]] = []
         self._failure: AgioError | None = None
@@ -74,8 +81,11 @@ class Journal:
         self._lines.append(line)
         if self.shown:
             self._events.append(event)
-        if not self._busy and self._timer is None:
-            self._schedule()
+        if not self._busy:
+            if not isinstance(event, _SPEECH):
+                self._wait()
+            elif self._timer is None or self._waiting:
+                self._schedule()
 
     @property
     def crowded(self) -> bool:
@@ -133,17 +143,27 @@ class Journal:
         return future
 
     def _schedule(self) -> None:
+        self._stop_timer()
         loop = asyncio.get_running_loop()
         if loop.time() < self._next_at:
             self._timer = loop.call_at(self._next_at, self._hurry)
         else:
             self._hurry()
 
-    def _hurry(self) -> None:
-        """Write soon, whatever the pace."""
+    def _wait(self) -> None:
+        if self._timer is None:
+            self._waiting = True
+            self._timer = asyncio.get_running_loop().call_later(PATIENCE_S, self._hurry)
+
+    def _stop_timer(self) -> None:
+        self._waiting = False
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def _hurry(self) -> None:
+        """Write soon, whatever the pace."""
+        self._stop_timer()
         if not self._busy:
             self._busy = True
             asyncio.get_running_loop().call_soon(self._write)
