@@ -12,7 +12,7 @@ SERVE = $(VENV)/bin/agio serve --port $(PORT) --host $(HOST) $(if $(DATA),--data
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup run test check bench chaos dev lock clean
+.PHONY: setup chromium run test check bench chaos dev lock clean
 
 setup: $(VENV)/.run $(VENV)/.test $(NODE_DIR)/node_modules/.stamp
 
@@ -36,7 +36,14 @@ $(NODE_DIR)/node_modules/.stamp: $(NODE_DIR)/package-lock.json $(VENV)/.test
 run: $(VENV)/.run
 	@$(SERVE)
 
-test: setup
+# Debian's browser for the tests of the pages; without it they are skipped, and say so.
+chromium:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
+	|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	     && { apt-get install -y -qq chromium >/dev/null 2>&1 || { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; }; }; } \
+	|| echo "There is no Chromium here: the tests of the pages are skipped. Install it with: apt-get install chromium"
+
+test: setup chromium
 	@$(PY) -m pytest -n 2 --dist worksteal $(ARGS)
 
 check: setup
@@ -49,7 +56,7 @@ bench: setup
 	$(PY) bench/run.py $(ARGS)
 
 chaos: setup
-	$(PY) -m tests.acceptance.kill_writer $(N)
+	$(PY) -m tests.acceptance.crash.harness $(N)
 
 dev: setup
 	@$(SERVE) --reload
