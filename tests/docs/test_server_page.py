@@ -62,7 +62,8 @@ def test_the_commands_of_the_page_print_what_it_says(tmp_path: Path) -> None:
     """L16, C2, C5, B7, B8: every endpoint with curl, in one shell, against a fresh server."""
     scripts = _scripts()
     whole = f"\necho\necho '{BETWEEN}'\n".join(script.code for script, _ in scripts)
-    with Server(tmp_path) as server:
+    # A pipe's reader that has seen enough is noticed at the next comment of the stream.
+    with Server(tmp_path, environment={"AGIO_LIMITS": '{"keep_alive_s": 0.2}'}) as server:
         output = _run(whole, server, tmp_path)
     printed = output.split(f"{BETWEEN}\n")
     wrong = [

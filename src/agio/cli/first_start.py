@@ -3,10 +3,11 @@
 from agio.agents import demo
 from agio.core.store import DEFAULT_TENANT, LOCAL_USER, AgentFields, AgentTool, Store
 from agio.drivers.registry import split_model
+from agio.errors import UserError
 from agio.gateway.auth import describe_key, hash_secret
 
 
-async def make_first(store: Store, bootstrap_key: str | None) -> None:
+async def make_first(store: Store, bootstrap_key: str | None = None) -> None:
     """Add what a new store lacks. The key counts only as long as there is no other."""
     await store.add_tenant(DEFAULT_TENANT, "Default")
     await store.add_user(DEFAULT_TENANT, LOCAL_USER, "Local user", "owner")
@@ -28,4 +29,8 @@ async def _add_demo(store: Store, taken: set[str]) -> None:
         model_name=model,
         tools=[AgentTool(tool.name) for tool in demo.TOOLS],
     )
-    await store.create_agent(DEFAULT_TENANT, fields)
+    try:
+        await store.create_agent(DEFAULT_TENANT, fields)
+    except UserError as error:
+        if error.code != "agent_exists":  # another gateway of the same database was first
+            raise

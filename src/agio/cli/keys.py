@@ -122,7 +122,7 @@ async def _stored(settings: Settings, server: ServerSettings, data: Path | None)
     with hint_if_locked("Or ask the server that has it: agio keys ... --server URL --api-key KEY"):
         store = await open_database(database_of(settings, server, data))
     try:
-        await make_first(store, server.bootstrap_api_key)
+        await make_first(store)
         yield _StoredKeys(store)
     finally:
         await store.close()

@@ -34,3 +34,4 @@ TlsOption = Annotated[
     bool,
     typer.Option("--behind-tls", help="A proxy in front ends TLS: allow an address others can reach."),
 ]
+ParentOption = Annotated[bool, typer.Option("--until-stdin-ends", hidden=True)]

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from agio.cli.options import AppOption, DataOption, HostOption, PortOption, TlsOption
+from agio.cli.options import AppOption, DataOption, HostOption, ParentOption, PortOption, TlsOption
 from agio.settings import load_server_settings, load_settings
 
 
@@ -29,12 +29,17 @@ def serve(
         bool, typer.Option("--reload", help="Begin again when Python files here change.")
     ] = False,
     behind_tls: TlsOption = False,
+    until_stdin_ends: ParentOption = False,
 ) -> None:
     """Serve agents: everything in one process, or with worker processes."""
     if reload:
         from agio.cli.reload import serve_and_reload
 
         raise typer.Exit(serve_and_reload(app))
+    if until_stdin_ends:
+        from agio.cli.parent import end_with_parent
+
+        end_with_parent()
     from agio.cli.serve import ServeOptions, serve
 
     options = ServeOptions(host=host, port=port, data=data, workers=workers, app=app, behind_tls=behind_tls)
@@ -64,7 +69,7 @@ def worker(
         int | None,
         typer.Option("--room", min=1, metavar="N", help="How many runs at once.", show_default="50"),
     ] = None,
-    until_stdin_ends: Annotated[bool, typer.Option("--until-stdin-ends", hidden=True)] = False,
+    until_stdin_ends: ParentOption = False,
 ) -> None:
     """Run agents for a gateway: AGIO_GATEWAY_URL says where it is, AGIO_WORKER_KEY lets the worker in."""
     from agio.cli.worker import work

@@ -1,13 +1,11 @@
 """`agio worker`: runs what a gateway gives it, over the network. It has models and the user's module, and no store."""
 
 import asyncio
-import os
-import sys
-import threading
 
 from agio.cli.lifetime import Lifetime
 from agio.cli.logs import set_up_logging
 from agio.cli.loops import event_loop
+from agio.cli.parent import end_with_parent
 from agio.errors import UserError
 from agio.protocol.ids import new_id
 from agio.settings import ServerSettings, Settings
@@ -22,7 +20,7 @@ def work(
     """Work until a signal comes; return the exit code. Raises AgioError for what cannot begin."""
     set_up_logging()
     if until_stdin_ends:
-        threading.Thread(target=_end_with_stdin, name="agio parent", daemon=True).start()
+        end_with_parent()
     if server.gateway_url is None:
         raise UserError(
             "missing_setting", "Set AGIO_GATEWAY_URL to the gateway's address, such as http://10.0.0.5:8700."
@@ -55,11 +53,3 @@ async def _work(worker: WorkerService, url: str, key: str, drain_s: float) -> in
     await asyncio.wait([linked])
     lifetime.deafen()
     return 0
-
-
-def _end_with_stdin() -> None:
-    """End this process with the one that started it: the pipe ends however that one ended."""
-    while os.read(sys.stdin.fileno(), 1024):
-        pass
-    # Its runs go on at the next start, from what is in the log.
-    os._exit(1)
