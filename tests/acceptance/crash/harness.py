@@ -1,6 +1,8 @@
 """Throws faults at a real server while clients talk to it, then asks the checker. `make chaos N=500` runs it.
 
-python -m tests.acceptance.crash.harness 500 [--workers 2] [--seed 7]
+    python -m tests.acceptance.crash.harness 500 [--workers 2] [--seed 7]
+
+Without `--workers` half of the faults go to a server in one process, half to one with two worker processes.
 """
 
 import argparse
@@ -246,7 +248,12 @@ async def besiege(faults: int, workers: int, seed: int) -> list[str]:
             runs = sum(len(client.transcript.accepted) for client in siege.clients)
             events = sum(len(client.transcript.events) for client in siege.clients)
             rejoins = sum(client.rejoins for client in siege.clients)
-            print(f"{faults} faults {dict(siege.faults)}: {runs} runs, {events} events, {rejoins} rejoins")
+            home = f"{workers} worker processes" if workers else "one process"
+            print(f"{home}: {faults} faults, {runs} runs, {events} events, {rejoins} rejoins")
+            print(
+                "  " + ", ".join(f"{kind} {times}" for kind, times in sorted(siege.faults.items())),
+                flush=True,
+            )
             if problems:
                 print(siege.server.tail())
     return problems
@@ -262,10 +269,16 @@ def main() -> None:
     """Run from the command line; exit 1 if a promise was broken."""
     parser = argparse.ArgumentParser()
     parser.add_argument("faults", type=int)
-    parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=None)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    problems = asyncio.run(besiege(given.faults, given.workers, given.seed))
+    if given.workers is None:
+        sieges = [(given.faults - given.faults // 2, 0), (given.faults // 2, 2)]
+    else:
+        sieges = [(given.faults, given.workers)]
+    problems: list[str] = []
+    for faults, workers in sieges:
+        problems += asyncio.run(besiege(faults, workers, given.seed))
     for problem in problems:
         print(problem)
     print("nothing was lost, doubled or changed" if not problems else f"{len(problems)} promises broken")
