@@ -147,10 +147,14 @@ class Attendance:
         for held in list(seat.runs.values()):
             self.give_back(held)
 
-    def give_back(self, held: HeldRun) -> None:
+    def release(self, held: HeldRun) -> None:
+        """Take a run back from its worker. One that is leaving has not failed at it."""
+        self.give_back(held, in_order=held.seat.leaving)
+
+    def give_back(self, held: HeldRun, *, in_order: bool = False) -> None:
         """Let somebody else go on with a run."""
         if self._workers.let_go(held):
-            self._dispatcher.take_over(held.info, held.agent)
+            self._dispatcher.pass_on(held, given_back=in_order)
             self._on_free()
 
     def take_over(self, found: Sequence[RunInfo]) -> None:

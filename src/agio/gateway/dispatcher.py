@@ -35,6 +35,8 @@ class Stray(Struct):
 
     info: RunInfo
     agent: AgentRecord | None = None
+    given_back: bool = False
+    """Whether its worker let go of it in good order."""
 
 
 class Dispatcher:
@@ -142,10 +144,17 @@ class Dispatcher:
         else:
             self._spawn(self._delivery.prepare(held, slot.token, claimed.started))
 
-    def take_over(self, info: RunInfo, agent: AgentRecord | None = None) -> None:
+    def take_over(self, info: RunInfo, agent: AgentRecord | None = None, *, given_back: bool = False) -> None:
         """Give a running run that nobody holds to whoever has room."""
-        self._strays[info.run_id] = Stray(info, agent)
+        self._strays[info.run_id] = Stray(info, agent, given_back)
         self.ring()
+
+    def pass_on(self, held: HeldRun, *, given_back: bool = False) -> None:
+        """Let somebody else go on with a run its worker let go of, or end it: it was to be cancelled."""
+        if held.cancelled:
+            self.end_cancelled(held.info)
+        else:
+            self.take_over(held.info, held.agent, given_back=given_back)
 
     def forget(self, run_id: str) -> None:
         """Leave a run that waits to be taken over: it was deleted, or its worker came back."""
@@ -170,7 +179,9 @@ class Dispatcher:
             del self._strays[run_id]
             claimed = None
             try:
-                claimed = await self._store.reclaim(run_id, stray.info.epoch, slot.by)
+                claimed = await self._store.reclaim(
+                    run_id, stray.info.epoch, slot.by, given_back=stray.given_back
+                )
             except StoreError:
                 self._strays[run_id] = stray
                 raise
@@ -216,7 +227,7 @@ class Dispatcher:
     def _lose(self, held: HeldRun) -> None:
         """Let another worker begin a run: nobody has, so nobody needs time to come back."""
         if self._workers.let_go(held):
-            self.take_over(held.info, held.agent)
+            self.pass_on(held)
 
     def _end_damaged(self, held: HeldRun, why: StoreError) -> None:
         if self._workers.let_go(held):
@@ -224,7 +235,7 @@ class Dispatcher:
 
     async def _take_and_end(self, info: RunInfo) -> None:
         by = ClaimBy(GATEWAY, hash_token(secrets.token_urlsafe(32)))
-        stray = self._strays.pop(info.run_id, Stray(info))
+        self.forget(info.run_id)
         try:
             claimed = await self._store.reclaim(info.run_id, info.epoch, by)
             latest = info if claimed is not None else await self._store.get_run(info.run_id)
@@ -232,7 +243,8 @@ class Dispatcher:
             return
         except StoreError as error:
             _log.warning("cancelled run %s could not be ended yet: %s", info.run_id, error)
-            self._strays.setdefault(info.run_id, stray)
+            await asyncio.sleep(self._times.tick_s)
+            self.end_cancelled(info)
             return
         held = self._workers.runs.get(info.run_id)
         if held is not None and held.info.epoch == info.epoch:
@@ -243,16 +255,21 @@ class Dispatcher:
             self.end_cancelled(latest)
 
     async def _end(self, claimed: Claimed, failure: AgioError | None = None) -> None:
+        """Write a run's end under the claim there is; while the store fails, the claim stays good."""
         try:
-            await self._ender.end(claimed, failure)
-        except StoreError as error:
-            if error.code not in GONE:
-                _log.warning("run %s could not be ended yet: %s", claimed.info.run_id, error)
-                self._strays[claimed.info.run_id] = Stray(claimed.info, claimed.agent)
-                return
+            while (trouble := await self._try_to_end(claimed, failure)) is not None:
+                _log.warning("run %s could not be ended yet: %s", claimed.info.run_id, trouble)
+                await asyncio.sleep(self._times.tick_s)
         except UserError:  # it was deleted
             pass
         self.ring()
+
+    async def _try_to_end(self, claimed: Claimed, failure: AgioError | None) -> StoreError | None:
+        try:
+            await self._ender.end(claimed, failure)
+        except StoreError as error:
+            return None if error.code in GONE else error
+        return None
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)

@@ -220,7 +220,7 @@ class WorkerLink:
 
     async def release(self, claim: Claim) -> None:
         """See `Link`."""
-        self._service.attendance.give_back(self._check(claim))
+        self._service.attendance.release(self._check(claim))
 
     async def leave(self) -> None:
         """See `Link`."""

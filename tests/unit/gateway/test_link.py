@@ -136,6 +136,35 @@ async def test_a_run_that_is_given_back_goes_on_at_once() -> None:
             await link.release(hand.claim)
 
 
+async def test_workers_that_leave_in_good_order_are_no_crash_loop() -> None:
+    """B1: however often workers are replaced during one long turn, somebody goes on with its run."""
+    async with engine() as room:
+        session = await room.session()
+        worker, link, _ = await room.join("w0")
+        await room.say(session)
+        for number in range(1, 6):
+            hand = Hand(link, await worker.next_job())
+            assert hand.claim.epoch == number
+            await link.leave()
+            await link.release(hand.claim)
+            worker, link, _ = await room.join(f"w{number}")
+        await Hand(link, await worker.next_job()).finish()
+        assert (await room.ended(session, hand.run_id)).status == "completed"
+
+
+async def test_a_cancelled_run_is_ended_even_if_its_worker_is_gone_and_no_other_comes() -> None:
+    """L14: whoever was to obey went away; the gateway does not wait for another worker to end the run."""
+    async with engine(structs.replace(QUICK, cancel_s=0.3)) as room:
+        session = await room.session()
+        worker, link, _ = await room.join()
+        accepted = await room.say(session)
+        await Hand(link, await worker.next_job()).say("I will nev")
+        await room.road.cancel(ANN, run_id=accepted.run_id)
+        link.closed()
+        info = await room.ended(session, accepted.run_id)
+        assert (info.status, info.epoch) == ("cancelled", 2)
+
+
 async def test_a_worker_that_said_goodbye_has_no_grace() -> None:
     """B1: what it did not finish goes to others as soon as its link closes."""
     async with engine(PATIENT) as room:

@@ -5,12 +5,13 @@ from collections.abc import Callable, Coroutine
 from typing import ParamSpec, TypeVar
 
 import pytest
+from msgspec import structs
 
 from agio.core.link import ToolReply
 from agio.core.store import AgentTool
 from agio.core.tool import tool
 from agio.errors import StoreError
-from tests.unit.gateway.engine import ANN, Hand, engine, soon
+from tests.unit.gateway.engine import ANN, QUICK, Hand, engine, soon
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -97,6 +98,19 @@ async def test_a_cancelled_run_is_ended_when_the_store_is_well_again() -> None:
             ended = await room.ended(session, accepted.run_id)
         assert ended.status == "cancelled"
         assert await soon(worker.dropped.get()) == (accepted.run_id, 1)
+
+
+async def test_a_run_that_expired_is_not_run_because_its_end_could_not_be_written_at_once() -> None:
+    """L13: why it ends stays what it was."""
+    async with engine(structs.replace(QUICK, queue_timeout_s=-1.0)) as room:
+        session = await room.session()
+        accepted = await room.say(session)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(room.store, "get_log", failing(1, room.store.get_log))
+            worker, _, _ = await room.join()
+            ended = await room.ended(session, accepted.run_id)
+        assert (ended.status, ended.epoch) == ("expired", 1)
+        assert worker.jobs.empty()
 
 
 async def test_a_log_that_cannot_be_read_ends_its_run() -> None:
