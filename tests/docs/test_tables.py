@@ -24,7 +24,16 @@ CONFIGURATION = ROOT / "docs" / "configuration.md"
 EVENT_TYPES = {
     str(kind.__struct_config__.tag) for kind in cast("tuple[type[msgspec.Struct]]", get_args(AgentEvent))
 }
-SECTIONS = ("input", "the model", "limits", "the store", "agio itself")
+SECTIONS = (
+    "input",
+    "the model",
+    "limits",
+    "the store",
+    "the server",
+    "a server's runs",
+    "the command line",
+    "agio itself",
+)
 
 
 def _first_cells(heading: str) -> list[str]:

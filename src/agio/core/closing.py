@@ -81,14 +81,14 @@ def closing_frame(fold: Fold, epoch: int, ended: AgioError | None, acted: Collec
         events.append(event)
 
     if ended is None:
-        why, code = "Cancelled.", "cancelled"
-        opened = keep_events(fold, why, code)
+        why, label = "Cancelled.", "cancelled"
+        opened = keep_events(fold, why, label)
     else:
-        why, code = "Not run: the run failed.", "not_run"
+        why, label = "Not run: the run failed.", "not_run"
         opened = take_back_events(fold)
     for event in opened:
         emit(event)
-    for event in settle_events(list(fold.pending), why, code, acted):
+    for event in settle_events(list(fold.pending), why, label, acted):
         emit(event)
     if fold.step_open:
         emit(StepFinished(f"step-{fold.step}"))

@@ -18,7 +18,7 @@ async def pay() -> str:
 
 
 async def test_a_call_that_may_have_taken_effect_is_said_to_be_unknown() -> None:
-    """L14 L13: the one that acted and the one that never began get different results."""
+    """L14, L13: the one that acted and the one that never began get different results."""
     async with engine(tools={"pay": pay}) as room:
         session = await room.session(tools=[AgentTool("pay")])
         worker, link, _ = await room.join()

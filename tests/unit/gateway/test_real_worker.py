@@ -47,7 +47,7 @@ def texts(events: Sequence[AgentEvent]) -> list[str]:
 
 
 async def test_a_tool_of_the_gateway_is_called_and_its_result_answered() -> None:
-    """R5 R7 R8: the loop is the worker's, the tool the gateway's, the log the store's."""
+    """R5, R7, R8: the loop is the worker's, the tool the gateway's, the log the store's."""
     driver = ScriptedDriver(
         [
             ScriptedTurn(calls=[ScriptedCall("calculator", {"expression": "6*7"})]),

@@ -11,7 +11,7 @@ from tests.unit.gateway.engine import ANN, QUICK, Hand, engine, soon
 
 
 async def test_a_message_becomes_a_run_that_streams_and_ends() -> None:
-    """R3 R4 R6: accepted and claimed in one step, given to the worker, stored, shown to the reader as stored."""
+    """R3, R4, R6: accepted and claimed in one step, given to the worker, stored, shown to the reader as stored."""
     async with engine() as room:
         session = await room.session()
         worker, link, _ = await room.join()

@@ -48,7 +48,7 @@ async def start(room: Engine) -> tuple[Hand, HandWorker]:
 
 
 async def test_a_tool_knows_its_call_from_the_server_alone() -> None:
-    """R7 S4: tenant, user, session, run and agent come from the run's row."""
+    """R7: tenant, user, session, run and agent come from the run's row."""
     async with engine(tools={"echo_context": echo_context}) as room:
         session = await room.session(tools=[AgentTool("echo_context")])
         worker, link, _ = await room.join()
@@ -148,7 +148,7 @@ async def test_a_call_that_did_not_begin_with_an_append_is_recorded_before_it_ac
 
 
 async def test_what_is_out_of_scope_is_refused() -> None:
-    """R7 R9: tools the agent does not have, calls of other sessions, claims that are over."""
+    """R7, R9: tools the agent does not have, calls of other sessions, claims that are over."""
     bench = Bench()
     async with engine(tools={**bench.tools, "echo_context": echo_context}) as room:
         hand, worker = await start(room)

@@ -3,7 +3,7 @@ from agio.tools.echo_context import echo_context
 
 
 def test_it_tells_what_the_server_knows_of_the_call() -> None:
-    """S4: tenant, user, session, run and agent, none of which the model can choose."""
+    """R7: tenant, user, session, run and agent, none of which the model can choose."""
     context = ToolContext(
         tenant="acme",
         user="ann",
