@@ -141,7 +141,7 @@ async def test_workers_that_leave_in_good_order_are_no_crash_loop() -> None:
     async with engine() as room:
         session = await room.session()
         worker, link, _ = await room.join("w0")
-        await room.say(session)
+        accepted = await room.say(session)
         for number in range(1, 6):
             hand = Hand(link, await worker.next_job())
             assert hand.claim.epoch == number
@@ -149,7 +149,7 @@ async def test_workers_that_leave_in_good_order_are_no_crash_loop() -> None:
             await link.release(hand.claim)
             worker, link, _ = await room.join(f"w{number}")
         await Hand(link, await worker.next_job()).finish()
-        assert (await room.ended(session, hand.run_id)).status == "completed"
+        assert (await room.ended(session, accepted.run_id)).status == "completed"
 
 
 async def test_a_cancelled_run_is_ended_even_if_its_worker_is_gone_and_no_other_comes() -> None:
