@@ -126,7 +126,7 @@ async def replay_run(
 
 @asynccontextmanager
 async def _asked(server: "ServerClient") -> AsyncGenerator[RunLogs]:
-    from agio.cli.remote import RemoteRuns
+    from agio.cli.remote_runs import RemoteRuns
 
     yield RemoteRuns(server)
 

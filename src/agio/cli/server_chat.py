@@ -5,7 +5,8 @@ import asyncio
 from msgspec import Struct
 
 from agio.cli.conversation import Talk, converse
-from agio.cli.remote import RemoteSource, find_agent
+from agio.cli.remote import RemoteSource
+from agio.cli.remote_runs import find_agent
 from agio.cli.server_client import ServerClient
 from agio.gateway.routes.views import SessionView
 from agio.settings import Settings
