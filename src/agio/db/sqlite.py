@@ -17,8 +17,10 @@ from agio.errors import AgioError, StoreError
 APPLICATION_ID = 0x6167696F
 """`agio` in ASCII, in the header of every file of ours."""
 BUSY_TIMEOUT_MS = 5_000
-STATEMENTS = 500
+STATEMENTS = 512
 """How many prepared statements a connection keeps: more than there are queries."""
+WAL_PAGES = 8_000
+"""How long the log of changes may grow before they go to the file: pages that change often go there once."""
 WAL_LIMIT_BYTES = 64 * 1024 * 1024
 
 
@@ -40,6 +42,7 @@ def open_writable(path: Path | None) -> tuple[Connection, StoreLock | None]:
         _check_schema(connection, path)
         if path is not None:
             connection.pragma("journal_mode", "wal")
+            connection.pragma("wal_autocheckpoint", WAL_PAGES)
             connection.pragma("journal_size_limit", WAL_LIMIT_BYTES)
         connection.pragma("application_id", APPLICATION_ID)
         migrate(connection)
@@ -113,6 +116,7 @@ def _connect(path: Path | None, *, read_only: bool) -> Connection:
     connection.create_scalar_function("lower", _lower, 1, deterministic=True)
     connection.pragma("foreign_keys", "on")
     connection.pragma("synchronous", "full")
+    connection.pragma("temp_store", "memory")  # else what a savepoint may undo goes to a file
     return connection
 
 
