@@ -6,15 +6,18 @@ import { byId, complain, element } from "/assets/elements.js";
 import { Socket } from "/assets/socket.js";
 import { Thread } from "/assets/thread.js";
 
+const TRY = "Try: What is 12 * 7? · What time is it in Europe/Vienna? · Send a postcard to Ann";
 const STATES = { running: "answering", queued: "waiting its turn", waiting: "waiting for you", idle: "" };
 
 let socket = null;
+let agents = [];
 let current = null; // the session that is open
 let opening = 0;
 const begun = new Set(); // runs that were seen to begin
 
 const thread = new Thread(byId("thread"), {
   run: (id) => {
+    thread.root.querySelector(".welcome")?.remove();
     begun.add(id);
     showState("running");
   },
@@ -59,7 +62,7 @@ function deleted(sessionId) {
 }
 
 async function refreshAgents() {
-  const agents = (await api.agents()).filter((agent) => agent.status === "active" && agent.source !== "library");
+  agents = (await api.agents()).filter((agent) => agent.status === "active" && agent.source !== "library");
   const chosen = localStorage.getItem("agent");
   byId("agents").replaceChildren(
     ...agents.map((agent) =>
@@ -104,7 +107,22 @@ async function openFromAddress() {
   if (id !== current?.id) await openSession(id);
 }
 
-function leaveSession(words = "Choose or begin a conversation") {
+// What stands in an empty thread: whom one would talk to, and how to begin.
+function welcome() {
+  const agent = agents.find(({ id }) => id === byId("agents").value);
+  if (!agent) return;
+  thread.root.append(
+    element(
+      "div",
+      { className: "welcome" },
+      element("h3", { textContent: agent.name }),
+      element("p", { textContent: agent.description || "Write a message to begin." }),
+      agent.model_provider === "demo" ? element("p", { className: "quiet", textContent: TRY }) : null,
+    ),
+  );
+}
+
+function leaveSession(words = "New conversation") {
   opening += 1;
   current = null;
   socket.unwatch();
@@ -112,7 +130,8 @@ function leaveSession(words = "Choose or begin a conversation") {
   showState("idle");
   byId("title").textContent = words;
   byId("step").textContent = "";
-  byId("text").disabled = byId("send").disabled = true;
+  byId("text").disabled = byId("send").disabled = agents.length === 0;
+  welcome();
   byId("delete").hidden = true;
   if (location.hash) history.replaceState(null, "", location.pathname);
 }
@@ -135,6 +154,7 @@ async function openSession(id) {
     byId("agents").value = session.agent_id;
   }
   thread.clear();
+  if (session.messages.length === 0) welcome();
   for (const { message } of session.messages) thread.add(message);
   byId("title").textContent = session.title || "New conversation";
   byId("step").textContent = status.step ? `step ${status.step}` : "";
@@ -184,7 +204,7 @@ function ask(questions) {
 async function send() {
   const text = byId("text");
   const content = text.value.trim();
-  if (!content || !current) return;
+  if (!content || !(current || (await begin()))) return;
   const id = current.id;
   text.value = "";
   fit();
@@ -198,6 +218,18 @@ async function send() {
     complain(error);
     if (!text.value) text.value = content;
   }
+}
+
+// A first message makes its conversation; whether there is one now.
+async function begin() {
+  try {
+    const { id } = await api.startSession(byId("agents").value);
+    history.replaceState(null, "", `#${id}`);
+    await openSession(id);
+  } catch (error) {
+    complain(error);
+  }
+  return current !== null;
 }
 
 async function cancel() {
@@ -238,12 +270,11 @@ byId("agents").onchange = () => {
   leaveSession();
   refreshSessions();
 };
-byId("new-session").onclick = async () => {
-  try {
-    location.hash = (await api.startSession(byId("agents").value)).id;
-  } catch (error) {
-    complain(error);
-  }
+byId("new-session").onclick = () => {
+  leaveSession();
+  refreshSessions();
+  byId("side").classList.remove("open");
+  byId("text").focus();
 };
 byId("delete").onclick = async () => {
   if (!current || !confirm("Delete this conversation and everything in it?")) return;
