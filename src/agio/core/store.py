@@ -172,11 +172,24 @@ class Limits(Struct, frozen=True):
     queued_per_tenant: int = 1000
 
 
+class SessionStart(Struct, frozen=True, kw_only=True):
+    """A session that begins with its first message."""
+
+    agent_id: str
+    alias: str | None = None
+    """With an alias that the user has with this agent, the session there is."""
+    title: str = ""
+    """Empty: the beginning of the message."""
+    on_busy: OnBusy = "queue"
+
+
 class Acceptance(Struct, frozen=True, kw_only=True):
     """A message, or answers and results, to be taken into a session as a run. Ids are made by the caller."""
 
     session_id: str
     run_id: str
+    start: SessionStart | None = None
+    """Begin the session `session_id` in the same commit, unless the alias says that there is one."""
     messages: Sequence[Message] = ()
     """User messages, and results of client-side tools that are pending."""
     resume: Sequence[ResumeEntry] = ()
@@ -213,6 +226,8 @@ class Claimed(Struct, frozen=True):
 class Accepted(Struct, frozen=True, kw_only=True):
     """What became of a message. `repeated`: it had been accepted before, nothing was done now."""
 
+    session_id: str
+    """Where it went: with `start`, maybe a session that was there."""
     run_id: str
     message_id: str | None
     repeated: bool = False
@@ -391,7 +406,7 @@ class Store(AgentRunRepository, Protocol):
         Open questions are answered by `resume`, all of them at once, or cancelled by a user message. Raises
         UserError `session_not_found`, `agent_inactive`, `session_busy`, `idempotency_conflict`,
         `unknown_interrupt`, `interrupt_closed`, `incomplete_answer`, `unknown_tool_call`, and LimitExceeded
-        `too_many_sessions`, `queue_full`.
+        `too_many_sessions`, `queue_full`; with `start` also what `start_session` raises.
         """
         ...
 

@@ -51,15 +51,24 @@ class Batch:
                 return ()
             return reader.answer(step)
 
-        self._begin()
-        self._execute("savepoint plan")
+        # Before the first plan nothing was written, so it needs no savepoint: frames are kept in memory until the end.
+        is_first = not self._begun
+        if is_first:
+            self._begin()
+        else:
+            self._execute("savepoint plan")
         try:
             result = drive(plan, answer)
         except AgioError:
-            self._execute("rollback to plan")
-            self._execute("release plan")
+            if is_first:
+                self._execute("rollback")
+                self._begun = False
+            else:
+                self._execute("rollback to plan")
+                self._execute("release plan")
             raise
-        self._execute("release plan")
+        if not is_first:
+            self._execute("release plan")
         for claim in claims:
             if isinstance(claim, Hold):
                 self._hold(claim)

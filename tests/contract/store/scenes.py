@@ -15,6 +15,7 @@ from agio.core.store import (
     Limits,
     OnBusy,
     SessionRecord,
+    SessionStart,
     Store,
 )
 from agio.protocol.codec import encode
@@ -58,6 +59,7 @@ class Person(Struct, frozen=True):
         on_busy: OnBusy | None = None,
         claim: ClaimBy | None = None,
         code_agents: Sequence[str] = (),
+        start: SessionStart | None = None,
         limits: Limits = LIMITS,
     ) -> Accepted:
         """Send a message, or what is given instead of its text."""
@@ -73,6 +75,7 @@ class Person(Struct, frozen=True):
             on_busy=on_busy,
             claim=claim,
             code_agents=code_agents,
+            start=start,
         )
         return await self.store.accept(self.tenant, self.user, given, limits)
 

@@ -50,6 +50,13 @@ def agent_of_run(tenant: str, agent_id: str) -> Plan[AgentRecord]:
     return (yield from _with_tools(tenant, row))
 
 
+def with_tools(agent: AgentRecord) -> Plan[AgentRecord]:
+    """An agent with the tools it was given."""
+    tools = yield from ask("tools_of_agents", tenant=agent.tenant, agent_ids=[agent.id])
+    named = [AgentTool(*msgspec.convert(tool, tuple[str, Approval | None])) for _, *tool in tools]
+    return structs.replace(agent, tools=named)
+
+
 def create_agent(tenant: str, fields: AgentFields) -> Plan[AgentRecord]:
     """Add an agent. Raises UserError `agent_exists` if the name is taken in the tenant."""
     return (yield from _add(tenant, fields, "stored"))

@@ -50,29 +50,27 @@ def claim_next(
         yield from ask("lock_tenant", tenant=tenant)
         run_id = yield from _find("lock_next_run", tenant, limits, wanted)
         if run_id is not None:
-            return (yield from start_run(run_id, by, queued_before=queued_before))
+            return (yield from _start(run_id, by, queued_before))
 
 
 def _find(query: str, tenant: str, limits: Limits, wanted: dict[str, object]) -> Plan[str | None]:
     """The run of a tenant's that may run next."""
-    if not (yield from has_room(tenant, limits)):
+    if not (yield from _has_room(tenant, limits)):
         return None
     found = yield from ask_one(query, tenant=tenant, **wanted)
     return None if found is None else str(found[0])
 
 
-def has_room(tenant: str, limits: Limits) -> Plan[bool]:
+def _has_room(tenant: str, limits: Limits) -> Plan[bool]:
     """Whether one more run of a tenant may run."""
     row = yield from ask_one("count_running", tenant=tenant)
     return row is not None and msgspec.convert(row[0], int) < limits.running_per_tenant
 
 
-def start_run(
-    run_id: str, by: ClaimBy, given: RunAgentInput | None = None, *, queued_before: int = 0
-) -> Plan[Claimed]:
+def _start(run_id: str, by: ClaimBy, queued_before: int) -> Plan[Claimed]:
     """Begin a queued run that may run: its first claim, its place in the session, RUN_STARTED."""
     info = yield from get_run(run_id)
-    given = given or (yield from _input_of(run_id))
+    given = yield from _input_of(run_id)
     end = yield from ask_one("session_end", session_id=info.thread_id)
     first_pos = 0 if end is None else msgspec.convert(end[0], int)
     now = now_ms()
@@ -84,7 +82,7 @@ def start_run(
     yield from ask("place_messages", run_id=run_id, pos=first_pos + 1)
     yield from ask("expect_nothing", session_id=info.thread_id)
     epoch = msgspec.convert(started[0], int)
-    line = _started_line(info, given, now)
+    line = started_line(info, given, now)
     yield Hold(run_id, epoch, 0, Frame(run_id, epoch, 1, 1, line))
     info = msgspec.structs.replace(
         info,
@@ -149,6 +147,14 @@ def request_cancel(
     return (yield from flag_cancel(tenant, user, found))
 
 
+def started_line(info: RunInfo, given: RunAgentInput, now: int) -> bytes:
+    """A run's first event, as a line of its log."""
+    event = RunStarted(info.thread_id, info.run_id, PROTOCOL_VERSION, input=given)
+    event.timestamp = now
+    event.metadata = {"run": info.run_id, "seq": 1}
+    return encode(event) + b"\n"
+
+
 def flag_cancel(tenant: str, user: str, runs: Sequence[RunInfo]) -> Plan[list[RunInfo]]:
     """Flag those of a user's runs that have not ended to be cancelled, and return them."""
     flagged: list[RunInfo] = []
@@ -169,10 +175,3 @@ def _input_of(run_id: str) -> Plan[RunAgentInput]:
     if row is None:
         raise StoreError("run_ended", f"Run {run_id} is not queued any more.", {"run_id": run_id})
     return decode_input(msgspec.convert(row[0], bytes))
-
-
-def _started_line(info: RunInfo, given: RunAgentInput, now: int) -> bytes:
-    event = RunStarted(info.thread_id, info.run_id, PROTOCOL_VERSION, input=given)
-    event.timestamp = now
-    event.metadata = {"run": info.run_id, "seq": 1}
-    return encode(event) + b"\n"

@@ -65,6 +65,7 @@ def create_run(run: NewRun) -> Plan[RunInfo]:
         title=run.title,
         alias=None,
         input=None,
+        worker=None,
         token_hash=b"",
     )
     row = yield from ask_one("get_run", run_id=run.run_id)

@@ -5,9 +5,18 @@ import secrets
 from collections.abc import Sequence
 
 import msgspec
+from msgspec import Struct
 
 from agio.core.repository import RunInfo
-from agio.core.store import InterruptRecord, MessageRecord, OnBusy, Page, SessionRecord
+from agio.core.store import (
+    AgentRecord,
+    InterruptRecord,
+    MessageRecord,
+    OnBusy,
+    Page,
+    SessionRecord,
+    SessionStart,
+)
 from agio.db.cursors import page_of, page_size, pattern_of, read_cursor
 from agio.db.plan import Forget, Plan, Row, ask, ask_one
 from agio.db.plans.agents import get_agent
@@ -17,6 +26,16 @@ from agio.db.records import message_record, now_ms, run_info, session_record, to
 from agio.db.refusals import agent_inactive, session_not_found
 from agio.errors import UserError
 from agio.protocol.ids import new_id
+
+
+class NewSession(Struct, frozen=True):
+    """What is made up for a session that begins."""
+
+    id: str
+    title: str
+    mark: str
+    """Fences untrusted text in the prompts of its runs."""
+    now: int
 
 
 def list_sessions(
@@ -63,31 +82,55 @@ def start_session(
 
     Raises UserError `agent_not_found`, `agent_inactive`, `session_deleted` (the alias's session was).
     """
-    if alias is not None:
-        known = yield from _session_by_alias(tenant, user, agent_id, alias)
-        if known is not None:
-            return known
-    agent = yield from get_agent(tenant, agent_id)
-    if agent.status != "active":
-        raise agent_inactive(agent.name)
-    session_id = new_id("ses")
-    added = yield from ask_one(
-        "add_session",
-        session_id=session_id,
+    start = SessionStart(agent_id=agent_id, alias=alias, title=title, on_busy=on_busy)
+    known = yield from session_of_alias(tenant, user, start)
+    if known is None:
+        new = NewSession(new_id("ses"), title, secrets.token_hex(8), now_ms())
+        agent = yield from add_session(tenant, user, start, new)
+        known = new.id if agent is not None else (yield from session_of_alias(tenant, user, start))
+    return (yield from get_session(tenant, user, known or ""))
+
+
+def session_of_alias(tenant: str, user: str, start: SessionStart) -> Plan[str | None]:
+    """The session that a start's alias already is. Raises UserError `session_deleted` if it was one."""
+    if start.alias is None:
+        return None
+    row = yield from ask_one(
+        "session_of_alias",
         tenant=tenant,
         user_id=user,
-        agent_id=agent_id,
-        title=title,
-        on_busy=on_busy,
-        alias=alias,
-        mark=secrets.token_hex(8),
-        now=now_ms(),
+        agent_id=start.agent_id,
+        alias=start.alias,
+        hash=hash_key(start.alias),
+        since=now_ms() - KEPT_MS,
     )
-    if added is None and alias is not None:  # somebody else was first
-        known = yield from _session_by_alias(tenant, user, agent_id, alias)
-        if known is not None:
-            return known
-    return (yield from get_session(tenant, user, session_id))
+    known, is_buried = (None, False) if row is None else row
+    if known is None and is_buried:
+        raise UserError("session_deleted", "The session of this thread id was deleted. Begin a new one.")
+    return None if known is None else str(known)
+
+
+def add_session(tenant: str, user: str, start: SessionStart, new: NewSession) -> Plan[AgentRecord | None]:
+    """Add a session and return its agent; None if somebody else has just taken its alias or its id.
+
+    Raises UserError `agent_not_found`, `agent_inactive`.
+    """
+    agent = yield from get_agent(tenant, start.agent_id)
+    if agent.status != "active":
+        raise agent_inactive(agent.name)
+    added = yield from ask_one(
+        "add_session",
+        session_id=new.id,
+        tenant=tenant,
+        user_id=user,
+        agent_id=start.agent_id,
+        title=new.title,
+        on_busy=start.on_busy,
+        alias=start.alias,
+        mark=new.mark,
+        now=new.now,
+    )
+    return None if added is None else agent
 
 
 def get_session(tenant: str, user: str, session_id: str) -> Plan[SessionRecord]:
@@ -190,24 +233,6 @@ def expire_interrupts() -> Plan[int]:
 def hash_key(key: str) -> bytes:
     """What is kept of a key or an alias."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
-
-
-def _session_by_alias(tenant: str, user: str, agent_id: str, alias: str) -> Plan[SessionRecord | None]:
-    row = yield from ask_one("session_by_alias", tenant=tenant, user_id=user, agent_id=agent_id, alias=alias)
-    if row is not None:
-        return (yield from _current_session(row))
-    buried = yield from ask_one(
-        "find_key",
-        tenant=tenant,
-        user_id=user,
-        kind="session",
-        scope=agent_id,
-        hash=hash_key(alias),
-        since=now_ms() - KEPT_MS,
-    )
-    if buried is not None:
-        raise UserError("session_deleted", "The session of this thread id was deleted. Begin a new one.")
-    return None
 
 
 def _current_session(row: Row) -> Plan[SessionRecord]:

@@ -2,29 +2,29 @@
 
 -- part: agent_columns
 -- In the order of AgentRecord's fields, without its tools.
-    name, system_prompt, model_provider, model_name, description, goal, temperature, max_steps, status, approval,
-    id, tenant_id, source, created_at, updated_at
+    a.name, a.system_prompt, a.model_provider, a.model_name, a.description, a.goal, a.temperature, a.max_steps,
+    a.status, a.approval, a.id, a.tenant_id, a.source, a.created_at, a.updated_at
 
 -- name: list_agents
 select {agent_columns}
-from agents where tenant_id = :tenant and deleted_at is null and name > :after order by name limit :limit;
+from agents a where tenant_id = :tenant and deleted_at is null and name > :after order by name limit :limit;
 
 -- name: search_agents
 select {agent_columns}
-from agents
+from agents a
 where tenant_id = :tenant and deleted_at is null and name > :after
     and (lower(name) like :pattern escape '\' or lower(description) like :pattern escape '\')
 order by name limit :limit;
 
 -- name: get_agent
-select {agent_columns} from agents where id = :agent_id and tenant_id = :tenant and deleted_at is null;
+select {agent_columns} from agents a where id = :agent_id and tenant_id = :tenant and deleted_at is null;
 
 -- name: agent_of_run
 -- Also one that was deleted since.
-select {agent_columns} from agents where id = :agent_id and tenant_id = :tenant;
+select {agent_columns} from agents a where id = :agent_id and tenant_id = :tenant;
 
 -- name: agent_by_name
-select {agent_columns} from agents where tenant_id = :tenant and name = :name and deleted_at is null;
+select {agent_columns} from agents a where tenant_id = :tenant and name = :name and deleted_at is null;
 
 -- name: list_code_agents
 select id, name from agents where tenant_id = :tenant and source = 'code' and deleted_at is null;

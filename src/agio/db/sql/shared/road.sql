@@ -37,13 +37,16 @@ from runs
 where tenant_id = :tenant and user_id = :user_id and session_id = :session_id and status in ('queued', 'running')
 order by number;
 
--- name: count_active_sessions
--- Other sessions of the user's that have something to run.
-select count(distinct session_id) from runs
-where tenant_id = :tenant and user_id = :user_id and session_id <> :session_id and status in ('queued', 'running');
-
--- name: count_queued
-select count(*) from runs where tenant_id = :tenant and status = 'queued';
+-- name: count_active
+-- What limits are about: other sessions of the user's that have something to run; the tenant's queued and running runs.
+select
+    (
+        select count(distinct session_id) from runs
+        where tenant_id = :tenant and user_id = :user_id and session_id <> :session_id
+            and status in ('queued', 'running')
+    ) as sessions,
+    (select count(*) from runs where tenant_id = :tenant and status = 'queued') as queued,
+    (select count(*) from runs where tenant_id = :tenant and status = 'running') as running;
 
 -- name: count_running
 select count(*) from runs where tenant_id = :tenant and status = 'running';
@@ -56,10 +59,10 @@ select
 -- name: add_run
 insert into runs (
     run_id, session_id, agent_id, agent_name, tenant_id, user_id, model, status, kind, epoch, last_seq, first_pos,
-    created_at, started_at, mark, title, alias, input, token_hash, turns_at_claim, fruitless
+    created_at, started_at, mark, title, alias, input, worker, token_hash, turns_at_claim, fruitless
 ) values (
     :run_id, :session_id, :agent_id, :agent_name, :tenant, :user_id, :model, :status, :kind, :epoch, 0, :first_pos,
-    :created_at, :started_at, :mark, :title, :alias, :input, :token_hash, 0, 0
+    :created_at, :started_at, :mark, :title, :alias, :input, :worker, :token_hash, 0, 0
 ) on conflict do nothing returning number;
 
 -- name: take_in

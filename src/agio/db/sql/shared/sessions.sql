@@ -35,9 +35,18 @@ order by s.updated_at desc, s.id desc limit :limit;
 select {session_columns} from {session_tables}
 where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id;
 
--- name: session_by_alias
-select {session_columns} from {session_tables}
-where s.tenant_id = :tenant and s.user_id = :user_id and s.agent_id = :agent_id and s.alias = :alias;
+-- name: session_of_alias
+-- The session of an alias, and whether one was deleted.
+select
+    (
+        select id from agent_sessions
+        where tenant_id = :tenant and user_id = :user_id and agent_id = :agent_id and alias = :alias
+    ) as id,
+    exists (
+        select 1 from idempotency_keys
+        where tenant_id = :tenant and user_id = :user_id and kind = 'session' and scope = :agent_id and hash = :hash
+            and created_at > :since
+    ) as buried;
 
 -- name: own_session
 -- Whether a session is the user's.

@@ -43,8 +43,8 @@ order by m.run_number, m.idx;
 select id from tenants where id = :tenant;
 
 -- name: lock_session
--- What accepting needs to know of a session. The one writer is the lock.
-select s.agent_id, a.name, a.source, a.model_provider || ':' || a.model_name, a.status, a.deleted_at, s.title, s.on_busy, s.mark, s.pending
+-- What accepting needs to know of a session and its agent. The one writer is the lock.
+select s.title, s.on_busy, s.mark, s.pending, a.deleted_at, {agent_columns}
 from agent_sessions s join agents a on a.id = s.agent_id
 where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id;
 
