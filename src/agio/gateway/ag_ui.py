@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from msgspec import structs
 
 from agio.core.repository import ENDED, RunInfo
-from agio.core.store import Acceptance, Principal, SessionRecord
+from agio.core.store import Acceptance, Principal, SessionRecord, SessionStart
 from agio.errors import UserError
-from agio.gateway.ag_ui_input import Taken, cancels_on_disconnect, ids_of, take
+from agio.gateway.ag_ui_input import Taken, begins, cancels_on_disconnect, ids_of, take
 from agio.gateway.errors import send_error, wrapped
 from agio.gateway.gateway import Gateway
 from agio.gateway.hub import Subscription
@@ -33,6 +33,7 @@ from agio.gateway.sse import App, EventStream, Receive, Scope, Send, cursor_of, 
 from agio.protocol.codec import decode_input
 from agio.protocol.frames import ends_run
 from agio.protocol.ids import new_id
+from agio.protocol.messages import RunAgentInput
 
 _OURS = ("ses_", "thr_")
 """How the ids of sessions begin: those of the server, and those the library made."""
@@ -81,8 +82,61 @@ class RunAgent:
         check_json_type(scope["headers"])
         body = await read_body(receive, scope["headers"], self._gateway.limits.ag_ui_body_bytes)
         given = decode_input(body)
-        ids, cursor = ids_of(given), cursor_of(scope)
-        session = await self._session(who, owner_of(scope), ids.thread_id)
+        agent_id, ids, cursor = owner_of(scope), ids_of(given), cursor_of(scope)
+        session = await self._own_session(who, agent_id, ids.thread_id)
+        visit = None
+        if session is None and cursor is None and begins(given):
+            visit = await self._begin_thread(who, agent_id, take(given, ()))
+        if visit is None:
+            session = session or await self._store.start_session(
+                who.tenant, who.user, agent_id, alias=ids.thread_id
+            )
+            visit = await self._go_on(who, session, given, cursor)
+        return replace(visit, cancel_on_disconnect=cancels_on_disconnect(given))
+
+    async def _own_session(self, who: Principal, agent_id: str, thread_id: str) -> SessionRecord | None:
+        """Find the session a client means by our id."""
+        if not thread_id.startswith(_OURS):
+            return None
+        try:
+            session = await self._store.get_session(who.tenant, who.user, thread_id)
+        except UserError as error:
+            if error.code != "session_not_found":
+                raise
+            return None
+        return session if session.agent_id == agent_id else None
+
+    async def _begin_thread(self, who: Principal, agent_id: str, taken: Taken) -> Visit | None:
+        """Have a thread and its first run accepted in one commit; None if the thread has to be looked at before.
+
+        Whether there is such a thread is not asked: if there is, its next run was accepted.
+        """
+        taken.check(self._gateway.limits)
+        start = SessionStart(agent_id=agent_id, alias=taken.ids.thread_id)
+        given = _acceptance(new_id("ses"), taken, start)
+        events = self._gateway.hub.subscribe(given.session_id, 0, from_now=True)
+        try:
+            accepted = await self._gateway.road.send(who, given)
+        except BaseException as error:
+            events.close()
+            if isinstance(error, UserError) and error.code == "idempotency_conflict":
+                return None
+            raise
+        if accepted.session_id == given.session_id:
+            return Visit(who, given.session_id, accepted.run_id, taken.ids, events)
+        events.close()
+        session = await self._store.get_session(who.tenant, who.user, accepted.session_id)
+        run = await self._store.find_run(who.tenant, who.user, accepted.run_id)
+        if accepted.repeated:
+            return await self._join(who, session, run, taken.ids, None)
+        after = session.last_pos if run.status == "queued" else run.first_pos
+        return Visit(who, session.id, run.run_id, taken.ids, self._gateway.hub.subscribe(session.id, after))
+
+    async def _go_on(
+        self, who: Principal, session: SessionRecord, given: RunAgentInput, cursor: int | None
+    ) -> Visit:
+        """Start the next run of a session, or come back to one it has."""
+        ids = ids_of(given)
         is_new = session.last_run_id is None and session.state == "idle"
         run = None if is_new else await self._store.find_alias(who.tenant, who.user, session.id, ids.run_id)
         if run is None and cursor is not None:
@@ -97,42 +151,15 @@ class RunAgent:
                 # The same message again is the same run, whatever the client calls it this time.
                 run = await self._store.find_run(who.tenant, who.user, runs[sent[-1]])
         if run is None:
-            visit = await self._begin(who, session, taken)
-        else:
-            visit = await self._join(who, session, run, ids, cursor)
-        return replace(visit, cancel_on_disconnect=cancels_on_disconnect(given))
-
-    async def _session(self, who: Principal, agent_id: str, thread_id: str) -> SessionRecord:
-        """Find or start the session a client means: by our id, or by its own."""
-        if thread_id.startswith(_OURS):
-            try:
-                session = await self._store.get_session(who.tenant, who.user, thread_id)
-            except UserError as error:
-                if error.code != "session_not_found":
-                    raise
-            else:
-                if session.agent_id == agent_id:
-                    return session
-        return await self._store.start_session(who.tenant, who.user, agent_id, alias=thread_id)
+            return await self._begin(who, session, taken)
+        return await self._join(who, session, run, ids, cursor)
 
     async def _begin(self, who: Principal, session: SessionRecord, taken: Taken) -> Visit:
         """Have a run accepted. Its events come after it was, so reading begins before."""
         taken.check(self._gateway.limits)
         events = self._gateway.hub.subscribe(session.id, session.last_pos, from_now=True)
         try:
-            accepted = await self._gateway.road.send(
-                who,
-                Acceptance(
-                    session_id=session.id,
-                    run_id=new_id("run"),
-                    messages=taken.messages,
-                    resume=taken.resume,
-                    tools=taken.tools,
-                    context=taken.context,
-                    alias=taken.ids.run_id,
-                    on_busy="queue",
-                ),
-            )
+            accepted = await self._gateway.road.send(who, _acceptance(session.id, taken))
             if not accepted.repeated:
                 return Visit(who, session.id, accepted.run_id, taken.ids, events)
             run = await self._store.find_run(who.tenant, who.user, accepted.run_id)
@@ -216,6 +243,20 @@ class RunAgent:
         """Fold the session's logs, elsewhere: a long conversation must not hold up the others."""
         logs = await self._store.history(session_id, _ALL, _ALL)
         return await asyncio.to_thread(view_thread, logs, run_id, seq)
+
+
+def _acceptance(session_id: str, taken: Taken, start: SessionStart | None = None) -> Acceptance:
+    return Acceptance(
+        session_id=session_id,
+        run_id=new_id("run"),
+        start=start,
+        messages=taken.messages,
+        resume=taken.resume,
+        tools=taken.tools,
+        context=taken.context,
+        alias=taken.ids.run_id,
+        on_busy="queue",
+    )
 
 
 def run_agent(gateway: Gateway) -> App:

@@ -69,6 +69,15 @@ def check_id(identifier: str, what: str) -> str:
     return identifier
 
 
+def begins(given: RunAgentInput) -> bool:
+    """Whether a thread may begin with this: the client knows of no answer in it, and has something to say."""
+    return (
+        not given.resume
+        and any(isinstance(message, UserMessage) for message in given.messages)
+        and not any(isinstance(message, (AssistantMessage, ToolMessage)) for message in given.messages)
+    )
+
+
 def take(given: RunAgentInput, pending: Collection[str]) -> Taken:
     """Take results of the calls that are `pending`, the user messages after the last answer, and what is declared."""
     results = {

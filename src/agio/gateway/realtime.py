@@ -13,7 +13,7 @@ from typing import Literal, assert_never
 import msgspec
 
 from agio.core.config import AgentRunConfig
-from agio.core.store import Acceptance, Principal
+from agio.core.store import Acceptance, Principal, SessionStart
 from agio.errors import AgioError, LimitExceeded, StoreError, UserError
 from agio.gateway.errors import refuse, wrapped
 from agio.gateway.gateway import Gateway
@@ -163,7 +163,7 @@ class Socket:
     async def _message(self, command: SendMessage) -> Ack:
         if len(encode(command.content)) > _MESSAGE_BYTES:
             raise UserError("message_too_large", f"A message may have {_MESSAGE_BYTES} bytes.")
-        session_id = await self._session_of(command)
+        session_id, start = _goal_of(command)
         key = command.client_message_id
         said = ["message", command.content, command.on_busy]
         accepted = await self._gateway.road.send(
@@ -171,6 +171,7 @@ class Socket:
             Acceptance(
                 session_id=session_id,
                 run_id=new_id("run"),
+                start=start,
                 messages=[UserMessage(id=new_id("msg"), content=command.content)],
                 idempotency_key=key,
                 digest=b"" if key is None else hashlib.sha256(_digestible(said)).digest(),
@@ -179,31 +180,11 @@ class Socket:
         )
         return Ack(
             id=command.id,
-            session_id=session_id,
+            session_id=accepted.session_id,
             run_id=accepted.run_id,
             message_id=accepted.message_id,
             repeated=accepted.repeated,
         )
-
-    async def _session_of(self, command: SendMessage) -> str:
-        """Return the session a message goes to; one to an agent starts a session, once for each client_message_id."""
-        match command:
-            case SendMessage(session_id=str(session_id), agent_id=None):
-                return session_id
-            case SendMessage(session_id=None, agent_id=str(agent_id)):
-                key = command.client_message_id
-                session = await self._gateway.store.start_session(
-                    self._who.tenant,
-                    self._who.user,
-                    agent_id,
-                    on_busy=command.on_busy or "queue",
-                    alias=None if key is None else f"message:{key}",
-                )
-                return session.id
-            case _:
-                raise UserError(
-                    "invalid_command", "A message goes to a session_id, or to an agent_id to start one."
-                )
 
     async def _approve(self, command: Approve) -> Ack:
         given = Acceptance(
@@ -274,3 +255,18 @@ class Socket:
 
 def _problem(error: AgioError) -> Problem:
     return Problem(error.code, error.message, error.details)
+
+
+def _goal_of(command: SendMessage) -> tuple[str, SessionStart | None]:
+    """Where a message goes; one to an agent starts a session, once for each client_message_id."""
+    match command:
+        case SendMessage(session_id=str(session_id), agent_id=None):
+            return session_id, None
+        case SendMessage(session_id=None, agent_id=str(agent_id), client_message_id=key):
+            alias = None if key is None else f"message:{key}"
+            start = SessionStart(agent_id=agent_id, alias=alias, on_busy=command.on_busy or "queue")
+            return new_id("ses"), start
+        case _:
+            raise UserError(
+                "invalid_command", "A message goes to a session_id, or to an agent_id to start one."
+            )

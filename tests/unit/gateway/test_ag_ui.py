@@ -101,6 +101,33 @@ async def test_a_thread_goes_on_and_only_what_is_new_is_taken(official: Official
         ]
 
 
+async def test_a_client_that_keeps_no_history_goes_on_with_its_thread(official: OfficialVerifier) -> None:
+    """B8: a message alone goes to the thread there is, and its run is streamed from its start."""
+    async with server([ScriptedTurn(text="One."), ScriptedTurn(text="Two.")]) as house:
+        agent_id = await house.agent()
+        first = house.post(agent_id, _input(_user("Hi")))
+        begun = await _whole(first)
+        second = house.post(agent_id, _input(_user("And?", "u2"), run="r2"))
+        lines = await _whole(second)
+        check_flow(lines, official)
+        assert _session(first) == _session(second)
+        assert lines[1:-1] == (await house.log(_session(first)))[len(begun) + 1 : -1]
+        assert [pos for pos, _ in second.frames] == list(range(len(begun) + 1, len(begun) + len(lines) + 1))
+        assert house.hub.open_streams == 0
+
+
+async def test_a_message_id_of_other_words_joins_the_run_it_named() -> None:
+    """B8: what the client changed in its history is not believed, also if it shows nothing else of it."""
+    async with server([ScriptedTurn(text="One.")]) as house:
+        agent_id = await house.agent()
+        first = house.post(agent_id, _input(_user("Hi")))
+        await _whole(first)
+        again = house.post(agent_id, _input(_user("Ho"), run="r2"))
+        await _whole(again)
+        assert again.headers["agio-run-id"] == first.headers["agio-run-id"]
+        assert house.hub.open_streams == 0
+
+
 async def test_several_new_messages_are_one_run() -> None:
     """B8: the trailing user messages the session does not have, in their order."""
     async with server([ScriptedTurn(text="One."), ScriptedTurn(text="Two.")]) as house:
