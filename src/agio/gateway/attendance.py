@@ -160,8 +160,13 @@ class Attendance:
     def take_over(self, found: Sequence[RunInfo]) -> None:
         """Give runs that were found running to the workers, but for those whose worker has come back.
 
-        A run that no worker ever had is a program's own, which may go on with it.
+        One that was to be cancelled needs no worker to end. A run that no worker ever had is a program's own,
+        which may go on with it.
         """
         for info in found:
-            if info.run_id not in self._workers.runs and info.worker is not None:
+            if info.run_id in self._workers.runs or info.worker is None:
+                continue
+            if info.cancel_requested:
+                self._dispatcher.end_cancelled(info)
+            else:
                 self._dispatcher.take_over(info)

@@ -243,6 +243,18 @@ async def test_a_cancel_asked_for_before_a_restart_is_carried_out_after_it(tmp_p
         assert worker.jobs.empty()
 
 
+async def test_a_cancel_asked_for_before_a_restart_needs_no_worker(tmp_path: Path) -> None:
+    """L14: the gateway ends the run itself, whether or not a worker ever comes."""
+    async with engine(structs.replace(QUICK, cancel_s=3600.0), path=tmp_path / "agio.db") as room:
+        session = await room.session()
+        worker, _, _ = await room.join()
+        accepted = await room.say(session)
+        await worker.next_job()
+        await room.road.cancel(ANN, run_id=accepted.run_id)
+    async with engine(path=tmp_path / "agio.db", takeover="after grace") as room:
+        assert (await room.ended(session, accepted.run_id)).status == "cancelled"
+
+
 async def test_a_worker_that_brings_back_a_cancelled_run_is_told_to_end_it(tmp_path: Path) -> None:
     """L14: and if it does not, the gateway does."""
     async with engine(ServerLimits(), path=tmp_path / "agio.db") as room:
