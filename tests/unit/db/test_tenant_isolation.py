@@ -281,4 +281,5 @@ async def _fill(store: Store) -> dict[str, object]:
         "first_pos": None,
         "started_at": None,
         "input": None,
+        "worker": None,
     }
