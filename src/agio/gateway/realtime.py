@@ -15,6 +15,7 @@ import msgspec
 from agio.core.config import AgentRunConfig
 from agio.core.store import Acceptance, Principal, SessionStart
 from agio.errors import AgioError, LimitExceeded, StoreError, UserError
+from agio.gateway.auth import Headers
 from agio.gateway.errors import refuse, wrapped
 from agio.gateway.gateway import Gateway
 from agio.gateway.hub import Subscription
@@ -66,7 +67,7 @@ class Realtime:
         except Exception as error:
             await refuse(scope, send, wrapped(error))
             return
-        await Socket(self._gateway, who, receive, send).serve()
+        await Socket(self._gateway, who, scope["headers"], receive, send).serve()
 
 
 def realtime(gateway: Gateway) -> App:
@@ -77,12 +78,16 @@ def realtime(gateway: Gateway) -> App:
 class Socket:
     """One client: its commands, and the sessions it is subscribed to."""
 
-    def __init__(self, gateway: Gateway, who: Principal, receive: Receive, send: Send) -> None:
+    def __init__(
+        self, gateway: Gateway, who: Principal, headers: Headers, receive: Receive, send: Send
+    ) -> None:
         self._gateway = gateway
         self._who = who
+        self._headers = headers
         self._receive = receive
         self._send = send
         self._nonsense = 0
+        self._revoked = False
         self._subscribed: dict[str, tuple[Subscription, asyncio.Task[None]]] = {}
 
     async def serve(self) -> None:
@@ -122,7 +127,7 @@ class Socket:
         if len(text.encode()) > self._gateway.limits.json_body_bytes:
             return TOO_BIG
         await self._answer(text)
-        return POLICY_VIOLATION if self._nonsense >= _NONSENSE else None
+        return POLICY_VIOLATION if self._revoked or self._nonsense >= _NONSENSE else None
 
     async def _answer(self, text: str) -> None:
         """Carry out a command and say what became of it."""
@@ -131,11 +136,14 @@ class Socket:
             decode_json(text.encode(), self._gateway.limits)
             command = decode_command(text)
             self._nonsense = 0
+            await self._gateway.auth.identify(self._headers)  # what let it in may have been revoked since
             answer = await self._carry_out(command)
         except OSError:
             raise
         except Exception as error:
-            answer = Refused(id=id_of(text), error=_problem(wrapped(error)))
+            problem = _problem(wrapped(error))
+            self._revoked = problem.code == "unauthenticated"
+            answer = Refused(id=id_of(text), error=problem)
         if answer is not None:
             await self._say(answer)
 

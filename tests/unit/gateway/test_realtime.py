@@ -357,6 +357,23 @@ async def test_a_subscriber_is_told_that_its_session_was_deleted() -> None:
         await socket.leave()
 
 
+async def test_a_revoked_key_commands_nothing_more_on_a_socket_it_opened() -> None:
+    """R2: the command is refused, nothing is taken in, and the socket is closed."""
+    async with server(TURNS) as house:
+        session = await house.session()
+        socket = house.socket()
+        assert (await socket.command("ping"))["type"] == "pong"
+        (key,) = await house.store.list_api_keys("default", "ann")
+        await house.store.revoke_api_key("default", "ann", key.id)
+        house.gateway.auth.forget(key.id)
+        refused = await socket.command("message", session_id=session.id, content="Still here")
+        assert _code(refused) == "unauthenticated"
+        await socket.done()
+        assert socket.sent[-1] == {"type": "websocket.close", "code": 1008}
+        assert (await house.store.count_runs()) == {"queued": 0, "running": 0}
+        assert (await house.store.list_messages("default", "ann", session.id)).items == []
+
+
 async def test_a_server_that_stops_closes_with_1012() -> None:
     """R1: service restart: come again a little later."""
     async with server() as house:
