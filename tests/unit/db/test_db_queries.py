@@ -14,6 +14,7 @@ QUERIES = load_queries("sqlite")
 SOURCES = sorted(Path(agio.db.__path__[0]).rglob("*.py"))
 
 WHOLE_TABLES = {
+    "add_agent": "only if a reference to an agent were open, which none ever is",
     "any_api_key": "one row is enough",
     "count_tables": "the schema",
     "has_migrations": "the schema",
@@ -22,12 +23,17 @@ WHOLE_TABLES = {
 """Queries that read a table from end to end, and why that is little."""
 SORTED = {
     "running_runs": "those that run, over all tenants",
+    "active_runs": "those of a session that have not ended",
+    "list_runs_of_thread": "the runs of a session",
+    "list_runs_of_thread_and_agent": "the runs of a session",
+    "find_runs_of_session": "the runs of a session",
+    "message_of_run": "the messages of a run",
     "find_messages": "the ids asked for",
     "tools_of_agents": "the tools of a page of agents",
     "list_tool_executions": "the calls of a run",
 }
 """Queries that sort what they found, and what that is."""
-WHAT_GOES_ON = re.compile("INDEX (runs_running|one_running_run|runs_queued|runs_active)")
+WHAT_GOES_ON = re.compile("INDEX (one_running_run|runs_queued|runs_waiting)")
 """Indexes of the runs that have not ended, which may be read from end to end."""
 
 

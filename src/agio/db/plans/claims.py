@@ -79,7 +79,7 @@ def _start(run_id: str, by: ClaimBy, queued_before: int) -> Plan[Claimed]:
     )
     if started is None:
         raise StoreError("run_ended", f"Run {run_id} is not queued any more.", {"run_id": run_id})
-    yield from ask("place_messages", run_id=run_id, pos=first_pos + 1)
+    yield from ask("place_messages", session_id=info.thread_id, run_id=run_id, pos=first_pos + 1)
     yield from ask("expect_nothing", session_id=info.thread_id)
     epoch = msgspec.convert(started[0], int)
     line = started_line(info, given, now)

@@ -191,7 +191,9 @@ def _thread_end(run: NewRun) -> Plan[int | None]:
         return None
     if tuple(owner) != (run.tenant, run.user):
         raise session_not_found(run.thread_id)
-    running = yield from ask_one("running_run_of_thread", session_id=run.thread_id)
+    running = yield from ask_one(
+        "running_run_of_thread", tenant=run.tenant, user_id=run.user, session_id=run.thread_id
+    )
     if running is not None:
         raise StoreError(
             "thread_busy",

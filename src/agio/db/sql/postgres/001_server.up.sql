@@ -101,8 +101,7 @@ create table agent_sessions (
     foreign key (tenant_id, user_id) references users (tenant_id, id)
 );
 
-create index sessions_of_user on agent_sessions (tenant_id, user_id, updated_at, id);
-create index sessions_of_user_and_agent on agent_sessions (tenant_id, user_id, agent_id, updated_at, id);
+create index sessions_of_user on agent_sessions (tenant_id, user_id, updated_at, id, agent_id);
 create unique index sessions_by_alias on agent_sessions (tenant_id, user_id, agent_id, alias) where alias is not null;
 
 create table runs (
@@ -138,13 +137,10 @@ create table runs (
 
 create index runs_of_session on runs (session_id, number);
 create index runs_by_pos on runs (session_id, first_pos) where first_pos is not null;
-create index runs_of_user on runs (tenant_id, user_id, number);
-create index runs_of_user_and_agent on runs (tenant_id, user_id, agent_id, number);
-create index runs_of_agent on runs (agent_name, number);
+create index runs_of_user on runs (tenant_id, user_id, number, agent_id);
+create unique index one_running_run on runs (tenant_id, user_id, session_id) where status = 'running';
 create index runs_queued on runs (tenant_id, kind, number) where status = 'queued';
-create index runs_running on runs (tenant_id, number) where status = 'running';
-create index runs_active on runs (tenant_id, user_id, session_id) where status in ('queued', 'running');
-create unique index one_running_run on runs (session_id) where status = 'running';
+create index runs_waiting on runs (tenant_id, user_id, session_id, number) where status = 'queued';
 create unique index runs_by_alias on runs (session_id, alias) where alias is not null;
 
 -- Runs' events as JSON lines. The key is what a reader asks for: the frames that end after an event.
@@ -184,7 +180,7 @@ create table tool_executions (
 create table agent_session_messages (
     session_id text collate "C" not null references agent_sessions (id) on delete cascade,
     id text collate "C" not null,
-    run_id text collate "C" not null references runs (run_id) on delete cascade,
+    run_id text collate "C" not null,
     run_number bigint not null,
     idx bigint not null,                    -- the order within a run
     pos bigint,                             -- the session's position; null while the run is queued
@@ -195,7 +191,6 @@ create table agent_session_messages (
 );
 
 create index messages_in_order on agent_session_messages (session_id, pos, run_number, idx);
-create index messages_of_run on agent_session_messages (run_id, idx);
 
 -- Questions runs ended with.
 create table interrupts (

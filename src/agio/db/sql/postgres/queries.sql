@@ -102,7 +102,11 @@ select tenant_id, user_id from agent_sessions where id = :session_id for no key 
 select r.run_id
 from runs r join agents a on a.id = r.agent_id join agent_sessions s on s.id = r.session_id
 where r.status = 'queued' and r.tenant_id = :tenant
-    and not exists (select 1 from runs o where o.session_id = r.session_id and o.status = 'running')
+    and not exists (
+        select 1 from runs o
+        where o.tenant_id = r.tenant_id and o.user_id = r.user_id and o.session_id = r.session_id
+            and o.status = 'running'
+    )
     and not exists (select 1 from interrupts i where i.session_id = r.session_id and i.state = 'open')
     and (
         a.source <> 'code' or a.name = any(:code_agents::text[])

@@ -14,8 +14,8 @@ do update set digest = excluded.digest, run_id = excluded.run_id, created_at = e
 -- name: message_of_run
 -- The user's last message in what a run was given.
 select m.id
-from agent_session_messages m join runs r on r.run_id = m.run_id
-where m.run_id = :run_id and m.role = 'user' and r.tenant_id = :tenant and r.user_id = :user_id
+from runs r join agent_session_messages m on m.session_id = r.session_id and m.run_number = r.number
+where r.run_id = :run_id and m.role = 'user' and r.tenant_id = :tenant and r.user_id = :user_id
 order by m.idx desc limit 1;
 
 -- name: open_interrupts
@@ -32,18 +32,32 @@ update interrupts set state = :state, closed_at = :now, closed_by = :run_id
 where session_id = :session_id and id = :id and state = 'open' returning id;
 
 -- name: active_runs
+-- Runs of a session that have not ended.
 select {run_columns}
 from runs
-where tenant_id = :tenant and user_id = :user_id and session_id = :session_id and status in ('queued', 'running')
+where run_id in (
+    select run_id from runs
+    where tenant_id = :tenant and user_id = :user_id and session_id = :session_id and status = 'running'
+    union all
+    select run_id from runs
+    where tenant_id = :tenant and user_id = :user_id and session_id = :session_id and status = 'queued'
+)
 order by number;
 
 -- name: count_active
 -- What limits are about: other sessions of the user's that have something to run; the tenant's queued and running runs.
 select
     (
-        select count(distinct session_id) from runs
-        where tenant_id = :tenant and user_id = :user_id and session_id <> :session_id
-            and status in ('queued', 'running')
+        select count(*) from runs
+        where tenant_id = :tenant and user_id = :user_id and session_id <> :session_id and status = 'running'
+    ) + (
+        select count(distinct session_id) from runs q
+        where tenant_id = :tenant and user_id = :user_id and session_id <> :session_id and status = 'queued'
+            and not exists (
+                select 1 from runs r
+                where r.tenant_id = :tenant and r.user_id = :user_id and r.session_id = q.session_id
+                    and r.status = 'running'
+            )
     ) as sessions,
     (select count(*) from runs where tenant_id = :tenant and status = 'queued') as queued,
     (select count(*) from runs where tenant_id = :tenant and status = 'running') as running;

@@ -31,9 +31,12 @@ order by number desc limit :limit;
 
 -- name: find_runs_of_session
 select number, {run_columns} from runs
-where session_id = :session_id and tenant_id = :tenant and user_id = :user_id and number < :before
+where session_id = :session_id and number < :before
     and (cast(:status as text) is null or status = :status)
     and (cast(:agent_id as text) is null or agent_id = :agent_id)
+    and exists (
+        select 1 from agent_sessions s where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id
+    )
 order by number desc limit :limit;
 
 -- name: list_runs
@@ -43,6 +46,7 @@ select {run_columns} from runs where number < :before order by number desc limit
 select {run_columns} from runs where session_id = :session_id and number < :before order by number desc limit :limit;
 
 -- name: list_runs_of_agent
+-- By the name it had, from the newest run back: nobody but a person who looks around asks for it.
 select {run_columns} from runs where agent_name = :agent and number < :before order by number desc limit :limit;
 
 -- name: list_runs_of_thread_and_agent
@@ -56,7 +60,8 @@ order by number desc limit :limit;
 select number from runs where run_id = :run_id;
 
 -- name: running_run_of_thread
-select run_id from runs where session_id = :session_id and status = 'running';
+select run_id from runs
+where tenant_id = :tenant and user_id = :user_id and session_id = :session_id and status = 'running';
 
 -- name: run_at
 -- The run in which a session's position stands.

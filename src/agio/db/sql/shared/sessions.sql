@@ -3,9 +3,15 @@
 -- part: session_columns
 -- SessionRecord's fields in their order, but `last_pos` as the newest begun run's first position, last seq and status.
     s.id, s.tenant_id, s.user_id, s.agent_id, a.name, s.title, s.on_busy,
-    (
-        select max(status) from runs
-        where tenant_id = s.tenant_id and user_id = s.user_id and session_id = s.id and status in ('queued', 'running')
+    coalesce(
+        (
+            select status from runs
+            where tenant_id = s.tenant_id and user_id = s.user_id and session_id = s.id and status = 'running'
+        ),
+        (
+            select status from runs
+            where tenant_id = s.tenant_id and user_id = s.user_id and session_id = s.id and status = 'queued' limit 1
+        )
     ) as active,
     (select count(*) from interrupts where session_id = s.id and state = 'open') as questions,
     s.alias, s.pending, s.created_at, s.updated_at, r.run_id, r.first_pos, r.last_seq, r.status
@@ -98,7 +104,7 @@ values (:session_id, :id, :run_id, :run_number, :idx, :pos, :role, :message, :no
 
 -- name: place_messages
 -- The run that brought them begins.
-update agent_session_messages set pos = :pos where run_id = :run_id and pos is null;
+update agent_session_messages set pos = :pos where session_id = :session_id and pos is null and run_id = :run_id;
 
 -- name: list_interrupts
 -- In the order of InterruptRecord's fields.

@@ -4,8 +4,6 @@ drop table idempotency_keys;
 drop table interrupts;
 drop table agent_session_messages;
 
-drop index runs_of_agent;
-drop index runs_running;
 alter table runs rename to new_runs;
 alter table logs rename to new_logs;
 alter table turns rename to new_turns;

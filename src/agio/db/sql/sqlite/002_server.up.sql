@@ -23,7 +23,7 @@ create table users (
     role text not null,                     -- owner, admin, member
     created_at integer not null,
     primary key (tenant_id, id)
-) strict;
+) strict, without rowid;
 
 -- Keys of programs. Only a hash is kept.
 create table api_keys (
@@ -93,7 +93,7 @@ create table agent_tool_assignments (
     idx integer not null,                   -- the order in which the agent has them
     approval text,                          -- never, ask; null: as the tool says
     primary key (agent_id, tool_id)
-) strict;
+) strict, without rowid;
 
 create index assignments_of_tool on agent_tool_assignments (tool_id);
 
@@ -111,10 +111,9 @@ create table agent_sessions (
     created_at integer not null,
     updated_at integer not null,
     foreign key (tenant_id, user_id) references users (tenant_id, id)
-) strict;
+) strict, without rowid;
 
-create index sessions_of_user on agent_sessions (tenant_id, user_id, updated_at, id);
-create index sessions_of_user_and_agent on agent_sessions (agent_id, tenant_id, user_id, updated_at, id);
+create index sessions_of_user on agent_sessions (tenant_id, user_id, updated_at, id, agent_id);
 create unique index sessions_by_alias on agent_sessions (tenant_id, user_id, agent_id, alias) where alias is not null;
 
 -- Runs, from the moment they are accepted.
@@ -149,15 +148,12 @@ create table runs (
     foreign key (tenant_id, user_id) references users (tenant_id, id)
 ) strict;
 
-create index runs_of_session on runs (session_id, number);
-create index runs_by_pos on runs (session_id, first_pos, number) where first_pos is not null;
-create index runs_of_user on runs (tenant_id, user_id, number);
-create index runs_of_user_and_agent on runs (agent_id, tenant_id, user_id, number);
-create index runs_of_agent on runs (agent_name, number);
+-- Each of these is one more page that accepting a message writes: what one of them can answer has no other.
+create index runs_of_session on runs (session_id, first_pos, number);
+create index runs_of_user on runs (tenant_id, user_id, number, agent_id);
+create unique index one_running_run on runs (tenant_id, user_id, session_id) where status = 'running';
 create index runs_queued on runs (tenant_id, kind, number) where status = 'queued';
-create index runs_running on runs (tenant_id, number) where status = 'running';
-create index runs_active on runs (tenant_id, user_id, session_id) where status in ('queued', 'running');
-create unique index one_running_run on runs (session_id) where status = 'running';
+create index runs_waiting on runs (tenant_id, user_id, session_id, number) where status = 'queued';
 create unique index runs_by_alias on runs (session_id, alias) where alias is not null;
 
 -- A run's events as JSON lines: one row when it has ended, more when it was long.
@@ -176,7 +172,7 @@ create table turns (
     step integer not null,
     record blob not null,
     primary key (run_id, seq, step)
-) strict;
+) strict, without rowid;
 
 -- Tool calls: begun before they act, finished before they are answered.
 create table tool_executions (
@@ -190,13 +186,13 @@ create table tool_executions (
     started_at integer not null,
     ended_at integer,
     primary key (run_id, key)
-) strict;
+) strict, without rowid;
 
 -- Finished messages of sessions, as AG-UI JSON.
 create table agent_session_messages (
     session_id text not null references agent_sessions (id) on delete cascade,
     id text not null,
-    run_id text not null references runs (run_id) on delete cascade,
+    run_id text not null,
     run_number integer not null,
     idx integer not null,                   -- the order within a run
     pos integer,                            -- the session's position; null while the run is queued
@@ -204,10 +200,9 @@ create table agent_session_messages (
     message blob not null,
     created_at integer not null,
     primary key (session_id, id)
-) strict;
+) strict, without rowid;
 
 create index messages_in_order on agent_session_messages (session_id, pos, run_number, idx);
-create index messages_of_run on agent_session_messages (run_id, idx);
 
 -- Questions runs ended with.
 create table interrupts (
@@ -243,7 +238,7 @@ create table idempotency_keys (
     created_at integer not null,
     primary key (tenant_id, user_id, kind, scope, hash),
     foreign key (tenant_id, user_id) references users (tenant_id, id)
-) strict;
+) strict, without rowid;
 
 create index idempotency_keys_due on idempotency_keys (created_at);
 
