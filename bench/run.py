@@ -7,6 +7,7 @@ docs/benchmarks.md says what the figures mean. Results go to bench/out.
 import argparse
 import signal
 import sys
+from dataclasses import replace
 
 import libraries.benchmark
 import libraries.report
@@ -42,6 +43,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("what", nargs="?", choices=["servers", "libraries", "all"], default="all")
     parser.add_argument("--quick", action="store_true", help="short phases: does it run, not what it costs")
+    parser.add_argument("--passes", type=int, help="how often everything is measured; the medians count")
     parser.add_argument("--only", help="some of agio, openai-agents, pydantic-ai, agno, langgraph, floor")
     parser.add_argument("--name", default="", help="of the servers, those whose name begins so")
     parser.add_argument("--wire", choices=["chat", "responses"], help="of the libraries, one format for all")
@@ -60,6 +62,7 @@ def parse() -> argparse.Namespace:
 
 def bench_servers(args: argparse.Namespace) -> bool:
     plan = servers.benchmark.QUICK if args.quick else servers.benchmark.FULL
+    plan = replace(plan, passes=args.passes or plan.passes)
     chosen = [
         server
         for server in servers.subjects.servers(plan.filled_runs)
@@ -79,6 +82,7 @@ def bench_servers(args: argparse.Namespace) -> bool:
 
 def bench_libraries(args: argparse.Namespace) -> bool:
     plan = libraries.benchmark.QUICK if args.quick else libraries.benchmark.FULL
+    plan = replace(plan, passes=args.passes or plan.passes)
     names = [library.name for library in libraries.subjects.LIBRARIES]
     chosen = [name for name in names if not args.only or name in args.only]
     results = begin(args, plan.passes)
