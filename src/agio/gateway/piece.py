@@ -5,7 +5,11 @@ Each text is made once, when the first reader needs it, and shared by all of the
 
 from collections.abc import Iterator
 
+import msgspec
+
 from agio.core.store import Chunk
+
+_encode = msgspec.json.Encoder().encode
 
 
 class Piece:
@@ -50,10 +54,15 @@ class Piece:
             chunk = self.chunk
             events = chunk.payload[:-1].replace(b"\n", b",").decode()
             self._realtime = (
-                f'{{"type":"events","session_id":"{self.session_id}","run_id":"{chunk.run_id}",'
+                f'{{"type":"events","session_id":{_quote(self.session_id)},"run_id":{_quote(chunk.run_id)},'
                 f'"pos":{chunk.first_pos},"events":[{events}]}}'
             )
         return self._realtime
+
+
+def _quote(name: str) -> str:
+    """Return an id as JSON: a program names its threads as it likes."""
+    return _encode(name).decode()
 
 
 def frame(pos: int | None, line: bytes) -> bytes:

@@ -7,6 +7,7 @@ import tracemalloc
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+import msgspec
 import pytest
 
 from agio.core.config import ServerLimits
@@ -73,6 +74,13 @@ async def test_two_readers_share_the_texts_of_what_is_published() -> None:
         for reader in readers:
             reader.close()
         assert run.hub.open_streams == 0
+
+
+def test_a_thread_may_have_any_name_on_the_websocket() -> None:
+    """R1: what a program called its thread is quoted, so that what is sent stays JSON."""
+    name = 'my "thread" \\ \n'
+    shown = msgspec.json.decode(Piece(name, Chunk("run_1", 1, 1, b'{"type":"X"}\n')).realtime)
+    assert (shown["session_id"], shown["run_id"], shown["events"]) == (name, "run_1", [{"type": "X"}])
 
 
 async def test_what_was_published_before_is_dropped() -> None:
