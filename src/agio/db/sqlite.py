@@ -19,8 +19,6 @@ APPLICATION_ID = 0x6167696F
 BUSY_TIMEOUT_MS = 5_000
 STATEMENTS = 512
 """How many prepared statements a connection keeps: more than there are queries."""
-WAL_PAGES = 8_000
-"""How long the log of changes may grow before they go to the file: pages that change often go there once."""
 WAL_LIMIT_BYTES = 64 * 1024 * 1024
 
 
@@ -42,7 +40,6 @@ def open_writable(path: Path | None) -> tuple[Connection, StoreLock | None]:
         _check_schema(connection, path)
         if path is not None:
             connection.pragma("journal_mode", "wal")
-            connection.pragma("wal_autocheckpoint", WAL_PAGES)
             connection.pragma("journal_size_limit", WAL_LIMIT_BYTES)
         connection.pragma("application_id", APPLICATION_ID)
         migrate(connection)
