@@ -418,12 +418,13 @@ class Store(AgentRunRepository, Protocol):
         code_agents: Sequence[str] = (),
         after_tenant: str = "",
         queued_before: int = 0,
+        doomed_only: bool = False,
     ) -> Claimed | None:
         """Claim the next run that may run: tenants in turn from the one after `after_tenant`, oldest first.
 
         A session has one running run, and an open question holds its queue; answers go before messages. Runs
         of agents defined in code are taken only if `code_agents` has the agent's name. Runs queued before
-        `queued_before` (ms) come back doomed, `expired`.
+        `queued_before` (ms) come back doomed, `expired`. With `doomed_only`, runs that must be ended and no others.
         """
         ...
 
@@ -434,6 +435,10 @@ class Store(AgentRunRepository, Protocol):
 
         A claim that was `given_back` is not one of the three that bring no finished turn.
         """
+        ...
+
+    async def give_back(self, run_id: str, epoch: int) -> None:
+        """Note that a run was given back in good order: whoever claims it next need not fear a crash loop."""
         ...
 
     async def running_runs(self) -> list[RunInfo]:

@@ -1,5 +1,6 @@
 """The store port: `Repository` is the Store on any database, `open_store` opens one."""
 
+import logging
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from pathlib import Path
@@ -13,8 +14,11 @@ from agio.db.plan import Plan
 from agio.db.plans import acceptance, agents, claims, identity, log, runs, sessions
 from agio.db.records import now_ms
 from agio.db.sqlite_executor import open_sqlite
+from agio.errors import StoreError
 
 P = ParamSpec("P")
+_log = logging.getLogger("agio.db")
+
 T = TypeVar("T")
 
 
@@ -101,7 +105,10 @@ class Repository:
             return None
         principal, noted_at = found
         if noted_at is None or now_ms() - noted_at >= identity.NOTED_EVERY_MS:
-            await self.executor.write(lambda: identity.note_api_key(key_hash))
+            try:
+                await self.executor.write(lambda: identity.note_api_key(key_hash))
+            except StoreError as error:  # a store that cannot be written can still be read
+                _log.warning("the use of a key could not be noted: %s", error)
         return principal
 
     # Agents
@@ -130,6 +137,7 @@ class Repository:
     accept = _write(acceptance.accept)
     claim_next = _write(claims.claim_next)
     reclaim = _write(claims.reclaim)
+    give_back = _write(claims.give_back)
     request_cancel = _write(claims.request_cancel)
     running_runs = _read(log.running_runs)
     count_runs = _read(log.count_runs)

@@ -200,6 +200,8 @@ class Dispatcher:
         """Claim the next queued run that one of the workers can run. Whether there was one."""
         if not self._waiting:
             return False
+        if not self._workers.with_room():
+            return await self._claim_doomed()
         tried: set[frozenset[str]] = set()
         for seat in self._workers.with_room():
             if seat.agents in tried or seat.free <= 0 or (slot := self.reserve(seat)) is None:
@@ -223,6 +225,16 @@ class Dispatcher:
             self._waiting = False  # before the store is asked: what is queued meanwhile says so itself
             self._waiting = (await self._store.count_runs()).get("queued", 0) > 0 or self._waiting
         return False
+
+    async def _claim_doomed(self) -> bool:
+        """Claim a queued run that is only to be ended, which needs no worker. Whether there was one."""
+        by = ClaimBy(GATEWAY, hash_token(secrets.token_urlsafe(32)))
+        before = int((time.time() - self._times.queue_timeout_s) * 1000)
+        claimed = await self._store.claim_next(by, self.limits, queued_before=before, doomed_only=True)
+        if claimed is not None:
+            self._figures.runs_claimed += 1
+            self._spawn(self._end(claimed))
+        return claimed is not None
 
     def _lose(self, held: HeldRun) -> None:
         """Let another worker begin a run: nobody has, so nobody needs time to come back."""

@@ -135,6 +135,13 @@ class LinkService:
         finally:
             seat.tasks -= 1
 
+    async def note_given_back(self, info: RunInfo) -> None:
+        """Keep in the store that a run was given back in good order."""
+        try:
+            await self._store.give_back(info.run_id, info.epoch)
+        except StoreError as error:
+            _log.warning("that run %s was given back could not be noted: %s", info.run_id, error)
+
     def cancel(self, info: RunInfo) -> None:
         """Tell whoever runs a run to end it; if nobody does so in time, it is ended here."""
         held = self.workers.runs.get(info.run_id)
@@ -219,8 +226,11 @@ class WorkerLink:
         return await self._service.tools.call(self._check(claim), key, tool, arguments)
 
     async def release(self, claim: Claim) -> None:
-        """See `Link`."""
-        self._service.attendance.release(self._check(claim))
+        """See `Link`. When the gateway stops, whoever begins next must know that this was no crash."""
+        held = self._check(claim)
+        if not self._service.dispatcher.claiming:
+            await self._service.note_given_back(held.info)
+        self._service.attendance.release(held)
 
     async def leave(self) -> None:
         """See `Link`."""

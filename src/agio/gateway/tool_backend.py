@@ -14,6 +14,7 @@ from agio.core.store import Store
 from agio.core.tool import AnyTool, ToolAnswer, ToolContext
 from agio.errors import StoreError, ToolError, UserError
 from agio.execution.tool_executor import ToolExecutor, unknown_effect
+from agio.gateway.approvals import check_approval
 from agio.gateway.figures import Figures
 from agio.gateway.recorder import GONE
 from agio.gateway.workers import HeldRun
@@ -55,6 +56,8 @@ class ToolBackend:
         if running is None:
             if held.cancelled:
                 return _CANCELLED
+            if offer.approval == "ask":
+                await check_approval(self._store, held.info, key, arguments)
             running = asyncio.create_task(self._perform(held, key, offer, arguments))
             self._running[held.info.run_id, key] = running
             running.add_done_callback(lambda _: self._running.pop((held.info.run_id, key), None))

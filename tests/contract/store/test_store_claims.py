@@ -295,3 +295,16 @@ async def _running(who: Person) -> Claimed:
     sent = await who.send(await who.session(), claim=WORKER)
     assert sent.claimed is not None
     return sent.claimed
+
+
+async def test_a_run_that_was_given_back_before_a_stop_has_not_failed(store: Store) -> None:
+    """B1: what the store noted counts at the next start, however often the server stops in good order."""
+    who = await person(store)
+    session = await who.session()
+    await who.send(session, "Hi")
+    claimed = await claim(store)
+    for epoch in range(claimed.info.epoch, claimed.info.epoch + 5):
+        await store.give_back(claimed.info.run_id, epoch)
+        again = await store.reclaim(claimed.info.run_id, epoch, WORKER)
+        assert again is not None
+        assert again.doomed is None

@@ -174,3 +174,11 @@ async def _asked(store: Store, *ids: str) -> tuple[Person, SessionRecord]:
     assert sent.claimed is not None
     await interrupt(store, sent.claimed, *ids)
     return who, session
+
+
+async def test_cancelling_a_session_closes_its_questions(store: Store) -> None:
+    """B7, L14: nobody waits for an answer any more, and what was queued behind the question can end."""
+    who, session = await _asked(store, "int_1")
+    assert await store.request_cancel("default", "local", session_id=session.id) == []
+    assert await who.questions(session) == [("int_1", "cancelled")]
+    assert (await who.session_now(session)).state == "idle"

@@ -36,7 +36,7 @@ WITHOUT_TENANT = {
     "the plan locked the session for its user": "open_interrupts interrupt_state close_interrupt",
     "a run that is claimed, or whose claim is being made": (
         "put_message place_messages queued_input session_end start_run expect_nothing claim_state take_over "
-        "raise_epoch end_run settle_session open_interrupt lock_run put_turn get_tool begin_tool end_tool"
+        "raise_epoch give_back end_run settle_session open_interrupt lock_run put_turn get_tool begin_tool end_tool"
     ),
     "a program's own store, or a caller that checked": (
         "get_run list_runs list_runs_of_thread list_runs_of_agent list_runs_of_thread_and_agent place_of_run "
@@ -257,6 +257,7 @@ async def _fill(store: Store) -> dict[str, object]:
         "before": BEYOND_ALL,
         "updated_at": BEYOND_ALL,
         "queued_before": 0,
+        "doomed": 0,
         "code_agents": [],
         "pos": -1,
         "run_number": -1,

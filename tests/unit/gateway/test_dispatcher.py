@@ -7,7 +7,7 @@ from msgspec import structs
 from agio.core.store import AgentFields, AgentTool, Principal
 from agio.gateway.offers import offer_tools
 from agio.tools.clock import clock
-from tests.unit.gateway.engine import QUICK, Hand, engine, soon
+from tests.unit.gateway.engine import ANN, QUICK, Hand, engine, soon
 
 BOB = Principal("acme", "bob", "member", "key_2")
 
@@ -162,3 +162,13 @@ async def test_a_draining_gateway_claims_nothing_and_waits_for_the_workers() -> 
         assert worker.jobs.empty()
         assert (await room.store.get_run(hand.run_id)).status == "running"
         assert (await room.store.get_run(late.run_id)).status == "queued"
+
+
+async def test_a_cancelled_run_ends_even_if_there_is_no_worker() -> None:
+    """L14: a queued run that is only to be ended needs nobody to run it."""
+    async with engine() as room:
+        session = await room.session()
+        accepted = await room.say(session)
+        await soon(room.road.cancel(ANN, session_id=session.id))
+        assert (await room.ended(session, accepted.run_id)).status == "cancelled"
+        assert await room.log(accepted.run_id) == ["RUN_STARTED", "RUN_FINISHED"]

@@ -247,3 +247,18 @@ async def test_a_tool_that_fails_for_good_ends_the_run_and_is_recorded() -> None
             await soon(link.call_tool(hand.claim, key, "refuse", {}))
         (record,) = await room.store.list_tool_executions("default", "ann", hand.run_id)
         assert (record.state, record.error) == ("finished", "forbidden")
+
+
+async def test_a_call_nobody_approved_does_not_run_whatever_the_worker_says() -> None:
+    """B7, R7: the gateway looks for the approval itself."""
+    bench = Bench()
+    async with engine(tools=bench.tools) as room:
+        session = await room.session(tools=[AgentTool("pay", "ask")])
+        worker, link, _ = await room.join()
+        await room.say(session)
+        hand = Hand(link, await worker.next_job())
+        key = await hand.ask("pay")
+        with pytest.raises(ToolError) as refused:
+            await soon(link.call_tool(hand.claim, key, "pay", {}))
+        assert refused.value.code == "tool_not_allowed"
+        assert bench.calls == []

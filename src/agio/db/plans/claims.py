@@ -10,6 +10,7 @@ from agio.core.store import ClaimBy, Claimed, Limits
 from agio.db.plan import Hold, Plan, ask, ask_one
 from agio.db.plans.agents import agent_of_run
 from agio.db.plans.log import all_current, check_session, find_run, get_run
+from agio.db.plans.questions import cancel_questions
 from agio.db.records import now_ms
 from agio.errors import StoreError
 from agio.protocol.codec import decode_input, encode
@@ -30,9 +31,14 @@ def claim_next(
     code_agents: Sequence[str] = (),
     after_tenant: str = "",
     queued_before: int = 0,
+    doomed_only: bool = False,
 ) -> Plan[Claimed | None]:
     """Claim the next run that may run: tenants in turn from the one after `after_tenant`, oldest first."""
-    wanted: dict[str, object] = {"code_agents": list(code_agents), "queued_before": queued_before}
+    wanted: dict[str, object] = {
+        "code_agents": list(code_agents),
+        "queued_before": queued_before,
+        "doomed": int(doomed_only),
+    }
     tenant, wrapped = after_tenant, False
     while True:
         row = yield from ask_one("next_tenant", after=tenant)
@@ -130,6 +136,11 @@ def reclaim(run_id: str, epoch: int, by: ClaimBy, *, given_back: bool = False) -
     return (yield from _claimed(info, "crash_loop" if fruitless >= FRUITLESS_CLAIMS else None))
 
 
+def give_back(run_id: str, epoch: int) -> Plan[None]:
+    """Note that a run was given back in good order."""
+    yield from ask("give_back", run_id=run_id, epoch=epoch)
+
+
 def request_cancel(
     tenant: str, user: str, *, session_id: str | None = None, run_id: str | None = None
 ) -> Plan[list[RunInfo]]:
@@ -144,6 +155,7 @@ def request_cancel(
         yield from check_session(tenant, user, session_id)
         rows = yield from ask("active_runs", tenant=tenant, user_id=user, session_id=session_id)
         found += yield from all_current(rows)
+        yield from cancel_questions(session_id)  # they would hold the queue
     return (yield from flag_cancel(tenant, user, found))
 
 

@@ -6,6 +6,7 @@ import msgspec
 
 from agio.core.store import Acceptance, InterruptState
 from agio.db.plan import Plan, ask, ask_one
+from agio.db.records import now_ms
 from agio.errors import UserError
 from agio.protocol.messages import Message, UserMessage
 
@@ -51,3 +52,16 @@ def _refusal(session_id: str, asked_id: str) -> Plan[UserError]:
     if row is None:
         return UserError("unknown_interrupt", f"This session has no question {asked_id}.", details)
     return UserError("interrupt_closed", f"The question {asked_id} is not open any more.", details)
+
+
+def cancel_questions(session_id: str) -> Plan[None]:
+    """Close a session's open questions: nobody waits for their answers any more."""
+    for asked_id, _ in (yield from ask("open_interrupts", session_id=session_id)):
+        yield from ask(
+            "close_interrupt",
+            session_id=session_id,
+            id=asked_id,
+            state="cancelled",
+            now=now_ms(),
+            run_id=None,
+        )

@@ -1,5 +1,6 @@
 """Sessions: list, start, get with messages, change, delete, and where one stands."""
 
+import asyncio
 from typing import Annotated
 
 from fastapi import Body
@@ -86,7 +87,7 @@ async def session_status(call: Call, session_id: Id) -> Response:
     if session.last_run_id is not None:
         log = await store.get_log(session.last_run_id)
         run = log.info
-        fold_log(fold, log)
+        await asyncio.to_thread(fold_log, fold, log)  # a long run has tens of thousands of events
     return answer(
         SessionStatus(
             state=session.state,

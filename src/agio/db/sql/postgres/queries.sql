@@ -112,6 +112,7 @@ where r.status = 'queued' and r.tenant_id = :tenant
         a.source <> 'code' or a.name = any(:code_agents::text[])
         or r.cancel_requested_at is not null or r.created_at < :queued_before
     )
+    and (:doomed::int = 0 or r.cancel_requested_at is not null or r.created_at < :queued_before)
 order by r.kind, r.number limit 1
 
 -- name: next_run

@@ -119,6 +119,10 @@ update runs set
     epoch = epoch + 1, worker = :worker, token_hash = :token_hash, turns_at_claim = :turns, fruitless = :fruitless
 where run_id = :run_id and epoch = :epoch and status = 'running' returning epoch;
 
+-- name: give_back
+-- No count of turns is -1: the next claim sees that there was progress.
+update runs set turns_at_claim = -1 where run_id = :run_id and epoch = :epoch and status = 'running';
+
 -- name: raise_epoch
 update runs set epoch = epoch + 1 where run_id = :run_id and status = 'running' returning epoch;
 

@@ -72,6 +72,7 @@ where r.status = 'queued' and r.tenant_id = :tenant
         a.source <> 'code' or a.name in (select value from json_each(:code_agents))
         or r.cancel_requested_at is not null or r.created_at < :queued_before
     )
+    and (:doomed = 0 or r.cancel_requested_at is not null or r.created_at < :queued_before)
 order by r.kind, r.number limit 1
 
 -- name: next_run
