@@ -5,7 +5,7 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
-from typing import cast
+from typing import Protocol, cast
 
 import msgspec
 
@@ -27,11 +27,27 @@ _ENVELOPE_BYTES = 1024
 """What an event needs around a result."""
 
 
+class Standing(Protocol):
+    """Whether calls may still be made here: a worker's claim can be gone without its knowing."""
+
+    def holds(self) -> bool:
+        """Whether a tool may begin to act. Any thread may ask."""
+        ...
+
+    async def fall(self) -> None:
+        """Let go of the run; does not come back before the run was stopped."""
+        ...
+
+
+class _Fallen(Exception):
+    """The claim was gone when the tool was about to act."""
+
+
 class ToolExecutor:
     """The tools of one agent, ready to be called. Raises UserError `duplicate_tool`.
 
     `records` keeps what must happen once; the calls of tools in `recorded_elsewhere` are recorded by whoever
-    runs them. `before_acting` is awaited right before a tool begins.
+    runs them. `standing` is asked at the last moment before a tool acts.
     """
 
     def __init__(
@@ -40,7 +56,7 @@ class ToolExecutor:
         config: AgentRunConfig,
         records: ToolRecords | None = None,
         recorded_elsewhere: Collection[str] = (),
-        before_acting: Callable[[], Awaitable[None]] | None = None,
+        standing: "Standing | None" = None,
     ) -> None:
         self._tools: dict[str, AnyTool] = {}
         for tool in tools:
@@ -56,7 +72,7 @@ class ToolExecutor:
         self._config = config
         self._records = records
         self._recorded_elsewhere = frozenset(recorded_elsewhere)
-        self._before_acting = before_acting
+        self._standing = standing
         self._specs = [tool.spec for tool in tools]
 
     @property
@@ -148,10 +164,9 @@ class ToolExecutor:
         return answer
 
     async def _run(self, tool: AnyTool, arguments: dict[str, object], context: ToolContext) -> ToolAnswer:
-        if self._before_acting is not None:
-            await self._before_acting()
         timeout_s = self._config.tool_timeout_s if tool.timeout_s is None else tool.timeout_s
-        task = asyncio.ensure_future(_call(cast(Callable[..., object], tool.function), arguments))
+        function = cast(Callable[..., object], tool.function)
+        task = asyncio.ensure_future(_call(function, arguments, self._standing))
         try:
             done, _ = await asyncio.wait([task], timeout=timeout_s)
         except asyncio.CancelledError:
@@ -164,6 +179,8 @@ class ToolExecutor:
             return ToolAnswer(
                 f"{tool.name} was stopped: it took longer than {timeout_s:g} s.", "tool_timeout"
             )
+        if self._standing is not None and not task.cancelled() and isinstance(task.exception(), _Fallen):
+            await self._standing.fall()
         return self._answer(tool, task)
 
     def _answer(self, tool: AnyTool, task: asyncio.Future[object]) -> ToolAnswer:
@@ -203,11 +220,18 @@ def unknown_effect(tool: str) -> ToolAnswer:
     )
 
 
-async def _call(function: Callable[..., object], arguments: dict[str, object]) -> object:
+async def _call(
+    function: Callable[..., object], arguments: dict[str, object], standing: "Standing | None"
+) -> object:
+    def act() -> object:
+        if standing is not None and not standing.holds():
+            raise _Fallen
+        return function(**arguments)
+
     try:
         if inspect.iscoroutinefunction(function):
-            return await function(**arguments)
-        result = await _threads.run(lambda: function(**arguments))
+            return await cast(Awaitable[object], act())
+        result = await _threads.run(act)
         return await result if inspect.isawaitable(result) else result
     except SystemExit as error:
         raise RuntimeError("it tried to end the program") from error

@@ -67,7 +67,7 @@ def _runner(job: Job, outbox: Outbox, parts: Parts) -> AgentRunner:
     if given is not None and given.context is not UNSET:
         source = PageContext(source, given.context)
     elsewhere = [offer.name for offer in job.tools if offer.place == "gateway"]
-    executor = ToolExecutor(tools, spec.config, outbox, elsewhere, outbox.check_touch)
+    executor = ToolExecutor(tools, spec.config, outbox, elsewhere, standing=outbox)
     hooks = None if code is None else code.hooks
     return AgentRunner(spec, driver, executor, outbox, source=source, hooks=hooks)
 

@@ -56,12 +56,15 @@ class Outbox:
         self._acting: set[str] = set()
         """Calls that must happen once and are under way."""
 
-    async def check_touch(self) -> None:
-        """Return if the run is ours as far as can be known; else let go of it, and wait to be stopped."""
-        if self._link.out_of_touch():
-            self.lost = True
-            self._on_lost()
-            await asyncio.Event().wait()
+    def holds(self) -> bool:
+        """Whether the run is ours as far as can be known."""
+        return not self._link.out_of_touch()
+
+    async def fall(self) -> None:
+        """Let go of the run, and wait to be stopped."""
+        self.lost = True
+        self._on_lost()
+        await asyncio.Event().wait()
 
     def append(self, write: Append) -> Awaitable[None]:
         """Hand a frame on; what it returns is done when the frame is stored, and carries any error."""

@@ -140,7 +140,8 @@ def check_acts(acts: list[Act], runs: list[Run]) -> list[str]:
                 answered[str(event["toolCallId"])] = int(cast(int, event["timestamp"]))
     for act in acts:
         if act.what == "begin" and act.at > answered.get(act.key, act.at):
-            problems.append(f"{act.tool} began again for {act.key} after it had its result")
+            late_ms = act.at - answered[act.key]
+            problems.append(f"{act.tool} began again for {act.key} {late_ms} ms after it had its result")
     for act in acts:
         if act.key not in answered:
             problems.append(f"{act.tool} acted for {act.key}, of which the log knows nothing")
