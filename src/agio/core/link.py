@@ -157,6 +157,10 @@ class Link(Protocol):
         """Say goodbye: no more jobs."""
         ...
 
+    async def linked(self) -> None:
+        """Wait until the gateway can be reached: a worker whose link is being mended begins no tool."""
+        ...
+
     def out_of_touch(self) -> bool:
         """Whether the gateway may have given this worker up without its knowing: no tool may begin to act."""
         ...

@@ -30,6 +30,10 @@ _ENVELOPE_BYTES = 1024
 class Standing(Protocol):
     """Whether calls may still be made here: a worker's claim can be gone without its knowing."""
 
+    async def ready(self) -> None:
+        """Wait until that can be known."""
+        ...
+
     def holds(self) -> bool:
         """Whether a tool may begin to act. Any thread may ask."""
         ...
@@ -166,6 +170,8 @@ class ToolExecutor:
     async def _run(self, tool: AnyTool, arguments: dict[str, object], context: ToolContext) -> ToolAnswer:
         timeout_s = self._config.tool_timeout_s if tool.timeout_s is None else tool.timeout_s
         function = cast(Callable[..., object], tool.function)
+        if self._standing is not None:
+            await self._standing.ready()
         task = asyncio.ensure_future(_call(function, arguments, self._standing))
         try:
             done, _ = await asyncio.wait([task], timeout=timeout_s)

@@ -237,6 +237,9 @@ class WorkerLink:
         if self._seat is not None:
             self._service.attendance.leave(self._seat)
 
+    async def linked(self) -> None:
+        """See `Link`. Whoever calls this directly is here."""
+
     def out_of_touch(self) -> bool:
         """See `Link`. Whoever calls this directly is here."""
         return False

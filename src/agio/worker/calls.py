@@ -13,8 +13,8 @@ class Calls:
     """The calls of one worker over all its connections. `post` sends a frame on the one there is."""
 
     def __init__(self, post: Callable[[bytes], None]) -> None:
-        self.up = False
-        """Whether there is a connection to make calls on; until then they wait."""
+        self.linked = asyncio.Event()
+        """Set while there is a connection to make calls on; until then they wait."""
         self.last = 0
         """The number of the newest call."""
         self._post = post
@@ -38,7 +38,7 @@ class Calls:
         data = wire.encode_frame(frame, wire.MAX_UP_BYTES)
         answered: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         self._waiting[number] = _Call(data, run_id, answered, repeats=not now)
-        if self.up or now:
+        if self.linked.is_set() or now:
             self._post(data)
         return answered
 
@@ -60,7 +60,7 @@ class Calls:
         Those up to number `before` are of an earlier one: they are about runs of which only the `honoured` are
         still this worker's.
         """
-        self.up = True
+        self.linked.set()
         for number, call in list(self._waiting.items()):
             if call.answered.done():
                 del self._waiting[number]

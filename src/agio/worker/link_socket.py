@@ -147,11 +147,15 @@ class SocketLink:
 
     def out_of_touch(self) -> bool:
         """See `Link`. A process that was frozen finds out here, before its heartbeat has told it."""
-        return self._heartbeat.overdue
+        return self._heartbeat.overdue or not self._calls.linked.is_set()
+
+    async def linked(self) -> None:
+        """See `Link`."""
+        await self._calls.linked.wait()
 
     async def leave(self) -> None:
         """Say goodbye, if there is anybody to say it to."""
-        if self._calls.up:
+        if self._calls.linked.is_set():
             number = self._calls.number()
             await self._calls.ask(number, wire.Leave(number), now=True)
 
@@ -181,7 +185,7 @@ class SocketLink:
             try:
                 done, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_EXCEPTION)
             finally:
-                self._calls.up = False
+                self._calls.linked.clear()
                 for part in (*parts, *self._tasks):
                     part.cancel()
                 await asyncio.gather(*parts, *self._tasks, return_exceptions=True)
@@ -217,7 +221,7 @@ class SocketLink:
         await socket.close()
 
     def _come_again(self) -> None:
-        if self._calls.up:
+        if self._calls.linked.is_set():
             self._gone.set()
 
     async def _pause(self, delay_s: float) -> None:

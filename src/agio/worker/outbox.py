@@ -56,6 +56,10 @@ class Outbox:
         self._acting: set[str] = set()
         """Calls that must happen once and are under way."""
 
+    async def ready(self) -> None:
+        """Wait while the link is down: when it is back, it is known whether the run is still ours."""
+        await self._link.linked()
+
     def holds(self) -> bool:
         """Whether the run is ours as far as can be known."""
         return not self._link.out_of_touch()

@@ -86,6 +86,9 @@ class Ledger:
         self.released.append(claim)
         self.changed.set()
 
+    async def linked(self) -> None:
+        return
+
     def out_of_touch(self) -> bool:
         return self.silent
 
