@@ -47,6 +47,15 @@ class Principal(Struct, frozen=True):
     """The id of the API key or web session."""
 
 
+class TenantRecord(Struct, frozen=True):
+    """A team."""
+
+    id: str
+    name: str
+    retention_days: int | None
+    """How long a session is kept that nobody changes; None: for ever."""
+
+
 class ApiKey(Struct, frozen=True):
     """An API key as it is listed; the key itself is shown once, when it is made, and stored as a hash."""
 
@@ -259,6 +268,14 @@ class Store(AgentRunRepository, Protocol):
         """Add a tenant unless its id is there."""
         ...
 
+    async def get_tenant(self, tenant: str) -> TenantRecord:
+        """Raises UserError `tenant_not_found`."""
+        ...
+
+    async def set_retention(self, tenant: str, days: int | None) -> TenantRecord:
+        """Say for how many days a tenant keeps sessions; None: for ever. Raises UserError `tenant_not_found`."""
+        ...
+
     async def add_user(self, tenant: str, user: str, name: str, role: Role) -> None:
         """Add a user unless its id is there."""
         ...
@@ -464,6 +481,13 @@ class Store(AgentRunRepository, Protocol):
 
     async def sweep(self) -> None:
         """Forget idempotency keys after 7 days, and web sessions that are over."""
+        ...
+
+    async def delete_old_sessions(self, limit: int = 50) -> list[str]:
+        """Delete sessions that nobody changed for as long as their tenant keeps them; returns their ids.
+
+        As `delete_session` does, at most `limit` at once, and none in which a run is queued or running.
+        """
         ...
 
     async def history(self, session_id: str, before_pos: int, enough: int) -> list[RunLog]:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from types import CoroutineType
 from typing import Concatenate, ParamSpec, TypeVar
@@ -11,7 +11,7 @@ from agio.core.repository import Append
 from agio.core.store import Principal
 from agio.db.executor import Executor
 from agio.db.plan import Plan
-from agio.db.plans import acceptance, agents, claims, identity, log, runs, sessions
+from agio.db.plans import acceptance, agents, claims, identity, log, retention, runs, sessions
 from agio.db.records import now_ms
 from agio.db.sqlite_executor import open_sqlite
 from agio.errors import StoreError
@@ -88,6 +88,8 @@ class Repository:
     # Who may see it
 
     add_tenant = _write(identity.add_tenant)
+    get_tenant = _read(identity.get_tenant)
+    set_retention = _write(retention.set_retention)
     add_user = _write(identity.add_user)
     get_user = _read(identity.get_user)
     add_api_key = _write(identity.add_api_key)
@@ -131,6 +133,24 @@ class Repository:
     find_messages = _read(sessions.find_messages)
     list_interrupts = _read(sessions.list_interrupts)
     expire_interrupts = _write(sessions.expire_interrupts)
+
+    async def delete_old_sessions(self, limit: int = 50) -> list[str]:
+        """Delete sessions that nobody changed for as long as their tenant keeps them; returns their ids.
+
+        Each in a commit of its own: nobody waits for more than one.
+        """
+        deleted: list[str] = []
+        for tenant, user, session_id in await self.executor.read(partial(retention.old_sessions, limit)):
+            delete = partial(retention.delete_old_session, tenant, user, session_id)
+            try:
+                if await self.executor.write(delete):
+                    deleted.append(session_id)
+            except StoreError as error:
+                if not deleted:
+                    raise
+                _log.warning("an old session could not be deleted: %s", error)
+                break  # those that are gone must be told
+        return deleted
 
     # The road
 

@@ -75,6 +75,8 @@ ROUTES: Sequence[Route] = [
     Route("POST", "/api/runs/{run_id}/cancel", messages.cancel_run, 202, views.Cancelled, "run_not_found"),
 
     Route("GET", "/api/me", account.me, 200, views.Me),
+    Route("GET", "/api/tenant", account.get_tenant, 200, views.TenantView),
+    Route("PATCH", "/api/tenant", account.change_tenant, 200, views.TenantView, "forbidden"),
     Route("GET", "/api/api-keys", account.list_keys, 200, views.Keys),
     Route("POST", "/api/api-keys", account.create_key, 201, views.NewKey),
     Route("DELETE", "/api/api-keys/{key_id}", account.revoke_key, 204, None, "key_not_found"),

@@ -30,6 +30,9 @@ _log = logging.getLogger("agio.gateway")
 _LAST_WORDS_S = 2.0
 """How long the workers' giving back may take once their time is over."""
 
+_DELETED_AT_ONCE = 50
+"""How many old sessions are asked for at a time."""
+
 Takeover: TypeAlias = Literal["at once", "after grace"]
 """When a gateway that starts takes over the runs it finds running: at once if no worker can have outlived it."""
 
@@ -61,6 +64,7 @@ class LinkService:
             on_cancelled=self._expect_end,
         )
         self._store = store
+        self._hub = hub
         self._limits = limits
         self._tasks: list[asyncio.Task[None]] = []
         self._empty = asyncio.Event()
@@ -182,8 +186,17 @@ class LinkService:
                 if await self._store.expire_interrupts():
                     self.dispatcher.ring()
                 await self._store.sweep()
+                await self._delete_old_sessions()
             except AgioError as error:
                 _log.warning("the store could not be swept: %s", error)
+
+    async def _delete_old_sessions(self) -> None:
+        while True:
+            deleted = await self._store.delete_old_sessions(_DELETED_AT_ONCE)
+            for session_id in deleted:
+                self._hub.forget(session_id)
+            if len(deleted) < _DELETED_AT_ONCE:
+                return
 
 
 class WorkerLink:

@@ -18,6 +18,7 @@ WHOLE_TABLES = {
     "any_api_key": "one row is enough",
     "count_tables": "the schema",
     "has_migrations": "the schema",
+    "old_sessions": "the tenants; of those that keep sessions for a time their users, and by index what is old",
     "read_tail": "at the start, what is read is what is needed",
 }
 """Queries that read a table from end to end, and why that is little."""
@@ -89,6 +90,15 @@ def test_a_query_finds_its_rows_by_index_without_sorting(name: str) -> None:
     assert bool(scans) == (name in WHOLE_TABLES), plan
     sorts = [line for line in plan if "TEMP B-TREE FOR ORDER" in line or "TEMP B-TREE FOR LAST" in line]
     assert bool(sorts) == (name in SORTED), plan
+
+
+def test_old_sessions_are_looked_for_where_a_tenant_wants_it() -> None:
+    """C5: what is read from end to end are the tenants, not their sessions."""
+    connection, _ = open_writable(None)
+    plan = _plan(connection, QUERIES["old_sessions"])
+    connection.close()
+    assert [line for line in plan if line.startswith("SCAN")] == ["SCAN t"]
+    assert any(re.match(r"SEARCH s .*sessions_of_user .*updated_at<", line) for line in plan), plan
 
 
 def _plan(connection: Connection, query: str) -> list[str]:

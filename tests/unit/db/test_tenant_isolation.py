@@ -28,7 +28,7 @@ WITHOUT_TENANT = {
         "count_tables has_migrations create_migrations schema_version add_migration remove_migration any_api_key "
         "count_all next_tenant running_runs"
     ),
-    "what is over, of every tenant": "sweep_keys sweep_web_sessions expire_interrupts",
+    "what is over, of every tenant": "sweep_keys sweep_web_sessions expire_interrupts old_sessions",
     "by the hash of a secret, which says who asks": (
         "find_api_key note_api_key find_web_session end_web_session"
     ),
@@ -170,6 +170,8 @@ async def test_a_stranger_finds_and_changes_nothing(rows: tuple[Rows, dict[str, 
         strangers = [("b", "bob")]
         if name == "get_user":  # which would find Bob himself
             strangers = [("b", "ann")]
+        elif name in ("get_tenant", "set_retention"):  # which would find Bob's own tenant
+            strangers = [("c", "bob")]
         elif "user_id" in parameters_of(query) and name != "count_active":  # which counts the tenant's runs
             strangers.append(("a", "ben"))
         for tenant, user in strangers if name not in EXEMPT else []:
@@ -209,6 +211,7 @@ def _values(name: str, values: Mapping[str, object]) -> dict[str, object]:
         "find_key": {"kind": "key", "scope": values["session_id"], "hash": hash_key("k")},
         "retire_agent": {"agent_id": values["code_agent"]},
         "next_run": {"code_agents": ["in-code"]},
+        "old_session": {"session_id": values["old_session"], "now": BEYOND_ALL},
     }
     if name.startswith("find_runs"):
         meant[name] = {"status": "queued"}
@@ -234,6 +237,8 @@ async def _fill(store: Store) -> dict[str, object]:
     queued = await ann.send(session)
     free = await ann.send(other)
     assert free.claimed is None
+    old = await ann.session(agent)
+    await store.set_retention("a", 1)
     return {
         **msgspec.structs.asdict(agent_fields()),
         "source": "stored",
@@ -242,6 +247,8 @@ async def _fill(store: Store) -> dict[str, object]:
         "session_id": session.id,
         "run_id": running.run_id,
         "queued_run": queued.run_id,
+        "old_session": old.id,
+        "days": 30,
         "agent_id": agent.id,
         "code_agent": in_code.id,
         "agent_ids": [agent.id],

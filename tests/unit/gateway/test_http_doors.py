@@ -45,6 +45,8 @@ EXAMPLES: dict[str, Example] = {
     "list_run_tools": Example({"run_id": "run"}),
     "cancel_run": Example({"run_id": "run"}),
     "me": Example(),
+    "get_tenant": Example(),
+    "change_tenant": Example({}, {"retention_days": 30}),
     "list_keys": Example(),
     "create_key": Example({}, {"name": "laptop"}),
     "revoke_key": Example({"key_id": "key"}),

@@ -1,5 +1,7 @@
 """Workers that come, go, come back, fall silent; and gateways that restart under them."""
 
+import time
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -288,6 +290,25 @@ async def test_agents_in_code_are_those_of_the_workers_that_are_there(tmp_path: 
         await room.join("w1")
         agents = (await room.store.list_agents("default")).items
         assert {agent.status for agent in agents if agent.source == "code"} == {"inactive"}
+
+
+async def test_the_readers_of_an_old_session_are_told_that_it_is_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """C5: what a team keeps no longer goes by itself, more than a batch of it too."""
+    now_ns = time.time_ns()
+    async with engine() as room:
+        with monkeypatch.context() as clock:
+            clock.setattr(time, "time_ns", lambda: now_ns - 2 * 24 * 3600 * 1_000_000_000)
+            old = [await room.session() for _ in range(51)]
+        young = await room.session()
+        async with AsyncExitStack() as open_readers:
+            readers = [await open_readers.enter_async_context(room.hub.subscribe(s.id, 0)) for s in old]
+            await room.store.set_retention("default", 1)
+            for reader in readers:
+                assert await soon(reader.next()) is None
+        left = await room.store.list_sessions(ANN.tenant, ANN.user)
+        assert [session.id for session in left.items] == [young.id]
 
 
 async def test_a_short_task_goes_to_a_worker() -> None:

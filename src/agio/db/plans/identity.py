@@ -2,7 +2,7 @@
 
 import msgspec
 
-from agio.core.store import DEFAULT_TENANT, ApiKey, Principal, Role
+from agio.core.store import DEFAULT_TENANT, ApiKey, Principal, Role, TenantRecord
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.records import now_ms, to_struct
 from agio.errors import UserError
@@ -16,6 +16,14 @@ KEPT_MS = 7 * 24 * 3600 * 1000
 def add_tenant(tenant: str, name: str) -> Plan[None]:
     """Add a tenant unless its id is there."""
     yield from ask("add_tenant", tenant=tenant, name=name, now=now_ms())
+
+
+def get_tenant(tenant: str) -> Plan[TenantRecord]:
+    """Raises UserError `tenant_not_found`."""
+    row = yield from ask_one("get_tenant", tenant=tenant)
+    if row is None:
+        raise UserError("tenant_not_found", f"There is no tenant {tenant}.", {"tenant": tenant})
+    return to_struct(TenantRecord, row)
 
 
 def add_user(tenant: str, user: str, name: str, role: Role) -> Plan[None]:

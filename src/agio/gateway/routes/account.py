@@ -1,23 +1,37 @@
-"""The caller: who it is, its API keys, signing in and out."""
+"""The caller: who it is, its team, its API keys, signing in and out."""
 
 from typing import Annotated
 
 from fastapi import Query
 from fastapi.responses import RedirectResponse, Response
 
+from agio.core.store import TenantRecord
+from agio.errors import UserError
 from agio.gateway.auth import describe_key, hash_secret, new_api_key
 from agio.gateway.pages import page_response
-from agio.gateway.routes.bodies import KeyBody
+from agio.gateway.routes.bodies import KeyBody, TenantChange
 from agio.gateway.routes.query import Id
 from agio.gateway.routes.rendering import key_view
 from agio.gateway.routes.route import Call, answer
-from agio.gateway.routes.views import Keys, Me, NewKey
+from agio.gateway.routes.views import Keys, Me, NewKey, TenantView
 
 
 async def me(call: Call) -> Response:
     """Say who the credential stands for."""
     name, role = await call.gateway.store.get_user(call.who.tenant, call.who.user)
     return answer(Me(tenant=call.who.tenant, user=call.who.user, name=name, role=role))
+
+
+async def get_tenant(call: Call) -> Response:
+    """Show the caller's team."""
+    return answer(_tenant_view(await call.gateway.store.get_tenant(call.who.tenant)))
+
+
+async def change_tenant(call: Call, body: TenantChange) -> Response:
+    """Say how long the team's sessions are kept. Owners and admins may."""
+    if call.who.role not in ("owner", "admin"):
+        raise UserError("forbidden", "Only an owner or an admin may change this.", {"role": call.who.role})
+    return answer(_tenant_view(await call.gateway.store.set_retention(call.who.tenant, body.retention_days)))
 
 
 async def list_keys(call: Call) -> Response:
@@ -55,3 +69,7 @@ async def sign_out(call: Call) -> Response:
     call.gateway.auth.check_origin("POST", call.scope["headers"])
     cookie = await call.gateway.auth.sign_out(call.scope["headers"])
     return Response(status_code=204, headers={"set-cookie": cookie, "cache-control": "no-store"})
+
+
+def _tenant_view(tenant: TenantRecord) -> TenantView:
+    return TenantView(id=tenant.id, name=tenant.name, retention_days=tenant.retention_days)

@@ -19,6 +19,7 @@ from agio.core.store import AgentFields, AgentStatus, AgentTool, ApprovalPolicy,
 from agio.protocol.messages import Content, ContentPart, Json, ResumeEntry
 
 MAX_STEPS = 1000
+MAX_RETENTION_DAYS = 36_500
 _PARTS = {"type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/ContentPart"}}
 
 
@@ -174,6 +175,13 @@ class ToolResultsBody(Body):
     """The results of client-side tool calls, by call id."""
 
     results: Annotated[dict[Identifier, GivenContent], Field(min_length=1, max_length=100)]
+
+
+class TenantChange(Body):
+    """What to change of a team."""
+
+    retention_days: Annotated[int, Field(ge=1, le=MAX_RETENTION_DAYS)] | None
+    """After how many days without a change a session is deleted; null: never."""
 
 
 class KeyBody(Body):

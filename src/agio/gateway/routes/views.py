@@ -206,6 +206,14 @@ class Me(Struct, frozen=True, kw_only=True):
     role: Role
 
 
+class TenantView(Struct, frozen=True, kw_only=True):
+    """The caller's team. Sessions that nobody changes for `retention_days` are deleted; null: none are."""
+
+    id: str
+    name: str
+    retention_days: int | None
+
+
 class KeyView(Struct, frozen=True, kw_only=True):
     """An API key, without the key."""
 

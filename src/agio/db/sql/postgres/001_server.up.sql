@@ -4,7 +4,8 @@
 create table tenants (
     id text collate "C" primary key,
     name text not null,
-    created_at bigint not null
+    created_at bigint not null,
+    retention_days bigint                   -- how long a session is kept that nobody changes; null: for ever
 );
 
 create table users (

@@ -3,6 +3,13 @@
 -- name: add_tenant
 insert into tenants (id, name, created_at) values (:tenant, :name, :now) on conflict do nothing;
 
+-- name: get_tenant
+-- In the order of TenantRecord's fields.
+select id, name, retention_days from tenants where id = :tenant;
+
+-- name: set_retention
+update tenants set retention_days = :days where id = :tenant;
+
 -- name: add_user
 insert into users (tenant_id, id, name, role, created_at) values (:tenant, :user_id, :name, :role, :now)
 on conflict do nothing;

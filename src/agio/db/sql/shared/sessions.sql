@@ -74,6 +74,30 @@ where id = :session_id and tenant_id = :tenant and user_id = :user_id returning 
 -- Runs, logs, messages, questions and tool records go with it.
 delete from agent_sessions where id = :session_id and tenant_id = :tenant and user_id = :user_id;
 
+-- part: is_old
+-- Not changed for longer than its tenant keeps sessions, and nothing goes on in it.
+    s.updated_at < :now - t.retention_days * 86400000
+    and not exists (
+        select 1 from runs
+        where tenant_id = s.tenant_id and user_id = s.user_id and session_id = s.id and status = 'running'
+    )
+    and not exists (
+        select 1 from runs
+        where tenant_id = s.tenant_id and user_id = s.user_id and session_id = s.id and status = 'queued'
+    )
+
+-- name: old_sessions
+-- By user, as the index of sessions is; SQLite keeps the order of a cross join.
+select s.tenant_id, s.user_id, s.id
+from tenants t cross join users u cross join agent_sessions s
+where t.retention_days is not null and u.tenant_id = t.id and s.tenant_id = t.id and s.user_id = u.id and {is_old}
+limit :limit;
+
+-- name: old_session
+-- Whether a session is old.
+select s.id from agent_sessions s join tenants t on t.id = s.tenant_id
+where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id and {is_old};
+
 -- part: message_columns
 -- In the order of MessageRecord's fields, then the run's number and the order within it.
     m.id, m.run_id, m.role, m.message, m.created_at, m.pos, m.run_number, m.idx

@@ -12,7 +12,8 @@ alter table turns rename to old_turns;
 create table tenants (
     id text primary key not null,
     name text not null,
-    created_at integer not null
+    created_at integer not null,
+    retention_days integer                  -- how long a session is kept that nobody changes; null: for ever
 ) strict;
 
 -- People, and programs that act for them.
