@@ -12,6 +12,7 @@ from agio.cli.stores import open_database
 from agio.core.config import ServerLimits
 from agio.core.store import Store
 from agio.core.tool import AnyTool
+from agio.db.postgres_lock import lock_database
 from agio.drivers.registry import PROVIDERS
 from agio.gateway.auth import Authenticator, SignInLink
 from agio.gateway.gateway import Gateway
@@ -49,7 +50,10 @@ def database_of(settings: Settings, server: ServerSettings, data: Path | None) -
 async def opened_gateway(plan: Plan, sign_in: SignInLink) -> AsyncGenerator[Gateway]:
     """Open the store and make the parts around it; closed in order at the end. Raises StoreError."""
     store: Store = await open_database(plan.database)
+    lock = None
     try:
+        if isinstance(plan.database, str):
+            lock = await lock_database(plan.database)
         await make_first(store, plan.bootstrap_key)
         hub = Hub(store, plan.limits)
         link = LinkService(store, hub, plan.limits, BUILT_IN)
@@ -71,3 +75,5 @@ async def opened_gateway(plan: Plan, sign_in: SignInLink) -> AsyncGenerator[Gate
             await link.close()
     finally:
         await store.close()
+        if lock is not None:
+            await lock.release()

@@ -10,3 +10,7 @@ def set_up_logging() -> None:
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     logging.getLogger("agio").setLevel(logging.INFO)
+    # A WebSocket that was refused: its client was told, and anybody could fill the log with it.
+    logging.getLogger("uvicorn.error").addFilter(
+        lambda record: "completing handshake" not in record.getMessage()
+    )

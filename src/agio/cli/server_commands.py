@@ -83,12 +83,24 @@ def migrate(
     down: Annotated[
         int | None,
         typer.Option(
-            "--down", min=0, metavar="TO", help="Go back to this version instead.", show_default=False
+            "--down",
+            min=0,
+            metavar="TO",
+            help="Go back to this version instead: what it has no tables for is deleted.",
+            show_default=False,
         ),
     ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before data is deleted.")] = False,
 ) -> None:
     """Bring the store's tables to this program's version, or back to an earlier one."""
     import asyncio
+
+    if down is not None and not yes:
+        typer.confirm(
+            f"Going back to version {down} deletes everything that version has no tables for (keys, agents, "
+            "messages, questions; at 0 all of it). Have you a copy, and go on?",
+            abort=True,
+        )
 
     from agio.cli.migrate import migrate_store
 

@@ -80,7 +80,7 @@ async def _answer(state: "LoopState", call: ToolCall, decision: Decision | None)
         reason = f": {decision.reason}" if decision.reason else "."
         return ToolAnswer(f"Not approved{reason}", "not_approved")
     answer = await state.tools.call(call, _context(state, call), arguments=decision.arguments)
-    if decision.arguments is None or not isinstance(answer.content, str):
+    if decision.arguments is None or answer.error == "bad_arguments" or not isinstance(answer.content, str):
         return answer
     return ToolAnswer(f"(Run with arguments a person changed.)\n{answer.content}", answer.error)
 

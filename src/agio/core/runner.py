@@ -284,7 +284,7 @@ class RunStream(AsyncIterator[AgentEvent]):
                 async with asyncio.timeout(self._runner.agent.config.tool_timeout_s):
                     await self._runner.hooks.run_ended(self._result())
         except AgioError as error:
-            level = logging.INFO if error.code in LET_GO else logging.WARNING
+            level = logging.DEBUG if error.code in LET_GO else logging.WARNING
             _log.log(level, "the log of run %s could not be written: %s", self.run_id, error)
         except Exception:
             _log.exception("the run_ended hook of run %s failed; the run itself has ended", self.run_id)

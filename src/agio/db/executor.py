@@ -28,6 +28,10 @@ class Executor(Protocol):
         """
         ...
 
+    def check_room(self) -> None:
+        """Raise StoreError `store_full` if the next writes will not fit."""
+        ...
+
     async def close(self) -> None:
         """Write what is pending and let go."""
         ...

@@ -164,6 +164,7 @@ class Repository:
 
     async def check(self) -> None:
         """Raise StoreError if the store cannot be read or written now."""
+        self.executor.check_room()
         await self.executor.read(log.count_runs)
         await self.executor.write(identity.touch_store)
 

@@ -1,5 +1,6 @@
 """Opens SQLite files: settings, schema check and migration, and SQLite's errors as ours."""
 
+import os
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -31,7 +32,8 @@ def open_writable(path: Path | None) -> tuple[Connection, StoreLock | None]:
     with _wrapped_errors(path), ExitStack() as undo:
         if path is not None:
             _check_path(path)
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # conversations are nobody else's
             lock = StoreLock(path)
             lock.acquire()
             undo.callback(lock.release)

@@ -61,6 +61,11 @@ class SqliteExecutor:
             refused.set_exception(refusal)
             return refused
 
+    def check_room(self) -> None:
+        """Raise StoreError `store_full` if the disk has no room for the next commits."""
+        if self._writer is not None:
+            self._writer.check_room()
+
     async def close(self) -> None:
         """Write what is pending and let go of the files."""
         if self._readers is not None:

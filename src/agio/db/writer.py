@@ -1,6 +1,7 @@
 """The one thread that writes a store. Writes that wait share a commit."""
 
 import asyncio
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -20,6 +21,8 @@ T = TypeVar("T")
 PACE_S = 0.001
 """The time between two commits of frames alone, for each running run."""
 MAX_PACE_S = 0.05
+ROOM_BYTES = 1024 * 1024
+"""With less room than this on its disk a store is not ready for more."""
 
 
 class Writer:
@@ -72,6 +75,16 @@ class Writer:
             self._urgent = True
             self._changed.notify()
         return future
+
+    def check_room(self) -> None:
+        """Raise StoreError `store_full` if the disk has no room for the next commits."""
+        if self._path is None:
+            return
+        disk = os.statvfs(self._path.parent)
+        if disk.f_bavail * disk.f_frsize < ROOM_BYTES:
+            raise StoreError(
+                "store_full", f"The disk of {self._path} is full: free some space and try again."
+            )
 
     async def close(self) -> None:
         """Write what is queued, close the file, let go of the lock."""

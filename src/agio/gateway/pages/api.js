@@ -41,6 +41,8 @@ export const api = {
   agents: () => everything("/api/agents?limit=200"),
   sessions: (agentId) => request("GET", `/api/agent-sessions?limit=100&agent_id=${encodeURIComponent(agentId)}`),
   startSession: (agentId) => request("POST", `/api/agents/${encodeURIComponent(agentId)}/sessions`, {}),
+  runs: (id) => everything(`/api/runs?limit=200&session_id=${encodeURIComponent(id)}`),
+  createKey: (name) => request("POST", "/api/api-keys", { name }),
   deleteSession: (id) => request("DELETE", session(id)),
   status: (id) => request("GET", `${session(id)}/status`),
 

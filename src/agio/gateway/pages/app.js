@@ -2,7 +2,7 @@
 
 import { api } from "/assets/api.js";
 import { approvalCard } from "/assets/approval.js";
-import { byId, complain, element } from "/assets/elements.js";
+import { byId, complain, element, textOf } from "/assets/elements.js";
 import { Socket } from "/assets/socket.js";
 import { Thread } from "/assets/thread.js";
 
@@ -14,10 +14,14 @@ let agents = [];
 let current = null; // the session that is open
 let opening = 0;
 const begun = new Set(); // runs that were seen to begin
+const waiting = new Map(); // run id -> the message of a run that waits its turn
 
 const thread = new Thread(byId("thread"), {
   run: (id) => {
     thread.root.querySelector(".welcome")?.remove();
+    waiting.get(id)?.remove();
+    waiting.delete(id);
+    if (!begun.has(id)) refreshSessions();
     begun.add(id);
     showState("running");
   },
@@ -140,9 +144,11 @@ async function openSession(id) {
   const mine = ++opening;
   let session;
   let status;
+  let runs;
   try {
     session = await api.session(id);
     status = await api.status(id);
+    runs = new Map((await api.runs(id)).map((run) => [run.run_id, run]));
   } catch (error) {
     if (mine !== opening) return;
     leaveSession(error.status === 404 ? "There is no such conversation." : error.message);
@@ -154,8 +160,8 @@ async function openSession(id) {
     byId("agents").value = session.agent_id;
   }
   thread.clear();
-  if (session.messages.length === 0) welcome();
-  for (const { message } of session.messages) thread.add(message);
+  waiting.clear();
+  showMessages(session.messages, runs);
   byId("title").textContent = session.title || "New conversation";
   byId("step").textContent = status.step ? `step ${status.step}` : "";
   byId("text").disabled = byId("send").disabled = false;
@@ -168,6 +174,34 @@ async function openSession(id) {
   if (status.interrupts.length) ask(status.interrupts);
   byId("text").focus();
   refreshSessions();
+}
+
+// The messages of a session; after those of a run that failed or was stopped, that it was. What waits comes last.
+function showMessages(messages, runs) {
+  if (messages.length === 0) welcome();
+  const queued = messages.filter(({ run_id: id }) => runs.get(id)?.status === "queued");
+  let last = null;
+  const close = () => {
+    const run = runs.get(last);
+    if (run?.status === "cancelled") thread.note("Stopped.");
+    else if (run?.error_code) thread.note(`This run failed (${run.error_code}).`, true);
+  };
+  for (const { run_id: id, message } of messages) {
+    if (runs.get(id)?.status === "queued") continue;
+    if (last !== null && id !== last) close();
+    last = id;
+    thread.add(message);
+  }
+  close();
+  for (const { run_id: id, message } of queued) wait(id, textOf(message.content));
+}
+
+// Show a message whose run has not begun: it moves to its place when it does.
+function wait(runId, text) {
+  const node = element("div", { className: "message user waiting", textContent: text, title: "Waits its turn" });
+  waiting.get(runId)?.remove();
+  waiting.set(runId, node);
+  thread.place(node);
 }
 
 async function askOpenQuestions() {
@@ -213,7 +247,7 @@ async function send() {
     const sent = await socket.command("message", { session_id: id, content, client_message_id: randomName() });
     if (current?.id !== id || begun.has(sent.run_id)) return;
     if (byId("cancel").hidden) showState("queued");
-    else thread.note("Sent. It is answered when what is going on is finished.");
+    wait(sent.run_id, content);
   } catch (error) {
     complain(error);
     if (!text.value) text.value = content;
@@ -282,6 +316,16 @@ byId("delete").onclick = async () => {
     await api.deleteSession(current.id);
     leaveSession();
     refreshSessions();
+  } catch (error) {
+    complain(error);
+  }
+};
+byId("new-key").onclick = async () => {
+  const name = prompt("A name for the key, such as the program that will use it:")?.trim();
+  if (!name) return;
+  try {
+    const { key } = await api.createKey(name);
+    prompt("This is the key. It is shown only now: copy it.", key);
   } catch (error) {
     complain(error);
   }

@@ -139,7 +139,7 @@ export class Thread {
       node = element("div", { className: `message ${kind}` }, text);
     }
     this.texts.set(id, { node, text, at: this.at });
-    this.root.append(node);
+    this.append(node);
     return node;
   }
 
@@ -166,7 +166,7 @@ export class Thread {
       ),
     );
     this.calls.set(id, card);
-    this.root.append(card.node);
+    this.append(card.node);
     return card;
   }
 
@@ -193,7 +193,12 @@ export class Thread {
   }
 
   note(words, bad = false) {
-    this.root.append(element("p", { className: bad ? "note bad" : "note", textContent: words }));
+    this.append(element("p", { className: bad ? "note bad" : "note", textContent: words }));
+  }
+
+  // What comes goes before the messages that wait their turn.
+  append(node) {
+    this.root.insertBefore(node, this.root.querySelector(".waiting"));
   }
 
   place(node) {
