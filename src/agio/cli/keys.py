@@ -119,7 +119,9 @@ async def _stored(settings: Settings, server: ServerSettings, data: Path | None)
     from agio.cli.first_start import make_first
     from agio.cli.stores import hint_if_locked, open_database
 
-    with hint_if_locked("Or ask the server that has it: agio keys ... --server URL --api-key KEY"):
+    with hint_if_locked(
+        "Make the key on the page of the server that has it, or ask it: agio keys ... --server URL --api-key KEY"
+    ):
         store = await open_database(database_of(settings, server, data))
     try:
         await make_first(store)

@@ -73,11 +73,14 @@ def test_a_server_that_is_not_there_or_no_agio_is_said_to_be(tmp_path: Path) -> 
 def test_the_tables_go_up_and_down(tmp_path: Path) -> None:
     """C1: `agio migrate` makes the tables, takes them back, and makes them again."""
     cli = Cli(tmp_path)
-    for arguments, version in (((), r"[1-9]\d*"), (("--down", "0"), "0"), ((), r"[1-9]\d*")):
+    for arguments, version in (((), r"[1-9]\d*"), (("--down", "0", "--yes"), "0"), ((), r"[1-9]\d*")):
         done = cli.run("migrate", *arguments)
         assert re.fullmatch(rf"The store {cli.store} has version {version}\.\n", done.stdout), done.stderr
-    wrong = cli.run("migrate", "--down", "99")
+    asked = cli.run("migrate", "--down", "0")
+    assert asked.returncode == 1
+    assert "deletes everything" in asked.stdout + asked.stderr
+    wrong = cli.run("migrate", "--down", "99", "--yes")
     assert wrong.returncode == 1
     assert "[unknown_version]" in wrong.stderr
     with Server(tmp_path):
-        assert "[store_locked]" in cli.run("migrate", "--down", "0").stderr
+        assert "[store_locked]" in cli.run("migrate", "--down", "0", "--yes").stderr
