@@ -40,7 +40,7 @@ async def test_workers_survive_kill_9_and_being_frozen(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("sabotage", "workers", "fault", "found"),
     [
-        ("fence", 2, "freeze worker", "says it is|began again|results|ends at"),
+        ("fence", 0, "kill server", "says it is"),
         ("relay", 0, "shown", "not in the log"),
         ("record", 0, "tool_started", "pay was done"),
     ],
