@@ -26,6 +26,7 @@ INSTALLATION = "pginstall18"
 _FAST = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off"
 _SHARED = "-c max_connections=200 -c shared_buffers=64MB -c listen_addresses=''"
 _SCHEMA = load_migrations("postgres")[0].up
+_EMPTY = "truncate tenants, accounts, sign_in_flows, worker_keys restart identity cascade"
 _FIRST_ROWS = _SCHEMA[_SCHEMA.index("insert into tenants") :]
 _KEEP = """
 "$1/pg_ctl" -w -s -t 60 -D "$2/data" -l "$2/log" -o "$3" start >&2 && echo ready && read -r word
@@ -104,7 +105,7 @@ class PostgresServer:
         self._sql(
             "postgres", f"select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'"
         )
-        self._sql(name, f"truncate tenants restart identity cascade; {_FIRST_ROWS}")
+        self._sql(name, f"set session_replication_role = replica; {_EMPTY}; {_FIRST_ROWS}")
         self._free.append(url)
 
     def _sql(self, database: str, statement: str) -> None:

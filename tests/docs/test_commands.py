@@ -5,7 +5,7 @@ from typing import cast, get_args
 import msgspec
 
 from agio.core.config import ServerLimits
-from agio.core.store import Chunk
+from agio.core.records import Chunk
 from agio.gateway.piece import Piece
 from agio.protocol.commands import Answer, Answered, Command
 from tests.docs.pages import ROOT, rows_under, unquoted

@@ -4,6 +4,7 @@ import asyncio
 import sys
 from collections.abc import Generator
 from pathlib import Path
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -37,7 +38,7 @@ def agent(address: str) -> str:
     headers = {"Authorization": f"Bearer {KEY}"}
     with httpx.Client(base_url=address, headers=headers) as client:
         fields = {
-            "name": f"demo for {id(client)}",
+            "name": f"demo {uuid4()}",
             "system_prompt": "Answer.",
             "model_provider": "demo",
             "model_name": "demo",

@@ -1,7 +1,9 @@
 """What a store has after its first start: a user, a key if one was given, and an agent to talk to."""
 
 from agio.agents import demo
-from agio.core.store import DEFAULT_TENANT, LOCAL_USER, AgentFields, AgentTool, Store
+from agio.core.identity import DEFAULT_TENANT, LOCAL_USER
+from agio.core.records import AgentFields, AgentTool
+from agio.core.store import Store
 from agio.drivers.registry import split_model
 from agio.errors import UserError
 from agio.gateway.auth import describe_key, hash_secret

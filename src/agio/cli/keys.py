@@ -11,7 +11,8 @@ from agio.cli.output import make_console
 from agio.cli.server_client import ServerClient
 from agio.cli.tables import ago, new_table
 from agio.cli.view import printable
-from agio.core.store import DEFAULT_TENANT, LOCAL_USER, Store
+from agio.core.identity import DEFAULT_TENANT, LOCAL_USER
+from agio.core.store import Store
 from agio.gateway.auth import describe_key, hash_secret, new_api_key
 from agio.gateway.routes.rendering import key_view
 from agio.gateway.routes.views import Keys as KeyList

@@ -11,8 +11,8 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Struct, field
 
 from agio.core.model import Usage
+from agio.core.records import AgentFields, ApprovalPolicy
 from agio.core.repository import Append, Approval, Effect, RunLog, ToolRecord
-from agio.core.store import AgentFields, ApprovalPolicy
 from agio.protocol.messages import Content, Json
 
 Place: TypeAlias = Literal["gateway", "worker"]

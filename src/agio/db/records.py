@@ -6,8 +6,8 @@ from typing import TypeVar
 
 import msgspec
 
+from agio.core.records import AgentRecord, AgentTool, MessageRecord, SessionRecord, SessionState
 from agio.core.repository import Append, RunInfo, ToolRecord, TurnRecord
-from agio.core.store import AgentRecord, AgentTool, MessageRecord, SessionRecord, SessionState
 from agio.errors import StoreError
 from agio.protocol.messages import Content, Message
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from types import CoroutineType
 from typing import Concatenate, ParamSpec, TypeVar
 
+from agio.core.identity import Principal
 from agio.core.repository import Append
-from agio.core.store import Principal
 from agio.db.executor import Executor
 from agio.db.plan import Plan
 from agio.db.plans import acceptance, agents, claims, identity, log, retention, runs, sessions

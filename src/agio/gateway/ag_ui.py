@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 from msgspec import structs
 
+from agio.core.identity import Principal
+from agio.core.records import Acceptance, SessionRecord, SessionStart
 from agio.core.repository import ENDED, RunInfo
-from agio.core.store import Acceptance, Principal, SessionRecord, SessionStart
 from agio.errors import UserError
 from agio.gateway.ag_ui_input import Taken, begins, cancels_on_disconnect, ids_of, take
 from agio.gateway.errors import send_error, wrapped

@@ -61,12 +61,12 @@ ROUTES: Sequence[Route] = [
 
     Route("GET", "/api/agents", agents.list_agents, 200, views.Agents, "invalid_cursor"),
     Route("POST", "/api/agents", agents.create_agent, 201, views.AgentView,
-          "agent_exists unknown_provider unknown_tool"),
+          "agent_exists unknown_provider unknown_tool", needs="build"),
     Route("GET", "/api/agents/{agent_id}", agents.get_agent, 200, views.AgentView, "agent_not_found"),
     Route("PUT", "/api/agents/{agent_id}", agents.replace_agent, 200, views.AgentView,
-          "agent_not_found agent_exists agent_read_only unknown_provider unknown_tool"),
+          "agent_not_found agent_exists agent_read_only unknown_provider unknown_tool", needs="build"),
     Route("DELETE", "/api/agents/{agent_id}", agents.delete_agent, 204, None,
-          "agent_not_found agent_read_only"),
+          "agent_not_found agent_read_only", needs="build"),
 
     Route("GET", "/api/runs", runs.list_runs, 200, views.Runs, "invalid_cursor"),
     Route("GET", "/api/runs/{run_id}", runs.get_run, 200, views.RunView, "run_not_found"),
@@ -76,7 +76,7 @@ ROUTES: Sequence[Route] = [
 
     Route("GET", "/api/me", account.me, 200, views.Me),
     Route("GET", "/api/tenant", account.get_tenant, 200, views.TenantView),
-    Route("PATCH", "/api/tenant", account.change_tenant, 200, views.TenantView, "forbidden"),
+    Route("PATCH", "/api/tenant", account.change_tenant, 200, views.TenantView, "forbidden", needs="manage"),
     Route("GET", "/api/api-keys", account.list_keys, 200, views.Keys),
     Route("POST", "/api/api-keys", account.create_key, 201, views.NewKey),
     Route("DELETE", "/api/api-keys/{key_id}", account.revoke_key, 204, None, "key_not_found"),

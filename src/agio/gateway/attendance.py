@@ -9,9 +9,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from agio.core.config import ServerLimits
+from agio.core.identity import DEFAULT_TENANT
 from agio.core.link import Claim, Greeting, ToolOffer, Welcome, Worker
+from agio.core.records import AgentFields
 from agio.core.repository import RunInfo
-from agio.core.store import DEFAULT_TENANT, AgentFields, Store
+from agio.core.store import Store
 from agio.errors import UserError
 from agio.gateway.dispatcher import Dispatcher
 from agio.gateway.offers import tools_of

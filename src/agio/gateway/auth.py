@@ -11,7 +11,8 @@ import time
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from agio.core.store import DEFAULT_TENANT, LOCAL_USER, ApiKey, Principal, Store
+from agio.core.identity import DEFAULT_TENANT, LOCAL_USER, ApiKey, Principal, WebSession
+from agio.core.store import Store
 from agio.errors import UserError
 from agio.protocol.ids import new_id
 
@@ -170,11 +171,17 @@ class Authenticator:
         if link is None or not link.take(token):
             return None
         secret = secrets.token_urlsafe(32)
-        expires_at = time.time_ns() // 1_000_000 + _SESSION_S * 1000
+        now = time.time_ns() // 1_000_000
+        session = WebSession(
+            id=new_id("web"),
+            tenant=link.tenant,
+            user=link.user,
+            token_hash=hash_secret(secret),
+            authenticated_at=now,
+            expires_at=now + _SESSION_S * 1000,
+        )
         try:
-            await self._store.add_web_session(
-                link.tenant, link.user, new_id("web"), hash_secret(secret), expires_at
-            )
+            await self._store.add_web_session(session)
         except BaseException:
             link.used = False
             raise

@@ -13,8 +13,9 @@ from msgspec import Struct
 
 from agio.core.config import ServerLimits
 from agio.core.link import ToolOffer
+from agio.core.records import AgentRecord, Chunk, ClaimBy, Claimed, Limits
 from agio.core.repository import RunInfo, RunLog
-from agio.core.store import AgentRecord, Chunk, ClaimBy, Claimed, Limits, Store
+from agio.core.store import Store
 from agio.errors import AgioError, StoreError, UserError
 from agio.gateway.delivery import Delivery
 from agio.gateway.ender import Ender

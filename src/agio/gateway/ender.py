@@ -7,8 +7,9 @@ from typing import assert_never
 
 from agio.core.closing import closing_frame, outcome_of
 from agio.core.fold import Fold, fold_log
+from agio.core.records import Chunk, Claimed
 from agio.core.repository import Append, RunStatus, ToolEnd
-from agio.core.store import Chunk, Claimed, Store
+from agio.core.store import Store
 from agio.errors import AgioError, StoreError
 from agio.gateway.figures import Figures
 from agio.gateway.hub import Hub

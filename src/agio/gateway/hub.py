@@ -11,7 +11,8 @@ from types import TracebackType
 from typing import Literal, TypeAlias
 
 from agio.core.config import ServerLimits
-from agio.core.store import Chunk, Store
+from agio.core.records import Chunk
+from agio.core.store import Store
 from agio.gateway.piece import Piece
 
 End: TypeAlias = Literal["left", "deleted", "closing"]

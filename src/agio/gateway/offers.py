@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from msgspec import structs
 
 from agio.core.link import AgentOffer, ToolOffer
-from agio.core.store import AgentRecord
+from agio.core.records import AgentRecord
 from agio.core.tool import AnyTool
 
 _log = logging.getLogger("agio.gateway")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from agio.core.store import Chunk
+from agio.core.records import Chunk
 
 _encode = msgspec.json.Encoder().encode
 

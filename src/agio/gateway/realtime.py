@@ -13,7 +13,8 @@ from typing import Literal, assert_never
 import msgspec
 
 from agio.core.config import AgentRunConfig
-from agio.core.store import Acceptance, Principal, SessionStart
+from agio.core.identity import Principal
+from agio.core.records import Acceptance, SessionStart
 from agio.errors import AgioError, LimitExceeded, StoreError, UserError
 from agio.gateway.auth import Headers
 from agio.gateway.errors import refuse, wrapped

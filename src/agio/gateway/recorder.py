@@ -9,8 +9,9 @@ from collections.abc import Callable
 from functools import partial
 
 from agio.core.link import Answer
+from agio.core.records import Chunk
 from agio.core.repository import Append
-from agio.core.store import Chunk, Store
+from agio.core.store import Store
 from agio.errors import AgioError, StoreError
 from agio.gateway.figures import Figures
 from agio.gateway.hub import Hub

@@ -6,9 +6,11 @@ from msgspec import structs
 
 from agio.core.admission import check_input
 from agio.core.config import AgentRunConfig
+from agio.core.identity import Principal
+from agio.core.records import Acceptance, Accepted
 from agio.core.repository import RunInfo
 from agio.core.spec import RunRequest, check_request
-from agio.core.store import Acceptance, Accepted, Principal, Store
+from agio.core.store import Store
 from agio.gateway.hub import Hub
 from agio.gateway.link import LinkService
 

@@ -9,7 +9,9 @@ from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl
 
-from agio.core.store import Principal, SessionRecord, Store
+from agio.core.identity import Principal
+from agio.core.records import SessionRecord
+from agio.core.store import Store
 from agio.errors import StoreError, UserError
 from agio.gateway.errors import send_error, wrapped
 from agio.gateway.gateway import Gateway

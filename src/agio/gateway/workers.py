@@ -7,8 +7,8 @@ import time
 from msgspec import Struct, field
 
 from agio.core.link import Claim, Greeting, ToolOffer, Worker
+from agio.core.records import AgentFields, AgentRecord, ClaimBy
 from agio.core.repository import RunInfo
-from agio.core.store import AgentFields, AgentRecord, ClaimBy
 from agio.errors import StoreError
 
 

@@ -13,9 +13,9 @@ from msgspec import Struct, field
 from agio.core.context import ContextSource
 from agio.core.link import ToolOffer
 from agio.core.model import ModelDriver
+from agio.core.records import AgentFields, AgentTool
 from agio.core.runner import RunHooks
 from agio.core.spec import AgentSpec
-from agio.core.store import AgentFields, AgentTool
 from agio.core.tool import AnyTool, Tool
 from agio.errors import UserError
 

@@ -6,8 +6,8 @@ import pytest
 from msgspec import structs
 
 from agio.core.link import Link, Task, TaskResult, ToolReply
+from agio.core.records import AgentTool, SessionRecord
 from agio.core.repository import Append, ToolRecord
-from agio.core.store import AgentTool, SessionRecord
 from agio.errors import ModelError, StoreError, ToolError
 from agio.protocol.frames import Frame
 from agio.protocol.ids import id_body

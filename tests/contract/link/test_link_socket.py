@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed
 from agio.core import link_wire as wire
 from agio.core.config import ServerLimits
 from agio.core.link import Greeting, Link, Welcome
-from agio.core.store import SessionRecord
+from agio.core.records import SessionRecord
 from agio.errors import StoreError, UserError
 from agio.gateway import remote_worker
 from agio.protocol.events import seq_of

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import UNSET, Struct, structs
 
-from agio.core.repository import Append, Outcome, Question, RunStatus, ToolBegin, ToolEnd
-from agio.core.store import (
+from agio.core.records import (
     Acceptance,
     Accepted,
     AgentFields,
@@ -16,8 +15,9 @@ from agio.core.store import (
     OnBusy,
     SessionRecord,
     SessionStart,
-    Store,
 )
+from agio.core.repository import Append, Outcome, Question, RunStatus, ToolBegin, ToolEnd
+from agio.core.store import Store
 from agio.protocol.codec import encode
 from agio.protocol.events import Custom, Interrupt
 from agio.protocol.frames import Frame

@@ -2,7 +2,8 @@
 
 import pytest
 
-from agio.core.store import AgentTool, Store
+from agio.core.records import AgentTool
+from agio.core.store import Store
 from agio.errors import UserError
 from tests.contract.repository.backends import begin, finish
 from tests.contract.store.scenes import agent_fields, person

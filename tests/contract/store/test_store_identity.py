@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from agio.core.store import ApiKey, Principal, Store
+from agio.core.identity import PERMISSIONS, ApiKey, Principal, Role, WebSession
+from agio.core.store import Store
 from agio.errors import UserError
 from tests.contract.store.scenes import person
 
@@ -13,6 +14,21 @@ SOON = time.time_ns() // 1_000_000 + 3_600_000
 
 def key(name: str, *, tenant: str = "default", user: str = "local", created_at: int = 1) -> ApiKey:
     return ApiKey(f"key_{name}", tenant, user, name, f"agio_{name}", created_at)
+
+
+def _browser(session: str, token_hash: bytes, expires_at: int) -> WebSession:
+    return WebSession(
+        id=session,
+        tenant="default",
+        user="local",
+        token_hash=token_hash,
+        authenticated_at=1,
+        expires_at=expires_at,
+    )
+
+
+def principal(tenant: str, user: str, role: Role, credential: str) -> Principal:
+    return Principal(tenant, user, role, credential, PERMISSIONS[role])
 
 
 async def test_a_new_store_has_an_owner(store: Store) -> None:
@@ -35,7 +51,7 @@ async def test_a_key_stands_for_its_user_until_it_is_revoked(store: Store) -> No
     """R2: a key is found by its hash, with the tenant, user and role it stands for."""
     await person(store, "acme", "ann")
     assert await store.add_api_key(key("a", tenant="acme", user="ann"), b"hash a")
-    assert await store.find_api_key(b"hash a") == Principal("acme", "ann", "member", "key_a")
+    assert await store.find_api_key(b"hash a") == principal("acme", "ann", "member", "key_a")
     assert await store.find_api_key(b"hash b") is None
     await store.revoke_api_key("acme", "ann", "key_a")
     await store.revoke_api_key("acme", "ann", "key_a")
@@ -66,9 +82,9 @@ async def test_a_first_key_is_kept_only_if_there_is_none(store: Store) -> None:
 
 async def test_a_browser_is_signed_in_until_it_leaves_or_its_time_is_over(store: Store) -> None:
     """R2: a web session is found by its hash, and only while it lasts."""
-    await store.add_web_session("default", "local", "web_1", b"hash 1", SOON)
-    await store.add_web_session("default", "local", "web_2", b"hash 2", 1)
-    assert await store.find_web_session(b"hash 1") == Principal("default", "local", "owner", "web_1")
+    await store.add_web_session(_browser("web_1", b"hash 1", SOON))
+    await store.add_web_session(_browser("web_2", b"hash 2", 1))
+    assert await store.find_web_session(b"hash 1") == principal("default", "local", "owner", "web_1")
     assert await store.find_web_session(b"hash 2") is None
     await store.sweep()
     await store.end_web_session(b"hash 1")

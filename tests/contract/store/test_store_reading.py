@@ -2,8 +2,9 @@
 
 import pytest
 
+from agio.core.records import Chunk
 from agio.core.repository import Append, Outcome, ToolBegin, ToolEnd, ToolRecord
-from agio.core.store import Chunk, Store
+from agio.core.store import Store
 from agio.errors import UserError
 from agio.protocol.codec import encode
 from agio.protocol.events import StepStarted

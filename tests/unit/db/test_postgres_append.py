@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from agio.core.records import ClaimBy, Limits
 from agio.core.repository import Append, Outcome, ToolBegin
-from agio.core.store import ClaimBy, Limits
 from agio.db.postgres import open_postgres
 from agio.db.postgres_driver import Connection, connect
 from agio.db.repository import Repository

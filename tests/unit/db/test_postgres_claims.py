@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
+from agio.core.records import ClaimBy, Claimed, Limits
 from agio.core.repository import Append
-from agio.core.store import ClaimBy, Claimed, Limits, Store
+from agio.core.store import Store
 from agio.db.postgres import open_postgres
 from agio.db.repository import Repository
 from agio.errors import LimitExceeded, StoreError

@@ -6,8 +6,8 @@ from contextlib import suppress
 
 import pytest
 
+from agio.core.records import ClaimBy, Limits
 from agio.core.repository import Append
-from agio.core.store import ClaimBy, Limits
 from agio.db.postgres import open_postgres
 from agio.db.postgres_driver import Connection, connect
 from agio.db.repository import Repository

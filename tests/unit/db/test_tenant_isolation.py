@@ -8,8 +8,10 @@ from typing import Protocol
 import msgspec
 import pytest
 
+from agio.core.identity import ApiKey, WebSession
+from agio.core.records import AgentTool
 from agio.core.repository import Append, ToolBegin
-from agio.core.store import AgentTool, ApiKey, Store
+from agio.core.store import Store
 from agio.db.connector import Connection
 from agio.db.plans.log import BEYOND_ALL
 from agio.db.plans.sessions import hash_key
@@ -223,7 +225,11 @@ async def _fill(store: Store) -> dict[str, object]:
     await person(store, "a", "ben")
     await person(store, "b", "bob")
     await store.add_api_key(ApiKey("key_a", "a", "ann", "key", "agio_", 1), b"hash")
-    await store.add_web_session("a", "ann", "web_a", b"token", BEYOND_ALL)
+    await store.add_web_session(
+        WebSession(
+            id="web_a", tenant="a", user="ann", token_hash=b"token", authenticated_at=1, expires_at=BEYOND_ALL
+        )
+    )
     agent = await ann.agent("helper", description="helps", tools=[AgentTool("clock")])
     [in_code] = await store.put_code_agents("a", [agent_fields("in-code")])
     session = await ann.session(agent, alias="session-alias")
@@ -280,6 +286,8 @@ async def _fill(store: Store) -> dict[str, object]:
         "created_at": 1,
         "token_hash": b"other token",
         "expires_at": 1,
+        "permissions": None,
+        "authenticated_at": 1,
         "title": "changed",
         "on_busy": "refuse",
         "mark": "mark",

@@ -8,20 +8,13 @@ from typing import TypeVar
 
 from agio.core.config import AgentRunConfig, ServerLimits
 from agio.core.fold import Fold, fold_log
+from agio.core.identity import Principal
 from agio.core.journal import Journal
 from agio.core.link import Answer, Claim, Greeting, Job, Link, Task, TaskResult, ToolOffer, Welcome
 from agio.core.model import Usage, VendorTurn
+from agio.core.records import Acceptance, Accepted, AgentFields, AgentTool, ApprovalPolicy, SessionRecord
 from agio.core.repository import Append, Effect, RunInfo, ToolBegin, TurnRecord
-from agio.core.store import (
-    Acceptance,
-    Accepted,
-    AgentFields,
-    AgentTool,
-    ApprovalPolicy,
-    Principal,
-    SessionRecord,
-    Store,
-)
+from agio.core.store import Store
 from agio.core.tool import AnyTool
 from agio.db.repository import open_store
 from agio.gateway.hub import Hub

@@ -9,7 +9,7 @@ import msgspec
 
 from agio.agents import demo
 from agio.core.config import ServerLimits
-from agio.core.store import Principal
+from agio.core.identity import Principal
 from agio.core.tool import AnyTool
 from agio.gateway.app import create_app
 from agio.gateway.auth import Authenticator, SignInLink, describe_key, hash_secret, new_api_key
@@ -53,7 +53,7 @@ class House:
     async def add(self, user: str, tenant: str) -> None:
         """Add somebody with a key."""
         await self.store.add_tenant(tenant, tenant)
-        await self.store.add_user(tenant, user, user.title(), "member")
+        await self.store.add_user(tenant, user, user.title(), "admin")
         key = new_api_key()
         await self.store.add_api_key(describe_key(key, tenant, user, "test"), hash_secret(key))
         self.keys[user] = key
@@ -124,4 +124,4 @@ def ids_of(items: Sequence[Mapping[str, Any]]) -> list[str]:
     return [item["id"] for item in items]
 
 
-ANN = Principal("default", "ann", "member", "test")
+ANN = Principal("default", "ann", "admin", "test")

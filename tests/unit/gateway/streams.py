@@ -9,7 +9,7 @@ import msgspec
 
 from agio import AgentRunConfig, ScriptedDriver
 from agio.core.config import ServerLimits
-from agio.core.store import AgentFields, AgentTool, SessionRecord
+from agio.core.records import AgentFields, AgentTool, SessionRecord
 from agio.core.tool import AnyTool
 from agio.drivers.scripted import Script
 from agio.gateway.ag_ui import run_agent

@@ -4,7 +4,8 @@ import asyncio
 
 from msgspec import structs
 
-from agio.core.store import AgentFields, AgentTool, Principal
+from agio.core.identity import Principal
+from agio.core.records import AgentFields, AgentTool
 from agio.gateway.offers import offer_tools
 from agio.tools.clock import clock
 from tests.unit.gateway.engine import ANN, QUICK, Hand, engine, soon

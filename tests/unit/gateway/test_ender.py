@@ -2,7 +2,7 @@
 
 import asyncio
 
-from agio.core.store import AgentTool
+from agio.core.records import AgentTool
 from agio.core.tool import tool
 from agio.protocol.codec import decode_lines
 from agio.protocol.events import ToolCallResult

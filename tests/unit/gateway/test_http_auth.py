@@ -31,7 +31,7 @@ async def test_a_key_says_who_it_is() -> None:
     """R2: tenant and user come from the credential."""
     async with house() as place, place.client() as ann, place.client("bob") as bob:
         assert (await ann.get("/api/me")).json() == {
-            "tenant": "default", "user": "ann", "name": "Ann", "role": "member",
+            "tenant": "default", "user": "ann", "name": "Ann", "role": "admin",
         }  # fmt: skip
         assert (await bob.get("/api/me")).json()["tenant"] == "other"
 

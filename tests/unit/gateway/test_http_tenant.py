@@ -2,7 +2,7 @@
 
 import pytest
 
-from agio.core.store import Role
+from agio.core.identity import Role
 from tests.unit.gateway.house import code_of, house
 
 
@@ -28,7 +28,10 @@ async def test_an_owner_or_an_admin_says_how_long_sessions_are_kept(role: Role) 
 
 async def test_a_member_may_not_say_how_long_sessions_are_kept() -> None:
     """C5: 403 with a code, and nothing has changed."""
-    async with house() as place, place.client() as client:
+    async with house() as place:
+        await place.store.add_user("default", "mia", "Mia", "member")
+        await place.add("mia", "default")
+        client = place.client("mia")
         refused = await client.patch("/api/tenant", json={"retention_days": 1})
         assert (refused.status_code, code_of(refused)) == (403, "forbidden")
         assert (await client.get("/api/tenant")).json()["retention_days"] is None

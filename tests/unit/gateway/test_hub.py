@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from agio.core.config import ServerLimits
-from agio.core.store import Chunk
+from agio.core.records import Chunk
 from agio.db.repository import open_store
 from agio.gateway.hub import Hub, Subscription
 from agio.gateway.piece import Piece

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from agio.core.config import ServerLimits
 from agio.core.link import Task
-from agio.core.store import AgentFields
+from agio.core.records import AgentFields
 from agio.errors import ModelError, StoreError, UserError
 from tests.unit.gateway.engine import ANN, QUICK, Hand, engine, soon
 

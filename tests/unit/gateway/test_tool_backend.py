@@ -7,8 +7,8 @@ import pytest
 
 from agio.core.config import ServerLimits
 from agio.core.link import ToolOffer, ToolReply
+from agio.core.records import AgentTool
 from agio.core.repository import ToolRecord
-from agio.core.store import AgentTool
 from agio.core.tool import ToolContext, tool
 from agio.errors import StoreError, ToolError
 from agio.tools.echo_context import echo_context

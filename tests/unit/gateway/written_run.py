@@ -1,7 +1,8 @@
 """A run whose log a test writes itself: committed to a real store, then published, as the recorder does."""
 
+from agio.core.records import Acceptance, AgentFields, Chunk, ClaimBy, Limits, SessionRecord
 from agio.core.repository import Append, Outcome
-from agio.core.store import Acceptance, AgentFields, Chunk, ClaimBy, Limits, SessionRecord, Store
+from agio.core.store import Store
 from agio.gateway.hub import Hub
 from agio.protocol.codec import encode
 from agio.protocol.events import AgentEvent, Custom, RunFinished

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
+from agio.core.records import Acceptance, Accepted, ClaimBy, Limits
 from agio.core.repository import RunInfo
-from agio.core.store import Acceptance, Accepted, ClaimBy, Limits
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.plans.arrivals import Arrival, Target, receive
 from agio.db.plans.claims import flag_cancel

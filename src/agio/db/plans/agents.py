@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import structs
 
+from agio.core.records import AgentFields, AgentRecord, AgentSource, AgentTool, Page
 from agio.core.repository import Approval
-from agio.core.store import AgentFields, AgentRecord, AgentSource, AgentTool, Page
 from agio.db.cursors import page_of, page_size, pattern_of, read_cursor
 from agio.db.plan import Plan, Row, ask, ask_one
 from agio.db.records import agent_record, now_ms

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from agio.core.fold import title_of
-from agio.core.store import Acceptance, AgentRecord, OnBusy, SessionStart
+from agio.core.records import Acceptance, AgentRecord, OnBusy, SessionStart
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.plans.sessions import NewSession, add_session, session_of_alias
 from agio.db.records import agent_record, now_ms

@@ -5,8 +5,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from agio.core.records import ClaimBy, Claimed, Limits
 from agio.core.repository import RunInfo
-from agio.core.store import ClaimBy, Claimed, Limits
 from agio.db.plan import Hold, Plan, ask, ask_one
 from agio.db.plans.agents import agent_of_run
 from agio.db.plans.log import all_current, check_session, find_run, get_run

@@ -7,8 +7,8 @@ import msgspec
 from msgspec import UNSET
 
 from agio.core.fold import title_of
+from agio.core.records import ClaimBy, Claimed
 from agio.core.repository import RunInfo
-from agio.core.store import ClaimBy, Claimed
 from agio.db.plan import Hold, Plan, ask, ask_one
 from agio.db.plans.agents import with_tools
 from agio.db.plans.arrivals import Arrival

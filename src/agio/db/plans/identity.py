@@ -2,9 +2,17 @@
 
 import msgspec
 
-from agio.core.store import DEFAULT_TENANT, ApiKey, Principal, Role, TenantRecord
-from agio.db.plan import Plan, ask, ask_one
-from agio.db.records import now_ms, to_struct
+from agio.core.identity import (
+    DEFAULT_TENANT,
+    PERMISSIONS,
+    ApiKey,
+    Principal,
+    Role,
+    TenantRecord,
+    WebSession,
+)
+from agio.db.plan import Plan, Row, ask, ask_one
+from agio.db.records import decode_names, encode_names, now_ms, to_struct
 from agio.errors import UserError
 
 NOTED_EVERY_MS = 60_000
@@ -52,6 +60,8 @@ def add_api_key(key: ApiKey, key_hash: bytes, *, only_first: bool = False) -> Pl
         prefix=key.prefix,
         hash=key_hash,
         created_at=key.created_at,
+        permissions=None if key.permissions is None else encode_names(sorted(key.permissions)),
+        expires_at=key.expires_at,
     )
     return added is not None
 
@@ -59,7 +69,7 @@ def add_api_key(key: ApiKey, key_hash: bytes, *, only_first: bool = False) -> Pl
 def list_api_keys(tenant: str, user: str) -> Plan[list[ApiKey]]:
     """A user's keys, newest first, revoked ones too."""
     rows = yield from ask("list_api_keys", tenant=tenant, user_id=user)
-    return [to_struct(ApiKey, row) for row in rows]
+    return [_api_key(row) for row in rows]
 
 
 def revoke_api_key(tenant: str, user: str, key_id: str) -> Plan[None]:
@@ -80,16 +90,17 @@ def note_api_key(key_hash: bytes) -> Plan[None]:
     yield from ask("note_api_key", hash=key_hash, now=now_ms())
 
 
-def add_web_session(tenant: str, user: str, session: str, token_hash: bytes, expires_at: int) -> Plan[None]:
+def add_web_session(session: WebSession) -> Plan[None]:
     """Keep a browser's session."""
     yield from ask(
         "add_web_session",
-        id=session,
-        tenant=tenant,
-        user_id=user,
-        token_hash=token_hash,
+        id=session.id,
+        tenant=session.tenant,
+        user_id=session.user,
+        token_hash=session.token_hash,
         now=now_ms(),
-        expires_at=expires_at,
+        authenticated_at=session.authenticated_at,
+        expires_at=session.expires_at,
     )
 
 
@@ -116,5 +127,11 @@ def touch_store() -> Plan[None]:
     yield from ask("touch_store", tenant=DEFAULT_TENANT)
 
 
+def _api_key(row: Row) -> ApiKey:
+    permissions = None if row[8] is None else decode_names(msgspec.convert(row[8], str))
+    return to_struct(ApiKey, (*row[:8], permissions, row[9]))
+
+
 def _principal(row: object) -> Principal:
-    return Principal(*msgspec.convert(row, tuple[str, str, Role, str]))
+    tenant, user, role, credential = msgspec.convert(row, tuple[str, str, Role, str])
+    return Principal(tenant, user, role, credential, PERMISSIONS[role])

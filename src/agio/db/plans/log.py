@@ -2,8 +2,8 @@
 
 import msgspec
 
+from agio.core.records import Chunk, Page, ToolExecution
 from agio.core.repository import RunInfo, RunLog
-from agio.core.store import Chunk, Page, ToolExecution
 from agio.db.cursors import page_of, page_size, read_cursor
 from agio.db.plan import Events, Head, Plan, Row, Rows, ask, ask_one
 from agio.db.records import run_info, to_struct, turn_record

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from agio.core.repository import RunInfo
-from agio.core.store import (
+from agio.core.records import (
     AgentRecord,
     InterruptRecord,
     MessageRecord,
@@ -17,6 +16,7 @@ from agio.core.store import (
     SessionRecord,
     SessionStart,
 )
+from agio.core.repository import RunInfo
 from agio.db.cursors import page_of, page_size, pattern_of, read_cursor
 from agio.db.plan import Forget, Plan, Row, ask, ask_one
 from agio.db.plans.agents import get_agent

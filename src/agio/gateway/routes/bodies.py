@@ -14,8 +14,8 @@ from pydantic import (
     model_validator,
 )
 
+from agio.core.records import AgentFields, AgentStatus, AgentTool, ApprovalPolicy, OnBusy
 from agio.core.repository import Approval
-from agio.core.store import AgentFields, AgentStatus, AgentTool, ApprovalPolicy, OnBusy
 from agio.protocol.messages import Content, ContentPart, Json, ResumeEntry
 
 MAX_STEPS = 1000

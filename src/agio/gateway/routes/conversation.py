@@ -4,8 +4,9 @@ import msgspec
 from msgspec import Raw, Struct
 
 from agio.core.fold import Fold, fold_log
+from agio.core.records import SessionRecord
 from agio.core.repository import RunLog
-from agio.core.store import SessionRecord, Store
+from agio.core.store import Store
 from agio.gateway.routes.rendering import message_view
 from agio.gateway.routes.views import MessageView
 from agio.protocol.codec import encode

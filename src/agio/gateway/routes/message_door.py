@@ -11,8 +11,9 @@ from agio.gateway.gateway import Gateway
 from agio.gateway.routes.bodies import MessageBody
 from agio.gateway.routes.messages import send_message
 from agio.gateway.routes.query import ID_CHARS, KEY_PATTERN
-from agio.gateway.routes.route import let_in, refused
+from agio.gateway.routes.route import Route, let_in, refused
 
+_ROUTE = Route("POST", "/api/agent-sessions/{session_id}/message", send_message, 202, None)
 _KEY = re.compile(KEY_PATTERN.encode())
 
 
@@ -22,7 +23,7 @@ def message_door(gateway: Gateway) -> Application:
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         scope["gateway"] = gateway
         try:
-            call = await let_in(scope, receive, credential=True, body=True)
+            call = await let_in(scope, receive, _ROUTE, body=True)
             session_id: str = scope["path"].rsplit("/", 2)[-2]
             key = _key(scope["headers"])
             response = await send_message(

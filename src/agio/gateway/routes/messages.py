@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 from fastapi.responses import Response
 
-from agio.core.store import Acceptance, OnBusy
+from agio.core.records import Acceptance, OnBusy
 from agio.errors import UserError
 from agio.gateway.routes.bodies import AnswersBody, MessageBody, ToolResultsBody
 from agio.gateway.routes.query import Id, IdempotencyKey

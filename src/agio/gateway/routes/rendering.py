@@ -2,16 +2,9 @@
 
 from msgspec import Raw, convert
 
+from agio.core.identity import ApiKey
+from agio.core.records import AgentRecord, InterruptRecord, MessageRecord, Page, SessionRecord, ToolExecution
 from agio.core.repository import RunInfo
-from agio.core.store import (
-    AgentRecord,
-    ApiKey,
-    InterruptRecord,
-    MessageRecord,
-    Page,
-    SessionRecord,
-    ToolExecution,
-)
 from agio.gateway.routes.views import (
     Agents,
     AgentView,

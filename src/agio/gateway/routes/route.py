@@ -15,7 +15,7 @@ from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
 
-from agio.core.store import Principal
+from agio.core.identity import Permission, Principal
 from agio.errors import AgioError, UserError
 from agio.gateway.asgi import Receive, Scope
 from agio.gateway.errors import error_body, error_headers, status_of, wrapped
@@ -35,6 +35,12 @@ Handler: TypeAlias = Callable[[Request], Coroutine[Any, Any, Response]]
 PRIVATE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 """The headers of what is for the caller alone, and is what it says it is."""
 _FIELDS_TOLD = 20
+_WHO: dict[Permission, str] = {
+    "use": "every member has it, but this API key was made without it",
+    "build": "admins and owners have it",
+    "manage": "admins and owners have it",
+    "own": "owners have it",
+}
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,10 @@ class Route:
     codes: str = ""
     """Its own codes, beside those every route of its kind has."""
     access: Access = "user"
+    needs: Permission = "use"
+    """What a credential must be allowed to do."""
+    fresh: bool = False
+    """Whether a person must have proved who they are a short time ago."""
 
     @property
     def name(self) -> str:
@@ -74,12 +84,13 @@ class Call(Request):
         return self.given
 
 
-async def let_in(scope: Scope, receive: Receive, *, credential: bool, body: bool) -> Call:
+async def let_in(scope: Scope, receive: Receive, route: Route, *, body: bool) -> Call:
     """Settle who is asking, then read and decode what was sent. Raises UserError, ClientGone."""
     call = Call(scope, receive)
     call.gateway = gateway = cast("Gateway", scope["gateway"])
-    if credential:
+    if route.access == "user":
         call.who = await gateway.auth.admit(scope)
+        check_permission(call.who, route.needs)
     if b"%00" in scope["query_string"]:
         raise UserError("invalid_query", "The query has a null character: leave it out.")
     if body:
@@ -88,6 +99,12 @@ async def let_in(scope: Scope, receive: Receive, *, credential: bool, body: bool
             check_json_type(scope["headers"])
             call.given = decode_json(call.raw, gateway.limits)
     return call
+
+
+def check_permission(who: Principal, needs: Permission) -> None:
+    """Raise UserError `forbidden` if a credential may not do this."""
+    if needs not in who.permissions:
+        raise UserError("forbidden", f"This needs the permission {needs!r}: {_WHO[needs]}.", {"needs": needs})
 
 
 def refused(error: Exception) -> Response:
@@ -106,21 +123,29 @@ def refused(error: Exception) -> Response:
 
 
 class _RestRoute(APIRoute):
-    """A FastAPI route that lets nobody in without a credential, and answers every error in our shape."""
+    """A FastAPI route that lets nobody in who may not, and answers every error in our shape."""
 
-    needs_credential = True
+    def __init__(self, route: Route) -> None:
+        self.line = route
+        super().__init__(
+            route.path,
+            route.endpoint,
+            methods=[route.method],
+            status_code=route.status,
+            response_model=None,
+            operation_id=route.name,
+            strict_content_type=False,
+        )
 
     def get_route_handler(self) -> Handler:
         """Put our door before FastAPI's handler."""
         inner = super().get_route_handler()
         has_body = self.body_field is not None
-        needs_credential = self.needs_credential
+        line = self.line
 
         async def handle(request: Request) -> Response:
             try:
-                call = await let_in(
-                    request.scope, request.receive, credential=needs_credential, body=has_body
-                )
+                call = await let_in(request.scope, request.receive, line, body=has_body)
                 return await inner(call)
             except Exception as error:
                 return refused(error)
@@ -128,22 +153,9 @@ class _RestRoute(APIRoute):
         return handle
 
 
-class _OpenRoute(_RestRoute):
-    needs_credential = False
-
-
 def rest_route(route: Route) -> APIRoute:
     """Make the FastAPI route of a line of the list."""
-    kind = _RestRoute if route.access == "user" else _OpenRoute
-    return kind(
-        route.path,
-        route.endpoint,
-        methods=[route.method],
-        status_code=route.status,
-        response_model=None,
-        operation_id=route.name,
-        strict_content_type=False,
-    )
+    return _RestRoute(route)
 
 
 def answer(value: object, status: int = 200) -> Response:

@@ -7,7 +7,7 @@ from fastapi import Body
 from fastapi.responses import Response
 
 from agio.core.fold import Fold, fold_log
-from agio.core.store import SessionRecord
+from agio.core.records import SessionRecord
 from agio.gateway.routes.bodies import SessionBody, SessionChange
 from agio.gateway.routes.conversation import conversation
 from agio.gateway.routes.query import After, Filter, Id, Limit, Search

@@ -4,18 +4,18 @@ from typing import Literal
 
 from msgspec import Raw, Struct
 
+from agio.core.identity import Role
 from agio.core.link import Place
-from agio.core.repository import Approval, Effect, RunStatus
-from agio.core.store import (
+from agio.core.records import (
     AgentSource,
     AgentStatus,
     AgentTool,
     ApprovalPolicy,
     InterruptState,
     OnBusy,
-    Role,
     SessionState,
 )
+from agio.core.repository import Approval, Effect, RunStatus
 from agio.protocol.messages import Json
 
 

@@ -7,12 +7,12 @@
 
 -- name: list_agents
 select {agent_columns}
-from agents a where tenant_id = :tenant and deleted_at is null and name > :after order by name limit :limit;
+from agents a where tenant_id = :tenant and deleted_at is null and source <> 'inline' and name > :after order by name limit :limit;
 
 -- name: search_agents
 select {agent_columns}
 from agents a
-where tenant_id = :tenant and deleted_at is null and name > :after
+where tenant_id = :tenant and deleted_at is null and source <> 'inline' and name > :after
     and (lower(name) like :pattern escape '\' or lower(description) like :pattern escape '\')
 order by name limit :limit;
 
@@ -24,10 +24,12 @@ select {agent_columns} from agents a where id = :agent_id and tenant_id = :tenan
 select {agent_columns} from agents a where id = :agent_id and tenant_id = :tenant;
 
 -- name: agent_by_name
-select {agent_columns} from agents a where tenant_id = :tenant and name = :name and deleted_at is null;
+select {agent_columns} from agents a
+where tenant_id = :tenant and name = :name and deleted_at is null and source <> 'inline';
 
 -- name: list_code_agents
-select id, name from agents where tenant_id = :tenant and source = 'code' and deleted_at is null;
+select id, name from agents
+where tenant_id = :tenant and source = 'code' and source <> 'inline' and deleted_at is null;
 
 -- name: add_agent
 insert into agents (

@@ -21,13 +21,13 @@ select name, role from users where tenant_id = :tenant and id = :user_id;
 select id from api_keys limit 1;
 
 -- name: add_api_key
-insert into api_keys (id, tenant_id, user_id, name, prefix, hash, created_at)
-values (:id, :tenant, :user_id, :name, :prefix, :hash, :created_at)
+insert into api_keys (id, tenant_id, user_id, name, prefix, hash, created_at, permissions, expires_at)
+values (:id, :tenant, :user_id, :name, :prefix, :hash, :created_at, :permissions, :expires_at)
 on conflict do nothing returning id;
 
 -- name: list_api_keys
 -- In the order of ApiKey's fields.
-select id, tenant_id, user_id, name, prefix, created_at, last_used_at, revoked_at
+select id, tenant_id, user_id, name, prefix, created_at, last_used_at, revoked_at, permissions, expires_at
 from api_keys where tenant_id = :tenant and user_id = :user_id order by created_at desc, id desc;
 
 -- name: revoke_api_key
@@ -44,8 +44,8 @@ where api_keys.hash = :hash and api_keys.revoked_at is null;
 update api_keys set last_used_at = :now where hash = :hash;
 
 -- name: add_web_session
-insert into web_sessions (id, tenant_id, user_id, token_hash, created_at, expires_at)
-values (:id, :tenant, :user_id, :token_hash, :now, :expires_at);
+insert into web_sessions (id, tenant_id, user_id, token_hash, created_at, authenticated_at, expires_at)
+values (:id, :tenant, :user_id, :token_hash, :now, :authenticated_at, :expires_at);
 
 -- name: find_web_session
 select users.tenant_id, users.id, users.role, web_sessions.id

@@ -1,0 +1,106 @@
+"""Model providers of a team, and secrets at rest. The store keeps what the vault sealed, and never sees inside."""
+
+from collections.abc import Sequence
+from typing import Literal, Protocol, TypeAlias
+
+from msgspec import Struct
+
+ProviderKind: TypeAlias = Literal["openai", "openai-chat", "anthropic", "gemini"]
+
+
+class Sealed(Struct, frozen=True):
+    """A secret as it is kept: which master key sealed it, and the sealed bytes."""
+
+    key_id: str
+    data: bytes
+
+
+class SecretPlace(Struct, frozen=True, order=True):
+    """Where a secret is kept, and what it opens as alone."""
+
+    tenant: str
+    owner_id: str
+    """The provider or tool it belongs to, and is deleted with."""
+    field: str
+
+
+class ProviderFields(Struct, frozen=True, kw_only=True):
+    """What a team says of a model provider. Its agents name it in `model_provider`."""
+
+    name: str
+    kind: ProviderKind
+    base_url: str | None = None
+    """None: the vendor's own address."""
+    models: list[str] = []
+    """The names its agents are offered first."""
+
+
+class ProviderRecord(ProviderFields, frozen=True, kw_only=True):
+    """A provider as it is kept."""
+
+    id: str
+    tenant: str
+    has_key: bool
+    created_at: int
+    updated_at: int
+
+
+class ModelEndpoint(Struct, frozen=True):
+    """Where a tenant's own provider is called. The address is the tenant's, so it is reached through the guard."""
+
+    kind: ProviderKind
+    base_url: str | None
+    api_key: str | None
+
+    def __repr__(self) -> str:
+        return f"ModelEndpoint(kind={self.kind!r}, base_url={self.base_url!r}, api_key=...)"
+
+
+class ProviderStore(Protocol):
+    """Providers and secrets."""
+
+    async def list_providers(self, tenant: str) -> list[ProviderRecord]:
+        """A tenant's providers, by name."""
+        ...
+
+    async def get_provider(self, tenant: str, provider_id: str) -> ProviderRecord:
+        """Raises UserError `provider_not_found`."""
+        ...
+
+    async def find_provider(self, tenant: str, name: str) -> tuple[ProviderRecord, Sealed | None] | None:
+        """The provider a tenant's agents know by this name, and its sealed key."""
+        ...
+
+    async def create_provider(
+        self, tenant: str, provider_id: str, fields: ProviderFields, key: Sealed | None
+    ) -> ProviderRecord:
+        """Raises UserError `provider_exists`."""
+        ...
+
+    async def update_provider(
+        self, tenant: str, provider_id: str, fields: ProviderFields, key: Sealed | Literal["keep"] | None
+    ) -> ProviderRecord:
+        """Raises UserError `provider_not_found`, `provider_exists`."""
+        ...
+
+    async def delete_provider(self, tenant: str, provider_id: str) -> None:
+        """Remove a provider and its key. Raises UserError `provider_not_found`."""
+        ...
+
+    async def get_secret(self, place: SecretPlace) -> Sealed | None:
+        """A sealed secret."""
+        ...
+
+    async def secrets_of(self, tenant: str, owner_id: str) -> dict[str, Sealed]:
+        """All sealed secrets of a provider or tool, by field."""
+        ...
+
+    async def secrets_to_rotate(
+        self, key_id: str, after: SecretPlace | None, limit: int
+    ) -> list[tuple[SecretPlace, Sealed]]:
+        """Secrets of any tenant that another master key than this one sealed, in the order of their places."""
+        ...
+
+    async def replace_secrets(self, changes: Sequence[tuple[SecretPlace, Sealed, Sealed]]) -> int:
+        """Replace old by new, each only if it is still the old one; returns how many were replaced."""
+        ...
