@@ -51,6 +51,9 @@ check: setup
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/lint-imports
 	node $(NODE_DIR)/node_modules/pyright/index.js
+	$(VENV)/bin/bandit -q -c pyproject.toml -r src
+	$(PY) -m tests.checks.source
+	$(PY) -m tests.checks.dependencies
 
 bench: setup
 	$(PY) bench/run.py $(ARGS)
