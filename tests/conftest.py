@@ -4,8 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests import provoked
 from tests.official import OfficialVerifier
 from tests.postgres import PostgresServer
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Note which errors the tests provoke."""
+    config.pluginmanager.register(provoked, "provoked")
 
 
 @pytest.fixture(scope="session")

@@ -60,7 +60,8 @@ ALLOWED: Mapping[str, Mapping[str, str]] = {
 
 def faults(path: str, text: str) -> Iterator[str]:
     """Say what is wrong with a file of the source, `path` being its path within agio."""
-    allowed = next((why for place, why in ALLOWED.items() if path.startswith(place)), {})
+    nothing: Mapping[str, str] = {}
+    allowed = next((why for place, why in ALLOWED.items() if path.startswith(place)), nothing)
     for node in ast.walk(ast.parse(text, path)):
         for name, reason in _found(node):
             if name not in allowed:

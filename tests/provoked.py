@@ -1,0 +1,59 @@
+"""Every stable code is provoked: the tests together must raise each error the source of agio can say.
+
+Each process notes the codes of the errors that are made in it; at the end of a run of the whole suite those that
+nobody provoked fail it.
+"""
+
+from typing import Any, cast
+
+import pytest
+
+from agio.errors import AgioError
+from tests.docs.codes import error_codes
+
+ELSEWHERE: dict[str, str] = {}
+"""Codes that are made in processes of their own, and the test that reads them there."""
+
+_seen: set[str] = set()
+_make = AgioError.__init__
+
+
+def _noted(self: AgioError, code: str, *rest: Any, **named: Any) -> None:
+    _seen.add(code)
+    _make(self, code, *rest, **named)
+
+
+def pytest_configure() -> None:
+    """Note every error that is made from now on."""
+    AgioError.__init__ = cast("Any", _noted)
+
+
+def pytest_testnodedown(node: Any) -> None:
+    """Take in what a process that ran tests has noted."""
+    _seen.update(cast("list[str]", getattr(node, "workeroutput", {}).get("codes", [])))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hand over what was noted, or judge it."""
+    output = cast("dict[str, object] | None", getattr(session.config, "workeroutput", None))
+    if output is not None:
+        output["codes"] = sorted(_seen)
+    elif _whole(session.config) and session.exitstatus == 0 and missing():
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say which codes nobody provoked."""
+    if _whole(config) and (codes := missing()):
+        terminalreporter.write_line(f"No test provokes these codes: {', '.join(codes)}", red=True)
+
+
+def missing() -> list[str]:
+    """The codes that the source has and nobody provoked."""
+    return sorted(error_codes() - _seen - ELSEWHERE.keys())
+
+
+def _whole(config: pytest.Config) -> bool:
+    chosen = (config.option.keyword, config.option.markexpr, config.option.collectonly, config.option.maxfail)
+    return config.args == config.getini("testpaths") and not any(chosen)
