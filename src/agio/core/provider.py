@@ -6,6 +6,8 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Struct
 
 ProviderKind: TypeAlias = Literal["openai", "openai-chat", "anthropic", "gemini"]
+KEY_FIELD = "api_key"
+"""The field of a provider's secret."""
 
 
 class Sealed(Struct, frozen=True):
@@ -103,4 +105,8 @@ class ProviderStore(Protocol):
 
     async def replace_secrets(self, changes: Sequence[tuple[SecretPlace, Sealed, Sealed]]) -> int:
         """Replace old by new, each only if it is still the old one; returns how many were replaced."""
+        ...
+
+    async def count_secrets(self) -> dict[str, int]:
+        """How many secrets of any tenant each master key sealed, by the key's id."""
         ...

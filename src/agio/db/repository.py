@@ -11,7 +11,18 @@ from agio.core.identity import Principal
 from agio.core.repository import Append
 from agio.db.executor import Executor
 from agio.db.plan import Plan
-from agio.db.plans import acceptance, agents, claims, identity, log, retention, runs, sessions
+from agio.db.plans import (
+    acceptance,
+    agents,
+    claims,
+    identity,
+    log,
+    providers,
+    retention,
+    runs,
+    secrets,
+    sessions,
+)
 from agio.db.records import now_ms
 from agio.db.sqlite_executor import open_sqlite
 from agio.errors import StoreError
@@ -121,6 +132,20 @@ class Repository:
     update_agent = _write(agents.update_agent)
     delete_agent = _write(agents.delete_agent)
     put_code_agents = _write(agents.put_code_agents)
+
+    # Providers and secrets
+
+    list_providers = _read(providers.list_providers)
+    get_provider = _read(providers.get_provider)
+    find_provider = _read(providers.find_provider)
+    create_provider = _write(providers.create_provider)
+    update_provider = _write(providers.update_provider)
+    delete_provider = _write(providers.delete_provider)
+    get_secret = _read(secrets.get_secret)
+    secrets_of = _read(secrets.secrets_of)
+    secrets_to_rotate = _read(secrets.secrets_to_rotate)
+    replace_secrets = _write(secrets.replace_secrets)
+    count_secrets = _read(secrets.count_secrets)
 
     # Sessions
 

@@ -16,6 +16,7 @@ SOURCES = sorted(Path(agio.db.__path__[0]).rglob("*.py"))
 WHOLE_TABLES = {
     "add_agent": "only if a reference to an agent were open, which none ever is",
     "any_api_key": "one row is enough",
+    "count_secrets": "as many rows as there are keys and secret headers, when a gateway starts",
     "count_tables": "the schema",
     "has_migrations": "the schema",
     "old_sessions": "the tenants; of those that keep sessions for a time their users, and by index what is old",

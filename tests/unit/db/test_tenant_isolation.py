@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from agio.core.identity import ApiKey, WebSession
+from agio.core.provider import ProviderFields, Sealed
 from agio.core.records import AgentTool
 from agio.core.repository import Append, ToolBegin
 from agio.core.store import Store
@@ -34,6 +35,7 @@ WITHOUT_TENANT = {
     "by the hash of a secret, which says who asks": (
         "find_api_key note_api_key find_web_session end_web_session"
     ),
+    "for the operator, at the command line": "secrets_to_rotate count_secrets",
     "the plan found agent and tool in the tenant": "add_assignment",
     "the plan locked the session for its user": "open_interrupts interrupt_state close_interrupt",
     "a run that is claimed, or whose claim is being made": (
@@ -207,6 +209,7 @@ def _values(name: str, values: Mapping[str, object]) -> dict[str, object]:
     """Ann's values, as a query means them."""
     meant: dict[str, dict[str, object]] = {
         "tool_by_name": {"name": "clock"},
+        "find_provider": {"name": "models"},
         "list_queued_messages": {"run_number": 0},
         "message_of_run": {"run_id": values["queued_run"]},
         "find_alias": {"alias": "run-alias"},
@@ -245,6 +248,9 @@ async def _fill(store: Store) -> dict[str, object]:
     assert free.claimed is None
     old = await ann.session(agent)
     await store.set_retention("a", 1)
+    await store.create_provider(
+        "a", "prv_a", ProviderFields(name="models", kind="openai"), Sealed("key_1", b"sealed")
+    )
     return {
         **msgspec.structs.asdict(agent_fields()),
         "source": "stored",
@@ -298,4 +304,13 @@ async def _fill(store: Store) -> dict[str, object]:
         "started_at": None,
         "input": None,
         "worker": None,
+        "provider_id": "prv_a",
+        "base_url": None,
+        "models": "[]",
+        "owner_id": "prv_a",
+        "field": "api_key",
+        "key_id": "key_2",
+        "sealed": b"sealed anew",
+        "old_key_id": "key_1",
+        "old_sealed": b"sealed",
     }
