@@ -9,6 +9,7 @@ import signal
 import sys
 from dataclasses import replace
 
+import edge
 import libraries.benchmark
 import libraries.report
 import libraries.subjects
@@ -32,16 +33,18 @@ def main() -> None:
     # Asked to stop, it takes the servers it has started with it, as after Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     failed = False
-    if args.what != "libraries":
+    if args.what in ("edge", "all"):
+        bench_edge(args)
+    if args.what not in ("libraries", "edge"):
         failed |= bench_servers(args)
-    if args.what != "servers":
+    if args.what not in ("servers", "edge"):
         failed |= bench_libraries(args)
     sys.exit(failed)
 
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", nargs="?", choices=["servers", "libraries", "all"], default="all")
+    parser.add_argument("what", nargs="?", choices=["servers", "libraries", "edge", "all"], default="all")
     parser.add_argument("--quick", action="store_true", help="short phases: does it run, not what it costs")
     parser.add_argument("--passes", type=int, help="how often everything is measured; the medians count")
     parser.add_argument("--only", help="some of agio, openai-agents, pydantic-ai, agno, langgraph, floor")
@@ -78,6 +81,17 @@ def bench_servers(args: argparse.Namespace) -> bool:
     }
     finish("servers", results, servers.report.render(results))
     return any(one.failure for one in candidates)
+
+
+def bench_edge(args: argparse.Namespace) -> None:
+    turns = args.passes or (2 if args.quick else 10)
+    results = begin(args, turns)
+    try:
+        measured = run(edge.bench(turns))
+    except edge.NoHistory as error:
+        print(f"What the edge adds was not measured: {error}", flush=True)
+        return
+    finish("edge", results | measured, edge.render(measured))
 
 
 def bench_libraries(args: argparse.Namespace) -> bool:

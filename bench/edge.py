@@ -1,0 +1,112 @@
+"""What the edge adds to a run: who asks, limits, request ids, the audit log and the logs, beside agio without them.
+
+The other side is the last commit before there was an edge, from this repository's own history. Both serve at
+the same time and are asked in turns, so that a disturbance of the machine hits both; the medians of the turns count.
+"""
+
+import asyncio
+import io
+import json
+import subprocess
+import sys
+import tarfile
+import tempfile
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+
+from model_process import ModelServer
+from origin import ROOT, say
+from page import OUT
+from servers.load import put_load
+from servers.processes import ServerProcess
+from servers.subjects import APPS, NO_LIMITS, Server, agio
+
+BEFORE = "5a979ef"
+TARGET_MS = 0.3
+WARM_UP_RUNS = 200
+RUNS = 300
+AT_ONCE = 10
+SETTLE_S = 0.3
+KNOWN_BEFORE = ("running_per_user", "running_per_tenant", "running_per_worker", "queued_per_tenant")
+
+
+class NoHistory(Exception):
+    """The commit to compare with is not in this clone."""
+
+
+def source_before() -> Path:
+    """Unpack the source of the earlier commit. Raises NoHistory."""
+    folder = OUT / f"before-{BEFORE}"
+    if not folder.exists():
+        command = ["git", "archive", "--format=tar", BEFORE, "src"]
+        packed = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+        if packed.returncode:
+            raise NoHistory(f"commit {BEFORE} is not in this clone: {packed.stderr.decode().strip()}")
+        with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
+            archive.extractall(folder, filter="data")
+    return folder / "src"
+
+
+def subjects() -> tuple[Server, Server]:
+    """This agio, and the earlier one under the same interpreter and packages."""
+    now = agio("agio serve")
+    limits = {name: NO_LIMITS[name] for name in KNOWN_BEFORE}
+    extra = now.extra | {"AGIO_LIMITS": json.dumps(limits), "PYTHONPATH": f"{source_before()}:{APPS}"}
+    return now, replace(now, name=f"agio serve at {BEFORE}, without an edge", extra=extra)
+
+
+async def bench(turns: int) -> dict[str, object]:
+    """Measure CPU milliseconds a run of one token, in turns."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="edge-", dir=OUT)))
+        model = stack.enter_context(closing(ModelServer()))
+        model.control(1, 0)
+        processes = [
+            ServerProcess(server, folder / str(number), model.base_url)
+            for number, server in enumerate(subjects())
+        ]
+        for process in processes:
+            stack.callback(process.stop)
+            await process.start()
+            await _cost(process, WARM_UP_RUNS)
+        taken: list[list[float]] = [[], []]
+        for turn in range(turns):
+            say(f"turn {turn + 1} of {turns}")
+            order = (0, 1) if turn % 2 else (1, 0)
+            for which in order:
+                taken[which].append(await _cost(processes[which], RUNS))
+    now, before = taken
+    return {
+        "commit_before": BEFORE,
+        "runs_a_turn": RUNS,
+        "now_ms": now,
+        "before_ms": before,
+        "added_ms": [a - b for a, b in zip(now, before, strict=True)],
+    }
+
+
+async def _cost(process: ServerProcess, runs: int) -> float:
+    before = process.used()
+    await put_load(process.port, process.shape, tokens=1, at_once=AT_ONCE, enough=lambda begun: begun >= runs)
+    await asyncio.sleep(SETTLE_S)
+    return (process.used().cpu_s - before.cpu_s) / runs * 1000
+
+
+def render(results: dict[str, list[float]]) -> str:
+    """Say it in four lines."""
+    added = sorted(results["added_ms"])
+    return "\n".join(
+        [
+            f"CPU of a run of one token, {len(added)} turns of {RUNS} runs:",
+            f"  with the edge     {median(results['now_ms']):.2f} ms",
+            f"  before it         {median(results['before_ms']):.2f} ms",
+            f"  added             {median(added):+.2f} ms (turns from {added[0]:+.2f} to {added[-1]:+.2f}; "
+            f"aim: under {TARGET_MS})",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit("Run it with: make bench ARGS=edge")
