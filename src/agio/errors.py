@@ -4,6 +4,7 @@
     ├── UserError             the caller: wrong name, missing key, bad schema, bad input
     ├── ModelError            the model's service: down, slow, refusing, talking nonsense
     ├── ToolError             a tool, or the endpoint behind it
+    ├── UpstreamError         a service that a user named: unreachable, slow, too large, talking nonsense
     ├── StoreError            the log: locked, corrupt, newer, fenced
     ├── BusError              the doorbell between gateways
     └── LimitExceeded         a budget the owner of the agent set: steps, tokens, time
@@ -50,6 +51,10 @@ class ModelError(AgioError):
 
 class ToolError(AgioError):
     """A tool call that must end the run, as opposed to one whose failure the model is told."""
+
+
+class UpstreamError(AgioError):
+    """A service that a user named, and agio called for them, did not answer as it should."""
 
 
 class StoreError(AgioError):

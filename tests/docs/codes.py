@@ -15,6 +15,7 @@ _ERRORS = {
     "UserError",
     "ModelError",
     "ToolError",
+    "UpstreamError",
     "StoreError",
     "BusError",
     "LimitExceeded",

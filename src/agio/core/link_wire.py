@@ -19,6 +19,7 @@ from agio.errors import (
     ModelError,
     StoreError,
     ToolError,
+    UpstreamError,
     UserError,
 )
 from agio.protocol.messages import Json
@@ -207,7 +208,8 @@ DownFrame: TypeAlias = (
 )
 
 _KINDS: dict[str, type[AgioError]] = {
-    kind.__name__: kind for kind in (UserError, ToolError, StoreError, BusError, LimitExceeded)
+    kind.__name__: kind
+    for kind in (UserError, ToolError, UpstreamError, StoreError, BusError, LimitExceeded)
 }
 _encoder = msgspec.msgpack.Encoder(enc_hook=str)
 _up = msgspec.msgpack.Decoder(list[UpFrame])

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from agio.errors import AgioError, LimitExceeded, ModelError, StoreError, UserError
+from agio.errors import AgioError, LimitExceeded, ModelError, StoreError, UpstreamError, UserError
 from agio.gateway.asgi import Scope, Send
 
 Headers: TypeAlias = list[tuple[bytes, bytes]]
@@ -49,6 +49,7 @@ _STATUS = {
     "store_full": 503,
     "store_locked": 503,
     "store_unavailable": 503,
+    "upstream_timeout": 504,
 }
 """The status of a code that its ending and its class do not tell."""
 
@@ -68,7 +69,7 @@ def status_of(error: AgioError) -> int:
             return 422
         case StoreError():
             return 500
-        case ModelError():
+        case ModelError() | UpstreamError():
             return 502
         case _:
             return 500
@@ -90,6 +91,8 @@ def error_headers(error: AgioError) -> Headers:
         seconds = _RETRY_AFTER_S.get(error.code, 1)
         if isinstance(error, ModelError) and error.retry_after_s is not None:
             seconds = math.ceil(error.retry_after_s)
+        elif isinstance(told := error.details.get("retry_after_s"), int):
+            seconds = told
         headers.append((b"retry-after", str(seconds).encode()))
     if status == 426:
         headers += [(b"upgrade", b"websocket"), (b"connection", b"upgrade")]

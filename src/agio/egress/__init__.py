@@ -1,0 +1,21 @@
+"""The one guarded HTTP client: whatever address a user can influence is called through it, or not at all.
+
+It connects only to addresses that it resolved and checked itself, on every hop (DESIGN.md, section 8). Below
+drivers, tools and gateway, which are handed an `Egress` by whoever puts them together.
+"""
+
+from agio.egress.address import Address, is_public
+from agio.egress.client import Egress, EgressRequest, EgressResponse
+from agio.egress.resolver import Resolver
+from agio.egress.target import Target, parse_target
+
+__all__ = [
+    "Address",
+    "Egress",
+    "EgressRequest",
+    "EgressResponse",
+    "Resolver",
+    "Target",
+    "is_public",
+    "parse_target",
+]

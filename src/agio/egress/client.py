@@ -1,0 +1,201 @@
+"""Egress: a request out, its redirects followed by hand, its answer limited in size and time."""
+
+import asyncio
+import re
+import ssl
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import cast
+
+from msgspec import Struct, field
+
+from agio.egress.address import Address, is_own, is_public
+from agio.egress.allowance import Allowance
+from agio.egress.body import Body
+from agio.egress.resolver import Resolver, SystemResolver
+from agio.egress.target import Target, join_target, parse_target, refused
+from agio.errors import UpstreamError
+
+Headers = list[tuple[str, str]]
+
+_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_OURS = {
+    *("host", "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer"),
+    *("expect", "accept-encoding", "proxy-authorization", "proxy-connection"),
+}
+"""Headers that are the client's own business."""
+_HARMLESS = {"accept", "accept-language", "user-agent", "content-type"}
+"""What another origin is told after a redirect; everything else may be a secret."""
+_REDIRECTS = (301, 302, 303, 307, 308)
+
+
+class EgressRequest(Struct, frozen=True):
+    """A request to somewhere a user named."""
+
+    method: str
+    url: str
+    headers: Headers = field(default_factory=list[tuple[str, str]])
+    body: bytes | None = None
+    timeout_s: float = 30
+    """For all of it: looking the name up, connecting, redirects, the last byte."""
+    limit_bytes: int = 1024 * 1024
+    """Of the answer, unpacked."""
+    max_redirects: int = 5
+
+
+class EgressResponse(Struct, frozen=True):
+    """An answer, whatever its status."""
+
+    status: int
+    headers: Headers
+    body: bytes
+    url: str
+    """Where it came from, after redirects."""
+
+    def header(self, name: str) -> str | None:
+        """Return the first header of a name."""
+        return next((value for key, value in self.headers if key.lower() == name.lower()), None)
+
+
+class Egress:
+    """Calls public addresses, and those the operator exempts. Raises UserError `invalid_setting`."""
+
+    def __init__(self, allow: Sequence[str] = (), resolver: Resolver | None = None) -> None:
+        self._allowance = Allowance(allow)
+        self._system = SystemResolver()
+        self._resolve: Resolver = resolver or self._system
+        self._context: ssl.SSLContext | None = None
+
+    async def request(self, request: EgressRequest) -> EgressResponse:
+        """Make a request and follow its redirects.
+
+        Raises UserError `egress_refused` when it leads where it may not, UpstreamError `upstream_unreachable`,
+        `upstream_timeout`, `upstream_too_large`, `upstream_invalid`, `too_many_redirects`.
+        """
+        _check(request)
+        target = parse_target(request.url)
+        try:
+            async with asyncio.timeout(request.timeout_s):
+                return await self._follow(request, target)
+        except TimeoutError as error:
+            raise UpstreamError(
+                "upstream_timeout", f"{target.authority} took longer than {request.timeout_s:g} s."
+            ) from error
+
+    async def addresses(self, host: str, port: int) -> list[Address]:
+        """Look a host up and check every address it has, for whoever connects by themselves: to one of these only.
+
+        Raises UserError `egress_refused`, UpstreamError `upstream_unreachable`.
+        """
+        target = parse_target(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+        if target.address is not None:
+            found: Sequence[Address] = [target.address]
+        else:
+            try:
+                found = await self._resolve(target.host, port)
+            except OSError as error:
+                raise _unresolved(target.host) from error
+        if not found:
+            raise _unresolved(target.host)
+        if not self._allowance.covers_name(target.host, port):
+            local = target.host == "localhost" or target.host.endswith(".localhost")
+            for address in found:
+                if self._allowance.covers_address(address, port):
+                    continue
+                if local or not is_public(address) or is_own(address):
+                    raise refused("its host has an address that is not public")
+        return list(found)
+
+    async def aclose(self) -> None:
+        """Let go of what is held between requests."""
+        self._system.close()
+
+    async def _follow(self, request: EgressRequest, target: Target) -> EgressResponse:
+        method, headers, body = request.method, request.headers, request.body
+        for _ in range(request.max_redirects + 1):
+            response = await self._exchange(target, method, headers, body, request.limit_bytes)
+            places = {value for name, value in response.headers if name.lower() == "location"}
+            if response.status not in _REDIRECTS or not places:
+                return response
+            if len(places) > 1:
+                raise refused("it redirects to two places at once")
+            origin, target = target, join_target(target, places.pop())
+            if (response.status == 303 and method != "HEAD") or (response.status < 303 and method == "POST"):
+                method, body = "GET", None
+                headers = [pair for pair in headers if not pair[0].lower().startswith("content-")]
+            if not target.same_origin(origin):
+                if body is not None:
+                    raise refused("it redirects a request with a body to another origin")
+                headers = [pair for pair in headers if pair[0].lower() in _HARMLESS]
+        raise UpstreamError(
+            "too_many_redirects", f"The answer is more than {request.max_redirects} redirects away."
+        )
+
+    async def _exchange(
+        self, target: Target, method: str, headers: Headers, body: bytes | None, limit_bytes: int
+    ) -> EgressResponse:
+        import httpcore
+
+        from agio.egress.network import GuardedNetwork, make_connection
+
+        sent = [("Host", target.authority), *headers, ("Accept-Encoding", "gzip"), ("Connection", "close")]
+        if body is not None or method in ("POST", "PUT", "PATCH"):
+            sent.append(("Content-Length", str(len(body or b""))))
+        request = httpcore.Request(
+            method.encode(),
+            httpcore.URL(
+                scheme=target.scheme.encode(),
+                host=target.host.encode(),
+                port=target.port,
+                target=target.path.encode(),
+            ),
+            headers=[(name.encode(), value.encode("latin-1")) for name, value in sent],
+            content=body or b"",
+        )
+        context = self._tls() if target.scheme == "https" else None
+        network = GuardedNetwork(self.addresses)
+        try:
+            async with make_connection(
+                target.scheme, target.host, target.port, context, network
+            ) as connection:
+                answer = await connection.handle_async_request(request)
+                try:
+                    received = [(n.decode("latin-1"), v.decode("latin-1")) for n, v in answer.headers]
+                    bare = method == "HEAD" or answer.status in _REDIRECTS
+                    unpacked = Body(target.authority, received, limit_bytes, empty=bare)
+                    if not bare:
+                        parts = cast(AsyncGenerator[bytes], answer.aiter_stream())
+                        async with aclosing(parts):
+                            async for part in parts:
+                                unpacked.feed(part)
+                finally:
+                    await answer.aclose()
+        except (httpcore.NetworkError, httpcore.TimeoutException) as error:
+            words = str(error) or type(error).__name__
+            raise UpstreamError(
+                "upstream_unreachable", f"{target.authority} cannot be reached: {words}."
+            ) from error
+        except httpcore.ProtocolError as error:
+            raise UpstreamError(
+                "upstream_invalid", f"What {target.authority} answers is not HTTP: {error}."
+            ) from error
+        return EgressResponse(answer.status, received, unpacked.close(), target.url)
+
+    def _tls(self) -> ssl.SSLContext:
+        if self._context is None:
+            self._context = ssl.create_default_context()
+        return self._context
+
+
+def _unresolved(host: str) -> UpstreamError:
+    return UpstreamError("upstream_unreachable", f"The name {host} cannot be resolved.")
+
+
+def _check(request: EgressRequest) -> None:
+    if not _TOKEN.fullmatch(request.method):
+        raise refused("its method is none")
+    for name, value in request.headers:
+        if not _TOKEN.fullmatch(name) or name.lower() in _OURS:
+            raise refused("it has a header of a name that may not be set")
+        if any((ord(char) < 32 and char != "\t") or ord(char) == 127 or ord(char) > 255 for char in value):
+            raise refused("it has a header with characters that no header may have")

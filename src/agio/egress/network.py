@@ -1,0 +1,59 @@
+"""The one place of the guarded client that connects: to an address that was checked, whatever the name says next."""
+
+import ssl
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import cast
+
+import httpcore
+
+from agio.egress.address import Address
+
+Lookup = Callable[[str, int], Awaitable[Sequence[Address]]]
+SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
+
+CONNECT_TIMEOUT_S = 10.0
+
+
+class GuardedNetwork(httpcore.AsyncNetworkBackend):
+    """Asks the guard for the addresses of a host and connects to the first that answers."""
+
+    def __init__(self, lookup: Lookup) -> None:
+        self._lookup = lookup
+        self._plain = cast(httpcore.AsyncNetworkBackend, httpcore.AnyIOBackend())
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[SocketOption] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Connect to a host. Raises UserError `egress_refused`, httpcore's errors."""
+        failure: httpcore.ConnectError | httpcore.ConnectTimeout | None = None
+        for address in await self._lookup(host, port):
+            try:
+                return await self._plain.connect_tcp(str(address), port, timeout=CONNECT_TIMEOUT_S)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                failure = failure or error
+        raise failure or httpcore.ConnectError("it has no address")
+
+    async def connect_unix_socket(
+        self, path: str, timeout: float | None = None, socket_options: Iterable[SocketOption] | None = None
+    ) -> httpcore.AsyncNetworkStream:
+        """Refuse: nothing here calls a socket of this machine."""
+        raise httpcore.ConnectError("it is no address on a network")
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait, between tries."""
+        await self._plain.sleep(seconds)
+
+
+def make_connection(
+    scheme: str, host: str, port: int, context: ssl.SSLContext | None, network: GuardedNetwork
+) -> httpcore.AsyncHTTPConnection:
+    """Make a connection for one exchange; it connects when it is used."""
+    origin = httpcore.Origin(scheme.encode(), host.encode(), port)
+    return httpcore.AsyncHTTPConnection(
+        origin, ssl_context=context, http1=True, http2=False, network_backend=network
+    )

@@ -1,0 +1,44 @@
+"""Names to addresses: the machine's own way, in threads that nobody else waits for."""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from ipaddress import ip_address
+from typing import TypeAlias
+
+from agio.egress.address import Address
+
+Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[Address]]]
+"""Returns the addresses of a host, for a port. Raises OSError if there are none."""
+
+_THREADS = 32
+
+
+class SystemResolver:
+    """Asks the machine's resolver. A slow name server holds up a thread of these, and nothing else's."""
+
+    def __init__(self) -> None:
+        self._threads: ThreadPoolExecutor | None = None
+
+    async def __call__(self, host: str, port: int) -> Sequence[Address]:
+        """Look a host up. Raises OSError."""
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="agio-dns")
+        loop = asyncio.get_running_loop()
+        found = await loop.run_in_executor(self._threads, _look_up, host, port)
+        return [ip_address(each) for each in found]
+
+    def close(self) -> None:
+        """Let the threads go."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads = None
+
+
+def _look_up(host: str, port: int) -> list[str]:
+    try:
+        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except UnicodeError as error:
+        raise OSError("it is no name") from error
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))

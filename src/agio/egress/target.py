@@ -1,0 +1,147 @@
+"""URLs, read strictly: whatever two readers could understand differently is refused."""
+
+import re
+import unicodedata
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from urllib.parse import quote, urljoin
+
+from msgspec import Struct
+
+from agio.egress.address import Address
+from agio.errors import UserError
+
+_URL = re.compile(r"(https?)://([^/?#]*)([^?#]*)(\?[^#]*)?(?:#.*)?", re.IGNORECASE)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_BRACKETED = re.compile(r"\[([0-9A-Fa-f:.]+)\](?::(.*))?")
+_PORT = re.compile(r"[1-9][0-9]{0,4}")
+_LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_IPV4 = re.compile(r"(0|[1-9][0-9]{0,2})(\.(0|[1-9][0-9]{0,2})){3}")
+_DOTS = "\u3002\uff0e\uff61"
+"""What IDNA takes for a dot."""
+_SAFE = "/:@!$&'()*+,;=%-._~?"
+_URL_CHARS = 8192
+_PORTS = {"http": 80, "https": 443}
+
+
+class Target(Struct, frozen=True):
+    """A URL in its parts. `host` is a name in ASCII, or an address as Python writes it."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+    """With the query."""
+    address: Address | None = None
+    """The host, if it is an address."""
+
+    @property
+    def authority(self) -> str:
+        """Host and port as the Host header has them."""
+        name = f"[{self.host}]" if ":" in self.host else self.host
+        return name if self.port == _PORTS[self.scheme] else f"{name}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The URL as it is called."""
+        return f"{self.scheme}://{self.authority}{self.path}"
+
+    def same_origin(self, other: "Target") -> bool:
+        """Whether what was meant for the other may be told to this: the same place, or its way to TLS."""
+        if (self.scheme, self.host, self.port) == (other.scheme, other.host, other.port):
+            return True
+        return self.host == other.host and (self.port, other.port) == (443, 80) and self.scheme == "https"
+
+
+def refused(rule: str) -> UserError:
+    """Return the error of an address that is not called, with the rule it breaks."""
+    return UserError("egress_refused", f"This address is not called: {rule}.", {"rule": rule})
+
+
+def parse_target(url: str) -> Target:
+    """Take a URL apart. Raises UserError `egress_refused`."""
+    _check_characters(url)
+    found = _URL.fullmatch(url)
+    if found is None:
+        raise refused("only complete http and https URLs are")
+    scheme, authority, path, query = found[1].lower(), found[2], found[3], found[4] or ""
+    if "@" in authority:
+        raise refused("it has a user name before its host")
+    host, address, port = _split_authority(authority)
+    return Target(
+        scheme=scheme,
+        host=host,
+        port=_PORTS[scheme] if port is None else _port(port),
+        path=quote(path or "/", safe=_SAFE) + quote(query, safe=_SAFE),
+        address=address,
+    )
+
+
+def join_target(base: Target, location: str) -> Target:
+    """Say where a redirect leads. Raises UserError `egress_refused`."""
+    _check_characters(location)
+    if _SCHEME.match(location):
+        return parse_target(location)
+    if location.startswith("//"):
+        return parse_target(f"{base.scheme}:{location}")
+    return parse_target(urljoin(base.url, location))
+
+
+def parse_host(host: str) -> tuple[str, Address | None]:
+    """Read a host's name or IPv4 address. Raises UserError `egress_refused`."""
+    name = host.lower() if host.isascii() else _to_ascii(host)
+    labels = name.split(".")
+    if _NUMBER.fullmatch(labels[-1]):
+        if not _IPV4.fullmatch(name):
+            raise refused("its host is a number that is no plain IPv4 address")
+        try:
+            return name, IPv4Address(name)
+        except AddressValueError:
+            raise refused("its host is a number that is no plain IPv4 address") from None
+    if len(name) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
+        raise refused("its host is no host name")
+    return name, None
+
+
+def _check_characters(url: str) -> None:
+    if len(url) > _URL_CHARS:
+        raise refused(f"it is longer than {_URL_CHARS} characters")
+    if "\\" in url:
+        raise refused("it has a backslash")
+    if not url.isprintable() or any(char.isspace() for char in url):
+        raise refused("it has white space or control characters")
+
+
+def _split_authority(authority: str) -> tuple[str, Address | None, str | None]:
+    if authority.startswith("["):
+        found = _BRACKETED.fullmatch(authority)
+        try:
+            address = IPv6Address(found[1] if found else "")
+        except AddressValueError:
+            raise refused("its host is no plain IPv6 address") from None
+        return str(address), address, found[2] if found else None
+    host, colon, port = authority.partition(":")
+    if not host:
+        raise refused("it has no host")
+    name, address = parse_host(host)
+    return name, address, port if colon else None
+
+
+def _port(text: str) -> int:
+    if not _PORT.fullmatch(text) or int(text) > 65535:
+        raise refused("its port is no number from 1 to 65535")
+    return int(text)
+
+
+def _to_ascii(host: str) -> str:
+    import idna
+
+    host = unicodedata.normalize("NFC", host).lower()
+    if any(char in _DOTS or (char.isnumeric() and not char.isascii()) for char in host):
+        raise refused("its host has characters that some read as dots or digits")
+    if unicodedata.normalize("NFKC", host) != host:
+        raise refused("its host has characters that some read as others")
+    try:
+        return idna.encode(host, std3_rules=True).decode("ascii")
+    except (idna.IDNAError, UnicodeError):
+        raise refused("its host is no host name") from None
