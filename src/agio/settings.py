@@ -1,8 +1,11 @@
 """The only reader of the environment. What it finds is handed down as values."""
 
 import os
+from collections.abc import Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import cast
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -10,9 +13,11 @@ from msgspec import Struct
 from agio.core.config import ServerLimits
 from agio.drivers.endpoint import Endpoint
 from agio.errors import UserError
+from agio.vault import load_keys
 
 SHORTEST_KEY = 32
 """A key that a person made up must have so many characters."""
+_NOT_FOR_WORKERS = {"AGIO_SECRET_KEY", "AGIO_DATABASE_URL", "AGIO_BOOTSTRAP_API_KEY"}
 _PREFIX = {"openai": "OPENAI", "openai-chat": "OPENAI", "anthropic": "ANTHROPIC", "gemini": "GEMINI"}
 
 
@@ -38,7 +43,12 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     gateway_url: str | None = None
     worker_key: str | None = None
     bootstrap_api_key: str | None = None
+    secret_keys: Sequence[bytes] = ()
+    """The master keys of credentials at rest, the one that seals first."""
     api_key: str | None = None
+    public_url: str | None = None
+    """The address people use, as an origin: without a path."""
+    trusted_proxies: list[IPv4Network | IPv6Network] = []
     limits: ServerLimits = ServerLimits()
 
 
@@ -64,14 +74,23 @@ def load_server_settings() -> ServerSettings:
         gateway_url=os.environ.get("AGIO_GATEWAY_URL") or None,
         worker_key=_long_key("AGIO_WORKER_KEY"),
         bootstrap_api_key=_long_key("AGIO_BOOTSTRAP_API_KEY"),
+        secret_keys=_secret_keys(),
         api_key=os.environ.get("AGIO_API_KEY") or None,
+        public_url=read_public_url(os.environ.get("AGIO_PUBLIC_URL") or None),
+        trusted_proxies=_networks("AGIO_TRUSTED_PROXIES"),
         limits=_limits(os.environ.get("AGIO_LIMITS") or "{}"),
     )
 
 
-def environment_with(**added: str) -> dict[str, str]:
-    """Return the environment of a process of ours that is to find these settings."""
-    return {**os.environ, **added}
+def worker_environment(**added: str) -> dict[str, str]:
+    """Return the environment of a worker process that is to find these settings, and no database or master key."""
+    kept = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_WORKERS}
+    return {**kept, **added}
+
+
+def _secret_keys() -> list[bytes]:
+    text = os.environ.get("AGIO_SECRET_KEY")
+    return load_keys(text) if text else []
 
 
 def _long_key(variable: str) -> str | None:
@@ -84,6 +103,41 @@ def _long_key(variable: str) -> str | None:
             {"variable": variable},
         )
     return value
+
+
+def read_public_url(given: str | None) -> str | None:
+    """Return an address people use as an origin, in lower case. Raises UserError `invalid_setting`."""
+    if given is None:
+        return None
+    try:
+        parts = urlsplit(given)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    plain = not (parts.username or parts.password or parts.query or parts.fragment or parts.path.strip("/"))
+    if parts.scheme not in ("http", "https") or not parts.hostname or not plain or not given.isascii():
+        raise UserError(
+            "invalid_setting",
+            f"The public URL must be like https://agio.example.com, without a path, not {given!r}.",
+            {"variable": "AGIO_PUBLIC_URL"},
+        )
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname.rstrip(".")
+    usual = port is None or port == {"http": 80, "https": 443}[parts.scheme]
+    return f"{parts.scheme}://{host}" if usual else f"{parts.scheme}://{host}:{port}"
+
+
+def _networks(variable: str) -> list[IPv4Network | IPv6Network]:
+    networks: list[IPv4Network | IPv6Network] = []
+    for part in os.environ.get(variable, "").replace(",", " ").split():
+        try:
+            networks.append(ip_network(part, strict=False))
+        except ValueError as error:
+            raise UserError(
+                "invalid_setting",
+                f"{variable} must be addresses or networks such as 127.0.0.1, 10.0.0.0/8; {part!r} is neither.",
+                {"variable": variable},
+            ) from error
+    return networks
 
 
 def _limits(text: str) -> ServerLimits:

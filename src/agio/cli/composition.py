@@ -1,6 +1,6 @@
 """Puts a gateway together from its parts: the one place that knows them all."""
 
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -8,16 +8,19 @@ from msgspec import Struct
 
 from agio.agents import demo
 from agio.cli.first_start import make_first
-from agio.cli.stores import open_database
+from agio.cli.stores import check_secrets, open_database, open_vault
 from agio.core.config import ServerLimits
 from agio.core.store import Store
 from agio.core.tool import AnyTool
 from agio.db.postgres_lock import lock_database
 from agio.drivers.registry import PROVIDERS
+from agio.gateway.address import Addresses, Network
 from agio.gateway.auth import Authenticator, SignInLink
+from agio.gateway.connections import Connections
 from agio.gateway.gateway import Gateway
 from agio.gateway.hub import Hub
 from agio.gateway.link import LinkService
+from agio.gateway.rate import Rates
 from agio.gateway.road import Road
 from agio.settings import ServerSettings, Settings
 from agio.tools.echo_context import echo_context
@@ -35,8 +38,11 @@ class Plan(Struct, frozen=True, kw_only=True):
     limits: ServerLimits
     worker_key: str | None = None
     bootstrap_key: str | None = None
+    secret_keys: Sequence[bytes] = ()
+    """The master keys of credentials at rest; a file's store has one of its own beside it."""
     hosts: Collection[str] = ()
     """The names it may be called by, beside loopback's and addresses."""
+    trusted_proxies: Collection[Network] = ()
 
 
 def database_of(settings: Settings, server: ServerSettings, data: Path | None) -> str | Path:
@@ -55,22 +61,33 @@ async def opened_gateway(plan: Plan, sign_in: SignInLink) -> AsyncGenerator[Gate
         if isinstance(plan.database, str):
             lock = await lock_database(plan.database)
         await make_first(store, plan.bootstrap_key)
+        vault = open_vault(plan.database, plan.secret_keys)
+        await check_secrets(store, vault)
         hub = Hub(store, plan.limits)
         link = LinkService(store, hub, plan.limits, BUILT_IN)
+        rates = Rates(plan.limits)
+        addresses = Addresses(list(plan.trusted_proxies))
+        connections = Connections(store, plan.limits.recheck_s)
         gateway = Gateway(
             store=store,
             limits=plan.limits,
             hub=hub,
             link=link,
-            road=Road(store, hub, link),
-            auth=Authenticator(store, sign_in=sign_in, hosts=plan.hosts),
+            road=Road(store, hub, link, rates=rates),
+            auth=Authenticator(store, rates=rates, addresses=addresses, sign_in=sign_in, hosts=plan.hosts),
+            rates=rates,
+            addresses=addresses,
+            connections=connections,
             tools=BUILT_IN,
             providers=frozenset(PROVIDERS),
+            vault=vault,
             worker_key=plan.worker_key,
         )
+        connections.start()
         try:
             yield gateway
         finally:
+            await connections.close()
             hub.close()
             await link.close()
     finally:

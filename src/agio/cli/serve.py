@@ -21,7 +21,7 @@ from agio.gateway.app import create_app
 from agio.gateway.auth import SignInLink
 from agio.gateway.gateway import Gateway
 from agio.protocol.ids import new_id
-from agio.settings import ServerSettings, Settings, environment_with
+from agio.settings import ServerSettings, Settings, worker_environment
 from agio.worker.app import App, load_app
 from agio.worker.service import WorkerService
 
@@ -79,6 +79,7 @@ class _Server:
             limits=self._server.limits,
             worker_key=self._worker_key,
             bootstrap_key=self._server.bootstrap_api_key,
+            secret_keys=self._server.secret_keys,
             hosts=["*"] if self._options.behind_tls else [self._options.host],
         )
         async with opened_gateway(plan, self._sign_in) as gateway:
@@ -124,7 +125,7 @@ class _Server:
             arguments = ["--room", str(limits.running_per_worker)]
             if options.app is not None:
                 arguments += ["--app", options.app]
-            environment = environment_with(
+            environment = worker_environment(
                 AGIO_GATEWAY_URL=loopback_url(self._socket), AGIO_WORKER_KEY=self._worker_key
             )
             self._processes = WorkerProcesses(options.workers, arguments, environment)

@@ -1,12 +1,16 @@
-"""Opens the store of a server: a file, or a database that several gateways share."""
+"""Opens the store of a server, a file or a database that several gateways share, and the vault of its secrets."""
 
-from collections.abc import Generator
+import logging
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from agio.core.store import Store
 from agio.db.repository import Repository, open_store
 from agio.errors import StoreError
+from agio.vault import KEY_FILE, Vault, key_file
+
+_log = logging.getLogger("agio")
 
 
 @contextmanager
@@ -27,3 +31,28 @@ async def open_database(database: str | Path) -> Store:
     from agio.db.postgres import open_postgres
 
     return Repository(await open_postgres(database))
+
+
+def open_vault(database: str | Path, keys: Sequence[bytes]) -> Vault | None:
+    """Open what seals the store's secrets: with these keys, and for a file with the one kept beside it.
+
+    That one is made if there is none at all. None: a shared database, and no key. Whoever calls holds the store's
+    lock. Raises UserError `insecure_key_file`, `invalid_setting`; StoreError `store_unavailable`.
+    """
+    if isinstance(database, Path):
+        kept = database.parent / KEY_FILE
+        if not keys or kept.exists():
+            keys = [*keys, *key_file(kept)]
+    return Vault(keys) if keys else None
+
+
+async def check_secrets(store: Store, vault: Vault | None) -> None:
+    """Warn of secrets that cannot be opened: a master key is missing. Raises StoreError."""
+    for key_id, count in (await store.count_secrets()).items():
+        if vault is None or not vault.knows(key_id):
+            _log.warning(
+                "%d stored secrets were sealed with the master key %s, which AGIO_SECRET_KEY does not have: "
+                "what needs them fails until it is added",
+                count,
+                key_id,
+            )

@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from agio.core.config import ServerLimits
 from agio.core.store import Store
 from agio.core.tool import AnyTool
+from agio.gateway.address import Addresses
 from agio.gateway.auth import Authenticator
+from agio.gateway.connections import Connections
 from agio.gateway.hub import Hub
 from agio.gateway.link import LinkService
+from agio.gateway.rate import Rates
 from agio.gateway.road import Road
+from agio.vault import Vault
 
 
 @dataclass(frozen=True)
@@ -22,9 +26,14 @@ class Gateway:
     link: LinkService
     road: Road
     auth: Authenticator
+    rates: Rates
+    addresses: Addresses
+    connections: Connections
     tools: Mapping[str, AnyTool]
     """The built-in tools, by name."""
     providers: frozenset[str]
     """The model providers an agent may name."""
+    vault: Vault | None = None
+    """Seals credentials; None: there is no master key, and none are taken."""
     worker_key: str | None = None
     """What a worker shows to be let in over the network; None: nobody is."""
