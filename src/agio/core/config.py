@@ -110,6 +110,19 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     sweep_s: float = 60.0
     """How often what is over its time is cleared away."""
 
+    sign_ins_at_once: int = 10
+    """How often somebody may try to sign in, by address and by account."""
+    sign_in_every_s: float = 20.0
+    """After how long they may try once more."""
+    bad_keys_per_minute: int = 60
+    """How many credentials that are not known an address may show."""
+    requests_per_minute: int = 1200
+    messages_per_minute: int = 120
+    tool_calls_per_minute: int = 120
+    files_per_minute: int = 60
+    recheck_s: float = 2.0
+    """How often the credentials behind open streams are looked at."""
+
 
 def checked_config(config: object) -> AgentRunConfig:
     """Return a configuration whose values are of their kinds. Raises UserError `invalid_config`."""

@@ -42,6 +42,8 @@ POINTS = (
 LIMITS = {
     "running_per_user": 100,
     "running_per_tenant": 100,
+    "messages_per_minute": 10_000,
+    "requests_per_minute": 100_000,
     "heartbeat_s": 0.3,
     "silence_s": 1.5,
     "worker_silence_s": 1.0,
