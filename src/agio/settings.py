@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import cast
+from typing import cast, get_args
 from urllib.parse import urlsplit
 
 import msgspec
@@ -13,6 +13,7 @@ from msgspec import Struct
 from agio.core.config import ServerLimits
 from agio.drivers.endpoint import Endpoint
 from agio.errors import UserError
+from agio.telemetry.logging import Format, Level
 from agio.vault import load_keys
 
 SHORTEST_KEY = 32
@@ -49,6 +50,9 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     public_url: str | None = None
     """The address people use, as an origin: without a path."""
     trusted_proxies: list[IPv4Network | IPv6Network] = []
+    log_format: Format | None = None
+    """None: text for a terminal, JSON for anything else."""
+    log_level: Level = "info"
     limits: ServerLimits = ServerLimits()
 
 
@@ -78,6 +82,8 @@ def load_server_settings() -> ServerSettings:
         api_key=os.environ.get("AGIO_API_KEY") or None,
         public_url=read_public_url(os.environ.get("AGIO_PUBLIC_URL") or None),
         trusted_proxies=_networks("AGIO_TRUSTED_PROXIES"),
+        log_format=cast("Format | None", _choice("AGIO_LOG_FORMAT", get_args(Format))),
+        log_level=cast("Level", _choice("AGIO_LOG_LEVEL", get_args(Level)) or "info"),
         limits=_limits(os.environ.get("AGIO_LIMITS") or "{}"),
     )
 
@@ -91,6 +97,14 @@ def worker_environment(**added: str) -> dict[str, str]:
 def _secret_keys() -> list[bytes]:
     text = os.environ.get("AGIO_SECRET_KEY")
     return load_keys(text) if text else []
+
+
+def _choice(variable: str, choices: Sequence[str]) -> str | None:
+    value = os.environ.get(variable, "").lower()
+    if value and value not in choices:
+        known = ", ".join(choices)
+        raise UserError("invalid_setting", f"{variable} must be one of {known}.", {"variable": variable})
+    return value or None
 
 
 def _long_key(variable: str) -> str | None:

@@ -13,7 +13,6 @@ from agio.cli.composition import Plan, database_of, opened_gateway
 from agio.cli.http_server import HttpServer
 from agio.cli.lifetime import Lifetime
 from agio.cli.listen import listen, loopback_url, url_of
-from agio.cli.logs import set_up_logging
 from agio.cli.loops import event_loop
 from agio.cli.processes import WorkerProcesses
 from agio.core.link_wire import MAX_UP_BYTES
@@ -22,6 +21,7 @@ from agio.gateway.auth import SignInLink
 from agio.gateway.gateway import Gateway
 from agio.protocol.ids import new_id
 from agio.settings import ServerSettings, Settings, worker_environment
+from agio.telemetry.logging import set_up_logging
 from agio.worker.app import App, load_app
 from agio.worker.service import WorkerService
 
@@ -44,7 +44,7 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
 
 def serve(options: ServeOptions, settings: Settings, server: ServerSettings) -> int:
     """Serve until a signal comes; return the exit code. Raises AgioError for what cannot begin."""
-    set_up_logging()
+    set_up_logging(server.log_format, server.log_level)
     sock = listen(options.host, options.port, behind_tls=options.behind_tls)
     with sock, event_loop() as loop:
         app = load_app(options.app) if options.app is not None and options.workers is None else None

@@ -3,12 +3,12 @@
 import asyncio
 
 from agio.cli.lifetime import Lifetime
-from agio.cli.logs import set_up_logging
 from agio.cli.loops import event_loop
 from agio.cli.parent import end_with_parent
 from agio.errors import UserError
 from agio.protocol.ids import new_id
 from agio.settings import ServerSettings, Settings
+from agio.telemetry.logging import set_up_logging
 from agio.worker.app import App, load_app
 from agio.worker.link_socket import SocketLink
 from agio.worker.service import WorkerService
@@ -18,7 +18,7 @@ def work(
     app: str | None, room: int | None, settings: Settings, server: ServerSettings, *, until_stdin_ends: bool
 ) -> int:
     """Work until a signal comes; return the exit code. Raises AgioError for what cannot begin."""
-    set_up_logging()
+    set_up_logging(server.log_format, server.log_level)
     if until_stdin_ends:
         end_with_parent()
     if server.gateway_url is None:

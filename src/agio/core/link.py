@@ -65,6 +65,11 @@ class Job(Struct, frozen=True, kw_only=True):
     history: list[RunLog] = field(default_factory=list[RunLog])
     """The session's runs before it, oldest first."""
 
+    @property
+    def request_id(self) -> str:
+        """The id of the request that began the run."""
+        return self.log.info.request_id
+
 
 class Answer(Struct, frozen=True):
     """What a gateway says to an append. `cancel`: the run's cancellation was asked for."""
@@ -88,6 +93,8 @@ class Task(Struct, frozen=True, kw_only=True):
     prompt: str
     max_output_tokens: int | None = None
     timeout_s: float = 60.0
+    request_id: str = ""
+    """The id of the request it is for."""
 
 
 class TaskResult(Struct, frozen=True):

@@ -182,6 +182,8 @@ class Claimed(Struct, frozen=True):
     long, or three claims brought no finished turn.
     """
 
+    request_id: str = ""
+    """The id of the request it came with."""
     info: RunInfo
     agent: AgentRecord
     session_id: str

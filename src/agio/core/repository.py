@@ -83,6 +83,8 @@ class RunInfo(Struct, frozen=True):
     """The hash of the token of the last claim: what a worker must show."""
     started_at: int | None = None
     goal_met: bool | None = None
+    request_id: str = ""
+    """The id of the request that began it: in every line of the log that is about it."""
 
 
 class RunLog(Struct, frozen=True):

@@ -14,6 +14,7 @@ from agio.drivers.faults import Faults, read_error
 from agio.drivers.pool import CONNECT_TIMEOUT_S, Connections
 from agio.drivers.sse import SSEReader
 from agio.errors import ModelError
+from agio.telemetry.context import HEADER, REQUEST_ID
 
 _ERROR_BODY_BYTES = 64 * 1024
 _ERROR_BODY_TIMEOUT_S = 5.0
@@ -54,11 +55,15 @@ class ModelHttp:
             **headers,
             **endpoint.headers,
         }
+        self._named = {name.lower() for name in self._headers}
         self._pools: dict[asyncio.AbstractEventLoop, Connections] = {}
 
     async def turn(self, url: str, body: bytes, decoder: TurnDecoder) -> AsyncGenerator[list[ModelEvent]]:
         """Post the body and yield what the decoder makes of each network read, up to and with the TurnEnd."""
-        async with aclosing(self.stream(url, self._headers, body)) as reads:
+        headers = self._headers
+        if (request_id := REQUEST_ID.get()) and HEADER not in self._named:
+            headers = {**headers, HEADER: request_id}
+        async with aclosing(self.stream(url, headers, body)) as reads:
             try:
                 async for items in reads:
                     events = decoder.read(items)

@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route as PageRoute
 
 from agio.errors import UserError
+from agio.gateway.access import Access
 from agio.gateway.ag_ui import run_agent
 from agio.gateway.asgi import Application, Receive, Scope, Send
 from agio.gateway.errors import refuse, wrapped
@@ -117,7 +118,7 @@ def create_app(gateway: Gateway) -> Application:
 
 
 class App:
-    """Sends each request to its door or to FastAPI; nothing is wrapped around a door."""
+    """Sends each request to its door or to FastAPI. Around a door there is nothing but its line in the log."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
@@ -133,6 +134,13 @@ class App:
         if scope["type"] == "lifespan":
             await self._rest(scope, receive, send)
             return
+        access = Access(scope, send, _address(scope))
+        try:
+            await self._serve(scope, receive, access.send)
+        finally:
+            access.write_line(self._pattern(scope))
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             self._gateway.auth.check_host(scope["headers"])
             door = self._door(scope)
@@ -142,6 +150,14 @@ class App:
         if door is self._rest:
             scope["gateway"] = self._gateway
         await door(scope, receive, send)
+
+    def _pattern(self, scope: Scope) -> str | None:
+        """Return the path of the lists that a request was for; None if there is none."""
+        path: str = scope["path"]
+        if path in self._fixed:
+            return path
+        framed = (f"{frame[0]}{{id}}{frame[1]}" for frame in self._framed if _fits(path, *frame))
+        return next(framed, None) or getattr(scope.get("route"), "path", None)
 
     def _door(self, scope: Scope) -> Application:
         """Return who serves this. Raises UserError `not_found`, `method_not_allowed`, `upgrade_required`."""
@@ -174,6 +190,11 @@ def _rest() -> FastAPI:
     rest.router.routes.extend(PageRoute(f"/assets/{name}", page(name)) for name in ASSETS)
     rest.state.openapi = cache(partial(describe, ROUTES, made))
     return rest
+
+
+def _address(scope: Scope) -> str:
+    client: tuple[str, int] | None = scope.get("client")
+    return "" if client is None else client[0]
 
 
 def _frame(path: str) -> tuple[str, str]:

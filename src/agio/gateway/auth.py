@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from agio.core.identity import DEFAULT_TENANT, LOCAL_USER, ApiKey, Principal, WebSession
 from agio.core.store import Store
+from agio.gateway.access import note_actor
 from agio.errors import UserError
 from agio.protocol.ids import new_id
 
@@ -90,6 +91,7 @@ class Authenticator:
     async def admit(self, scope: Mapping[str, Any]) -> Principal:
         """Identify a request or handshake and check its origin. Raises UserError as the two do."""
         headers: list[tuple[bytes, bytes]] = scope["headers"]
+        note_actor(principal)
         principal = await self.identify(headers)
         self.check_origin(WEBSOCKET if scope["type"] == "websocket" else scope["method"], headers)
         return principal

@@ -10,6 +10,7 @@ from agio.core.store import Store
 from agio.errors import AgioError, StoreError, UserError
 from agio.gateway.offers import offer_agent
 from agio.gateway.workers import HeldRun, Workers
+from agio.telemetry.context import about
 
 _log = logging.getLogger("agio.gateway")
 
@@ -52,7 +53,7 @@ class Delivery:
                 if error.code == "store_corrupt":
                     self._on_damaged(held, error)
                     return
-                _log.warning("run %s waits for the store: %s", info.run_id, error)
+                _log.warning("run %s waits for the store: %s", info.run_id, error, extra=about(info))
                 await asyncio.sleep(self._retry_s)
 
     def deliver(self, held: HeldRun, token: str, log: RunLog, history: list[RunLog]) -> None:
@@ -79,6 +80,7 @@ def _start(worker: Worker, job: Job) -> bool:
     try:
         worker.start(job)
     except AgioError as error:
-        _log.info("run %s goes to another worker: %s", job.claim.run_id, error)
+        words = "run %s goes to another worker: %s"
+        _log.info(words, job.claim.run_id, error, extra=about(job.log.info))
         return False
     return True

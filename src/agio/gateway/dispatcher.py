@@ -24,6 +24,7 @@ from agio.gateway.hub import Hub
 from agio.gateway.offers import tools_of
 from agio.gateway.recorder import GONE
 from agio.gateway.workers import HeldRun, Seat, Slot, Workers, hash_token
+from agio.telemetry.context import about
 
 _log = logging.getLogger("agio.gateway")
 
@@ -255,7 +256,7 @@ class Dispatcher:
         except UserError:  # it was deleted
             return
         except StoreError as error:
-            _log.warning("cancelled run %s could not be ended yet: %s", info.run_id, error)
+            _log.warning("cancelled run %s could not be ended yet: %s", info.run_id, error, extra=about(info))
             await asyncio.sleep(self._times.tick_s)
             self.end_cancelled(info)
             return
@@ -271,7 +272,8 @@ class Dispatcher:
         """Write a run's end under the claim there is; while the store fails, the claim stays good."""
         try:
             while (trouble := await self._try_to_end(claimed, failure)) is not None:
-                _log.warning("run %s could not be ended yet: %s", claimed.info.run_id, trouble)
+                info = claimed.info
+                _log.warning("run %s could not be ended yet: %s", info.run_id, trouble, extra=about(info))
                 await asyncio.sleep(self._times.tick_s)
         except UserError:  # it was deleted
             pass

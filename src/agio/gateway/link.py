@@ -9,6 +9,8 @@ import time
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
+from msgspec import structs
+
 from agio.core.config import AgentRunConfig, ServerLimits
 from agio.core.link import Answer, Claim, Greeting, Task, TaskResult, ToolReply, Welcome, Worker
 from agio.core.repository import Append, Effect, RunInfo, ToolRecord
@@ -24,6 +26,7 @@ from agio.gateway.recorder import Recorder
 from agio.gateway.tool_backend import ToolBackend
 from agio.gateway.workers import HeldRun, Seat, Workers
 from agio.protocol.messages import Json
+from agio.telemetry.context import REQUEST_ID, about
 
 _log = logging.getLogger("agio.gateway")
 
@@ -135,7 +138,7 @@ class LinkService:
             raise ModelError("no_worker", "No worker is there to ask a model. Start one.", retryable=True)
         seat.tasks += 1
         try:
-            return await seat.worker.perform(task)
+            return await seat.worker.perform(structs.replace(task, request_id=REQUEST_ID.get()))
         finally:
             seat.tasks -= 1
 
@@ -144,7 +147,8 @@ class LinkService:
         try:
             await self._store.give_back(info.run_id, info.epoch)
         except StoreError as error:
-            _log.warning("that run %s was given back could not be noted: %s", info.run_id, error)
+            words = "that run %s was given back could not be noted: %s"
+            _log.warning(words, info.run_id, error, extra=about(info))
 
     def cancel(self, info: RunInfo) -> None:
         """Tell whoever runs a run to end it; if nobody does so in time, it is ended here."""

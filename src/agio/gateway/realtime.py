@@ -7,6 +7,7 @@ slowly makes those wait, and nobody else.
 import asyncio
 import hashlib
 import logging
+import time
 from contextlib import suppress
 from typing import Literal, assert_never
 
@@ -16,6 +17,7 @@ from agio.core.config import AgentRunConfig
 from agio.core.identity import Principal
 from agio.core.records import Acceptance, SessionStart
 from agio.errors import AgioError, LimitExceeded, StoreError, UserError
+from agio.gateway.access import begin_command, write_command_line
 from agio.gateway.auth import Headers
 from agio.gateway.errors import refuse, wrapped
 from agio.gateway.gateway import Gateway
@@ -43,6 +45,7 @@ from agio.protocol.commands import (
 from agio.protocol.ids import new_id
 from agio.protocol.messages import UserMessage
 
+from agio.telemetry.context import REQUEST_ID
 POLICY_VIOLATION = 1008
 TOO_BIG = 1009
 SERVICE_RESTART = 1012
@@ -51,6 +54,7 @@ _NONSENSE = 20
 """After so many commands in a row that cannot be read, the socket is closed."""
 _GOODBYE_S = 1.0
 _MESSAGE_BYTES = AgentRunConfig().max_message_bytes
+_ID_CHARS = 50
 _log = logging.getLogger("agio.gateway")
 _digestible = msgspec.json.Encoder(order="deterministic").encode
 
@@ -89,6 +93,9 @@ class Socket:
         self._send = send
         self._nonsense = 0
         self._revoked = False
+        self._commands = 0
+        self._request_id = REQUEST_ID.get()[:_ID_CHARS]
+        """The handshake's: a command has it with its number behind."""
         self._subscribed: dict[str, tuple[Subscription, asyncio.Task[None]]] = {}
 
     async def serve(self) -> None:
@@ -140,9 +147,13 @@ class Socket:
             await self._gateway.auth.identify(self._headers)  # what let it in may have been revoked since
             answer = await self._carry_out(command)
         except OSError:
+        self._commands += 1
+        began, name, code = time.perf_counter(), "unreadable", None
+        begin_command(f"{self._request_id}.{self._commands}")
             raise
         except Exception as error:
             problem = _problem(wrapped(error))
+            name = command.__struct_config__.tag
             self._revoked = problem.code == "unauthenticated"
             answer = Refused(id=id_of(text), error=problem)
         if answer is not None:
@@ -152,9 +163,11 @@ class Socket:
         await self._send({"type": "websocket.send", "text": encode(answer).decode()})
 
     async def _carry_out(self, command: Command) -> Answered | None:
+            code = problem.code
         match command:
             case SendMessage():
                 return await self._message(command)
+        write_command_line(str(name), began, code)
             case Subscribe():
                 return await self._subscribe(command)
             case Unsubscribe():

@@ -16,6 +16,7 @@ from agio.core import link_wire as wire
 from agio.core.link import Job, Task, TaskResult
 from agio.errors import AgioError, ModelError, StoreError, UserError
 from agio.gateway.link import LinkService
+from agio.telemetry.context import about
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -88,7 +89,8 @@ class RemoteWorker:
         try:
             frame = wire.encode_frame(wire.Start(job))
         except StoreError as error:
-            _log.warning("run %s cannot be sent to a worker: %s", job.claim.run_id, error)
+            words = "run %s cannot be sent to a worker: %s"
+            _log.warning(words, job.claim.run_id, error, extra=about(job.log.info))
             giving_back = asyncio.ensure_future(self._link.release(job.claim))
             self._calls.add(giving_back)
             giving_back.add_done_callback(self._calls.discard)

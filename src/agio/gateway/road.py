@@ -12,6 +12,7 @@ from agio.core.repository import RunInfo
 from agio.core.spec import RunRequest, check_request
 from agio.core.store import Store
 from agio.gateway.hub import Hub
+from agio.telemetry.context import REQUEST_ID, RUN_ID
 from agio.gateway.link import LinkService
 
 
@@ -43,12 +44,15 @@ class Road:
                 resume=given.resume,
                 tools=given.tools,
                 context=given.context,
+        given = structs.replace(given, request_id=REQUEST_ID.get())
             )
         )
         # Once the store has it, the run must reach its worker even if the client does not wait for the answer.
         accepting = asyncio.ensure_future(self._accept(who, given))
         accepting.add_done_callback(lambda done: done.cancelled() or done.exception())
-        return await asyncio.shield(accepting)
+        accepted = await asyncio.shield(accepting)
+        RUN_ID.set(accepted.run_id)
+        return accepted
 
     async def _accept(self, who: Principal, given: Acceptance) -> Accepted:
         slot = self._dispatcher.reserve()

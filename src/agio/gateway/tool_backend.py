@@ -20,6 +20,7 @@ from agio.gateway.recorder import GONE
 from agio.gateway.workers import HeldRun
 from agio.protocol.ids import id_body
 from agio.protocol.messages import FunctionCall, Json, ToolCall
+from agio.telemetry.context import bind_run
 
 _log = logging.getLogger("agio.gateway")
 _CANCELLED = ToolReply("Cancelled.", "cancelled")
@@ -122,6 +123,7 @@ class ToolBackend:
         self, held: HeldRun, key: str, offer: ToolOffer, arguments: dict[str, Json]
     ) -> ToolReply:
         info = held.info
+        bind_run(info)
         fresh = key in held.begun and key not in held.called
         held.called.add(key)
         if not fresh:

@@ -6,12 +6,13 @@ tried again here for a while, because a full disk must not cost a run.
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TypeVar
 
 from agio.core.link import Answer, Claim, Link
-from agio.core.repository import Append, Effect, ToolRecord
+from agio.core.repository import Append, Effect, RunStatus, ToolRecord
 from agio.core.runner import LET_GO
 from agio.errors import AgioError, StoreError
 
@@ -44,6 +45,7 @@ class Outbox:
         patience_s: float = PATIENCE_S,
     ) -> None:
         self.ended = False
+        self._began = time.perf_counter()
         """Whether the run's end is stored."""
         self.lost = False
         """Whether the claim turned out to be no longer good."""
@@ -96,11 +98,12 @@ class Outbox:
             return
         error = done.exception()
         if error is not None:
-            wrapped = error if isinstance(error, AgioError) else StoreError("store_failed", repr(error))
+            wrapped = error if isinstance(error, AgioError) else StoreError("store_failed", type(error).__name__)
             self._refused(write, written, troubles, wrapped)
             return
         if write.end is not None:
             self.ended = True
+            self._note_end(write.end, write.error_code)
         elif done.result().cancel:
             self._on_cancel()  # before the engine hears of the commit: no tool starts after a cancel
         if not written.done():
@@ -110,6 +113,10 @@ class Outbox:
             self._acting.difference_update(end.key for end in write.ends)
         if self.on_rest is not None and write.end is None and _rests(write) and not self._acting:
             self.on_rest()
+
+    def _note_end(self, status: RunStatus, code: str | None) -> None:
+        ms = round((time.perf_counter() - self._began) * 1000, 1)
+        _log.info("run ended: %s", status, extra={"status": status, "code": code, "ms": ms})
 
     def _refused(
         self,

@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping
 from agio.core.config import AgentRunConfig
 from agio.core.link import Greeting, Job, Link, Task, TaskResult, ToolReply, Welcome
 from agio.core.model import ModelDriver
+from agio.core.repository import RunInfo
 from agio.core.tool import ToolContext
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.registry import open_driver
 from agio.errors import AgioError, StoreError, ToolError
 from agio.protocol.messages import Json
+from agio.telemetry.context import REQUEST_ID, bind_run
 from agio.worker.app import App
 from agio.worker.assembly import Parts
 from agio.worker.drivers import Drivers
@@ -106,7 +108,8 @@ class WorkerService:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _run(self, job: RunningJob) -> None:
+    async def _run(self, job: RunningJob, info: RunInfo) -> None:
+        bind_run(info)
         try:
             await job.run()
         finally:
@@ -138,6 +141,7 @@ class WorkerService:
 
     async def perform(self, task: Task) -> TaskResult:
         """Do a short model job. Raises ModelError, UserError."""
+        REQUEST_ID.set(task.request_id)
         return await perform_task(self._parts.drivers.get(task.provider), task, self._parts.config)
 
     async def leave(self, within_s: float) -> None:

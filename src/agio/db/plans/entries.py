@@ -73,6 +73,7 @@ def _new_info(sent: Arrival, title: str) -> RunInfo:
         title=title,
         agent_id=agent.id,
         alias=given.alias,
+        request_id=given.request_id,
     )
 
 
@@ -108,6 +109,7 @@ def _add(
         input=blob,
         worker=info.worker,
         token_hash=info.token_hash,
+        request_id=info.request_id,
         **sent.place,
     )
     if row is None:

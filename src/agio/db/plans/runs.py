@@ -67,6 +67,7 @@ def create_run(run: NewRun) -> Plan[RunInfo]:
         input=None,
         worker=None,
         token_hash=b"",
+        request_id="",
     )
     row = yield from ask_one("get_run", run_id=run.run_id)
     if placed is None or row is None:

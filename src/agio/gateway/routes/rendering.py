@@ -83,6 +83,7 @@ def run_view(run: RunInfo) -> RunView:
         started_at=run.started_at,
         ended_at=run.ended_at,
     )
+        request_id=run.request_id,
 
 
 def execution_view(record: ToolExecution) -> ToolExecutionView:

@@ -73,10 +73,12 @@ select
 -- name: add_run
 insert into runs (
     run_id, session_id, agent_id, agent_name, tenant_id, user_id, model, status, kind, epoch, last_seq, first_pos,
-    created_at, started_at, mark, title, alias, input, worker, token_hash, turns_at_claim, fruitless
+    created_at, started_at, mark, title, alias, input, worker, token_hash, turns_at_claim, fruitless,
+    request_id
 ) values (
     :run_id, :session_id, :agent_id, :agent_name, :tenant, :user_id, :model, :status, :kind, :epoch, 0, :first_pos,
-    :created_at, :started_at, :mark, :title, :alias, :input, :worker, :token_hash, 0, 0
+    :created_at, :started_at, :mark, :title, :alias, :input, :worker, :token_hash, 0, 0,
+    :request_id
 ) on conflict do nothing returning number;
 
 -- name: take_in

@@ -1,0 +1,1 @@
+"""What a server says of itself: logs, and the ids that tie their lines together."""

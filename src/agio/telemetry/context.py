@@ -1,0 +1,38 @@
+"""Which request and which run a line of the log is about, wherever on the road it is written.
+
+Whoever takes a request in sets `REQUEST_ID`; whoever works on a run says so with `bind_run`.
+"""
+
+import re
+from contextvars import ContextVar
+
+from agio.core.audit import ACTOR
+from agio.core.repository import RunInfo
+from agio.protocol.ids import new_id
+
+REQUEST_ID: ContextVar[str] = ContextVar("agio_request_id", default="")
+TENANT: ContextVar[str] = ContextVar("agio_tenant", default="")
+RUN_ID: ContextVar[str] = ContextVar("agio_run_id", default="")
+
+HEADER = "x-request-id"
+"""The header that carries a request's id: to us, back to whoever asked, and on to the model."""
+
+_SANE = re.compile(rb"[A-Za-z0-9._-]{1,64}").fullmatch
+
+
+def accept_request_id(given: bytes | None) -> str:
+    """Return the id a request came with if it is one that can be written anywhere, else a new one."""
+    return given.decode("ascii") if given is not None and _SANE(given) else new_id("req")
+
+
+def bind_run(info: RunInfo) -> None:
+    """Let every line of this task, and of those it starts, be about a run."""
+    ACTOR.set(None)  # what a run does is in its log: nobody acts by hand from here on
+    REQUEST_ID.set(info.request_id)
+    TENANT.set(info.tenant)
+    RUN_ID.set(info.run_id)
+
+
+def about(info: RunInfo) -> dict[str, str]:
+    """Return the `extra` of a line that is about a run, for whoever works on many."""
+    return {"run_id": info.run_id, "tenant": info.tenant, "request_id": info.request_id}

@@ -1,0 +1,115 @@
+"""How a server writes its log: a JSON object a line for programs, or a line of text for people."""
+
+import logging
+import sys
+import threading
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Literal, TextIO, TypeAlias
+
+import msgspec
+
+from agio.telemetry.context import REQUEST_ID, RUN_ID, TENANT
+from agio.telemetry.errors import trace_of, words_of
+
+Format: TypeAlias = Literal["json", "text"]
+Level: TypeAlias = Literal["debug", "info", "warning", "error"]
+
+_OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+"""What every record has: the rest was named by whoever wrote the line."""
+_encode = msgspec.json.Encoder(enc_hook=str).encode
+
+
+class Lines(logging.Formatter):
+    """Makes the parts of a line. Errors among its values are said as `words_of` says them."""
+
+    def message_of(self, record: logging.LogRecord) -> str:
+        """Return what a record says."""
+        if record.args and not isinstance(record.args, dict):
+            record.args = tuple(
+                words_of(each) if isinstance(each, BaseException) else each for each in record.args
+            )
+        said = record.getMessage()
+        # asyncio goes on with the repr of a task, which has the words of what it raised.
+        return said.partition("\n")[0] if record.name == "asyncio" else said
+
+    def context_of(self, record: logging.LogRecord) -> dict[str, object]:
+        """Return which request and run a record is about, and what else it names."""
+        context: dict[str, object] = {}
+        for name, variable in (("request_id", REQUEST_ID), ("tenant", TENANT), ("run_id", RUN_ID)):
+            if value := variable.get():
+                context[name] = value
+        for name, value in vars(record).items():
+            if name not in _OWN and value is not None and value != "":
+                context[name] = words_of(value) if isinstance(value, BaseException) else value
+        return context
+
+
+class JsonLines(Lines):
+    """One JSON object a line: time, level, logger, message, the context, and what the line names."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write a record as JSON."""
+        line: dict[str, object] = {
+            "time": f"{datetime.fromtimestamp(record.created, UTC):%Y-%m-%dT%H:%M:%S}.{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": self.message_of(record),
+            **self.context_of(record),
+        }
+        if record.exc_info and record.exc_info[1] is not None:
+            line["error"] = words_of(record.exc_info[1])
+            line["traceback"] = trace_of(record.exc_info[1])
+        try:
+            return _encode(line).decode()
+        except (TypeError, ValueError, RecursionError):  # a lone surrogate, a value that cannot be said
+            return _encode({name: ascii(value) for name, value in line.items()}).decode()
+
+
+class TextLines(Lines):
+    """A line of text, its context in brackets behind it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write a record as text."""
+        time = f"{datetime.fromtimestamp(record.created):%H:%M:%S}.{int(record.msecs):03d}"
+        named = " ".join(f"{name}={value}" for name, value in self.context_of(record).items())
+        line = f"{time} {record.levelname:<7} {record.name}: {self.message_of(record)}"
+        line = f"{line} [{named}]" if named else line
+        if record.exc_info and record.exc_info[1] is not None:
+            return f"{_printable(line)}\n{trace_of(record.exc_info[1])}"
+        return _printable(line)
+
+
+def set_up_logging(
+    how: Format | None = None, level: Level | None = None, stream: TextIO | None = None
+) -> None:
+    """Write agio's own lines, and warnings of what it is built on, to standard error.
+
+    Without a format: text for a terminal, JSON for anything else. What nobody catches is written the same way.
+    """
+    out: TextIO = stream or sys.stderr
+    how = how or ("text" if out.isatty() else "json")
+    handler = logging.StreamHandler(out)
+    handler.setFormatter(TextLines() if how == "text" else JsonLines())
+    logging.raiseExceptions = False  # a line that cannot be written is not told with its values
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.getLogger("agio").setLevel((level or "info").upper())
+    # A WebSocket that was refused: its client was told, and anybody could fill the log with it.
+    logging.getLogger("uvicorn.error").addFilter(
+        lambda record: "completing handshake" not in record.getMessage()
+    )
+    sys.excepthook = _uncaught
+    threading.excepthook = lambda hook: _uncaught(hook.exc_type, hook.exc_value, hook.exc_traceback)
+
+
+def _printable(line: str) -> str:
+    """Return a line that is one line, and says nothing to a terminal that only a program can say."""
+    if line.isprintable():
+        return line
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line)
+
+
+def _uncaught(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
+    if error is None or isinstance(error, KeyboardInterrupt):
+        return
+    logging.getLogger("agio").critical("Something failed that nobody caught.", exc_info=error)
