@@ -30,6 +30,11 @@ def run_exists(run_id: str) -> StoreError:
     return StoreError("run_exists", f"There is already a run {run_id}.", {"run_id": run_id})
 
 
+def file_not_found(file_id: str) -> UserError:
+    """The user has no file of this id, or it is another session's."""
+    return UserError("file_not_found", f"There is no file {file_id}.", {"file_id": file_id})
+
+
 def run_ended(info: RunInfo) -> StoreError:
     """A run that takes no more writes."""
     return StoreError(

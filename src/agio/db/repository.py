@@ -1,20 +1,23 @@
 """The store port: `Repository` is the Store on any database, `open_store` opens one."""
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterable, Awaitable, Callable
 from functools import partial, wraps
 from pathlib import Path
 from types import CoroutineType
 from typing import Concatenate, ParamSpec, TypeVar
 
+from agio.core.file import FileQuota, FileRecord
 from agio.core.identity import Principal
 from agio.core.repository import Append
 from agio.db.executor import Executor
+from agio.db.files import keep_file, sweep_unused
 from agio.db.plan import Plan
 from agio.db.plans import (
     acceptance,
     agents,
     claims,
+    files,
     identity,
     log,
     providers,
@@ -176,6 +179,21 @@ class Repository:
                 _log.warning("an old session could not be deleted: %s", error)
                 break  # those that are gone must be told
         return deleted
+
+    # Files
+
+    get_file = _read(files.get_file)
+    read_file = _read(files.read_file)
+    read_session_file = _read(files.read_session_file)
+    delete_file = _write(files.delete_file)
+
+    async def add_file(self, record: FileRecord, chunks: AsyncIterable[bytes], quota: FileQuota) -> None:
+        """Keep a file; it can be seen once all of it is there."""
+        await keep_file(self.executor, record, chunks, quota)
+
+    async def sweep_files(self, before: int, limit: int = 50) -> int:
+        """Delete files uploaded before a time (ms) that no message refers to; returns how many."""
+        return await sweep_unused(self.executor, before, limit)
 
     # The road
 

@@ -11,6 +11,7 @@ from agio.db.plan import Plan, ask, ask_one
 from agio.db.plans.arrivals import Arrival, Target, receive
 from agio.db.plans.claims import flag_cancel
 from agio.db.plans.entries import Kind, begin_run, queue_run
+from agio.db.plans.files import attach_files
 from agio.db.plans.identity import KEPT_MS
 from agio.db.plans.log import all_current
 from agio.db.plans.questions import settle_questions
@@ -112,6 +113,7 @@ def _take_in(sent: Arrival, messages: Sequence[Message], limits: Limits) -> Plan
     to_cancel = yield from _make_way(sent, kind, active)
     counted = yield from _check_limits(sent, limits, bool(active))
     ahead = active if kind == "message" else [run for run in active if run.status == "running"]
+    yield from attach_files(sent.place, messages)
     by = None if ahead or counted.running >= limits.running_per_tenant else _claimer(sent)
     if by is None:
         claimed = yield from queue_run(sent, kind, messages)

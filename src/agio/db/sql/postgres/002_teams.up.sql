@@ -174,12 +174,14 @@ create table files (
     size bigint not null,
     digest bytea not null,                   -- SHA-256
     created_at bigint not null,
+    stored_at bigint,                 -- null: its pieces are still being written, and nobody sees it
     foreign key (tenant_id, user_id) references users (tenant_id, id)
 );
 
 create index files_of_user on files (tenant_id, user_id, created_at, id);
 create index files_of_session on files (session_id);
 create index files_unused on files (created_at) where session_id is null;
+create index files_unused_of_user on files (tenant_id, user_id, size) where session_id is null;
 
 create table file_chunks (
     file_id text collate "C" not null references files (id) on delete cascade,

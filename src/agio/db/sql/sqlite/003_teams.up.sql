@@ -174,12 +174,14 @@ create table files (
     size integer not null,
     digest blob not null,                   -- SHA-256
     created_at integer not null,
+    stored_at integer,                -- null: its pieces are still being written, and nobody sees it
     foreign key (tenant_id, user_id) references users (tenant_id, id)
 ) strict, without rowid;
 
 create index files_of_user on files (tenant_id, user_id, created_at, id);
 create index files_of_session on files (session_id);
 create index files_unused on files (created_at) where session_id is null;
+create index files_unused_of_user on files (tenant_id, user_id, size) where session_id is null;
 
 create table file_chunks (
     file_id text not null references files (id) on delete cascade,
