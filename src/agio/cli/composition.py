@@ -64,7 +64,7 @@ async def opened_gateway(plan: Plan, sign_in: SignInLink) -> AsyncGenerator[Gate
         vault = open_vault(plan.database, plan.secret_keys)
         await check_secrets(store, vault)
         hub = Hub(store, plan.limits)
-        link = LinkService(store, hub, plan.limits, BUILT_IN)
+        link = LinkService(store, hub, plan.limits, BUILT_IN, vault=vault)
         rates = Rates(plan.limits)
         addresses = Addresses(list(plan.trusted_proxies))
         connections = Connections(store, plan.limits.recheck_s)

@@ -11,6 +11,7 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Struct, field
 
 from agio.core.model import Usage
+from agio.core.provider import ModelEndpoint
 from agio.core.records import AgentFields, ApprovalPolicy
 from agio.core.repository import Append, Approval, Effect, RunLog, ToolRecord
 from agio.protocol.messages import Content, Json
@@ -52,6 +53,8 @@ class AgentOffer(Struct, frozen=True, kw_only=True):
     temperature: float | None = None
     max_steps: int | None = None
     approval: ApprovalPolicy = "tool"
+    endpoint: ModelEndpoint | None = None
+    """The tenant's own provider; None: the provider is one of the worker's."""
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -93,6 +96,12 @@ class Task(Struct, frozen=True, kw_only=True):
     prompt: str
     max_output_tokens: int | None = None
     timeout_s: float = 60.0
+    tenant: str = ""
+    """Whose task it is; empty: the gateway's own."""
+    endpoint: ModelEndpoint | None = None
+    """As in `AgentOffer`."""
+    again: bool = True
+    """Whether to try again what may pass."""
     request_id: str = ""
     """The id of the request it is for."""
 
@@ -117,6 +126,8 @@ class Greeting(Struct, frozen=True, kw_only=True):
     """The tools its module defines, which stored agents may use too."""
     claims: list[Claim] = field(default_factory=list[Claim])
     """What it still holds from before its link broke."""
+    providers: list[str] = field(default_factory=list[str])
+    """The model providers its environment has an address or a key for."""
 
 
 class Welcome(Struct, frozen=True):

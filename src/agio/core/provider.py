@@ -57,6 +57,9 @@ class ModelEndpoint(Struct, frozen=True):
     def __repr__(self) -> str:
         return f"ModelEndpoint(kind={self.kind!r}, base_url={self.base_url!r}, api_key=...)"
 
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        return [("kind", self.kind), ("base_url", self.base_url)]
+
 
 class ProviderStore(Protocol):
     """Providers and secrets."""

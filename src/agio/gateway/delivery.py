@@ -8,6 +8,7 @@ from agio.core.link import Claim, Job, Worker
 from agio.core.repository import RunLog
 from agio.core.store import Store
 from agio.errors import AgioError, StoreError, UserError
+from agio.gateway.endpoints import Found, ModelEndpoints
 from agio.gateway.offers import offer_agent
 from agio.gateway.workers import HeldRun, Workers
 from agio.telemetry.context import about
@@ -19,22 +20,24 @@ HISTORY_MESSAGES = 200
 
 
 class Delivery:
-    """Puts jobs together. `on_lost` takes a run whose worker did not get it, `on_damaged` one that cannot be read."""
+    """Puts jobs together. `on_lost` takes a run whose worker did not get it, `on_hopeless` one that cannot be run."""
 
     def __init__(
         self,
         store: Store,
         workers: Workers,
+        endpoints: ModelEndpoints,
         retry_s: float,
         *,
         on_lost: Callable[[HeldRun], None],
-        on_damaged: Callable[[HeldRun, StoreError], None],
+        on_hopeless: Callable[[HeldRun, AgioError], None],
     ) -> None:
         self._store = store
         self._workers = workers
+        self._endpoints = endpoints
         self._retry_s = retry_s
         self._on_lost = on_lost
-        self._on_damaged = on_damaged
+        self._on_hopeless = on_hopeless
 
     async def prepare(self, held: HeldRun, token: str, started: bytes) -> None:
         """Read what a job needs and deliver it. While the store fails the claim stays good, and it is tried again."""
@@ -45,25 +48,31 @@ class Delivery:
                 history: list[RunLog] = []
                 if info.first_pos:
                     history = await store.history(info.thread_id, info.first_pos, HISTORY_MESSAGES)
-                self.deliver(held, token, log, history)
+                found = await self._endpoints.find(held.agent)
+                self.deliver(held, token, log, history, found)
                 return
             except UserError:  # it was deleted
                 self._workers.let_go(held)
             except StoreError as error:
                 if error.code == "store_corrupt":
-                    self._on_damaged(held, error)
+                    self._on_hopeless(held, error)
                     return
                 _log.warning("run %s waits for the store: %s", info.run_id, error, extra=about(info))
                 await asyncio.sleep(self._retry_s)
 
-    def deliver(self, held: HeldRun, token: str, log: RunLog, history: list[RunLog]) -> None:
-        """Give a run to its worker, unless it has lost it meanwhile."""
+    def deliver(self, held: HeldRun, token: str, log: RunLog, history: list[RunLog], found: Found) -> None:
+        """Give a run to its worker, unless it has lost it meanwhile. `found` is where the agent's model is."""
         info, worker = held.info, held.seat.worker
         if self._workers.runs.get(info.run_id) is not held:
             return
+        try:
+            endpoint = self._endpoints.open(found)
+        except AgioError as error:
+            self._on_hopeless(held, error)
+            return
         job = Job(
             claim=Claim(info.run_id, info.epoch, token),
-            agent=offer_agent(held.agent),
+            agent=offer_agent(held.agent, endpoint),
             tools=list(held.tools.values()),
             log=log,
             history=history,

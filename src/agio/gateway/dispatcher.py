@@ -19,6 +19,7 @@ from agio.core.store import Store
 from agio.errors import AgioError, StoreError, UserError
 from agio.gateway.delivery import Delivery
 from agio.gateway.ender import Ender
+from agio.gateway.endpoints import ModelEndpoints
 from agio.gateway.figures import Figures
 from agio.gateway.hub import Hub
 from agio.gateway.offers import tools_of
@@ -49,6 +50,7 @@ class Dispatcher:
         store: Store,
         hub: Hub,
         workers: Workers,
+        endpoints: ModelEndpoints,
         limits: ServerLimits,
         built_in: Mapping[str, ToolOffer],
         figures: Figures,
@@ -58,12 +60,13 @@ class Dispatcher:
         self._store = store
         self._hub = hub
         self._workers = workers
+        self._endpoints = endpoints
         self._times = limits
         self._built_in = built_in
         self._figures = figures
         self._ender = Ender(store, hub, figures)
         self._delivery = Delivery(
-            store, workers, limits.tick_s, on_lost=self._lose, on_damaged=self._end_damaged
+            store, workers, endpoints, limits.tick_s, on_lost=self._lose, on_hopeless=self._end_hopeless
         )
         self._rung = asyncio.Event()
         self._strays: dict[str, Stray] = {}
@@ -141,8 +144,9 @@ class Dispatcher:
         if claimed.started:
             chunk = Chunk(info.run_id, info.first_pos + 1, 1, claimed.started)
             self._hub.publish(info.thread_id, chunk)
-        if claimed.started and not info.first_pos:
-            self._delivery.deliver(held, slot.token, RunLog(info, claimed.started), [])
+        found = self._endpoints.at_hand(claimed.agent)
+        if claimed.started and not info.first_pos and found is not None:
+            self._delivery.deliver(held, slot.token, RunLog(info, claimed.started), [], found)
         else:
             self._spawn(self._delivery.prepare(held, slot.token, claimed.started))
 
@@ -243,7 +247,7 @@ class Dispatcher:
         if self._workers.let_go(held):
             self.pass_on(held)
 
-    def _end_damaged(self, held: HeldRun, why: StoreError) -> None:
+    def _end_hopeless(self, held: HeldRun, why: AgioError) -> None:
         if self._workers.let_go(held):
             self._spawn(self._end(Claimed(held.info, held.agent, held.info.thread_id), why))
 

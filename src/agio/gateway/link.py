@@ -19,13 +19,15 @@ from agio.core.tool import AnyTool
 from agio.errors import AgioError, ModelError, StoreError
 from agio.gateway.attendance import Attendance
 from agio.gateway.dispatcher import Dispatcher
+from agio.gateway.endpoints import ModelEndpoints
 from agio.gateway.figures import Figures
 from agio.gateway.hub import Hub
 from agio.gateway.offers import offer_tools
 from agio.gateway.recorder import Recorder
 from agio.gateway.tool_backend import ToolBackend
-from agio.gateway.workers import HeldRun, Seat, Workers
+from agio.gateway.workers import HeldRun, Permit, Seat, Workers
 from agio.protocol.messages import Json
+from agio.vault import Vault
 from agio.telemetry.context import REQUEST_ID, about
 
 _log = logging.getLogger("agio.gateway")
@@ -50,11 +52,13 @@ class LinkService:
         limits: ServerLimits,
         tools: Mapping[str, AnyTool],
         config: AgentRunConfig | None = None,
+        vault: Vault | None = None,
     ) -> None:
         built_in = offer_tools(tools)
         self.figures = Figures()
         self.workers = Workers()
-        self.dispatcher = Dispatcher(store, hub, self.workers, limits, built_in, self.figures)
+        self.endpoints = ModelEndpoints(store, vault)
+        self.dispatcher = Dispatcher(store, hub, self.workers, self.endpoints, limits, built_in, self.figures)
         self.recorder = Recorder(store, hub, self.workers, self.figures, self._freed)
         self.tools = ToolBackend(store, tools, config or AgentRunConfig(), self.figures, limits.tick_s)
         self.attendance = Attendance(
@@ -117,22 +121,29 @@ class LinkService:
         await self.dispatcher.close()
         await self.tools.close()
 
-    def connect(self, worker: Worker) -> "WorkerLink":
+    def connect(self, worker: Worker, permit: Permit = Permit()) -> "WorkerLink":
         """Give a worker its link. It begins with `greet`."""
-        return WorkerLink(self, worker)
+        return WorkerLink(self, worker, permit)
 
-    def beat(self, worker: str) -> bool:
+    def beat(self, worker: str, permit: Permit = Permit()) -> bool:
         """Take a worker's heartbeat. False: it has no seat here, and must come again."""
         seat = self.workers.seats.get(worker)
-        if seat is None:
+        if seat is None or seat.permit != permit:
             return False
         seat.beats = True
         seat.seen = time.monotonic()
         return True
 
-    async def perform(self, task: Task) -> TaskResult:
-        """Let a worker do a short model job. Raises ModelError `no_worker`, and what the worker raises."""
-        here = [seat for seat in self.workers.seats.values() if seat.worker is not None and not seat.leaving]
+    async def perform(self, task: Task, tenant: str) -> TaskResult:
+        """Let a worker that may serve a tenant do a short model job for it.
+
+        Raises ModelError `no_worker`, and what the worker raises.
+        """
+        here = [
+            seat
+            for seat in self.workers.seats.values()
+            if seat.worker is not None and not seat.leaving and seat.may_serve(tenant)
+        ]
         seat = max(here, key=lambda seat: seat.room - len(seat.runs) - seat.tasks, default=None)
         if seat is None or seat.worker is None:
             raise ModelError("no_worker", "No worker is there to ask a model. Start one.", retryable=True)
@@ -206,16 +217,17 @@ class LinkService:
 class WorkerLink:
     """One worker's link, `core.link.Link`. Whoever carries it says when it is alive and when it is closed."""
 
-    def __init__(self, service: LinkService, worker: Worker) -> None:
+    def __init__(self, service: LinkService, worker: Worker, permit: Permit) -> None:
         self._service = service
         self._worker = worker
+        self._permit = permit
         self._seat: Seat | None = None
         self._beats = False
         self._closed = False
 
     async def greet(self, greeting: Greeting) -> Welcome:
         """See `Link`."""
-        self._seat, welcome = await self._service.attendance.greet(self, self._worker, greeting)
+        self._seat, welcome = await self._service.attendance.greet(self, self._worker, greeting, self._permit)
         self._seat.beats = self._beats
         if self._closed:
             self.closed()
@@ -264,7 +276,12 @@ class WorkerLink:
     def alive(self) -> bool:
         """Note a sign of life: from the first on, silence means something. False: it has no seat, or no more."""
         self._beats = True
-        return self._seat is not None and self._service.beat(self._seat.id)
+        return self._seat is not None and self._service.beat(self._seat.id, self._permit)
+
+    def dismissed(self) -> None:
+        """Note that the worker may do nothing any more: its key was revoked."""
+        if self._seat is not None and self._seat.link is self:
+            self._service.attendance.dismiss(self._seat)
 
     def closed(self) -> None:
         """Note that the link was closed."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from msgspec import structs
 
 from agio.core.link import AgentOffer, ToolOffer
+from agio.core.provider import ModelEndpoint
 from agio.core.records import AgentRecord
 from agio.core.tool import AnyTool
 
@@ -28,8 +29,8 @@ def offer_tools(tools: Mapping[str, AnyTool]) -> dict[str, ToolOffer]:
     }
 
 
-def offer_agent(agent: AgentRecord) -> AgentOffer:
-    """Describe an agent."""
+def offer_agent(agent: AgentRecord, endpoint: ModelEndpoint | None = None) -> AgentOffer:
+    """Describe an agent; with an endpoint, its model is at the tenant's own provider."""
     return AgentOffer(
         id=agent.id,
         name=agent.name,
@@ -41,6 +42,7 @@ def offer_agent(agent: AgentRecord) -> AgentOffer:
         temperature=agent.temperature,
         max_steps=agent.max_steps,
         approval=agent.approval,
+        endpoint=endpoint,
     )
 
 
