@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from agio.core.config import ServerLimits
+from agio.core.oidc import OidcProvider, read_providers
 from agio.drivers.endpoint import Endpoint
 from agio.errors import UserError
 from agio.telemetry.logging import Format, Level
@@ -18,7 +19,7 @@ from agio.vault import load_keys
 
 SHORTEST_KEY = 32
 """A key that a person made up must have so many characters."""
-_NOT_FOR_WORKERS = {"AGIO_SECRET_KEY", "AGIO_DATABASE_URL", "AGIO_BOOTSTRAP_API_KEY"}
+_NOT_FOR_WORKERS = {"AGIO_SECRET_KEY", "AGIO_DATABASE_URL", "AGIO_BOOTSTRAP_API_KEY", "AGIO_OIDC"}
 _PREFIX = {"openai": "OPENAI", "openai-chat": "OPENAI", "anthropic": "ANTHROPIC", "gemini": "GEMINI"}
 
 
@@ -50,6 +51,8 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     public_url: str | None = None
     """The address people use, as an origin: without a path."""
     trusted_proxies: list[IPv4Network | IPv6Network] = []
+    oidc: Sequence[OidcProvider] = ()
+    """The OpenID providers people can sign in at."""
     log_format: Format | None = None
     """None: text for a terminal, JSON for anything else."""
     log_level: Level = "info"
@@ -82,6 +85,7 @@ def load_server_settings() -> ServerSettings:
         api_key=os.environ.get("AGIO_API_KEY") or None,
         public_url=read_public_url(os.environ.get("AGIO_PUBLIC_URL") or None),
         trusted_proxies=_networks("AGIO_TRUSTED_PROXIES"),
+        oidc=read_providers(os.environ.get("AGIO_OIDC") or "[]"),
         log_format=cast("Format | None", _choice("AGIO_LOG_FORMAT", get_args(Format))),
         log_level=cast("Level", _choice("AGIO_LOG_LEVEL", get_args(Level)) or "info"),
         limits=_limits(os.environ.get("AGIO_LIMITS") or "{}"),

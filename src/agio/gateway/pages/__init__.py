@@ -1,6 +1,6 @@
 """The plain page at `/`: sign in, pick an agent, chat. Files as they are, without a build, from this server alone."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import cast
@@ -46,9 +46,12 @@ def _file(name: str) -> bytes:
     return files(__name__).joinpath(name).read_bytes()
 
 
-def page_response(name: str, status: int = 200) -> Response:
-    """Answer with one of the page's files."""
-    return Response(_file(name), status, _HEADERS, _TYPES[name.rpartition(".")[2]])
+def page_response(name: str, status: int = 200, words: Mapping[str, str] | None = None) -> Response:
+    """Answer with one of the page's files; `words`, escaped, go where their names are in braces."""
+    body = _file(name)
+    for place, text in (words or {}).items():
+        body = body.replace(b"{%s}" % place.encode(), text.encode("utf-8", "replace"))
+    return Response(body, status, _HEADERS, _TYPES[name.rpartition(".")[2]])
 
 
 async def home(request: Request) -> Response:
