@@ -173,6 +173,8 @@ class Acceptance(Struct, frozen=True, kw_only=True):
     """Claim the run in the same commit if it could be claimed next."""
     code_agents: Sequence[str] = ()
     """With `claim`: the agents defined in code that the worker has, as in `claim_next`."""
+    request_id: str = ""
+    """The id of the request it came with."""
 
 
 class Claimed(Struct, frozen=True):
@@ -182,8 +184,6 @@ class Claimed(Struct, frozen=True):
     long, or three claims brought no finished turn.
     """
 
-    request_id: str = ""
-    """The id of the request it came with."""
     info: RunInfo
     agent: AgentRecord
     session_id: str

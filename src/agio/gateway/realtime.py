@@ -44,8 +44,8 @@ from agio.protocol.commands import (
 )
 from agio.protocol.ids import new_id
 from agio.protocol.messages import UserMessage
-
 from agio.telemetry.context import REQUEST_ID
+
 POLICY_VIOLATION = 1008
 TOO_BIG = 1009
 SERVICE_RESTART = 1012
@@ -53,8 +53,8 @@ SERVICE_RESTART = 1012
 _NONSENSE = 20
 """After so many commands in a row that cannot be read, the socket is closed."""
 _GOODBYE_S = 1.0
-_MESSAGE_BYTES = AgentRunConfig().max_message_bytes
 _ID_CHARS = 50
+_MESSAGE_BYTES = AgentRunConfig().max_message_bytes
 _log = logging.getLogger("agio.gateway")
 _digestible = msgspec.json.Encoder(order="deterministic").encode
 
@@ -92,10 +92,10 @@ class Socket:
         self._receive = receive
         self._send = send
         self._nonsense = 0
-        self._revoked = False
         self._commands = 0
         self._request_id = REQUEST_ID.get()[:_ID_CHARS]
         """The handshake's: a command has it with its number behind."""
+        self._revoked = False
         self._subscribed: dict[str, tuple[Subscription, asyncio.Task[None]]] = {}
 
     async def serve(self) -> None:
@@ -140,34 +140,34 @@ class Socket:
     async def _answer(self, text: str) -> None:
         """Carry out a command and say what became of it."""
         self._nonsense += 1
+        self._commands += 1
+        began, name, code = time.perf_counter(), "unreadable", None
+        begin_command(f"{self._request_id}.{self._commands}")
         try:
             decode_json(text.encode(), self._gateway.limits)
             command = decode_command(text)
+            name = command.__struct_config__.tag
             self._nonsense = 0
             await self._gateway.auth.identify(self._headers)  # what let it in may have been revoked since
             answer = await self._carry_out(command)
         except OSError:
-        self._commands += 1
-        began, name, code = time.perf_counter(), "unreadable", None
-        begin_command(f"{self._request_id}.{self._commands}")
             raise
         except Exception as error:
             problem = _problem(wrapped(error))
-            name = command.__struct_config__.tag
             self._revoked = problem.code == "unauthenticated"
+            code = problem.code
             answer = Refused(id=id_of(text), error=problem)
         if answer is not None:
             await self._say(answer)
+        write_command_line(str(name), began, code)
 
     async def _say(self, answer: Answered) -> None:
         await self._send({"type": "websocket.send", "text": encode(answer).decode()})
 
     async def _carry_out(self, command: Command) -> Answered | None:
-            code = problem.code
         match command:
             case SendMessage():
                 return await self._message(command)
-        write_command_line(str(name), began, code)
             case Subscribe():
                 return await self._subscribe(command)
             case Unsubscribe():

@@ -12,8 +12,8 @@ from agio.core.repository import RunInfo
 from agio.core.spec import RunRequest, check_request
 from agio.core.store import Store
 from agio.gateway.hub import Hub
-from agio.telemetry.context import REQUEST_ID, RUN_ID
 from agio.gateway.link import LinkService
+from agio.telemetry.context import REQUEST_ID, RUN_ID
 
 
 class Road:
@@ -44,9 +44,9 @@ class Road:
                 resume=given.resume,
                 tools=given.tools,
                 context=given.context,
-        given = structs.replace(given, request_id=REQUEST_ID.get())
             )
         )
+        given = structs.replace(given, request_id=REQUEST_ID.get())
         # Once the store has it, the run must reach its worker even if the client does not wait for the answer.
         accepting = asyncio.ensure_future(self._accept(who, given))
         accepting.add_done_callback(lambda done: done.cancelled() or done.exception())

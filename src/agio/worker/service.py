@@ -104,7 +104,7 @@ class WorkerService:
         if self._draining:
             running.release(at_rest=False)
         self._jobs[run_id] = running
-        task = asyncio.create_task(self._run(running), name=f"agio job {run_id}")
+        task = asyncio.create_task(self._run(running, job.log.info), name=f"agio job {run_id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

@@ -82,8 +82,8 @@ def run_view(run: RunInfo) -> RunView:
         created_at=run.created_at,
         started_at=run.started_at,
         ended_at=run.ended_at,
-    )
         request_id=run.request_id,
+    )
 
 
 def execution_view(record: ToolExecution) -> ToolExecutionView:

@@ -160,14 +160,14 @@ class RunView(Struct, frozen=True, kw_only=True):
     created_at: int
     started_at: int | None
     ended_at: int | None
+    request_id: str
+    """The id of the request that began it, as the server's log has it; empty for a run of the library's."""
 
 
 class ToolExecutionView(Struct, frozen=True, kw_only=True):
     """A tool call as it was recorded."""
 
     key: str
-    request_id: str
-    """The id of the request that began it, as the server's log has it; empty for a run of the library's."""
     tool: str
     effect: Effect
     state: Literal["started", "finished"]
