@@ -11,10 +11,13 @@ import time
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeAlias
 
+from agio.core.config import ServerLimits
 from agio.core.identity import DEFAULT_TENANT, LOCAL_USER, ApiKey, Principal, WebSession
 from agio.core.store import Store
 from agio.errors import UserError
 from agio.gateway.access import note_actor
+from agio.gateway.address import Addresses
+from agio.gateway.rate import Rates
 from agio.protocol.ids import new_id
 
 Headers: TypeAlias = Iterable[tuple[bytes, bytes]]
@@ -79,9 +82,17 @@ class Authenticator:
     """
 
     def __init__(
-        self, store: Store, *, sign_in: SignInLink | None = None, hosts: Collection[str] = ()
+        self,
+        store: Store,
+        *,
+        rates: Rates | None = None,
+        addresses: Addresses | None = None,
+        sign_in: SignInLink | None = None,
+        hosts: Collection[str] = (),
     ) -> None:
         self._store = store
+        self._rates = rates or Rates(ServerLimits())
+        self._addresses = addresses or Addresses()
         self._sign_in = sign_in
         self._any_host = "*" in hosts
         self._hosts = LOOPBACK_NAMES | {host.lower().rstrip(".") for host in hosts}
@@ -89,15 +100,23 @@ class Authenticator:
         self._known: dict[bytes, tuple[Principal, float]] = {}
 
     async def admit(self, scope: Mapping[str, Any]) -> Principal:
-        """Identify a request or handshake, check its origin and note who acts. Raises UserError as the two do."""
+        """Identify a request or handshake, count it, check its origin, and note who acts.
+
+        Raises UserError `unauthenticated`, `forbidden_origin`, and LimitExceeded `rate_limited`.
+        """
         headers: list[tuple[bytes, bytes]] = scope["headers"]
-        principal = await self.identify(headers)
+        principal = await self.identify(headers, self._addresses.client_of(scope))
+        self._rates.take("request", principal.credential)
         self.check_origin(WEBSOCKET if scope["type"] == "websocket" else scope["method"], headers)
         note_actor(principal)
         return principal
 
-    async def identify(self, headers: Headers) -> Principal:
-        """Return whose key or cookie this is. Raises UserError `unauthenticated`."""
+    async def identify(self, headers: Headers, address: str = "") -> Principal:
+        """Return whose key or cookie this is. Raises UserError `unauthenticated`.
+
+        From an address that shows many that are not known, those seen for the first time are not even looked up:
+        LimitExceeded `rate_limited`.
+        """
         key, cookie = _credentials(headers)
         secret = cookie if key is None else key
         if secret is None:
@@ -110,11 +129,14 @@ class Authenticator:
             known = self._known.get(digest)
             if known is not None and known[1] > time.monotonic():
                 return known[0]
+            if known is None:
+                self._rates.check("bad_key", address)
             find = self._store.find_web_session if key is None else self._store.find_api_key
             if (principal := await find(digest)) is not None:
                 self._remember(digest, principal)
                 return principal
             self._known.pop(digest, None)
+        self._rates.take("bad_key", address)
         what = "sign-in is over: sign in again" if key is None else "API key is not known or was revoked"
         raise UserError("unauthenticated", f"This {what}.")
 
@@ -172,22 +194,37 @@ class Authenticator:
         link = self._sign_in
         if link is None or not link.take(token):
             return None
+        try:
+            return await self.open_session(link.tenant, link.user)
+        except BaseException:
+            link.used = False
+            raise
+
+    async def open_session(self, tenant: str, user: str, authenticated_at: int | None = None) -> str:
+        """Sign a browser in; returns the Set-Cookie header of its new session.
+
+        `authenticated_at` (ms) is when the person proved who they are, if that was not just now.
+        """
         secret = secrets.token_urlsafe(32)
         now = time.time_ns() // 1_000_000
         session = WebSession(
             id=new_id("web"),
-            tenant=link.tenant,
-            user=link.user,
+            tenant=tenant,
+            user=user,
             token_hash=hash_secret(secret),
-            authenticated_at=now,
+            authenticated_at=now if authenticated_at is None else min(now, authenticated_at),
             expires_at=now + _SESSION_S * 1000,
         )
-        try:
-            await self._store.add_web_session(session)
-        except BaseException:
-            link.used = False
-            raise
+        await self._store.add_web_session(session)
         return _cookie(secret, _SESSION_S)
+
+    async def refresh(self, headers: Headers) -> None:
+        """Note that the person behind a browser's session proved anew who they are."""
+        _, cookie = _credentials(headers)
+        if cookie is not None and len(cookie) in _SECRET_CHARS:
+            digest = hash_secret(cookie)
+            await self._store.refresh_web_session(digest)
+            self._known.pop(digest, None)
 
     async def sign_out(self, headers: Headers) -> str:
         """End the browser's session; returns the Set-Cookie header that removes its cookie."""
