@@ -34,22 +34,30 @@ class DraftRecord(Struct, frozen=True, kw_only=True):
     updated_at: int
 
 
-class DraftVersion(Struct, frozen=True, kw_only=True):
-    """One version of a draft."""
+class DraftVersionHead(Struct, frozen=True, kw_only=True):
+    """One version of a draft as it is listed, without its content."""
 
     version: int
     title: str
-    content: Json
     session_id: str | None
     run_id: str | None
     created_at: int
+
+
+class DraftVersion(DraftVersionHead, frozen=True, kw_only=True):
+    """One version of a draft."""
+
+    content: Json
 
 
 class DraftStore(Protocol):
     """A user's drafts."""
 
     async def write_draft(self, tenant: str, user: str, write: DraftWrite) -> DraftRecord:
-        """Add a version to the draft with this key, which is made if need be."""
+        """Add a version to the draft with this key, which is made if need be.
+
+        The same call writes once, and is told the version it wrote.
+        """
         ...
 
     async def list_drafts(
@@ -62,8 +70,10 @@ class DraftStore(Protocol):
         """A draft and its newest version. Raises UserError `draft_not_found`."""
         ...
 
-    async def list_draft_versions(self, tenant: str, user: str, draft_id: str) -> list[DraftVersion]:
-        """All versions, newest first. Raises UserError `draft_not_found`."""
+    async def list_draft_versions(
+        self, tenant: str, user: str, draft_id: str, *, after: str | None = None, limit: int = 50
+    ) -> Page[DraftVersionHead]:
+        """A draft's versions, newest first. Raises UserError `draft_not_found`, `invalid_cursor`."""
         ...
 
     async def get_draft_version(self, tenant: str, user: str, draft_id: str, version: int) -> DraftVersion:

@@ -20,6 +20,11 @@ class HttpHeader(Struct, frozen=True, kw_only=True):
     value: str = ""
     secret: bool = False
 
+    @property
+    def field(self) -> str:
+        """The field its value is kept under, if it is secret."""
+        return f"header:{self.name.lower()}"
+
 
 class HttpTool(Struct, frozen=True, kw_only=True):
     """What a team says of an HTTP tool, beside its name.
@@ -52,6 +57,15 @@ class ToolDefinition(Struct, frozen=True, kw_only=True):
     updated_at: int
 
 
+class ToolUse(Struct, frozen=True):
+    """That an agent has a tool."""
+
+    tool: str
+    """The tool's name."""
+    agent_id: str
+    agent_name: str
+
+
 class ToolRequest(Struct, frozen=True, kw_only=True):
     """A tool call that a person or program made by itself, outside a run."""
 
@@ -62,6 +76,16 @@ class ToolRequest(Struct, frozen=True, kw_only=True):
     """Of what was asked: the same key with another digest is refused."""
     key_hash: bytes | None = None
     session_id: str | None = None
+
+
+class ToolRequestRecord(Struct, frozen=True, kw_only=True):
+    """What is known of such a call: `record` has no content while it is under way, or was lost half-way."""
+
+    id: str
+    tool: str
+    record: ToolRecord
+    started_at: int
+    ended_at: int | None
 
 
 class ToolStore(Protocol):
@@ -106,15 +130,21 @@ class ToolStore(Protocol):
         """Take a tool from an agent. Raises UserError `agent_not_found`, `agent_read_only`, `tool_not_assigned`."""
         ...
 
+    async def list_tool_uses(self, tenant: str) -> list[ToolUse]:
+        """Which agents of a tenant have which tools, by the agent's name."""
+        ...
+
     async def begin_tool_request(
         self, tenant: str, user: str, request: ToolRequest
-    ) -> tuple[str, ToolRecord] | None:
-        """Record that a call begins; if its key is known, the id and record there is, and nothing begins.
+    ) -> tuple[ToolRequestRecord, bool]:
+        """Record that a call begins; true: it is new. If its key is known, what is known, and nothing begins.
 
         Raises UserError `idempotency_conflict`, `session_not_found`.
         """
         ...
 
-    async def end_tool_request(self, tenant: str, user: str, request_id: str, record: ToolRecord) -> None:
-        """Record the result of a call."""
+    async def end_tool_request(
+        self, tenant: str, user: str, request_id: str, record: ToolRecord
+    ) -> ToolRequestRecord | None:
+        """Record the result of a call, the first one stays; None if the call is not there any more."""
         ...

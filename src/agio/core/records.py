@@ -5,6 +5,7 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
+from agio.core.http_tool import HttpTool
 from agio.core.repository import Approval, Effect, RunInfo
 from agio.protocol.messages import ContextEntry, Message, ResumeEntry, ToolDeclaration
 
@@ -29,10 +30,18 @@ class Page(Struct, Generic[T], frozen=True):
 
 
 class AgentTool(Struct, frozen=True):
-    """A tool an agent may use, by name; `approval` overrides the tool's own."""
+    """A tool an agent may use, by name; `approval` overrides the tool's own.
+
+    The rest is the store's to say, of an HTTP tool.
+    """
 
     name: str
     approval: Approval | None = None
+    id: str = ""
+    http: HttpTool | None = None
+    """What the team said of it."""
+    updated_at: int = 0
+    """When it said so."""
 
 
 class AgentFields(Struct, frozen=True, kw_only=True):

@@ -203,7 +203,7 @@ class Store(
         ...
 
     async def sweep(self) -> None:
-        """Forget idempotency keys after 7 days, and web sessions that are over."""
+        """Forget idempotency keys and calls outside runs after 7 days, and web sessions that are over."""
         ...
 
     async def delete_old_sessions(self, limit: int = 50) -> list[str]:

@@ -6,8 +6,9 @@ from typing import TypeVar
 
 import msgspec
 
+from agio.core.http_tool import HttpTool
 from agio.core.records import AgentRecord, AgentTool, MessageRecord, SessionRecord, SessionState
-from agio.core.repository import Append, RunInfo, ToolRecord, TurnRecord
+from agio.core.repository import Append, Approval, RunInfo, ToolRecord, TurnRecord
 from agio.errors import StoreError
 from agio.protocol.messages import Content, Message
 
@@ -18,6 +19,7 @@ _AGENT = [name for name in AgentRecord.__struct_fields__ if name != "tools"]
 _encode = msgspec.json.Encoder().encode
 _decode_turn = msgspec.json.Decoder(TurnRecord).decode
 _decode_content = msgspec.json.Decoder(Content).decode
+_decode_http_tool = msgspec.json.Decoder(HttpTool).decode
 _decode_names = msgspec.json.Decoder(list[str]).decode
 
 
@@ -43,6 +45,21 @@ def run_info(row: Sequence[object]) -> RunInfo:
 def agent_record(row: Sequence[object], tools: Iterable[AgentTool]) -> AgentRecord:
     """A row of `agents`, with the tools it was given."""
     return msgspec.convert({**dict(zip(_AGENT, row, strict=True)), "tools": list(tools)}, AgentRecord)
+
+
+def agent_tool(row: Sequence[object]) -> AgentTool:
+    """A row of `tools_of_agents`, without the agent's id."""
+    name, approval, tool_id, definition, updated_at = msgspec.convert(
+        row, tuple[str, Approval | None, str, bytes | None, int]
+    )
+    if definition is None:
+        return AgentTool(name, approval)
+    return AgentTool(name, approval, tool_id, _decode_http_tool(definition), updated_at)
+
+
+def http_tool(definition: object) -> HttpTool:
+    """The definition of an HTTP tool, as JSON."""
+    return _decode_http_tool(msgspec.convert(definition, bytes))
 
 
 def session_record(row: Sequence[object], last_pos: int) -> SessionRecord:

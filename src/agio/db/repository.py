@@ -17,14 +17,17 @@ from agio.db.plans import (
     acceptance,
     agents,
     claims,
+    drafts,
     files,
     identity,
     log,
+    profiles,
     providers,
     retention,
     runs,
     secrets,
     sessions,
+    tools,
 )
 from agio.db.records import now_ms
 from agio.db.sqlite_executor import open_sqlite
@@ -135,6 +138,31 @@ class Repository:
     update_agent = _write(agents.update_agent)
     delete_agent = _write(agents.delete_agent)
     put_code_agents = _write(agents.put_code_agents)
+
+    # Tools
+
+    list_tool_definitions = _read(tools.list_tool_definitions)
+    get_tool_definition = _read(tools.get_tool_definition)
+    find_tool_definition = _read(tools.find_tool_definition)
+    create_tool_definition = _write(tools.create_tool_definition)
+    update_tool_definition = _write(tools.update_tool_definition)
+    delete_tool_definition = _write(tools.delete_tool_definition)
+    assign_tool = _write(tools.assign_tool)
+    unassign_tool = _write(tools.unassign_tool)
+    list_tool_uses = _read(tools.list_tool_uses)
+    begin_tool_request = _write(tools.begin_tool_request)
+    end_tool_request = _write(tools.end_tool_request)
+
+    # Profiles and drafts
+
+    get_profile = _read(profiles.get_profile)
+    put_profile = _write(profiles.put_profile)
+    write_draft = _write(drafts.write_draft)
+    list_drafts = _read(drafts.list_drafts)
+    get_draft = _read(drafts.get_draft)
+    list_draft_versions = _read(drafts.list_draft_versions)
+    get_draft_version = _read(drafts.get_draft_version)
+    delete_draft = _write(drafts.delete_draft)
 
     # Providers and secrets
 

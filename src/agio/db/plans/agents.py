@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 
-import msgspec
 from msgspec import structs
 
 from agio.core.records import AgentFields, AgentRecord, AgentSource, AgentTool, Page
-from agio.core.repository import Approval
 from agio.db.cursors import page_of, page_size, pattern_of, read_cursor
 from agio.db.plan import Plan, Row, ask, ask_one
-from agio.db.records import agent_record, now_ms
+from agio.db.records import agent_record, agent_tool, now_ms
 from agio.db.refusals import agent_not_found
 from agio.errors import UserError
 from agio.protocol.ids import new_id
@@ -53,19 +51,20 @@ def agent_of_run(tenant: str, agent_id: str) -> Plan[AgentRecord]:
 def with_tools(agent: AgentRecord) -> Plan[AgentRecord]:
     """An agent with the tools it was given."""
     tools = yield from ask("tools_of_agents", tenant=agent.tenant, agent_ids=[agent.id])
-    named = [AgentTool(*msgspec.convert(tool, tuple[str, Approval | None])) for _, *tool in tools]
-    return structs.replace(agent, tools=named)
+    return structs.replace(agent, tools=[agent_tool(tool) for _, *tool in tools])
 
 
 def create_agent(tenant: str, fields: AgentFields) -> Plan[AgentRecord]:
     """Add an agent. Raises UserError `agent_exists` if the name is taken in the tenant."""
+    if fields.tools:
+        yield from ask("lock_tenant", tenant=tenant)
     return (yield from _add(tenant, fields, "stored"))
 
 
 def update_agent(tenant: str, agent_id: str, fields: AgentFields) -> Plan[AgentRecord]:
     """Replace what is said of an agent. Raises UserError `agent_not_found`, `agent_exists`, `agent_read_only`."""
     yield from ask("lock_tenant", tenant=tenant)
-    _check_stored((yield from get_agent(tenant, agent_id)))
+    check_stored((yield from get_agent(tenant, agent_id)))
     named = yield from ask_one("agent_by_name", tenant=tenant, name=fields.name)
     if named is not None and named[_ID] != agent_id:
         raise _agent_exists(fields.name)
@@ -74,7 +73,7 @@ def update_agent(tenant: str, agent_id: str, fields: AgentFields) -> Plan[AgentR
 
 def delete_agent(tenant: str, agent_id: str) -> Plan[None]:
     """Remove an agent; its sessions stay readable. Raises UserError `agent_not_found`, `agent_read_only`."""
-    _check_stored((yield from get_agent(tenant, agent_id)))
+    check_stored((yield from get_agent(tenant, agent_id)))
     yield from ask("delete_agent", tenant=tenant, agent_id=agent_id, now=now_ms())
 
 
@@ -141,14 +140,19 @@ def _values(tenant: str, agent_id: str, fields: AgentFields, source: AgentSource
 
 def _assign(tenant: str, agent_id: str, tools: Sequence[AgentTool]) -> Plan[None]:
     for idx, tool in enumerate(tools):
-        found = yield from ask_one("tool_by_name", tenant=tenant, name=tool.name)
-        if found is None:
-            yield from ask("add_tool", tool_id=new_id("tool"), tenant=tenant, name=tool.name, now=now_ms())
-            found = yield from ask_one("tool_by_name", tenant=tenant, name=tool.name)
-        if found is not None:
-            yield from ask(
-                "add_assignment", agent_id=agent_id, tool_id=found[0], idx=idx, approval=tool.approval
-            )
+        tool_id = yield from tool_id_of(tenant, tool.name)
+        yield from ask("add_assignment", agent_id=agent_id, tool_id=tool_id, idx=idx, approval=tool.approval)
+
+
+def tool_id_of(tenant: str, name: str) -> Plan[str]:
+    """The id of the tool a tenant knows by this name, which is added if need be."""
+    found = yield from ask_one("tool_by_name", tenant=tenant, name=name)
+    if found is None:
+        yield from ask("add_tool", tool_id=new_id("tool"), tenant=tenant, name=name, now=now_ms())
+        found = yield from ask_one("tool_by_name", tenant=tenant, name=name)
+    if found is None:
+        raise UserError("tool_not_found", f"There is no tool {name}.", {"name": name})
+    return str(found[0])
 
 
 def _with_tools(tenant: str, row: Row) -> Plan[AgentRecord]:
@@ -162,16 +166,21 @@ def _tools_of(tenant: str, agents: Sequence[Row]) -> Plan[dict[str, list[AgentTo
     if agents:
         ids = [row[_ID] for row in agents]
         for agent_id, *tool in (yield from ask("tools_of_agents", tenant=tenant, agent_ids=ids)):
-            named = AgentTool(*msgspec.convert(tool, tuple[str, Approval | None]))
-            tools.setdefault(str(agent_id), []).append(named)
+            tools.setdefault(str(agent_id), []).append(agent_tool(tool))
     return tools
 
 
 def _says(record: AgentRecord, fields: AgentFields) -> bool:
-    return all(getattr(record, name) == value for name, value in structs.asdict(fields).items())
+    """Whether an agent is as said: of a tool, that is its name and its approval."""
+    given = [(tool.name, tool.approval) for tool in fields.tools]
+    said = structs.asdict(structs.replace(fields, tools=[]))
+    return given == [(tool.name, tool.approval) for tool in record.tools] and all(
+        getattr(record, name) == value for name, value in said.items() if name != "tools"
+    )
 
 
-def _check_stored(record: AgentRecord) -> None:
+def check_stored(record: AgentRecord) -> None:
+    """Raise UserError `agent_read_only` for an agent that is defined in Python."""
     if record.source != "stored":
         raise UserError(
             "agent_read_only",

@@ -135,3 +135,4 @@ def _api_key(row: Row) -> ApiKey:
 def _principal(row: object) -> Principal:
     tenant, user, role, credential = msgspec.convert(row, tuple[str, str, Role, str])
     return Principal(tenant, user, role, credential, PERMISSIONS[role])
+    yield from ask("sweep_tool_requests", until=now - KEPT_MS)

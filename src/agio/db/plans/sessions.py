@@ -184,6 +184,7 @@ def delete_session(tenant: str, user: str, session_id: str) -> Plan[list[RunInfo
             run_id="",
             now=now_ms(),
         )
+    yield from ask("delete_tool_requests_of_session", tenant=tenant, user_id=user, session_id=session_id)
     yield from ask("delete_session", tenant=tenant, user_id=user, session_id=session_id)
     for info in running:
         yield Forget(info.run_id)

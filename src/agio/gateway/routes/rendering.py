@@ -7,6 +7,7 @@ from agio.core.records import AgentRecord, InterruptRecord, MessageRecord, Page,
 from agio.core.repository import RunInfo
 from agio.gateway.routes.views import (
     Agents,
+    AgentToolView,
     AgentView,
     InterruptView,
     KeyView,
@@ -33,7 +34,7 @@ def agent_view(agent: AgentRecord) -> AgentView:
         max_steps=agent.max_steps,
         status=agent.status,
         approval=agent.approval,
-        tools=agent.tools,
+        tools=[AgentToolView(tool.name, tool.approval) for tool in agent.tools],
         source=agent.source,
         read_only=agent.source != "stored",
         created_at=agent.created_at,

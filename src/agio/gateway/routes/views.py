@@ -9,7 +9,6 @@ from agio.core.link import Place
 from agio.core.records import (
     AgentSource,
     AgentStatus,
-    AgentTool,
     ApprovalPolicy,
     InterruptState,
     OnBusy,
@@ -17,6 +16,13 @@ from agio.core.records import (
 )
 from agio.core.repository import Approval, Effect, RunStatus
 from agio.protocol.messages import Json
+
+
+class AgentToolView(Struct, frozen=True):
+    """A tool an agent may use; `approval` overrides the tool's own."""
+
+    name: str
+    approval: Approval | None
 
 
 class AgentView(Struct, frozen=True, kw_only=True):
@@ -33,7 +39,7 @@ class AgentView(Struct, frozen=True, kw_only=True):
     max_steps: int | None
     status: AgentStatus
     approval: ApprovalPolicy
-    tools: list[AgentTool]
+    tools: list[AgentToolView]
     source: AgentSource
     read_only: bool
     created_at: int

@@ -56,6 +56,12 @@ update runs set last_seq = :last_seq where run_id = :run_id;
 select first_seq, last_seq, payload from frames
 where run_id = :run_id and last_seq > :after and first_seq <= :upto order by last_seq limit :limit;
 
+-- name: lock_draft
+select id, version from drafts where tenant_id = :tenant and user_id = :user_id and key = :key for no key update;
+
+-- name: lock_profile
+select profile, version, updated_at from profiles where tenant_id = :tenant and user_id = :user_id for no key update;
+
 -- name: lock_run
 select {run_columns} from runs where run_id = :run_id for no key update;
 
@@ -65,7 +71,7 @@ select id from agent_sessions
 where id in (select session_id from runs where run_id = any(:run_ids::text[])) order by id for no key update;
 
 -- name: tools_of_agents
-select x.agent_id, t.name, x.approval
+select x.agent_id, t.name, x.approval, t.id, t.definition, t.updated_at
 from agent_tool_assignments x join agent_tools t on t.id = x.tool_id
 where x.agent_id = any(:agent_ids::text[]) and t.tenant_id = :tenant
 order by x.agent_id, x.idx;

@@ -24,7 +24,7 @@ insert into schema_migrations (version, name, applied_at) values (:version, :nam
 delete from schema_migrations where version = :version;
 
 -- name: tools_of_agents
-select x.agent_id, t.name, x.approval
+select x.agent_id, t.name, x.approval, t.id, t.definition, t.updated_at
 from agent_tool_assignments x join agent_tools t on t.id = x.tool_id
 where x.agent_id in (select value from json_each(:agent_ids)) and t.tenant_id = :tenant
 order by x.agent_id, x.idx;
@@ -51,6 +51,14 @@ where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id;
 -- name: lock_thread
 -- Whose a thread is. The one writer is the lock.
 select tenant_id, user_id from agent_sessions where id = :session_id;
+
+-- name: lock_draft
+-- The one writer is the lock.
+select id, version from drafts where tenant_id = :tenant and user_id = :user_id and key = :key;
+
+-- name: lock_profile
+-- The one writer is the lock.
+select profile, version, updated_at from profiles where tenant_id = :tenant and user_id = :user_id;
 
 -- name: lock_run
 -- The one writer is the lock.
