@@ -47,6 +47,8 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     bootstrap_api_key: str | None = None
     secret_keys: Sequence[bytes] = ()
     """The master keys of credentials at rest, the one that seals first."""
+    egress_allow: Sequence[str] = ()
+    """What may be called although it is not public."""
     api_key: str | None = None
     public_url: str | None = None
     """The address people use, as an origin: without a path."""
@@ -82,6 +84,7 @@ def load_server_settings() -> ServerSettings:
         worker_key=_long_key("AGIO_WORKER_KEY"),
         bootstrap_api_key=_long_key("AGIO_BOOTSTRAP_API_KEY"),
         secret_keys=_secret_keys(),
+        egress_allow=[part.strip() for part in os.environ.get("AGIO_EGRESS_ALLOW", "").split(",")],
         api_key=os.environ.get("AGIO_API_KEY") or None,
         public_url=read_public_url(os.environ.get("AGIO_PUBLIC_URL") or None),
         trusted_proxies=_networks("AGIO_TRUSTED_PROXIES"),

@@ -14,6 +14,7 @@ from agio.core.store import Store
 from agio.core.tool import AnyTool
 from agio.db.postgres_lock import lock_database
 from agio.drivers.registry import PROVIDERS
+from agio.egress import Egress
 from agio.gateway.address import Addresses, Network
 from agio.gateway.auth import Authenticator, SignInLink
 from agio.gateway.connections import Connections
@@ -24,9 +25,8 @@ from agio.gateway.rate import Rates
 from agio.gateway.road import Road
 from agio.settings import ServerSettings, Settings
 from agio.tools.echo_context import echo_context
+from agio.tools.fetch import make_fetch_tool
 
-BUILT_IN: dict[str, AnyTool] = {tool.name: tool for tool in (*demo.TOOLS, echo_context)}
-"""The tools every agent may be given."""
 STORE_NAME = "agio.db"
 
 
@@ -40,9 +40,16 @@ class Plan(Struct, frozen=True, kw_only=True):
     bootstrap_key: str | None = None
     secret_keys: Sequence[bytes] = ()
     """The master keys of credentials at rest; a file's store has one of its own beside it."""
+    egress_allow: Sequence[str] = ()
+    """What may be called although it is not public: hosts, addresses and networks."""
     hosts: Collection[str] = ()
     """The names it may be called by, beside loopback's and addresses."""
     trusted_proxies: Collection[Network] = ()
+
+
+def built_in_tools(egress: Egress) -> dict[str, AnyTool]:
+    """Return the tools every agent may be given, by name."""
+    return {tool.name: tool for tool in (*demo.TOOLS, echo_context, make_fetch_tool(egress))}
 
 
 def database_of(settings: Settings, server: ServerSettings, data: Path | None) -> str | Path:
@@ -63,8 +70,10 @@ async def opened_gateway(plan: Plan, sign_in: SignInLink) -> AsyncGenerator[Gate
         await make_first(store, plan.bootstrap_key)
         vault = open_vault(plan.database, plan.secret_keys)
         await check_secrets(store, vault)
+        egress = Egress(plan.egress_allow)
+        tools = built_in_tools(egress)
         hub = Hub(store, plan.limits)
-        link = LinkService(store, hub, plan.limits, BUILT_IN, vault=vault)
+        link = LinkService(store, hub, plan.limits, tools, vault=vault)
         rates = Rates(plan.limits)
         addresses = Addresses(list(plan.trusted_proxies))
         connections = Connections(store, plan.limits.recheck_s)
@@ -78,7 +87,8 @@ async def opened_gateway(plan: Plan, sign_in: SignInLink) -> AsyncGenerator[Gate
             rates=rates,
             addresses=addresses,
             connections=connections,
-            tools=BUILT_IN,
+            egress=egress,
+            tools=tools,
             providers=frozenset(PROVIDERS),
             vault=vault,
             worker_key=plan.worker_key,
@@ -90,6 +100,7 @@ async def opened_gateway(plan: Plan, sign_in: SignInLink) -> AsyncGenerator[Gate
             await connections.close()
             hub.close()
             await link.close()
+            await egress.aclose()
     finally:
         await store.close()
         if lock is not None:

@@ -80,6 +80,7 @@ class _Server:
             worker_key=self._worker_key,
             bootstrap_key=self._server.bootstrap_api_key,
             secret_keys=self._server.secret_keys,
+            egress_allow=self._server.egress_allow,
             hosts=["*"] if self._options.behind_tls else [self._options.host],
         )
         async with opened_gateway(plan, self._sign_in) as gateway:

@@ -6,6 +6,7 @@ drivers, tools and gateway, which are handed an `Egress` by whoever puts them to
 
 from agio.egress.address import Address, is_public
 from agio.egress.client import Egress, EgressRequest, EgressResponse
+from agio.egress.headers import header_problem
 from agio.egress.resolver import Resolver
 from agio.egress.target import Target, parse_target
 
@@ -16,6 +17,7 @@ __all__ = [
     "EgressResponse",
     "Resolver",
     "Target",
+    "header_problem",
     "is_public",
     "parse_target",
 ]

@@ -1,7 +1,6 @@
 """Egress: a request out, its redirects followed by hand, its answer limited in size and time."""
 
 import asyncio
-import re
 import ssl
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -12,20 +11,12 @@ from msgspec import Struct, field
 from agio.egress.address import Address, is_own, is_public
 from agio.egress.allowance import Allowance
 from agio.egress.body import Body
+from agio.egress.headers import Headers, for_strangers, header_problem, without_body
 from agio.egress.resolver import Resolver, SystemResolver
 from agio.egress.target import Target, join_target, parse_target, refused
 from agio.errors import UpstreamError
 
-Headers = list[tuple[str, str]]
-
-_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_OURS = {
-    *("host", "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer"),
-    *("expect", "accept-encoding", "proxy-authorization", "proxy-connection"),
-}
-"""Headers that are the client's own business."""
-_HARMLESS = {"accept", "accept-language", "user-agent", "content-type"}
-"""What another origin is told after a redirect; everything else may be a secret."""
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 _REDIRECTS = (301, 302, 303, 307, 308)
 
 
@@ -122,11 +113,11 @@ class Egress:
             origin, target = target, join_target(target, places.pop())
             if (response.status == 303 and method != "HEAD") or (response.status < 303 and method == "POST"):
                 method, body = "GET", None
-                headers = [pair for pair in headers if not pair[0].lower().startswith("content-")]
+                headers = without_body(headers)
             if not target.same_origin(origin):
                 if body is not None:
                     raise refused("it redirects a request with a body to another origin")
-                headers = [pair for pair in headers if pair[0].lower() in _HARMLESS]
+                headers = for_strangers(headers)
         raise UpstreamError(
             "too_many_redirects", f"The answer is more than {request.max_redirects} redirects away."
         )
@@ -175,7 +166,9 @@ class Egress:
             raise UpstreamError(
                 "upstream_unreachable", f"{target.authority} cannot be reached: {words}."
             ) from error
-        except httpcore.ProtocolError as error:
+        except httpcore.LocalProtocolError:  # its words may hold a header
+            raise refused("it cannot be written as HTTP") from None
+        except httpcore.RemoteProtocolError as error:
             raise UpstreamError(
                 "upstream_invalid", f"What {target.authority} answers is not HTTP: {error}."
             ) from error
@@ -192,10 +185,8 @@ def _unresolved(host: str) -> UpstreamError:
 
 
 def _check(request: EgressRequest) -> None:
-    if not _TOKEN.fullmatch(request.method):
-        raise refused("its method is none")
+    if request.method not in _METHODS:
+        raise refused("its method is none that is used here")
     for name, value in request.headers:
-        if not _TOKEN.fullmatch(name) or name.lower() in _OURS:
-            raise refused("it has a header of a name that may not be set")
-        if any((ord(char) < 32 and char != "\t") or ord(char) == 127 or ord(char) > 255 for char in value):
-            raise refused("it has a header with characters that no header may have")
+        if problem := header_problem(name, value):
+            raise refused(problem)

@@ -148,7 +148,7 @@ class ToolExecutor:
                 return {name: getattr(checked, name) for name in checked.__struct_fields__}
             problem = tool.check(value) if tool.check is not None else None
             if problem is None and isinstance(value, dict):
-                return cast(dict[str, object], value)
+                return dict(cast(dict[str, object], value))
         except (ValueError, RecursionError) as error:
             problem = str(error)
         text = cut(f"The arguments do not fit the tool {tool.name}: {problem}.", _ERROR_BYTES)

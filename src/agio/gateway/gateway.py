@@ -1,11 +1,12 @@
 """Gateway: the parts of one gateway, put together by whoever starts it (cli/, tests). It does nothing itself."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agio.core.config import ServerLimits
 from agio.core.store import Store
 from agio.core.tool import AnyTool
+from agio.egress import Egress
 from agio.gateway.address import Addresses
 from agio.gateway.auth import Authenticator
 from agio.gateway.connections import Connections
@@ -33,6 +34,8 @@ class Gateway:
     """The built-in tools, by name."""
     providers: frozenset[str]
     """The model providers an agent may name."""
+    egress: Egress = field(default_factory=Egress)
+    """Calls what users name."""
     vault: Vault | None = None
     """Seals credentials; None: there is no master key, and none are taken."""
     worker_key: str | None = None

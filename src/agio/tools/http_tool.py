@@ -1,0 +1,182 @@
+"""Running an HTTP tool of a team: a model's arguments become a request, through the guard, and its answer a result.
+
+What the definition must look like is in http_template.py; core/http_tool.py is what is kept of it.
+"""
+
+import re
+from base64 import b64decode
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import TypeAlias, cast
+from urllib.parse import quote
+
+import msgspec
+
+from agio.core.http_tool import HttpTool
+from agio.core.tool import AnyTool, Tool, ToolAnswer, ToolContext
+from agio.egress import Egress, EgressRequest, EgressResponse
+from agio.errors import AgioError, UpstreamError, UserError
+from agio.protocol.messages import Json, json_object
+from agio.tools.http_template import Template, check_headers, check_result_path, check_timeout
+from agio.tools.web_text import describe_binary, text_of
+
+Secrets: TypeAlias = Callable[[], Awaitable[Mapping[str, str]]]
+"""Opens the secrets of a tool: by field, `header:<name>`."""
+
+_CONTEXT = "agio context"
+"""No parameter of a schema that a template names has a space; it is never shown."""
+_TIMEOUT_S = 30.0
+_GRACE_S = 5.0
+_ERROR_CHARS = 2000
+_SHORTEST_PART = 8
+_MASK = "[secret]"
+
+
+def check_http_tool(name: str, definition: HttpTool) -> None:
+    """Check what a team says of a tool. Raises UserError `invalid_tool`, `invalid_schema`."""
+    _make(name, definition, _never)
+    Template(name, definition)
+    check_headers(name, definition.headers)
+    check_result_path(name, definition.result_path)
+    check_timeout(name, definition.timeout_s)
+
+
+def make_http_tool(name: str, definition: HttpTool, secrets: Secrets, egress: Egress) -> AnyTool:
+    """Make a tool of a definition. Raises UserError `invalid_tool`, `invalid_schema`.
+
+    Its secrets are opened for each call that needs them, and masked in what comes back.
+    """
+    template = Template(name, definition)
+
+    async def call(**given: object) -> ToolAnswer:
+        context = cast(ToolContext, given.pop(_CONTEXT))
+        opened: Mapping[str, str] = {}
+        if any(header.secret for header in definition.headers):
+            opened = await secrets()
+        mask = _Mask(opened.values())
+        url, body = template.fill(given)
+        headers = _headers(name, definition, opened, context.call_id, has_body=body is not None)
+        timeout_s = definition.timeout_s or _TIMEOUT_S
+        try:
+            response = await egress.request(
+                EgressRequest(definition.method, url, headers, body, timeout_s=timeout_s)
+            )
+            return _answer(definition, response, mask)
+        except AgioError as error:
+            error.message = mask.text(error.message)
+            raise
+
+    return _make(name, definition, call)
+
+
+def _make(name: str, definition: HttpTool, call: Callable[..., Awaitable[ToolAnswer]]) -> AnyTool:
+    return Tool(
+        name=name,
+        description=definition.description,
+        parameters=definition.parameters,
+        function=call,
+        context_parameter=_CONTEXT,
+        effect=definition.effect,
+        approval=definition.approval,
+        # Later than the request's own: that one says what was slow.
+        timeout_s=(definition.timeout_s or _TIMEOUT_S) + _GRACE_S,
+    )
+
+
+async def _never(**_: object) -> ToolAnswer:
+    raise NotImplementedError
+
+
+def _headers(
+    name: str, definition: HttpTool, secrets: Mapping[str, str], call_id: str, *, has_body: bool
+) -> list[tuple[str, str]]:
+    headers: dict[str, tuple[str, str]] = {
+        "accept": ("Accept", "application/json, text/*;q=0.9, */*;q=0.1"),
+        "user-agent": ("User-Agent", "agio"),
+    }
+    if has_body:
+        headers["content-type"] = ("Content-Type", "application/json")
+    if definition.effect != "read":
+        headers["idempotency-key"] = ("Idempotency-Key", call_id)
+    for header in definition.headers:
+        value = secrets.get(header.field) if header.secret else header.value
+        if value is None:
+            raise UserError("invalid_tool", f"Tool {name} has no value for its secret header {header.name}.")
+        headers[header.name.lower()] = (header.name, value)
+    return list(headers.values())
+
+
+def _answer(definition: HttpTool, response: EgressResponse, mask: "_Mask") -> ToolAnswer:
+    text = text_of(response)
+    if response.status >= 400:
+        shown = describe_binary(response) if text is None else mask.text(text)[:_ERROR_CHARS]
+        return ToolAnswer(f"It answered {response.status}: {shown}", "upstream_error")
+    if not response.body:
+        return ToolAnswer(f"It answered {response.status}, without a body.")
+    if text is None:
+        return ToolAnswer(describe_binary(response))
+    try:
+        value = cast(Json, msgspec.json.decode(text))
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        if definition.result_path is not None:
+            raise _nothing_at(definition.result_path, "it is not JSON") from None
+        return ToolAnswer(mask.text(text))
+    if definition.result_path is not None:
+        value = _find(value, definition.result_path)
+    value = mask.json(value)
+    return ToolAnswer(value if isinstance(value, str) else msgspec.json.encode(value).decode())
+
+
+def _find(value: Json, path: str) -> Json:
+    for step in path.split("."):
+        items = cast("list[Json]", value) if isinstance(value, list) else []
+        if isinstance(value, dict) and step in value:
+            value = json_object(cast(Json, value))[step]
+        elif step.isascii() and step.isdigit() and len(step) < 10 and int(step) < len(items):
+            value = items[int(step)]
+        else:
+            raise _nothing_at(path, f"there is no {step!r}")
+    return value
+
+
+def _nothing_at(path: str, why: str) -> UpstreamError:
+    return UpstreamError("upstream_invalid", f"The answer has nothing at {path}: {why}.")
+
+
+class _Mask:
+    """Takes secrets out of what an upstream says, should it mirror them: as they are, or as URLs write them."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        words: set[str] = set()
+        for secret in secrets:
+            parts = [part for part in secret.split() if len(part) >= _SHORTEST_PART]
+            for word in (secret.strip(), *parts, *_unpacked(secret)):
+                words |= {word, quote(word, safe=""), quote(word)}
+        longest_first = sorted(filter(None, words), key=len, reverse=True)
+        self._words = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE) if words else None
+
+    def text(self, text: str) -> str:
+        return text if self._words is None else self._words.sub(_MASK, text)
+
+    def json(self, value: Json) -> Json:
+        if self._words is None:
+            return value
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list):
+            return [self.json(item) for item in cast("list[Json]", value)]
+        if isinstance(value, dict):
+            pairs = json_object(cast(Json, value)).items()
+            return {self.text(key): self.json(item) for key, item in pairs}
+        return value
+
+
+def _unpacked(secret: str) -> list[str]:
+    """Return name and password of HTTP's basic authentication, which services mirror decoded."""
+    scheme, _, rest = secret.partition(" ")
+    if scheme.lower() != "basic":
+        return []
+    try:
+        pair = b64decode(rest, validate=True).decode()
+    except ValueError:
+        return []
+    return [part for part in (pair, pair.partition(":")[2]) if len(part) >= _SHORTEST_PART]
