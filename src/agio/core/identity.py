@@ -170,8 +170,8 @@ class IdentityStore(Protocol):
         """Keep a key; with `only_first` only if there is none at all. Returns whether it was kept."""
         ...
 
-    async def list_api_keys(self, tenant: str, user: str) -> list[ApiKey]:
-        """A user's keys, newest first, revoked ones too."""
+    async def list_api_keys(self, tenant: str, user: str | None) -> list[ApiKey]:
+        """A user's keys, or with None all of the tenant's, newest first, revoked ones too."""
         ...
 
     async def revoke_api_key(self, tenant: str, user: str, key_id: str) -> None:
@@ -179,7 +179,10 @@ class IdentityStore(Protocol):
         ...
 
     async def find_api_key(self, key_hash: bytes) -> Principal | None:
-        """Who a key stands for; None if there is none or it was revoked. Notes its use, at most once a minute."""
+        """Who a key stands for; None if there is none, or it is over, or its user is no member any more.
+
+        Notes its use, at most once a minute.
+        """
         ...
 
     async def add_web_session(self, session: WebSession) -> None:
@@ -198,12 +201,21 @@ class IdentityStore(Protocol):
         """Note that the person behind a browser's session proved anew who they are."""
         ...
 
-    async def switch_tenant(self, token_hash: bytes, tenant: str) -> Membership:
-        """Let a browser's session be its account's user of another tenant. Raises UserError `tenant_not_found`."""
+    async def switch_tenant(
+        self, token_hash: bytes, tenant: str, session_id: str, new_hash: bytes
+    ) -> Membership:
+        """End a browser's session and begin one, with this id and hash, of its account's user of another tenant.
+
+        It lasts as long as the one that ends. Raises UserError `tenant_not_found`.
+        """
         ...
 
     async def end_web_sessions(self, account_id: str, *, but: str | None = None) -> int:
         """End an account's sessions in all browsers, but for the one with the id `but`; returns how many."""
+        ...
+
+    async def end_user_sessions(self, tenant: str, user: str) -> int:
+        """End a user's sessions in all browsers, who may have no account; returns how many."""
         ...
 
     async def find_credentials(self, ids: Sequence[str]) -> list[Principal]:
@@ -225,7 +237,7 @@ class IdentityStore(Protocol):
         ...
 
     async def create_account(self, account: Account, tenant: str, user: str) -> None:
-        """Give a user who has none an account.
+        """Give a user who has none an account, and its name; links that sign the user in are void from then on.
 
         Raises UserError `email_taken`, `account_exists` (the user has one), `user_not_found`.
         """
@@ -256,8 +268,35 @@ class IdentityStore(Protocol):
         """
         ...
 
-    async def set_password(self, account_id: str, password_hash: str) -> None:
-        """Replace an account's password. Raises UserError `account_not_found`."""
+    async def join_by_invitation(
+        self, token_hash: bytes, account: Account, issuer: str, subject: str
+    ) -> Membership:
+        """Accept an invitation with a new account that is signed in to at an OpenID provider.
+
+        Raises UserError as `accept_invitation`, and `identity_taken`.
+        """
+        ...
+
+    async def create_account_by_identity(
+        self, account: Account, issuer: str, subject: str, tenant: str, user: str
+    ) -> None:
+        """Give a user who has none an account that is signed in to at an OpenID provider.
+
+        Raises UserError as `create_account`, and `identity_taken`.
+        """
+        ...
+
+    async def change_account(self, account_id: str, name: str, email: str) -> Account:
+        """Change a person's name, in every team, and e-mail address.
+
+        Raises UserError `account_not_found`, `email_taken`.
+        """
+        ...
+
+    async def set_password(
+        self, account_id: str, password_hash: str, *, instead_of: str | None = None
+    ) -> None:
+        """Replace an account's password, or only the hash `instead_of`. Raises UserError `account_not_found`."""
         ...
 
     async def memberships(self, account_id: str) -> list[Membership]:
@@ -286,12 +325,18 @@ class IdentityStore(Protocol):
         """A tenant's users, by name."""
         ...
 
-    async def set_role(self, tenant: str, user: str, role: Role) -> Member:
-        """Change a user's role. Raises UserError `user_not_found`, `last_owner`."""
+    async def set_role(self, tenant: str, user: str, role: Role, *, by_owner: bool = True) -> Member:
+        """Change a user's role; whoever may do less has no invitations open any more.
+
+        Raises UserError `user_not_found`, `last_owner`, `forbidden` (owners are made and changed by owners).
+        """
         ...
 
-    async def remove_member(self, tenant: str, user: str) -> None:
-        """Let a user be no member any more: their keys and sessions end. UserError `user_not_found`, `last_owner`."""
+    async def remove_member(self, tenant: str, user: str, *, by_owner: bool = True) -> None:
+        """Let a user be no member any more: their keys, sessions and invitations end.
+
+        Raises UserError `user_not_found`, `last_owner`, `forbidden` (owners are removed by owners).
+        """
         ...
 
     async def add_invitation(self, invitation: Invitation, token_hash: bytes) -> None:
@@ -312,6 +357,8 @@ class IdentityStore(Protocol):
 
     async def accept_invitation(self, token_hash: bytes, account: Account) -> Membership:
         """Make an account a member, adding the account if its id is new; the first who accepts wins.
+
+        Whoever was a member before is the same user again.
 
         Raises UserError `invitation_not_found` (also one that is over), `invitation_not_yours` (another e-mail
         address), `email_taken`, `already_member`.

@@ -15,6 +15,16 @@ def session_not_found(session_id: str) -> UserError:
     return UserError("session_not_found", f"There is no session {session_id}.", {"session_id": session_id})
 
 
+def tenant_not_found(tenant: str) -> UserError:
+    """There is no such tenant, or it is not the caller's."""
+    return UserError("tenant_not_found", f"There is no tenant {tenant}.", {"tenant": tenant})
+
+
+def user_not_found(user: str) -> UserError:
+    """The tenant has no such user, or not any more."""
+    return UserError("user_not_found", f"There is no user {user}.", {"user": user})
+
+
 def agent_not_found(agent_id: str) -> UserError:
     """The tenant has no agent of this id."""
     return UserError("agent_not_found", f"There is no agent {agent_id}.", {"agent_id": agent_id})

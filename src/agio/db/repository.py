@@ -15,6 +15,7 @@ from agio.db.files import keep_file, sweep_unused
 from agio.db.plan import Plan
 from agio.db.plans import (
     acceptance,
+    accounts,
     agents,
     claims,
     drafts,
@@ -27,6 +28,7 @@ from agio.db.plans import (
     runs,
     secrets,
     sessions,
+    teams,
     tools,
 )
 from agio.db.records import now_ms
@@ -115,6 +117,11 @@ class Repository:
     add_web_session = _write(identity.add_web_session)
     find_web_session = _read(identity.find_web_session)
     end_web_session = _write(identity.end_web_session)
+    refresh_web_session = _write(identity.refresh_web_session)
+    switch_tenant = _write(identity.switch_tenant)
+    end_web_sessions = _write(identity.end_web_sessions)
+    end_user_sessions = _write(identity.end_user_sessions)
+    find_credentials = _read(identity.find_credentials)
     sweep = _write(identity.sweep)
 
     async def find_api_key(self, key_hash: bytes) -> Principal | None:
@@ -129,6 +136,33 @@ class Repository:
             except StoreError as error:  # a store that cannot be written can still be read
                 _log.warning("the use of a key could not be noted: %s", error)
         return principal
+
+    # People and their teams
+
+    add_sign_in_link = _write(accounts.add_sign_in_link)
+    take_sign_in_link = _write(accounts.take_sign_in_link)
+    has_account = _read(accounts.has_account)
+    create_account = _write(accounts.create_account)
+    get_account = _read(accounts.get_account)
+    find_account = _read(accounts.find_account)
+    find_identity = _read(accounts.find_identity)
+    add_identity = _write(accounts.add_identity)
+    join_by_identity = _write(accounts.join_by_identity)
+    change_account = _write(accounts.change_account)
+    set_password = _write(accounts.set_password)
+    memberships = _read(accounts.memberships)
+    add_sign_in_flow = _write(accounts.add_sign_in_flow)
+    take_sign_in_flow = _write(accounts.take_sign_in_flow)
+    create_tenant = _write(teams.create_tenant)
+    rename_tenant = _write(teams.rename_tenant)
+    list_members = _read(teams.list_members)
+    set_role = _write(teams.set_role)
+    remove_member = _write(teams.remove_member)
+    add_invitation = _write(teams.add_invitation)
+    list_invitations = _read(teams.list_invitations)
+    find_invitation = _read(teams.find_invitation)
+    revoke_invitation = _write(teams.revoke_invitation)
+    accept_invitation = _write(teams.accept_invitation)
 
     # Agents
 

@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from msgspec import structs
 
 from agio.core.identity import PERMISSIONS, ApiKey, Principal, Role, WebSession
 from agio.core.store import Store
@@ -84,7 +85,8 @@ async def test_a_browser_is_signed_in_until_it_leaves_or_its_time_is_over(store:
     """R2: a web session is found by its hash, and only while it lasts."""
     await store.add_web_session(_browser("web_1", b"hash 1", SOON))
     await store.add_web_session(_browser("web_2", b"hash 2", 1))
-    assert await store.find_web_session(b"hash 1") == principal("default", "local", "owner", "web_1")
+    signed_in = structs.replace(principal("default", "local", "owner", "web_1"), authenticated_at=1)
+    assert await store.find_web_session(b"hash 1") == signed_in
     assert await store.find_web_session(b"hash 2") is None
     await store.sweep()
     await store.end_web_session(b"hash 1")

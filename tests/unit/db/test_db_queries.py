@@ -15,6 +15,7 @@ SOURCES = sorted(Path(agio.db.__path__[0]).rglob("*.py"))
 
 WHOLE_TABLES = {
     "add_agent": "only if a reference to an agent were open, which none ever is",
+    "any_account": "one row is enough",
     "any_api_key": "one row is enough",
     "count_secrets": "as many rows as there are keys and secret headers, when a gateway starts",
     "count_tables": "the schema",
@@ -33,6 +34,9 @@ SORTED = {
     "find_messages": "the ids asked for",
     "tools_of_agents": "the tools of a page of agents",
     "list_tool_executions": "the calls of a run",
+    "list_members": "the users of a tenant",
+    "list_tenant_api_keys": "the keys of a tenant",
+    "memberships": "the teams of an account",
 }
 """Queries that sort what they found, and what that is."""
 WHAT_GOES_ON = re.compile("INDEX (one_running_run|runs_queued|runs_waiting)")

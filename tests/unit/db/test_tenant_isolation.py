@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 import pytest
 
-from agio.core.identity import ApiKey, WebSession
+from agio.core.identity import Account, ApiKey, Invitation, WebSession
 from agio.core.provider import ProviderFields, Sealed
 from agio.core.records import AgentTool
 from agio.core.repository import Append, ToolBegin
@@ -28,14 +28,22 @@ from tests.contract.store.scenes import WORKER, agent_fields, events, interrupt,
 
 WITHOUT_TENANT = {
     "the schema, or the store as a whole": (
-        "count_tables has_migrations create_migrations schema_version add_migration remove_migration any_api_key "
+        "count_tables has_migrations create_migrations schema_version add_migration remove_migration any_api_key any_account "
         "count_all next_tenant running_runs"
     ),
-    "what is over, of every tenant": "sweep_keys sweep_web_sessions expire_interrupts old_sessions",
+    "what is over, of every tenant": (
+        "sweep_keys sweep_web_sessions sweep_sign_in_links sweep_sign_in_flows expire_interrupts old_sessions"
+    ),
     "by the hash of a secret, which says who asks": (
-        "find_api_key note_api_key find_web_session end_web_session"
+        "find_api_key note_api_key find_web_session end_web_session refresh_web_session take_sign_in_link "
+        "take_sign_in_flow add_sign_in_flow find_invitation take_invitation"
     ),
     "for the operator, at the command line": "secrets_to_rotate count_secrets",
+    "credentials that were let in, by their ids": "find_credentials",
+    "a person, who may be in several tenants, by what they have proved": (
+        "add_account get_account find_account change_account rename_users set_password replace_password "
+        "find_identity add_identity memberships end_web_sessions"
+    ),
     "the plan found agent and tool in the tenant": "add_assignment",
     "the plan locked the session for its user": "open_interrupts interrupt_state close_interrupt",
     "a run that is claimed, or whose claim is being made": (
@@ -174,7 +182,8 @@ async def test_a_stranger_finds_and_changes_nothing(rows: tuple[Rows, dict[str, 
         strangers = [("b", "bob")]
         if name == "get_user":  # which would find Bob himself
             strangers = [("b", "ann")]
-        elif name in ("get_tenant", "set_retention"):  # which would find Bob's own tenant
+        elif name in ("get_tenant", "set_retention", "rename_tenant", "list_members", "get_member"):
+            # which would find Bob's own tenant, and Bob
             strangers = [("c", "bob")]
         elif "user_id" in parameters_of(query) and name != "count_active":  # which counts the tenant's runs
             strangers.append(("a", "ben"))
@@ -215,6 +224,7 @@ def _values(name: str, values: Mapping[str, object]) -> dict[str, object]:
         "find_alias": {"alias": "run-alias"},
         "find_key": {"kind": "key", "scope": values["session_id"], "hash": hash_key("k")},
         "retire_agent": {"agent_id": values["code_agent"]},
+        "revoke_invitation": {"id": "inv_a"},
         "next_run": {"code_agents": ["in-code"]},
         "old_session": {"session_id": values["old_session"], "now": BEYOND_ALL},
     }
@@ -232,6 +242,21 @@ async def _fill(store: Store) -> dict[str, object]:
         WebSession(
             id="web_a", tenant="a", user="ann", token_hash=b"token", authenticated_at=1, expires_at=BEYOND_ALL
         )
+    )
+    await store.add_user("a", "olga", "Olga", "owner")
+    await store.create_account(Account("acc_a", "ann@example.com", "Ann", None), "a", "ann")
+    await store.add_sign_in_link("a", "ann", b"link", BEYOND_ALL)
+    await store.add_invitation(
+        Invitation(
+            id="inv_a",
+            tenant="a",
+            email=None,
+            role="member",
+            invited_by="ann",
+            created_at=1,
+            expires_at=BEYOND_ALL,
+        ),
+        b"invitation",
     )
     agent = await ann.agent("helper", description="helps", tools=[AgentTool("clock")])
     [in_code] = await store.put_code_agents("a", [agent_fields("in-code")])
@@ -288,7 +313,11 @@ async def _fill(store: Store) -> dict[str, object]:
         "hash": b"other hash",
         "digest": b"",
         "prefix": "agio_",
-        "role": "member",
+        "role": "admin",
+        "email": None,
+        "account_id": "acc_a",
+        "invited_by": "ann",
+        "but": "ann",
         "created_at": 1,
         "token_hash": b"other token",
         "expires_at": 1,

@@ -1,11 +1,15 @@
 """Tenants, users, API keys and web sessions."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from agio.core.identity import (
     DEFAULT_TENANT,
     PERMISSIONS,
     ApiKey,
+    Membership,
+    Permission,
     Principal,
     Role,
     TenantRecord,
@@ -13,6 +17,7 @@ from agio.core.identity import (
 )
 from agio.db.plan import Plan, Row, ask, ask_one
 from agio.db.records import decode_names, encode_names, now_ms, to_struct
+from agio.db.refusals import tenant_not_found, user_not_found
 from agio.errors import UserError
 
 NOTED_EVERY_MS = 60_000
@@ -30,7 +35,7 @@ def get_tenant(tenant: str) -> Plan[TenantRecord]:
     """Raises UserError `tenant_not_found`."""
     row = yield from ask_one("get_tenant", tenant=tenant)
     if row is None:
-        raise UserError("tenant_not_found", f"There is no tenant {tenant}.", {"tenant": tenant})
+        raise tenant_not_found(tenant)
     return to_struct(TenantRecord, row)
 
 
@@ -43,7 +48,7 @@ def get_user(tenant: str, user: str) -> Plan[tuple[str, Role]]:
     """A user's name and role. Raises UserError `user_not_found`."""
     row = yield from ask_one("get_user", tenant=tenant, user_id=user)
     if row is None:
-        raise UserError("user_not_found", f"There is no user {user}.", {"user": user})
+        raise user_not_found(user)
     return msgspec.convert(row, tuple[str, Role])
 
 
@@ -66,9 +71,12 @@ def add_api_key(key: ApiKey, key_hash: bytes, *, only_first: bool = False) -> Pl
     return added is not None
 
 
-def list_api_keys(tenant: str, user: str) -> Plan[list[ApiKey]]:
-    """A user's keys, newest first, revoked ones too."""
-    rows = yield from ask("list_api_keys", tenant=tenant, user_id=user)
+def list_api_keys(tenant: str, user: str | None) -> Plan[list[ApiKey]]:
+    """A user's keys, or with None all of the tenant's, newest first, revoked ones too."""
+    if user is None:
+        rows = yield from ask("list_tenant_api_keys", tenant=tenant)
+    else:
+        rows = yield from ask("list_api_keys", tenant=tenant, user_id=user)
     return [_api_key(row) for row in rows]
 
 
@@ -80,9 +88,9 @@ def revoke_api_key(tenant: str, user: str, key_id: str) -> Plan[None]:
 
 
 def find_api_key(key_hash: bytes) -> Plan[tuple[Principal, int | None] | None]:
-    """Who a key stands for, and when its use was noted last; None if there is none or it was revoked."""
-    row = yield from ask_one("find_api_key", hash=key_hash)
-    return None if row is None else (_principal(row[:4]), msgspec.convert(row[4], int | None))
+    """Who a key stands for, and when its use was noted last; None if there is none, or it is over."""
+    row = yield from ask_one("find_api_key", hash=key_hash, now=now_ms())
+    return None if row is None else (_principal(row), msgspec.convert(row[7], int | None))
 
 
 def note_api_key(key_hash: bytes) -> Plan[None]:
@@ -115,11 +123,60 @@ def end_web_session(token_hash: bytes) -> Plan[None]:
     yield from ask("end_web_session", token_hash=token_hash)
 
 
+def refresh_web_session(token_hash: bytes) -> Plan[None]:
+    """Note that the person behind a browser's session proved anew who they are."""
+    yield from ask("refresh_web_session", token_hash=token_hash, now=now_ms())
+
+
+def switch_tenant(token_hash: bytes, tenant: str, session_id: str, new_hash: bytes) -> Plan[Membership]:
+    """End a browser's session and begin one of its account's user of another tenant. UserError `tenant_not_found`."""
+    known = yield from find_web_session(token_hash)
+    account = None if known is None else known.account
+    row = yield from ask_one("membership_in", account_id=account, tenant=tenant)
+    if row is None or row[4] is not None:
+        raise tenant_not_found(tenant)
+    membership = to_struct(Membership, row[:4])
+    ended = yield from ask_one("end_web_session", token_hash=token_hash)
+    if ended is None:
+        raise tenant_not_found(tenant)
+    authenticated_at, expires_at = msgspec.convert(ended, tuple[int, int])
+    yield from add_web_session(
+        WebSession(
+            id=session_id,
+            tenant=tenant,
+            user=membership.user,
+            token_hash=new_hash,
+            authenticated_at=authenticated_at,
+            expires_at=expires_at,
+        )
+    )
+    return membership
+
+
+def end_web_sessions(account_id: str, *, but: str | None = None) -> Plan[int]:
+    """End an account's sessions in all browsers, but for the one with the id `but`; returns how many."""
+    return len((yield from ask("end_web_sessions", account_id=account_id, but=but or "")))
+
+
+def end_user_sessions(tenant: str, user: str) -> Plan[int]:
+    """End a user's sessions in all browsers; returns how many."""
+    return len((yield from ask("end_user_sessions", tenant=tenant, user_id=user)))
+
+
+def find_credentials(ids: Sequence[str]) -> Plan[list[Principal]]:
+    """Those of these API keys and web sessions (by id) that are still good, as they stand now."""
+    rows = yield from ask("find_credentials", ids=list(ids), now=now_ms())
+    return [_principal(row) for row in rows]
+
+
 def sweep() -> Plan[None]:
-    """Forget idempotency keys after 7 days, and web sessions that are over."""
+    """Forget idempotency keys after 7 days, and web sessions and ways to sign in that are over."""
     now = now_ms()
     yield from ask("sweep_keys", until=now - KEPT_MS)
+    yield from ask("sweep_tool_requests", until=now - KEPT_MS)
     yield from ask("sweep_web_sessions", now=now)
+    yield from ask("sweep_sign_in_links", now=now)
+    yield from ask("sweep_sign_in_flows", now=now)
 
 
 def touch_store() -> Plan[None]:
@@ -132,7 +189,11 @@ def _api_key(row: Row) -> ApiKey:
     return to_struct(ApiKey, (*row[:8], permissions, row[9]))
 
 
-def _principal(row: object) -> Principal:
-    tenant, user, role, credential = msgspec.convert(row, tuple[str, str, Role, str])
-    return Principal(tenant, user, role, credential, PERMISSIONS[role])
-    yield from ask("sweep_tool_requests", until=now - KEPT_MS)
+def _principal(row: Row) -> Principal:
+    tenant, user, role, credential, names, account, authenticated_at = msgspec.convert(
+        row[:7], tuple[str, str, Role, str, str | None, str | None, int | None]
+    )
+    permissions = PERMISSIONS[role]
+    if names is not None:
+        permissions &= msgspec.convert(decode_names(names), frozenset[Permission])
+    return Principal(tenant, user, role, credential, permissions, account, authenticated_at)

@@ -88,6 +88,12 @@ order by m.run_number, m.idx;
 -- Locks are taken in one order: tenant, session, run. Whoever adds to a tenant's queue or takes from it has the
 -- tenant's, so that its limits hold: what is counted after that counts what those before have committed.
 
+-- name: find_credentials
+-- API keys and browsers' sessions by their ids.
+{key_principal} and k.id = any(:ids::text[])
+union all
+{browser_principal} and s.id = any(:ids::text[]);
+
 -- name: lock_tenant
 select id from tenants where id = :tenant for no key update;
 

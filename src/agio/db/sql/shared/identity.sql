@@ -15,7 +15,7 @@ insert into users (tenant_id, id, name, role, created_at) values (:tenant, :user
 on conflict do nothing;
 
 -- name: get_user
-select name, role from users where tenant_id = :tenant and id = :user_id;
+select name, role from users where tenant_id = :tenant and id = :user_id and removed_at is null;
 
 -- name: any_api_key
 select id from api_keys limit 1;
@@ -25,19 +25,39 @@ insert into api_keys (id, tenant_id, user_id, name, prefix, hash, created_at, pe
 values (:id, :tenant, :user_id, :name, :prefix, :hash, :created_at, :permissions, :expires_at)
 on conflict do nothing returning id;
 
--- name: list_api_keys
+-- part: api_key_columns
 -- In the order of ApiKey's fields.
-select id, tenant_id, user_id, name, prefix, created_at, last_used_at, revoked_at, permissions, expires_at
+id, tenant_id, user_id, name, prefix, created_at, last_used_at, revoked_at, permissions, expires_at
+
+-- name: list_api_keys
+select {api_key_columns}
 from api_keys where tenant_id = :tenant and user_id = :user_id order by created_at desc, id desc;
+
+-- name: list_tenant_api_keys
+select {api_key_columns} from api_keys where tenant_id = :tenant order by created_at desc, id desc;
 
 -- name: revoke_api_key
 update api_keys set revoked_at = coalesce(revoked_at, :now)
 where id = :id and tenant_id = :tenant and user_id = :user_id returning id;
 
+-- part: key_principal
+-- Who a good API key stands for.
+select u.tenant_id, u.id, u.role, k.id, k.permissions, m.account_id, cast(null as bigint) as authenticated_at,
+    k.last_used_at
+from api_keys k join users u on u.tenant_id = k.tenant_id and u.id = k.user_id
+    left join memberships m on m.tenant_id = u.tenant_id and m.user_id = u.id
+where k.revoked_at is null and (k.expires_at is null or k.expires_at > :now) and u.removed_at is null
+
+-- part: browser_principal
+-- Who a browser's session that is not over stands for.
+select u.tenant_id, u.id, u.role, s.id, cast(null as text) as permissions, m.account_id, s.authenticated_at,
+    cast(null as bigint) as last_used_at
+from web_sessions s join users u on u.tenant_id = s.tenant_id and u.id = s.user_id
+    left join memberships m on m.tenant_id = u.tenant_id and m.user_id = u.id
+where s.expires_at > :now and u.removed_at is null
+
 -- name: find_api_key
-select users.tenant_id, users.id, users.role, api_keys.id, api_keys.last_used_at
-from api_keys join users on users.tenant_id = api_keys.tenant_id and users.id = api_keys.user_id
-where api_keys.hash = :hash and api_keys.revoked_at is null;
+{key_principal} and k.hash = :hash;
 
 -- name: note_api_key
 -- That a key was used.
@@ -48,12 +68,22 @@ insert into web_sessions (id, tenant_id, user_id, token_hash, created_at, authen
 values (:id, :tenant, :user_id, :token_hash, :now, :authenticated_at, :expires_at);
 
 -- name: find_web_session
-select users.tenant_id, users.id, users.role, web_sessions.id
-from web_sessions join users on users.tenant_id = web_sessions.tenant_id and users.id = web_sessions.user_id
-where web_sessions.token_hash = :token_hash and web_sessions.expires_at > :now;
+{browser_principal} and s.token_hash = :token_hash;
 
 -- name: end_web_session
-delete from web_sessions where token_hash = :token_hash;
+delete from web_sessions where token_hash = :token_hash returning authenticated_at, expires_at;
+
+-- name: refresh_web_session
+update web_sessions set authenticated_at = :now where token_hash = :token_hash;
+
+-- name: end_web_sessions
+delete from web_sessions
+where (tenant_id, user_id) in (select tenant_id, user_id from memberships where account_id = :account_id)
+    and id <> :but
+returning id;
+
+-- name: end_user_sessions
+delete from web_sessions where tenant_id = :tenant and user_id = :user_id returning id;
 
 -- name: sweep_web_sessions
 delete from web_sessions where expires_at <= :now;

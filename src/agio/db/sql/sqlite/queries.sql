@@ -38,6 +38,12 @@ where m.session_id = :session_id and m.id in (select value from json_each(:ids))
     )
 order by m.run_number, m.idx;
 
+-- name: find_credentials
+-- API keys and browsers' sessions by their ids.
+{key_principal} and k.id in (select value from json_each(:ids))
+union all
+{browser_principal} and s.id in (select value from json_each(:ids));
+
 -- name: lock_tenant
 -- The one writer is the lock.
 select id from tenants where id = :tenant;
