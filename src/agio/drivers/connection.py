@@ -7,13 +7,14 @@ of agio together.
 import asyncio
 import functools
 import zlib
-from collections.abc import Callable
-from typing import NamedTuple, cast
+from typing import NamedTuple, Protocol, cast
 from urllib.parse import quote, urlsplit
 
 from agio.errors import UserError
 
 _HEAD_BYTES = 256 * 1024
+_INFLATED_BYTES = 16 * 1024 * 1024
+"""How much one read of a compressed answer may unpack to."""
 _SAFE = "/:@!$&'()*+,;=%-._~?"
 
 
@@ -26,6 +27,15 @@ class BrokenAnswer(Exception):
         """Whether not one byte came: a kept-alive connection that the other side had closed."""
         self.garbled = garbled
         """Whether what came was no HTTP."""
+
+
+class _Inflater(Protocol):
+    """What is used of zlib's decompressors, whose type has no name."""
+
+    @property
+    def unconsumed_tail(self) -> bytes: ...
+
+    def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
 
 
 class Target(NamedTuple):
@@ -80,7 +90,7 @@ class Connection(asyncio.Protocol):
         self._head_bytes = 0
         self._failure: BrokenAnswer | None = None
         self._waiter: asyncio.Future[None] | None = None
-        self._inflate: Callable[[bytes], bytes] | None = None
+        self._inflate: _Inflater | None = None
 
     @property
     def closed(self) -> bool:
@@ -205,12 +215,16 @@ class Connection(asyncio.Protocol):
             return
         self._began = True
         if self.headers.get("content-encoding", "identity") != "identity":
-            self._inflate = zlib.decompressobj(wbits=47).decompress
+            self._inflate = zlib.decompressobj(wbits=47)
 
     def on_body(self, body: bytes) -> None:
         """Keep a piece of the body."""
         if self._inflate is not None:
-            body = self._inflate(body)
+            body = self._inflate.decompress(body, _INFLATED_BYTES)
+            if self._inflate.unconsumed_tail:
+                self._fail(f"a piece of its compressed answer has more than {_INFLATED_BYTES} bytes")
+                self.close()
+                return
         if body and not self.complete:
             self._parts.append(body)
 

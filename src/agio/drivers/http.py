@@ -13,7 +13,7 @@ from agio.drivers.endpoint import Endpoint
 from agio.drivers.faults import Faults, read_error
 from agio.drivers.pool import CONNECT_TIMEOUT_S, Connections
 from agio.drivers.sse import SSEReader
-from agio.errors import ModelError
+from agio.errors import ModelError, UpstreamError
 from agio.telemetry.context import HEADER, REQUEST_ID
 
 _ERROR_BODY_BYTES = 64 * 1024
@@ -56,6 +56,7 @@ class ModelHttp:
             **endpoint.headers,
         }
         self._named = {name.lower() for name in self._headers}
+        self._guard = endpoint.guard
         self._pools: dict[asyncio.AbstractEventLoop, Connections] = {}
 
     async def turn(self, url: str, body: bytes, decoder: TurnDecoder) -> AsyncGenerator[list[ModelEvent]]:
@@ -112,6 +113,8 @@ class ModelHttp:
         except BrokenAnswer as error:
             code = "invalid_response" if error.garbled else "connection_failed"
             raise self.faults.make(code, f"{error}.") from error
+        except UpstreamError as error:
+            raise self.faults.make("connection_failed", error.message) from error
         except (OSError, TimeoutError) as error:
             words = f"{error}." if str(error) else f"no connection within {CONNECT_TIMEOUT_S:g} s."
             raise self.faults.make("connection_failed", words) from error
@@ -140,7 +143,7 @@ class ModelHttp:
         if pool is None:
             for old in [each for each in self._pools if each.is_closed()]:
                 del self._pools[old]
-            pool = self._pools[loop] = Connections()
+            pool = self._pools[loop] = Connections(self._guard)
         return pool
 
 

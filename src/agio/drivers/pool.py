@@ -4,9 +4,19 @@ import asyncio
 import socket
 import ssl
 from collections.abc import AsyncGenerator, Mapping
+from typing import TypeAlias
 
 from agio.drivers.connection import BrokenAnswer, Connection, Target
+from agio.drivers.endpoint import Guard
 from agio.errors import UserError
+
+AddressInfo: TypeAlias = tuple[
+    socket.AddressFamily,
+    socket.SocketKind,
+    int,
+    str,
+    tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes],
+]
 
 CONNECT_TIMEOUT_S = 10.0
 _IDLE_S = 60.0
@@ -14,9 +24,13 @@ _MAX_IDLE = 64
 
 
 class Connections:
-    """The connections of one event loop to one service. They close with the loop's generators."""
+    """The connections of one event loop to one service. They close with the loop's generators.
 
-    def __init__(self) -> None:
+    With a guard they go to addresses that it checked, and nowhere else.
+    """
+
+    def __init__(self, guard: Guard | None = None) -> None:
+        self._guard = guard
         self._idle: list[Connection] = []
         self._context: ssl.SSLContext | None = None
         self._closed = False
@@ -26,7 +40,8 @@ class Connections:
     async def post(self, target: Target, headers: Mapping[str, str], body: bytes) -> Connection:
         """Send a POST and return its connection once the answer's headers are there.
 
-        Raises OSError or TimeoutError when there is no connection, BrokenAnswer when it breaks.
+        Raises OSError or TimeoutError when there is no connection, what the guard raises, and BrokenAnswer when
+        it breaks.
         """
         head = _head(target, headers, len(body))
         while True:
@@ -77,7 +92,23 @@ class Connections:
         if target.secure and self._context is None:
             self._context = ssl.create_default_context()
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
-            return await _connect(target, self._context if target.secure else None)
+            addresses = await self._look_up(target)
+            return await _connect(target, addresses, self._context if target.secure else None)
+
+    async def _look_up(self, target: Target) -> list[AddressInfo]:
+        if self._guard is None:
+            loop = asyncio.get_running_loop()
+            return await loop.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+        return [
+            (
+                socket.AF_INET if address.version == 4 else socket.AF_INET6,
+                socket.SOCK_STREAM,
+                socket.IPPROTO_TCP,
+                "",
+                (str(address), target.port) if address.version == 4 else (str(address), target.port, 0, 0),
+            )
+            for address in await self._guard.addresses(target.host, target.port)
+        ]
 
     async def _keep(self) -> AsyncGenerator[None, None]:
         """Close idle connections when the loop closes its generators, as `asyncio.run` does at its end."""
@@ -89,12 +120,13 @@ class Connections:
                 self._idle.pop().close()
 
 
-async def _connect(target: Target, context: ssl.SSLContext | None) -> Connection:
+async def _connect(
+    target: Target, addresses: list[AddressInfo], context: ssl.SSLContext | None
+) -> Connection:
     """Open a connection to whichever address of the host answers first."""
     from aiohappyeyeballs import start_connection  # pyright: ignore[reportUnknownVariableType]
 
     loop = asyncio.get_running_loop()
-    addresses = await loop.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
     connected = await start_connection(addresses, happy_eyeballs_delay=0.25)
     try:
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
