@@ -4,7 +4,7 @@ Implemented in db/ on SQLite and on Postgres. Every method that serves a person 
 of its credential first, and finds nothing of any other: a foreign id is a UserError `..._not_found`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from agio.core.audit import AuditStore
@@ -155,15 +155,18 @@ class Store(
         by: ClaimBy,
         limits: Limits,
         *,
+        tenants: Collection[str] | None = None,
         code_agents: Sequence[str] = (),
+        code_tenants: Collection[str] | None = None,
         after_tenant: str = "",
         queued_before: int = 0,
         doomed_only: bool = False,
     ) -> Claimed | None:
         """Claim the next run that may run: tenants in turn from the one after `after_tenant`, oldest first.
 
-        A session has one running run, and an open question holds its queue; answers go before messages. Runs
-        of agents defined in code are taken only if `code_agents` has the agent's name. Runs queued before
+        A session has one running run, and an open question holds its queue; answers go before messages. With
+        `tenants`, only theirs. Runs of agents defined in code are taken only if `code_agents` has the agent's
+        name and `code_tenants` the tenant (None: every tenant). Runs queued before
         `queued_before` (ms) come back doomed, `expired`. With `doomed_only`, runs that must be ended and no others.
         """
         ...

@@ -13,6 +13,7 @@ from agio.core.records import Acceptance, SessionRecord, SessionStart
 from agio.core.repository import ENDED, RunInfo
 from agio.errors import UserError
 from agio.gateway.ag_ui_input import Taken, begins, cancels_on_disconnect, ids_of, take
+from agio.gateway.connections import Cut
 from agio.gateway.errors import send_error, wrapped
 from agio.gateway.gateway import Gateway
 from agio.gateway.hub import Subscription
@@ -206,18 +207,21 @@ class RunAgent:
         )
         over = visit.over
         try:
-            if visit.opening:
-                await stream.write(visit.opening)
-            while not over and (pieces := await stream.take()):
-                own = [piece for piece in pieces if piece.run_id == visit.run_id]
-                if own:
-                    frames = [
-                        piece.sse if is_plain(piece.chunk.payload) else await self._project(visit, piece)
-                        for piece in own
-                    ]
-                    await stream.write(frames[0] if len(frames) == 1 else b"".join(frames))
-                    over = ends_run(own[-1].chunk.payload)
-            await stream.finish()
+            async with self._gateway.connections.open(visit.who):
+                if visit.opening:
+                    await stream.write(visit.opening)
+                while not over and (pieces := await stream.take()):
+                    own = [piece for piece in pieces if piece.run_id == visit.run_id]
+                    if own:
+                        frames = [
+                            piece.sse if is_plain(piece.chunk.payload) else await self._project(visit, piece)
+                            for piece in own
+                        ]
+                        await stream.write(frames[0] if len(frames) == 1 else b"".join(frames))
+                        over = ends_run(own[-1].chunk.payload)
+                await stream.finish()
+        except Cut:
+            await stream.break_off()
         finally:
             stream.release()
         if stream.left and not over and visit.cancel_on_disconnect:

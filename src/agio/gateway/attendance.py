@@ -17,7 +17,7 @@ from agio.core.store import Store
 from agio.errors import UserError
 from agio.gateway.dispatcher import Dispatcher
 from agio.gateway.offers import tools_of
-from agio.gateway.workers import HeldRun, Seat, Workers, fits
+from agio.gateway.workers import HeldRun, Permit, Seat, Workers, fits
 
 _log = logging.getLogger("agio.gateway")
 
@@ -40,8 +40,8 @@ class Attendance:
         on_free: Callable[[], None],
         on_cancelled: Callable[[HeldRun], None],
     ) -> None:
-        self.offered: list[AgentFields] | None = []
-        """The agents in code the store was told of last; None: what it has may be from an earlier start."""
+        self.offered: dict[str, list[AgentFields]] | None = {}
+        """The agents in code the store was told of last, by tenant; None: what it has may be from an earlier start."""
         self._store = store
         self._workers = workers
         self._dispatcher = dispatcher
@@ -51,11 +51,18 @@ class Attendance:
         self._on_cancelled = on_cancelled
         self._coming = asyncio.Lock()
 
-    async def greet(self, link: object, worker: Worker, greeting: Greeting) -> tuple[Seat, Welcome]:
-        """Seat a worker, with the runs it still has a good claim to. Raises UserError `agent_exists`, StoreError."""
+    async def greet(
+        self, link: object, worker: Worker, greeting: Greeting, permit: Permit
+    ) -> tuple[Seat, Welcome]:
+        """Seat a worker, with the runs it still has a good claim to.
+
+        Raises UserError `agent_exists`, `worker_id_taken` (somebody with another key sits there), StoreError.
+        """
         async with self._coming:  # one by one, because the agents in code are those of all workers together
-            await self._offer_agents(greeting)
-            seat = self._workers.seats.setdefault(greeting.worker, Seat(greeting.worker))
+            self._check_seat(greeting.worker, permit)
+            await self._offer_agents(greeting, permit)
+            self._check_seat(greeting.worker, permit)
+            seat = self._workers.seats.setdefault(greeting.worker, Seat(greeting.worker, permit))
             before = [held for held in seat.runs.values() if held.delivered]
             seat.sit(worker, greeting)
         seat.room = 0  # no new run before it is settled what becomes of the old ones
@@ -73,14 +80,26 @@ class Attendance:
         self._dispatcher.ring()
         return seat, Welcome(kept, self._limits.heartbeat_s, self._limits.worker_silence_s)
 
-    async def _offer_agents(self, greeting: Greeting) -> None:
-        """Let the agents of all workers' modules be the store's agents in code."""
-        others = [seat.fields for seat in self._workers.seats.values() if seat.id != greeting.worker]
-        agents = {agent.name: agent for fields in (*others, greeting.agents) for agent in fields}
-        offered = [agents[name] for name in sorted(agents)]
-        if offered != self.offered:
-            await self._store.put_code_agents(DEFAULT_TENANT, offered)
-            self.offered = offered
+    def _check_seat(self, worker_id: str, permit: Permit) -> None:
+        """Let nobody take a seat, and with it the runs, of a worker that came with another key."""
+        seat = self._workers.seats.get(worker_id)
+        if seat is not None and seat.permit != permit:
+            raise UserError("worker_id_taken", "A worker with this id is here, and came with another key.")
+
+    async def _offer_agents(self, greeting: Greeting, permit: Permit) -> None:
+        """Let the agents of all workers' modules be the store's agents in code, in the tenants they serve."""
+        coming = Seat(greeting.worker, permit)
+        coming.fields = greeting.agents
+        agents: dict[str, dict[str, AgentFields]] = {DEFAULT_TENANT: {}}
+        for seat in (*(seat for seat in self._workers.seats.values() if seat.id != coming.id), coming):
+            for tenant in seat.code_tenants:
+                agents.setdefault(tenant, {}).update({agent.name: agent for agent in seat.fields})
+        known = self.offered
+        for tenant, named in agents.items():
+            offered = [named[name] for name in sorted(named)]
+            if known is None or offered != known.get(tenant, []):
+                await self._store.put_code_agents(tenant, offered)
+                self.offered = {**(self.offered or {}), tenant: offered}
 
     async def _honour(self, claim: Claim, seat: Seat) -> bool:
         """Whether a claim from before is still good; if this gateway did not know of it, it does now."""
@@ -89,6 +108,8 @@ class Attendance:
             return held.seat is seat and fits(claim, held.info.epoch, held.token_hash)
         try:
             info = await self._store.get_run(claim.run_id)
+            if not seat.may_serve(info.tenant):
+                return False
             if info.status != "running" or not fits(claim, info.epoch, info.token_hash):
                 return False
             agent = await self._store.get_agent(info.tenant, info.agent_id)
@@ -117,6 +138,10 @@ class Attendance:
         seat.leaving = True
         if not seat.runs:
             self._give_up(seat)
+
+    def dismiss(self, seat: Seat) -> None:
+        """Take everything from a worker at once: its key was revoked."""
+        self._give_up(seat)
 
     def closed(self, seat: Seat, link: object) -> None:
         """Note that a worker's link was closed: it has a moment to come back, unless it said goodbye."""

@@ -70,7 +70,7 @@ class Connections:
 
     def __init__(self, store: IdentityStore, recheck_s: float) -> None:
         self._store = store
-        self._recheck_s = recheck_s
+        self.recheck_s = recheck_s
         self._open: dict[str, set[Connection]] = {}
         self._watching: asyncio.Task[None] | None = None
 
@@ -123,7 +123,7 @@ class Connections:
 
     async def _watch(self) -> None:
         while True:
-            await asyncio.sleep(self._recheck_s)
+            await asyncio.sleep(self.recheck_s)
             try:
                 await self.recheck()
             except AgioError as error:

@@ -110,9 +110,8 @@ class Dispatcher:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def reserve(self, seat: Seat | None = None) -> Slot | None:
+    def reserve(self, seat: Seat | None) -> Slot | None:
         """Keep room at a worker for a claim that is being made; None if nobody has any. `settle` gives it back."""
-        seat = seat or self._workers.choose()
         if seat is None or not self.claiming:
             return None
         token = secrets.token_urlsafe(32)
@@ -172,12 +171,12 @@ class Dispatcher:
 
     async def _claim_stray(self) -> bool:
         """Take over a run if a worker can. Whether it is worth asking again."""
-        if not self._strays or self._workers.choose() is None:
+        if not self._strays or not self._workers.with_room():
             return False
         for stray in list(self._strays.values()):
             run_id = stray.info.run_id
             stray.agent = stray.agent or await self._agent_of(stray.info)
-            seat = self._workers.choose(stray.agent)
+            seat = self._workers.choose(stray.info.tenant, stray.agent)
             if seat is None or self._strays.get(run_id) is not stray:
                 continue
             if (slot := self.reserve(seat)) is None:
@@ -208,17 +207,20 @@ class Dispatcher:
             return False
         if not self._workers.with_room():
             return await self._claim_doomed()
-        tried: set[frozenset[str]] = set()
+        tried: set[tuple[frozenset[str], frozenset[str] | None]] = set()
         for seat in self._workers.with_room():
-            if seat.agents in tried or seat.free <= 0 or (slot := self.reserve(seat)) is None:
+            kind = (seat.agents, seat.permit.tenants)
+            if kind in tried or seat.free <= 0 or (slot := self.reserve(seat)) is None:
                 continue
-            tried.add(seat.agents)
+            tried.add(kind)
             claimed = None
             try:
                 claimed = await self._store.claim_next(
                     slot.by,
                     self.limits,
+                    tenants=seat.permit.tenants,
                     code_agents=sorted(seat.agents),
+                    code_tenants=seat.code_tenants,
                     after_tenant=self._last_tenant,
                     queued_before=int((time.time() - self._times.queue_timeout_s) * 1000),
                 )
@@ -227,6 +229,8 @@ class Dispatcher:
             if claimed is not None:
                 self._last_tenant = claimed.info.tenant
                 return True
+        if all(tenants is not None for _, tenants in tried) and await self._claim_doomed():
+            return True
         if tried:
             self._waiting = False  # before the store is asked: what is queued meanwhile says so itself
             self._waiting = (await self._store.count_runs()).get("queued", 0) > 0 or self._waiting

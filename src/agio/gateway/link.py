@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 from msgspec import structs
 
 from agio.core.config import AgentRunConfig, ServerLimits
+from agio.core.file import UNUSED_MS, FilePiece
 from agio.core.link import Answer, Claim, Greeting, Task, TaskResult, ToolReply, Welcome, Worker
 from agio.core.repository import Append, Effect, RunInfo, ToolRecord
 from agio.core.store import Store
@@ -36,7 +37,7 @@ _LAST_WORDS_S = 2.0
 """How long the workers' giving back may take once their time is over."""
 
 _DELETED_AT_ONCE = 50
-"""How many old sessions are asked for at a time."""
+"""How many old sessions, or files nobody sent, are asked for at a time."""
 
 Takeover: TypeAlias = Literal["at once", "after grace"]
 """When a gateway that starts takes over the runs it finds running: at once if no worker can have outlived it."""
@@ -153,6 +154,10 @@ class LinkService:
         finally:
             seat.tasks -= 1
 
+    async def read_file(self, info: RunInfo, file_id: str, idx: int) -> FilePiece:
+        """Read a piece of a file of the session's. Raises UserError `file_not_found`."""
+        return await self._store.read_session_file(info.tenant, info.user, info.thread_id, file_id, idx)
+
     async def note_given_back(self, info: RunInfo) -> None:
         """Keep in the store that a run was given back in good order."""
         try:
@@ -202,6 +207,7 @@ class LinkService:
                     self.dispatcher.ring()
                 await self._store.sweep()
                 await self._delete_old_sessions()
+                await self._delete_unused_files()
             except AgioError as error:
                 _log.warning("the store could not be swept: %s", error)
 
@@ -212,6 +218,11 @@ class LinkService:
                 self._hub.forget(session_id)
             if len(deleted) < _DELETED_AT_ONCE:
                 return
+
+    async def _delete_unused_files(self) -> None:
+        before = time.time_ns() // 1_000_000 - UNUSED_MS
+        while await self._store.sweep_files(before, _DELETED_AT_ONCE) == _DELETED_AT_ONCE:
+            pass
 
 
 class WorkerLink:
@@ -253,6 +264,10 @@ class WorkerLink:
     async def call_tool(self, claim: Claim, key: str, tool: str, arguments: dict[str, Json]) -> ToolReply:
         """See `Link`."""
         return await self._service.tools.call(self._check(claim), key, tool, arguments)
+
+    async def read_file(self, claim: Claim, file_id: str, idx: int) -> FilePiece:
+        """See `Link`. A run has the files of its session, and no others."""
+        return await self._service.read_file(self._check(claim).info, file_id, idx)
 
     async def release(self, claim: Claim) -> None:
         """See `Link`. When the gateway stops, whoever begins next must know that this was no crash."""

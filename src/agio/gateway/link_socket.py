@@ -4,7 +4,6 @@ Behind it is the same `LinkService` that a worker in this process calls. The oth
 """
 
 import asyncio
-import hmac
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
@@ -12,6 +11,8 @@ from agio.core import link_wire as wire
 from agio.gateway.gateway import Gateway
 from agio.gateway.link import LinkService
 from agio.gateway.remote_worker import Message, Receive, RemoteWorker, Send
+from agio.gateway.worker_keys import WorkerKeys
+from agio.gateway.workers import Permit
 
 App: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
 
@@ -20,40 +21,53 @@ _ID_BYTES = 256
 
 def link_socket(gateway: Gateway) -> App:
     """Make the application of both doors."""
-    return LinkDoor(gateway.link, gateway.worker_key)
+    keys = WorkerKeys(
+        gateway.store,
+        gateway.rates,
+        gateway.addresses,
+        operators=gateway.worker_key,
+        recheck_s=gateway.limits.recheck_s,
+    )
+    return LinkDoor(gateway.link, keys)
 
 
 class LinkDoor:
-    """Lets workers in that show the key; without a key, nobody."""
+    """Lets workers in that show a key, and dismisses them when it is revoked."""
 
-    def __init__(self, service: LinkService, worker_key: str | None) -> None:
+    def __init__(self, service: LinkService, keys: WorkerKeys) -> None:
         self._service = service
-        self._key = None if worker_key is None else f"Bearer {worker_key}".encode()
+        self._keys = keys
         self._calls: set[asyncio.Future[Any]] = set()
         """Calls that outlive their connection: a tool that has begun is finished, and its result kept."""
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Serve a connection or a heartbeat."""
-        known = self._knows(scope["headers"])
+        permit = await self._keys.permit(scope)
         if scope["type"] == "http":
-            await self._beat(known, receive, send)
+            await self._beat(permit, receive, send)
             return
         await receive()
-        if not known:
+        if permit is None:
             await send({"type": "websocket.close", "code": wire.REFUSED})
             return
         await send({"type": "websocket.accept"})
-        await RemoteWorker(self._service, self._calls, receive, send).serve()
+        remote = RemoteWorker(self._service, self._calls, receive, send, permit)
+        serving = asyncio.ensure_future(remote.serve())
+        revoked = asyncio.ensure_future(self._keys.wait_revoked(scope, permit))
+        try:
+            await asyncio.wait((serving, revoked), return_when=asyncio.FIRST_COMPLETED)
+            if not serving.done():
+                remote.dismiss()
+            await serving
+        finally:
+            revoked.cancel()
+            serving.cancel()
 
-    def _knows(self, headers: list[tuple[bytes, bytes]]) -> bool:
-        shown = next((value for name, value in headers if name == b"authorization"), b"")
-        return self._key is not None and hmac.compare_digest(shown, self._key)
-
-    async def _beat(self, known: bool, receive: Receive, send: Send) -> None:
+    async def _beat(self, permit: Permit | None, receive: Receive, send: Send) -> None:
         status = 401
-        if known:
+        if permit is not None:
             worker = (await _body(receive)).decode(errors="replace")
-            status = 200 if self._service.beat(worker) else 410
+            status = 200 if self._service.beat(worker, permit) else 410
         await send({"type": "http.response.start", "status": status, "headers": [(b"content-length", b"0")]})
         await send({"type": "http.response.body", "body": b""})
 

@@ -19,6 +19,7 @@ from agio.core.records import Acceptance, SessionStart
 from agio.errors import AgioError, LimitExceeded, StoreError, UserError
 from agio.gateway.access import begin_command, write_command_line
 from agio.gateway.auth import Headers
+from agio.gateway.connections import Cut
 from agio.gateway.errors import refuse, wrapped
 from agio.gateway.gateway import Gateway
 from agio.gateway.hub import Subscription
@@ -104,29 +105,35 @@ class Socket:
         await self._send({"type": "websocket.accept"})
         closing = asyncio.ensure_future(self._gateway.hub.closing.wait())
         try:
-            while (code := await self._turn(closing)) is None:
-                pass
+            async with self._gateway.connections.open(self._who):
+                while (code := await self._turn(closing)) is None:
+                    pass
             if code:
                 await self._close(code)
+        except Cut as cut:
+            await self._close(POLICY_VIOLATION, str(cut))
         except OSError:
             pass  # the client left while it was being answered
         finally:
             closing.cancel()
             await self._drop_all()
 
-    async def _close(self, code: int) -> None:
+    async def _close(self, code: int, reason: str = "") -> None:
         """Say goodbye to a client, if it still reads."""
         await self._drop_all()
-        with suppress(TimeoutError):
+        with suppress(TimeoutError, OSError):
             async with asyncio.timeout(_GOODBYE_S):
-                await self._send({"type": "websocket.close", "code": code})
+                await self._send({"type": "websocket.close", "code": code, "reason": reason})
 
     async def _turn(self, closing: asyncio.Task[Literal[True]]) -> int | None:
         """Take the next command; return the code to close with, 0 if the client has left."""
         incoming = asyncio.ensure_future(self._receive())
-        await asyncio.wait((incoming, closing), return_when=asyncio.FIRST_COMPLETED)
+        try:
+            await asyncio.wait((incoming, closing), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if not incoming.done():
+                incoming.cancel()
         if not incoming.done():
-            incoming.cancel()
             return SERVICE_RESTART
         message = incoming.result()
         if message["type"] == "websocket.disconnect":
@@ -149,6 +156,7 @@ class Socket:
             name = command.__struct_config__.tag
             self._nonsense = 0
             await self._gateway.auth.identify(self._headers)  # what let it in may have been revoked since
+            self._gateway.rates.take("request", self._who.credential)
             answer = await self._carry_out(command)
         except OSError:
             raise

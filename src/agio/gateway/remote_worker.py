@@ -16,6 +16,7 @@ from agio.core import link_wire as wire
 from agio.core.link import Job, Task, TaskResult
 from agio.errors import AgioError, ModelError, StoreError, UserError
 from agio.gateway.link import LinkService
+from agio.gateway.workers import Permit
 from agio.telemetry.context import about
 
 Message: TypeAlias = MutableMapping[str, Any]
@@ -48,9 +49,14 @@ class RemoteWorker:
     """
 
     def __init__(
-        self, service: LinkService, calls: set[asyncio.Future[Any]], receive: Receive, send: Send
+        self,
+        service: LinkService,
+        calls: set[asyncio.Future[Any]],
+        receive: Receive,
+        send: Send,
+        permit: Permit,
     ) -> None:
-        self._link = service.connect(self)
+        self._link = service.connect(self, permit)
         self._calls = calls
         self._receive = receive
         self._send = send
@@ -60,8 +66,8 @@ class RemoteWorker:
         self._queued_bytes = 0
         self._ready = asyncio.Event()
         self._open = True
-        self._stuck: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done when too much waits for the worker to read it."""
+        self._ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        """With which code we end it: too much waits for the worker to read it, or its key was revoked."""
         self._tasks: dict[int, asyncio.Future[TaskResult]] = {}
         self._count = 0
 
@@ -70,7 +76,7 @@ class RemoteWorker:
         reading = asyncio.create_task(self._read())
         writing = asyncio.create_task(self._write())
         try:
-            await asyncio.wait((reading, writing, self._stuck), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((reading, writing, self._ended), return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._open = False
             self._link.closed()
@@ -81,6 +87,15 @@ class RemoteWorker:
                 if not performing.done():
                     performing.set_exception(ModelError("link_lost", "The worker went away.", retryable=True))
         await self._hang_up(ended)
+
+    def dismiss(self) -> None:
+        """End the connection of a worker whose key was revoked; what it holds goes to others at once."""
+        self._link.dismissed()
+        self._end(wire.REFUSED)
+
+    def _end(self, code: int) -> None:
+        if not self._ended.done():
+            self._ended.set_result(code)
 
     # What the service asks of the worker
 
@@ -178,6 +193,8 @@ class RemoteWorker:
                 self._call(link.begin_tool(claim, key, tool, effect), wire.Begun, number)
             case wire.End(id=number, claim=claim, key=key, record=record):
                 self._call(link.end_tool(claim, key, record), _done, number)
+            case wire.Read(id=number, claim=claim, file_id=file_id, idx=idx):
+                self._call(link.read_file(claim, file_id, idx), wire.Piece, number)
             case wire.Release(id=number, claim=claim):
                 self._call(link.release(claim), _done, number)
             case wire.Leave(id=number):
@@ -231,8 +248,8 @@ class RemoteWorker:
     def _post(self, frame: bytes) -> None:
         if not self._open:
             return
-        if self._queued_bytes > _QUEUE_BYTES and not self._stuck.done():
-            self._stuck.set_result(None)
+        if self._queued_bytes > _QUEUE_BYTES:
+            self._end(wire.SLOW)
         self._outgoing.append(frame)
         self._queued_bytes += len(frame)
         self._ready.set()
@@ -248,7 +265,7 @@ class RemoteWorker:
 
     async def _hang_up(self, ended: Sequence[BaseException | None]) -> None:
         """Say why, if the worker is there to hear it."""
-        code = wire.SLOW if self._stuck.done() else None
+        code = self._ended.result() if self._ended.done() else None
         for end in ended:
             if isinstance(end, _Closed):
                 code = end.code

@@ -13,6 +13,7 @@ from agio.core.spec import RunRequest, check_request
 from agio.core.store import Store
 from agio.gateway.hub import Hub
 from agio.gateway.link import LinkService
+from agio.gateway.rate import Rates
 from agio.telemetry.context import REQUEST_ID, RUN_ID
 
 
@@ -20,8 +21,15 @@ class Road:
     """The commands of clients. Whoever calls has found out who is asking."""
 
     def __init__(
-        self, store: Store, hub: Hub, link: LinkService, config: AgentRunConfig | None = None
+        self,
+        store: Store,
+        hub: Hub,
+        link: LinkService,
+        config: AgentRunConfig | None = None,
+        *,
+        rates: Rates,
     ) -> None:
+        self._rates = rates
         self._store = store
         self._hub = hub
         self._link = link
@@ -32,9 +40,10 @@ class Road:
         """Take a message, results or answers into a session; what it returns is committed.
 
         If a worker has room and nothing waits before it, the run begins in the same commit. Raises UserError
-        `empty_message`, `message_too_large`, `invalid_message`, `invalid_answer`, `duplicate_answer`, and what
-        `Store.accept` raises.
+        `empty_message`, `message_too_large`, `invalid_message`, `invalid_answer`, `duplicate_answer`, LimitExceeded
+        `rate_limited`, and what `Store.accept` raises.
         """
+        self._rates.take("message", who.credential, f"{who.tenant}/{who.user}")
         check_input(given.messages, given.resume, self._message_bytes)
         check_request(
             RunRequest(
@@ -55,9 +64,9 @@ class Road:
         return accepted
 
     async def _accept(self, who: Principal, given: Acceptance) -> Accepted:
-        slot = self._dispatcher.reserve()
+        slot = self._dispatcher.reserve(self._link.workers.choose(who.tenant))
         if slot is not None:
-            given = structs.replace(given, claim=slot.by, code_agents=sorted(slot.seat.agents))
+            given = structs.replace(given, claim=slot.by, code_agents=slot.seat.agents_for(who.tenant))
         claimed = None
         try:
             accepted = await self._store.accept(who.tenant, who.user, given, self._dispatcher.limits)

@@ -6,6 +6,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl
 
@@ -13,6 +14,7 @@ from agio.core.identity import Principal
 from agio.core.records import SessionRecord
 from agio.core.store import Store
 from agio.errors import StoreError, UserError
+from agio.gateway.connections import Cut
 from agio.gateway.errors import send_error, wrapped
 from agio.gateway.gateway import Gateway
 from agio.gateway.hub import Subscription
@@ -33,6 +35,7 @@ _HEADERS = [
     (b"x-accel-buffering", b"no"),
 ]
 _CURSOR_DIGITS = 15
+_GOODBYE_S = 1.0
 
 
 class EventStream:
@@ -77,6 +80,12 @@ class EventStream:
         if not self.left:
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
+    async def break_off(self) -> None:
+        """End the response of a reader that may read no more. Who comes again is refused at the door."""
+        with suppress(TimeoutError, OSError):
+            async with asyncio.timeout(_GOODBYE_S):
+                await self.finish()
+
     def release(self) -> None:
         """Watch no longer."""
         self._timer.cancel()
@@ -120,11 +129,14 @@ class SessionStream:
             stream = EventStream(events, receive, send, gateway.limits.keep_alive_s)
             await stream.start()
             try:
-                while pieces := await stream.take():
-                    await stream.write(
-                        pieces[0].sse if len(pieces) == 1 else b"".join(piece.sse for piece in pieces)
-                    )
-                await stream.finish()
+                async with gateway.connections.open(who):
+                    while pieces := await stream.take():
+                        await stream.write(
+                            pieces[0].sse if len(pieces) == 1 else b"".join(piece.sse for piece in pieces)
+                        )
+                    await stream.finish()
+            except Cut:
+                await stream.break_off()
             finally:
                 stream.release()
 

@@ -6,15 +6,27 @@ import time
 
 from msgspec import Struct, field
 
+from agio.core.identity import DEFAULT_TENANT
 from agio.core.link import Claim, Greeting, ToolOffer, Worker
 from agio.core.records import AgentFields, AgentRecord, ClaimBy
 from agio.core.repository import RunInfo
 from agio.errors import StoreError
 
+_OPERATORS = frozenset({DEFAULT_TENANT})
+
 
 def hash_token(token: str) -> bytes:
     """Return what is kept of a run token."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+
+
+class Permit(Struct, frozen=True):
+    """What a worker was let in with. The operator's own key, and a worker in this process, may run everything."""
+
+    key: str = ""
+    """The id of a worker key that is kept in the store; empty: the operator's."""
+    tenants: frozenset[str] | None = None
+    """Whose runs it may be given; None: every tenant's."""
 
 
 class HeldRun(Struct, eq=False, kw_only=True):
@@ -43,8 +55,9 @@ class HeldRun(Struct, eq=False, kw_only=True):
 class Seat:
     """A worker's place at the gateway. It stays while the worker's link is being mended."""
 
-    def __init__(self, worker_id: str) -> None:
+    def __init__(self, worker_id: str, permit: Permit = Permit()) -> None:
         self.id = worker_id
+        self.permit = permit
         self.worker: Worker | None = None
         """None while its link is closed."""
         self.room = 0
@@ -52,6 +65,8 @@ class Seat:
         """The agents its module defines, and their names."""
         self.agents: frozenset[str] = frozenset()
         self.tools: dict[str, ToolOffer] = {}
+        self.providers: frozenset[str] = frozenset()
+        """The model providers it has an address or a key for."""
         self.runs: dict[str, HeldRun] = {}
         self.reserved = 0
         """Claims that are being made for it."""
@@ -71,6 +86,7 @@ class Seat:
         self.fields = greeting.agents
         self.agents = frozenset(agent.name for agent in greeting.agents)
         self.tools = {tool.name: tool for tool in greeting.tools}
+        self.providers = frozenset(greeting.providers)
         self.leaving = False
 
     @property
@@ -80,9 +96,24 @@ class Seat:
             return 0
         return self.room - len(self.runs) - self.reserved
 
+    @property
+    def code_tenants(self) -> frozenset[str]:
+        """The tenants that have the agents its module defines."""
+        return _OPERATORS if self.permit.tenants is None else self.permit.tenants
+
+    def may_serve(self, tenant: str) -> bool:
+        """Whether it may be given anything of this tenant's."""
+        return self.permit.tenants is None or tenant in self.permit.tenants
+
+    def agents_for(self, tenant: str) -> list[str]:
+        """The agents of its module that a tenant has, by name."""
+        return sorted(self.agents) if tenant in self.code_tenants else []
+
     def serves(self, agent: AgentRecord) -> bool:
         """Whether it can run this agent: one defined in code only if its module has it."""
-        return agent.source != "code" or agent.name in self.agents
+        return self.may_serve(agent.tenant) and (
+            agent.source != "code" or agent.name in self.agents_for(agent.tenant)
+        )
 
 
 class Slot(Struct, frozen=True):
@@ -104,12 +135,22 @@ class Workers:
         """Return the workers that take another run, the one with the most room first."""
         return sorted((seat for seat in self.seats.values() if seat.free > 0), key=lambda seat: -seat.free)
 
-    def choose(self, agent: AgentRecord | None = None) -> Seat | None:
-        """Return the worker with the most room, of those that can run the agent."""
+    def choose(self, tenant: str, agent: AgentRecord | None = None) -> Seat | None:
+        """Return the worker with the most room, of those that may serve the tenant and can run the agent."""
         fit = (
-            seat for seat in self.seats.values() if seat.free > 0 and (agent is None or seat.serves(agent))
+            seat
+            for seat in self.seats.values()
+            if seat.free > 0 and seat.may_serve(tenant) and (agent is None or seat.serves(agent))
         )
         return max(fit, key=lambda seat: seat.free, default=None)
+
+    def tools_for(self, tenant: str) -> dict[str, ToolOffer]:
+        """Return the tools of the workers that may serve a tenant, by name."""
+        known: dict[str, ToolOffer] = {}
+        for seat in self.seats.values():
+            if seat.may_serve(tenant):
+                known |= seat.tools
+        return known
 
     def hold(self, held: HeldRun) -> None:
         """Note a run under its new claim; whoever had it must let go."""

@@ -209,11 +209,11 @@ async def test_a_task_is_done_by_a_worker(room: Engine, join: Join) -> None:
             return await super().perform(task)
 
     with pytest.raises(ModelError) as nobody:
-        await room.link.perform(Task(provider="demo", model="demo", instructions="", prompt="Hi"))
+        await room.link.perform(Task(provider="demo", model="demo", instructions="", prompt="Hi"), "default")
     assert nobody.value.code == "no_worker"
     await join(Performer())
     ask = Task(provider="demo", model="demo", instructions="", prompt="Hi")
-    assert (await soon(room.link.perform(ask))).text == "demo was asked: Hi"
+    assert (await soon(room.link.perform(ask, "default"))).text == "demo was asked: Hi"
     with pytest.raises(ModelError) as refused:
-        await soon(room.link.perform(structs.replace(ask, prompt="fail")))
+        await soon(room.link.perform(structs.replace(ask, prompt="fail"), "default"))
     assert (refused.value.code, refused.value.retry_after_s) == ("rate_limited", 2.5)

@@ -10,6 +10,7 @@ from agio.cli.http_server import HttpServer
 from agio.core import link_wire
 from agio.core.link import Claim, Greeting, Link, ToolOffer, Welcome
 from agio.gateway.link_socket import LinkDoor
+from agio.gateway.worker_keys import WorkerKeys
 from agio.worker.link_socket import Guest, SocketLink
 from tests.unit.gateway.engine import Engine, HandWorker, soon
 
@@ -90,7 +91,10 @@ async def visiting(url: str) -> AsyncGenerator[Join]:
 async def served(room: Engine, key: str | None = KEY) -> AsyncGenerator[str]:
     """Serve a gateway's link on a free port."""
     with socket.create_server(("127.0.0.1", 0)) as sock:
-        server = HttpServer(LinkDoor(room.link, key), sock, max_message_bytes=link_wire.MAX_UP_BYTES)
+        keys = WorkerKeys(
+            room.store, room.rates, room.addresses, operators=key, recheck_s=room.connections.recheck_s
+        )
+        server = HttpServer(LinkDoor(room.link, keys), sock, max_message_bytes=link_wire.MAX_UP_BYTES)
         running = asyncio.create_task(server.run())
         await soon(server.wait_started())
         try:

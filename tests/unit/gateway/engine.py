@@ -17,8 +17,11 @@ from agio.core.repository import Append, Effect, RunInfo, ToolBegin, TurnRecord
 from agio.core.store import Store
 from agio.core.tool import AnyTool
 from agio.db.repository import open_store
+from agio.gateway.address import Addresses
+from agio.gateway.connections import Connections
 from agio.gateway.hub import Hub
 from agio.gateway.link import LinkService, Takeover, WorkerLink
+from agio.gateway.rate import Rates
 from agio.gateway.road import Road
 from agio.protocol.events import (
     RunFinished,
@@ -37,7 +40,7 @@ from agio.protocol.messages import ResumeEntry, UserMessage
 T = TypeVar("T")
 
 PATIENCE_S = 10.0
-QUICK = ServerLimits(link_grace_s=0.05, cancel_s=0.05, silence_s=0.2, tick_s=0.05, sweep_s=0.05)
+QUICK = ServerLimits(link_grace_s=0.05, cancel_s=0.05, silence_s=0.2, tick_s=0.05, sweep_s=0.05, recheck_s=0.05)
 """Times at which nobody falls asleep over a test."""
 ANN = Principal("default", "ann", "member", "key_1")
 LATER = 3600.0
@@ -138,7 +141,10 @@ class Engine:
         self.store = store
         self.hub = Hub(store, limits)
         self.link = LinkService(store, self.hub, limits, tools, AgentRunConfig(cancel_grace_s=0.01))
-        self.road = Road(store, self.hub, self.link)
+        self.rates = Rates(limits)
+        self.addresses = Addresses()
+        self.connections = Connections(store, limits.recheck_s)
+        self.road = Road(store, self.hub, self.link, rates=self.rates)
 
     async def join(
         self,
@@ -224,8 +230,10 @@ async def engine(
     room = Engine(store, limits, tools or {})
     try:
         await room.link.start(takeover)
+        room.connections.start()
         yield room
     finally:
+        await room.connections.close()
         await room.link.close()
         room.hub.close()
         await store.close()

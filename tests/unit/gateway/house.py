@@ -35,7 +35,9 @@ class House:
         self.room = room
         self.store = room.store
         self.sign_in = SignInLink("default", "ann")
-        self.auth = Authenticator(room.store, sign_in=self.sign_in, hosts=HOSTS)
+        self.auth = Authenticator(
+            room.store, rates=room.rates, addresses=room.addresses, sign_in=self.sign_in, hosts=HOSTS
+        )
         self.gateway = Gateway(
             store=room.store,
             limits=limits,
@@ -43,6 +45,9 @@ class House:
             link=room.link,
             road=room.road,
             auth=self.auth,
+            rates=room.rates,
+            addresses=room.addresses,
+            connections=room.connections,
             tools=TOOLS,
             providers=frozenset({"demo", "openai"}),
             worker_key="w" * 40,

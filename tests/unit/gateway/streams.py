@@ -131,6 +131,9 @@ async def server(
             link=parts.link,
             road=parts.road,
             auth=Authenticator(parts.store),
+            rates=parts.rates,
+            addresses=parts.addresses,
+            connections=parts.connections,
             tools={tool.name: tool for tool in tools},
             providers=frozenset({"demo"}),
         )

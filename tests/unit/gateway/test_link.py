@@ -316,9 +316,9 @@ async def test_a_short_task_goes_to_a_worker() -> None:
     task = Task(provider="demo", model="demo", instructions="", prompt="Say hello")
     async with engine() as room:
         with pytest.raises(ModelError, match="no_worker"):
-            await room.link.perform(task)
+            await room.link.perform(task, "default")
         await room.join()
-        assert (await soon(room.link.perform(task))).text == "demo was asked: Say hello"
+        assert (await soon(room.link.perform(task, "default"))).text == "demo was asked: Say hello"
 
 
 async def test_nothing_is_answered_before_a_worker_greets() -> None:

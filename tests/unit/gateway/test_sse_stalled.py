@@ -67,6 +67,9 @@ async def _serve(path: Path) -> AsyncGenerator[Place]:
             link=room.link,
             road=room.road,
             auth=Authenticator(room.store),
+            rates=room.rates,
+            addresses=room.addresses,
+            connections=room.connections,
             tools={},
             providers=frozenset({"demo"}),
         )

@@ -1,6 +1,6 @@
 """Claims: a queued run begins, a running one is taken over, one is asked to stop."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -28,28 +28,31 @@ def claim_next(
     by: ClaimBy,
     limits: Limits,
     *,
+    tenants: Collection[str] | None = None,
     code_agents: Sequence[str] = (),
+    code_tenants: Collection[str] | None = None,
     after_tenant: str = "",
     queued_before: int = 0,
     doomed_only: bool = False,
 ) -> Plan[Claimed | None]:
     """Claim the next run that may run: tenants in turn from the one after `after_tenant`, oldest first."""
-    wanted: dict[str, object] = {
-        "code_agents": list(code_agents),
-        "queued_before": queued_before,
-        "doomed": int(doomed_only),
-    }
+    allowed = None if tenants is None else sorted(tenants)
     tenant, wrapped = after_tenant, False
     while True:
-        row = yield from ask_one("next_tenant", after=tenant)
-        if row is None or row[0] is None:
+        found = yield from _next_tenant(tenant, allowed)
+        if found is None:
             if wrapped or not after_tenant:
                 return None
             tenant, wrapped = "", True
             continue
-        tenant = str(row[0])
+        tenant = found
         if wrapped and tenant > after_tenant:
             return None
+        wanted: dict[str, object] = {
+            "code_agents": list(code_agents) if code_tenants is None or tenant in code_tenants else [],
+            "queued_before": queued_before,
+            "doomed": int(doomed_only),
+        }
         if (yield from _find("next_run", tenant, limits, wanted)) is None:
             continue
         # Where several claim at once, they do it one after the other from here on: look again.
@@ -57,6 +60,14 @@ def claim_next(
         run_id = yield from _find("lock_next_run", tenant, limits, wanted)
         if run_id is not None:
             return (yield from _start(run_id, by, queued_before))
+
+
+def _next_tenant(after: str, allowed: Sequence[str] | None) -> Plan[str | None]:
+    """The first tenant after another that may have something queued."""
+    if allowed is not None:
+        return next((tenant for tenant in allowed if tenant > after), None)
+    row = yield from ask_one("next_tenant", after=after)
+    return None if row is None or row[0] is None else str(row[0])
 
 
 def _find(query: str, tenant: str, limits: Limits, wanted: dict[str, object]) -> Plan[str | None]:

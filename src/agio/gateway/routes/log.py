@@ -1,10 +1,13 @@
 """The log as it was streamed: events as JSON lines, to the byte, read in pages so that any length costs the same."""
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 from fastapi.responses import Response, StreamingResponse
 
 from agio.core.store import Store
+from agio.gateway.asgi import Receive, Scope, Send
+from agio.gateway.connections import Cut
 from agio.gateway.routes.query import AfterPos, Id
 from agio.gateway.routes.route import PRIVATE, Call
 
@@ -15,13 +18,13 @@ _PAGE_BYTES = 256 * 1024
 async def session_events(call: Call, session_id: Id, after: AfterPos = 0) -> Response:
     """Read a session's log: each line is the event of the next position after `after`."""
     session = await call.gateway.store.get_session(call.who.tenant, call.who.user, session_id)
-    return _lines(_session_lines(call.gateway.store, session.id, after, session.last_pos))
+    return LogResponse(call, _session_lines(call.gateway.store, session.id, after, session.last_pos))
 
 
 async def run_events(call: Call, run_id: Id, after: AfterPos = 0) -> Response:
     """Read a run's log: each line is the event of the next sequence number after `after`."""
     run = await call.gateway.store.find_run(call.who.tenant, call.who.user, run_id)
-    return _lines(_run_lines(call.gateway.store, run.run_id, after, run.last_seq))
+    return LogResponse(call, _run_lines(call.gateway.store, run.run_id, after, run.last_seq))
 
 
 async def _session_lines(store: Store, session_id: str, after: int, until: int) -> AsyncIterator[bytes]:
@@ -42,5 +45,15 @@ async def _run_lines(store: Store, run_id: str, after: int, until: int) -> Async
         after += chunk.count
 
 
-def _lines(pages: AsyncIterator[bytes]) -> Response:
-    return StreamingResponse(pages, headers=PRIVATE, media_type=NDJSON)
+class LogResponse(StreamingResponse):
+    """A download that is broken off, visibly, if its reader's credential is revoked meanwhile."""
+
+    def __init__(self, call: Call, pages: AsyncIterator[bytes]) -> None:
+        super().__init__(pages, headers=PRIVATE, media_type=NDJSON)
+        self._call = call
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the pages."""
+        with suppress(Cut):
+            async with self._call.gateway.connections.open(self._call.who):
+                await super().__call__(scope, receive, send)

@@ -10,15 +10,12 @@ from agio.gateway.routes.route import Call, answer
 from agio.gateway.routes.views import Tools, ToolView
 
 
-def known_tools(gateway: Gateway) -> dict[str, ToolOffer]:
-    """Return the tools there are now, by name."""
-    known: dict[str, ToolOffer] = {}
-    for seat in gateway.link.workers.seats.values():
-        known |= seat.tools
-    return known | offer_tools(gateway.tools)
+def known_tools(gateway: Gateway, tenant: str) -> dict[str, ToolOffer]:
+    """Return the tools there are now for a tenant, by name."""
+    return gateway.link.workers.tools_for(tenant) | offer_tools(gateway.tools)
 
 
 async def list_tools(call: Call) -> Response:
     """List the tools agents may be given."""
-    offers = sorted(known_tools(call.gateway).values(), key=lambda offer: offer.name)
+    offers = sorted(known_tools(call.gateway, call.who.tenant).values(), key=lambda offer: offer.name)
     return answer(Tools([convert(offer, ToolView, from_attributes=True) for offer in offers]))
