@@ -83,6 +83,9 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     ag_ui_body_bytes: int = 16 * 1024 * 1024
     json_depth: int = 32
     file_bytes: int = 25 * 1024 * 1024
+    unused_files: int = 200
+    """How many files a user may have that no message refers to."""
+    unused_file_bytes: int = 500 * 1024 * 1024
     running_per_user: int = 3
     running_per_tenant: int = 20
     running_per_worker: int = 50

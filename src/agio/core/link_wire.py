@@ -10,6 +10,7 @@ from typing import TypeAlias, cast
 import msgspec
 from msgspec import Struct
 
+from agio.core.file import FilePiece
 from agio.core.link import Answer, Claim, Greeting, Job, Task, TaskResult, ToolReply, Welcome
 from agio.core.repository import Append, Effect, ToolRecord
 from agio.errors import (
@@ -91,6 +92,15 @@ class Use(_Frame, frozen=True):
         return msgspec.json.decode(self.arguments, type=dict[str, Json])
 
 
+class Read(_Frame, frozen=True):
+    """Worker: read_file."""
+
+    id: int
+    claim: Claim
+    file_id: str
+    idx: int
+
+
 class Release(_Frame, frozen=True):
     """Worker: release."""
 
@@ -163,6 +173,13 @@ class Used(_Frame, frozen=True):
     reply: ToolReply
 
 
+class Piece(_Frame, frozen=True):
+    """Gateway: the answer to Read."""
+
+    id: int
+    piece: FilePiece
+
+
 class Done(_Frame, frozen=True):
     """Gateway: the answer to End, Release and Leave."""
 
@@ -202,9 +219,9 @@ class Drain(_Frame, frozen=True):
     within_s: float
 
 
-UpFrame: TypeAlias = Greet | Write | Begin | End | Use | Release | Leave | Performed | Failed
+UpFrame: TypeAlias = Greet | Write | Begin | End | Use | Read | Release | Leave | Performed | Failed
 DownFrame: TypeAlias = (
-    Welcomed | Written | Begun | Used | Done | Failed | Start | Cancel | Drop | Perform | Drain
+    Welcomed | Written | Begun | Used | Piece | Done | Failed | Start | Cancel | Drop | Perform | Drain
 )
 
 _KINDS: dict[str, type[AgioError]] = {

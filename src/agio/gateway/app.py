@@ -24,7 +24,8 @@ from agio.gateway.link_socket import link_socket
 from agio.gateway.openapi import describe
 from agio.gateway.pages import ASSETS, home, page
 from agio.gateway.realtime import realtime
-from agio.gateway.routes import account, agents, log, messages, runs, sessions, system, tools, views
+from agio.gateway.routes import account, agents, files, log, messages, runs, sessions, system, tools, views
+from agio.gateway.routes.files import file_door
 from agio.gateway.routes.message_door import message_door
 from agio.gateway.routes.route import Route, refusal, rest_route
 from agio.gateway.sse import session_stream
@@ -69,6 +70,13 @@ ROUTES: Sequence[Route] = [
     Route("DELETE", "/api/agents/{agent_id}", agents.delete_agent, 204, None,
           "agent_not_found agent_read_only", needs="build"),
 
+    Route("POST", "/api/files", files.upload_file, 201, files.FileView,
+          "session_not_found file_too_large empty_file too_many_files invalid_body", takes=files.UPLOAD_BODY),
+    Route("GET", "/api/files/{file_id}", files.get_file, 200, files.FileView, "file_not_found"),
+    Route("GET", "/api/files/{file_id}/content", files.download_file, 200, "application/octet-stream",
+          "file_not_found"),
+    Route("DELETE", "/api/files/{file_id}", files.delete_file, 204, None, "file_not_found"),
+
     Route("GET", "/api/runs", runs.list_runs, 200, views.Runs, "invalid_cursor"),
     Route("GET", "/api/runs/{run_id}", runs.get_run, 200, views.RunView, "run_not_found"),
     Route("GET", "/api/runs/{run_id}/events", log.run_events, 200, log.NDJSON, "run_not_found"),
@@ -107,6 +115,7 @@ DOORS: Sequence[Door] = [
     Door("GET", "/api/agent-sessions/{session_id}/stream", session_stream),
     Door("POST", "/api/agents/{agent_id}/ag-ui", run_agent),
     Door("POST", "/api/agent-sessions/{session_id}/message", message_door),
+    Door("POST", "/api/files", file_door),
     Door("WEBSOCKET", "/link", link_socket),
     Door("POST", "/link/heartbeat", link_socket),
 ]

@@ -17,6 +17,7 @@ Headers: TypeAlias = list[tuple[bytes, bytes]]
 _log = logging.getLogger("agio.gateway")
 
 _STATUS = {
+    "empty_input": 400,
     "invalid_cursor": 400,
     "invalid_json": 400,
     "unauthenticated": 401,
@@ -38,10 +39,12 @@ _STATUS = {
     "thread_busy": 409,
     "session_deleted": 410,
     "body_too_large": 413,
+    "file_too_large": 413,
     "message_too_large": 413,
     "unsupported_media_type": 415,
     "upgrade_required": 426,
     "queue_full": 429,
+    "too_many_files": 429,
     "too_many_sessions": 429,
     "not_ready": 503,
     "store_closed": 503,

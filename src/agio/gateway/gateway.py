@@ -1,5 +1,6 @@
 """Gateway: the parts of one gateway, put together by whoever starts it (cli/, tests). It does nothing itself."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -40,3 +41,5 @@ class Gateway:
     """Seals credentials; None: there is no master key, and none are taken."""
     worker_key: str | None = None
     """What a worker shows to be let in over the network; None: nobody is."""
+    storing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(4))
+    """How many uploads are written to the store at a time: each holds a megabyte."""

@@ -68,7 +68,7 @@ def describe(routes: Sequence[Route], made: Sequence[APIRoute]) -> bytes:
         content = route.answer if isinstance(route.answer, str | None) else of_answer[id(route.answer)]
         operation["responses"] = {
             str(route.status): _response(route.status, content),
-            **_errors(_codes(route, "requestBody" in operation)),
+            **_errors(_codes(route, "requestBody" in operation and route.takes is None)),
         }
         if route.access == "user":
             operation["security"] = [{"apiKey": []}, {"cookie": []}]

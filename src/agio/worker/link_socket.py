@@ -14,6 +14,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
 from agio.core import link_wire as wire
+from agio.core.file import FilePiece
 from agio.core.link import Answer, Claim, Greeting, Link, Task, ToolReply, Welcome, Worker
 from agio.core.repository import Append, Effect, ToolRecord
 from agio.errors import AgioError, UserError
@@ -140,6 +141,12 @@ class SocketLink:
         frame = wire.Use(number, claim, key, tool, msgspec.json.encode(arguments))
         return cast(ToolReply, await self._calls.ask(number, frame, claim.run_id))
 
+    async def read_file(self, claim: Claim, file_id: str, idx: int) -> FilePiece:
+        """Read a piece of a file of the run's session."""
+        number = self._calls.number()
+        frame = wire.Read(number, claim, file_id, idx)
+        return cast(FilePiece, await self._calls.ask(number, frame, claim.run_id))
+
     async def release(self, claim: Claim) -> None:
         """Give a run back unfinished."""
         number = self._calls.number()
@@ -247,6 +254,8 @@ class SocketLink:
                 self._worker.drop(run_id, epoch)
             case wire.Used(id=number, reply=reply):
                 self._calls.answer(number, reply)
+            case wire.Piece(id=number, piece=piece):
+                self._calls.answer(number, piece)
             case wire.Begun(id=number, record=record):
                 self._calls.answer(number, record)
             case wire.Done(id=number):

@@ -4,7 +4,7 @@ Who may call is settled and the body is read and decoded before FastAPI sees the
 unknown can send a megabyte and every refusal has our shape.
 """
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
@@ -60,6 +60,8 @@ class Route:
     """What a credential must be allowed to do."""
     fresh: bool = False
     """Whether a person must have proved who they are a short time ago."""
+    takes: Mapping[str, Any] | None = None
+    """OpenAPI's words for a body that is no JSON."""
 
     @property
     def name(self) -> str:
@@ -135,6 +137,7 @@ class _RestRoute(APIRoute):
             response_model=None,
             operation_id=route.name,
             strict_content_type=False,
+            openapi_extra=None if route.takes is None else {"requestBody": route.takes},
         )
 
     def get_route_handler(self) -> Handler:
