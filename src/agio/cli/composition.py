@@ -8,8 +8,10 @@ from msgspec import Struct
 
 from agio.agents import demo
 from agio.cli.first_start import make_first
+from agio.cli.oidc import open_oidc
 from agio.cli.stores import check_secrets, open_database, open_vault
 from agio.core.config import ServerLimits
+from agio.core.oidc import OidcProvider
 from agio.core.store import Store
 from agio.core.tool import AnyTool
 from agio.db.postgres_lock import lock_database
@@ -45,6 +47,9 @@ class Plan(Struct, frozen=True, kw_only=True):
     hosts: Collection[str] = ()
     """The names it may be called by, beside loopback's and addresses."""
     trusted_proxies: Collection[Network] = ()
+    oidc: Sequence[OidcProvider] = ()
+    public_url: str | None = None
+    """The address people use; None: nobody has named one, and it cannot be told."""
 
 
 def built_in_tools(egress: Egress) -> dict[str, AnyTool]:
@@ -72,6 +77,7 @@ async def opened_gateway(plan: Plan, sign_in: SignInLink) -> AsyncGenerator[Gate
         await check_secrets(store, vault)
         egress = Egress(plan.egress_allow)
         tools = built_in_tools(egress)
+        oidc = await open_oidc(store, plan.oidc, plan.public_url, plan.egress_allow)
         hub = Hub(store, plan.limits)
         link = LinkService(store, hub, plan.limits, tools, vault=vault)
         rates = Rates(plan.limits)
@@ -90,6 +96,7 @@ async def opened_gateway(plan: Plan, sign_in: SignInLink) -> AsyncGenerator[Gate
             egress=egress,
             tools=tools,
             providers=frozenset(PROVIDERS),
+            oidc=oidc,
             vault=vault,
             worker_key=plan.worker_key,
         )
@@ -100,6 +107,7 @@ async def opened_gateway(plan: Plan, sign_in: SignInLink) -> AsyncGenerator[Gate
             await connections.close()
             hub.close()
             await link.close()
+            await oidc.aclose()
             await egress.aclose()
     finally:
         await store.close()

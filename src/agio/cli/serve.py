@@ -82,6 +82,8 @@ class _Server:
             secret_keys=self._server.secret_keys,
             egress_allow=self._server.egress_allow,
             hosts=["*"] if self._options.behind_tls else [self._options.host],
+            oidc=self._server.oidc,
+            public_url=self._public_url(),
         )
         async with opened_gateway(plan, self._sign_in) as gateway:
             largest = max(gateway.limits.ag_ui_body_bytes, MAX_UP_BYTES)
@@ -101,6 +103,12 @@ class _Server:
             await self._end_workers()
         lifetime.deafen()
         return 1 if lifetime.failed else 0
+
+    def _public_url(self) -> str | None:
+        """The address people use: as it was named, or our own if only this machine can reach us."""
+        if self._server.public_url is not None or self._options.behind_tls:
+            return self._server.public_url
+        return url_of(self._socket, self._options.host)
 
     def _announce(self, database: str | Path) -> None:
         Announcement(

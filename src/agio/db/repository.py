@@ -20,6 +20,7 @@ from agio.db.plans import (
     claims,
     drafts,
     files,
+    identities,
     identity,
     log,
     profiles,
@@ -148,6 +149,8 @@ class Repository:
     find_identity = _read(accounts.find_identity)
     add_identity = _write(accounts.add_identity)
     join_by_identity = _write(accounts.join_by_identity)
+    join_by_invitation = _write(identities.join_by_invitation)
+    create_account_by_identity = _write(identities.create_account_by_identity)
     change_account = _write(accounts.change_account)
     set_password = _write(accounts.set_password)
     memberships = _read(accounts.memberships)

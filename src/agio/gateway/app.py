@@ -24,7 +24,19 @@ from agio.gateway.link_socket import link_socket
 from agio.gateway.openapi import describe
 from agio.gateway.pages import ASSETS, home, page
 from agio.gateway.realtime import realtime
-from agio.gateway.routes import account, agents, files, log, messages, runs, sessions, system, tools, views
+from agio.gateway.routes import (
+    account,
+    agents,
+    files,
+    log,
+    messages,
+    oidc,
+    runs,
+    sessions,
+    system,
+    tools,
+    views,
+)
 from agio.gateway.routes.files import file_door
 from agio.gateway.routes.message_door import message_door
 from agio.gateway.routes.route import Route, refusal, rest_route
@@ -113,6 +125,14 @@ class Door:
 DOORS: Sequence[Door] = [
     Door("WEBSOCKET", "/realtime", realtime),
     Door("GET", "/api/agent-sessions/{session_id}/stream", session_stream),
+    Route("GET", "/sign-in/oidc/{provider}", oidc.begin_sign_in, 303, None,
+          "sign_in_provider_not_found sign_in_provider_failed unauthenticated rate_limited", access="public"),
+    Route("GET", "/sign-in/oidc/{provider}/callback", oidc.finish_sign_in, 303, None,
+          "sign_in_provider_not_found sign_in_provider_failed invalid_sign_in_state sign_in_denied invalid_id_token "
+          "email_not_allowed email_not_verified identity_not_linked identity_taken not_invited no_membership "
+          "not_confirmed invitation_not_found invitation_not_yours unauthenticated rate_limited", access="public"),
+    Route("POST", "/api/account/identities/{provider}", oidc.link_identity, 200, oidc.SignInStart,
+          "sign_in_provider_not_found sign_in_provider_failed", fresh=True),
     Door("POST", "/api/agents/{agent_id}/ag-ui", run_agent),
     Door("POST", "/api/agent-sessions/{session_id}/message", message_door),
     Door("POST", "/api/files", file_door),

@@ -13,6 +13,7 @@ from agio.gateway.auth import Authenticator
 from agio.gateway.connections import Connections
 from agio.gateway.hub import Hub
 from agio.gateway.link import LinkService
+from agio.gateway.oidc import OidcProviders
 from agio.gateway.rate import Rates
 from agio.gateway.road import Road
 from agio.vault import Vault
@@ -35,6 +36,8 @@ class Gateway:
     """The built-in tools, by name."""
     providers: frozenset[str]
     """The model providers an agent may name."""
+    oidc: OidcProviders = field(default_factory=OidcProviders)
+    """Where people can sign in elsewhere."""
     egress: Egress = field(default_factory=Egress)
     """Calls what users name."""
     vault: Vault | None = None

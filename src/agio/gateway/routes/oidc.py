@@ -1,0 +1,135 @@
+"""Sign-in at an OpenID provider: leaving for it, coming back, and linking it to an account."""
+
+from html import escape
+from typing import Annotated, Literal
+
+from fastapi import Query
+from fastapi.responses import RedirectResponse, Response
+from msgspec import Struct
+
+from agio.core.identity import Principal
+from agio.errors import AgioError, UserError
+from agio.gateway.address import network_of
+from agio.gateway.arrival import arrive, confirm, link
+from agio.gateway.errors import status_of
+from agio.gateway.oidc import Answer, Begin, Begun, Flow, Person, flow_cookie, is_local_path
+from agio.gateway.pages import page_response
+from agio.gateway.routes.query import Id
+from agio.gateway.routes.route import Call, answer, refusal
+
+ReturnTo = Annotated[
+    str, Query(max_length=2000, description="Where to go afterwards: a path of this server.")
+]
+Given = Annotated[str, Query(max_length=4096)]
+
+
+class SignInStart(Struct, frozen=True):
+    """Where the browser is to go."""
+
+    url: str
+
+
+async def begin_sign_in(
+    call: Call,
+    provider: Id,
+    return_to: ReturnTo = "/",
+    purpose: Literal["sign_in", "confirm"] = "sign_in",
+    invitation: Annotated[str | None, Query(max_length=200, description="An invitation's token.")] = None,
+) -> Response:
+    """Send the browser to an OpenID provider, to sign in there or to prove anew who it is."""
+    gateway = call.gateway
+    address = gateway.addresses.client_of(call.scope)
+    try:
+        gateway.rates.check("sign_in", address)
+        gateway.rates.take("request", f"sign-in from {network_of(address)}")
+        who = await gateway.auth.identify(call.scope["headers"]) if purpose == "confirm" else None
+        given = Begin(purpose=purpose, return_to=_local(return_to), invitation=invitation, who=who)
+        begun = await gateway.oidc.begin(gateway.store, provider, given, call.scope["headers"])
+    except AgioError as error:
+        return _failed(call, error)
+    return _redirect(begun.url, begun.cookie)
+
+
+async def finish_sign_in(
+    call: Call,
+    provider: Id,
+    state: Given = "",
+    code: Given = "",
+    iss: Annotated[str | None, Query(max_length=1000)] = None,
+    error: Annotated[str | None, Query(max_length=1000)] = None,
+) -> Response:
+    """Take a browser back from an OpenID provider: it is signed in, if all that was said can be believed."""
+    given = Answer(state=state, code=code, iss=iss, error=error)
+    rates, address = call.gateway.rates, call.gateway.addresses.client_of(call.scope)
+    try:
+        rates.check("sign_in", address)
+        flow, person = await call.gateway.oidc.finish(
+            call.gateway.store, provider, given, call.scope["headers"]
+        )
+        cookies = await _done(call, flow, person)
+    except AgioError as failed:
+        if failed.code == "invalid_sign_in_state":
+            rates.take("sign_in", address)  # somebody who tries states is somebody who tries passwords
+        return _failed(call, failed)
+    return _redirect(flow.return_to, *cookies, flow_cookie("", 0))
+
+
+async def link_identity(call: Call, provider: Id, return_to: ReturnTo = "/") -> Response:
+    """Begin to link an OpenID provider to the caller's account: the answer says where the browser is to go."""
+    if call.who.authenticated_at is None:
+        raise UserError("forbidden", "Only a person in a browser can link a sign-in, not an API key.")
+    given = Begin(purpose="link", return_to=_local(return_to), who=call.who)
+    begun: Begun = await call.gateway.oidc.begin(call.gateway.store, provider, given, call.scope["headers"])
+    response = answer(SignInStart(begun.url))
+    response.headers.append("set-cookie", begun.cookie)
+    return response
+
+
+async def _done(call: Call, flow: Flow, person: Person) -> list[str]:
+    """Do what somebody went to the provider for; returns the cookies that come of it."""
+    store, auth = call.gateway.store, call.gateway.auth
+    if flow.purpose == "sign_in":
+        token = None if flow.invitation is None else bytes.fromhex(flow.invitation)
+        arrived = await arrive(store, person, token)
+        return [await auth.open_session(arrived.tenant, arrived.user, person.authenticated_at)]
+    who = await _same(call, flow)
+    if flow.purpose == "link":
+        await link(store, who, person)
+    else:
+        await confirm(store, who, person)
+        await auth.refresh(call.scope["headers"])
+    auth.forget(who.credential)
+    return []
+
+
+async def _same(call: Call, flow: Flow) -> Principal:
+    """Return who is signed in, if that is who left. Raises UserError `unauthenticated`, `invalid_sign_in_state`."""
+    who = await call.gateway.auth.identify(call.scope["headers"])
+    if who.credential != flow.credential:
+        raise UserError(
+            "invalid_sign_in_state",
+            "Somebody else has signed in here meanwhile. Begin again.",
+            {"reason": "session"},
+        )
+    return who
+
+
+def _local(path: str) -> str:
+    if not is_local_path(path):
+        raise UserError("invalid_query", "return_to must be a path of this server, such as /agents.")
+    return path
+
+
+def _redirect(url: str, *cookies: str) -> Response:
+    response = RedirectResponse(url, 303, {"cache-control": "no-store", "referrer-policy": "no-referrer"})
+    for cookie in cookies:
+        response.headers.append("set-cookie", cookie)
+    return response
+
+
+def _failed(call: Call, error: AgioError) -> Response:
+    """Tell a person on a page, and a program in JSON, what went wrong."""
+    if "text/html" not in call.headers.get("accept", ""):
+        return refusal(error)
+    words = {"message": escape(error.message), "code": escape(error.code)}
+    return page_response("sign-in-failed.html", status_of(error), words)

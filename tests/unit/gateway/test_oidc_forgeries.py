@@ -1,0 +1,325 @@
+"""What an OpenID provider, or somebody who pretends to be one, could answer with: nothing false signs anybody in."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+
+from agio.gateway.auth import COOKIE
+from tests.unit.gateway.forger import (
+    CLIENT_ID,
+    SUBJECT,
+    Forger,
+    forger,
+    install,
+    jwk_of,
+    public_pem,
+    sealed_by_hand,
+)
+from tests.unit.gateway.house import House, code_of, house
+
+MINUTE = 60
+FIELDS: dict[str, object] = {"domains": ["example.com"], "claims": {"team": "red"}}
+BIG = b'{"keys": [' + b" " * (2 * 1024 * 1024) + b"]}"
+
+
+def _say(**claims: object) -> Callable[[Forger], None]:
+    """Let the ID token say something else."""
+    return lambda one: one.claims.update(claims)
+
+
+def _describe(**metadata: object) -> Callable[[Forger], None]:
+    """Let the metadata say something else."""
+    return lambda one: one.metadata.update(metadata)
+
+
+def _set(**attributes: object) -> Callable[[Forger], None]:
+    return lambda one: [setattr(one, name, value) for name, value in attributes.items()] and None
+
+
+def _unsigned(one: Forger) -> None:
+    one.metadata["id_token_signing_alg_values_supported"] = ["RS256", "none"]
+    one.token = sealed_by_hand({"alg": "none"}, one.said(), None)
+
+
+def _public_key_as_secret(one: Forger) -> None:
+    one.metadata["id_token_signing_alg_values_supported"] = ["RS256", "HS256"]
+    one.token = sealed_by_hand({"alg": "HS256", "kid": "key-0"}, one.said(), public_pem(0))
+
+
+def _client_secret_as_key(one: Forger) -> None:
+    one.metadata["id_token_signing_alg_values_supported"] = ["HS256"]
+    one.token = sealed_by_hand({"alg": "HS256"}, one.said(), "s:1 ü".encode())
+
+
+def _changed_afterwards(one: Forger) -> None:
+    honest = one.id_token().split(".")
+    one.claims["sub"] = "somebody-else"
+    one.token = ".".join([honest[0], one.id_token().split(".")[1], honest[2]])
+
+
+def _key_in_the_token(one: Forger) -> None:
+    one.signer = 1
+    one.header = {"jwk": jwk_of(1), "jku": f"{one.url}/jwks", "kid": "key-0"}
+
+
+def _stranger_in_userinfo(one: Forger) -> None:
+    one.metadata["userinfo_endpoint"] = f"{one.url}/userinfo"
+    one.claims |= {"email": None, "email_verified": None}
+    one.userinfo = {"sub": "somebody-else", "email": "ann@example.com", "email_verified": True}
+
+
+def _fields(**jwk: object) -> bytes:
+    return json.dumps({"keys": [{**jwk_of(0), **jwk}]}).encode()
+
+
+NOW = int(time.time())
+TOKENS: dict[str, tuple[Callable[[Forger], None], str]] = {
+    "of another issuer": (_say(iss="https://evil.example"), "issuer"),
+    "of an issuer with a slash": (_say(iss="http://127.0.0.1/"), "issuer"),
+    "for somebody else": (_say(aud="another"), "audience"),
+    "for nobody": (_say(aud=[]), "aud"),
+    "for two, made for nobody": (_say(aud=[CLIENT_ID, "another"]), "azp"),
+    "for two, made for the other": (_say(aud=[CLIENT_ID, "another"], azp="another"), "azp"),
+    "for us, made for another": (_say(azp="another"), "azp"),
+    "that is over": (_say(iat=NOW - 3600, exp=NOW - 2 * MINUTE), "expired"),
+    "without an end": (_say(exp=None), "exp"),
+    "of the future": (_say(iat=NOW + 3600, exp=NOW + 7200), "not_yet_valid"),
+    "not valid yet": (_say(nbf=NOW + 3600), "not_yet_valid"),
+    "without a time": (_say(iat=None), "iat"),
+    "without a signature": (_unsigned, "algorithm"),
+    "sealed with the public key": (_public_key_as_secret, "algorithm"),
+    "sealed with the client's secret": (_client_secret_as_key, "algorithm"),
+    "of a key that is not published": (_set(signer=1), "key"),
+    "of another key of the same name": (_set(signer=1, header={"kid": "key-0"}), "signature"),
+    "that brings its own key": (_key_in_the_token, "signature"),
+    "changed afterwards": (_changed_afterwards, "signature"),
+    "of a key that is for something else": (_set(jwks=_fields(use="enc")), "key"),
+    "of a key for another algorithm": (_set(jwks=_fields(alg="PS256")), "key"),
+    "with a critical extension": (_set(header={"crit": ["exp"], "exp": 1}), "malformed"),
+    "of another sign-in": (_say(nonce="another"), "nonce"),
+    "of no sign-in": (_say(nonce=None), "nonce"),
+    "with a number for a nonce": (_say(nonce=5), "nonce"),
+    "of nobody": (_say(sub=None), "sub"),
+    "of a number": (_say(sub=248289761001), "sub"),
+    "of an empty name": (_say(sub=""), "sub"),
+    "of a name that is too long": (_say(sub="a" * 256), "sub"),
+    "of a name that cannot be stored": (_say(sub="a\ud800"), "sub"),
+    "of another team": (_say(team="blue"), "claim"),
+    "of two people": (_stranger_in_userinfo, "userinfo"),
+    "that is none": (_set(token="a.b.c"), "malformed"),
+    "that is not there": (_set(answer=(200, {}, b'{"access_token": "at"}')), "id_token"),
+}
+ANSWERS: dict[str, tuple[Callable[[Forger], None], str]] = {
+    "metadata of another issuer": (_describe(issuer="https://evil.example"), "issuer"),
+    "metadata that leads into the clear": (_describe(token_endpoint="http://example.com/token"), "metadata"),
+    "metadata that is none": (_describe(token_endpoint=5), "answer"),
+    "tokens from a private address": (_describe(token_endpoint="https://10.0.0.1/token"), "egress_refused"),
+    "keys from the cloud's own address": (_describe(jwks_uri="https://169.254.169.254/"), "egress_refused"),
+    "keys of two megabytes": (_set(jwks=BIG), "upstream_too_large"),
+    "keys that are none": (_set(jwks=b'{"keys": 5}'), "answer"),
+    "a redirect instead of tokens": (
+        _set(answer=(307, {"location": "/elsewhere"}, b"")),
+        "too_many_redirects",
+    ),
+    "an error instead of tokens": (_set(answer=(400, {}, b'{"error": "invalid_grant"}')), "status"),
+    "a page instead of tokens": (_set(answer=(200, {}, b"<html>")), "answer"),
+    "nesting without end": (_set(answer=(200, {}, b"[" * 200_000)), "answer"),
+}
+PEOPLE: dict[str, dict[str, object]] = {
+    "an address nobody verified": {"email_verified": False},
+    "an address that is verified in words": {"email_verified": "true"},
+    "an address nobody speaks of": {"email_verified": None},
+    "no address": {"email": None},
+    "another domain": {"email": "ann@evil.example"},
+    "a domain below": {"email": "ann@sub.example.com"},
+    "a domain that ends alike": {"email": "ann@notexample.com"},
+    "two addresses": {"email": "ann@evil.example,ann@example.com"},
+    "letters that look alike": {"email": "ann@\uff45xample.com"},
+    "a list": {"email": ["ann@example.com"]},
+}
+
+
+@asynccontextmanager
+async def scene(**fields: object) -> AsyncIterator[tuple[House, Forger, httpx.AsyncClient]]:
+    """A gateway, a provider that is limited to a domain and a claim, and a browser."""
+    with forger() as one:
+        one.claims["team"] = "red"
+        async with house() as place, place.client(None) as client:
+            install(place, one.providers(**{**FIELDS, **fields}))
+            yield place, one, client
+            await place.gateway.oidc.aclose()
+
+
+async def _refused(place: House, answered: httpx.Response, code: str, reason: str | None = None) -> None:
+    """See that nobody is signed in, nothing is kept, and a person would be told why."""
+    assert 400 <= answered.status_code < 600, answered.text
+    assert code_of(answered) == code, answered.text
+    assert reason in (None, answered.json()["error"]["details"].get("reason")), answered.text
+    assert COOKIE not in answered.headers.get("set-cookie", "")
+    assert not await place.store.has_account()
+    assert await place.store.find_identity(str(place.gateway.oidc), SUBJECT) is None
+    assert {member.user for member in await place.store.list_members("default")} == {"ann", "cid", "local"}
+
+
+async def test_an_honest_answer_signs_somebody_in() -> None:
+    """R2: what the forgeries below change one piece of is let in: a code, PKCE, a secret that is spelled out."""
+    async with scene() as (place, one, client):
+        left = await one.leave(client, "/sign-in/oidc/forge?return_to=/agents%3Fa%3D1")
+        assert left.asked["scope"] == "openid email profile"
+        assert left.asked["redirect_uri"] == "http://127.0.0.1:8700/sign-in/oidc/forge/callback"
+        answered = await one.come_back(client, left)
+        assert (answered.status_code, answered.headers["location"]) == (303, "/agents?a=1"), answered.text
+        cookies = answered.headers.get_list("set-cookie")
+        assert all(" Secure; HttpOnly; SameSite=Lax" in cookie and "Path=/;" in cookie for cookie in cookies)
+        session = next(cookie for cookie in cookies if cookie.startswith(COOKIE)).partition(";")[0]
+        me = (await client.get("/api/me", headers={"cookie": session})).json()
+        assert (me["tenant"], me["name"], me["role"]) == ("default", "Ann", "member")
+        assert one.authorization == "Basic YWdpbzpzJTNBMSUyMCVDMyVCQw=="
+        assert len(await place.store.list_members("default")) == 4
+
+
+@pytest.mark.parametrize("forgery", TOKENS)
+async def test_a_token_is_refused(forgery: str) -> None:
+    """R2: an ID token that says something false, or whose signature proves nothing."""
+    change, reason = TOKENS[forgery]
+    async with scene() as (place, one, client):
+        left = await one.leave(client)
+        change(one)
+        fresh = one.providers(**FIELDS)  # pyright: ignore[reportArgumentType]
+        install(place, fresh)
+        await _refused(place, await one.come_back(client, left), "invalid_id_token", reason)
+
+
+@pytest.mark.parametrize("forgery", ANSWERS)
+async def test_an_answer_of_the_provider_is_refused(forgery: str) -> None:
+    """R2: metadata, keys and tokens that are another's, too large, elsewhere, or nonsense."""
+    change, reason = ANSWERS[forgery]
+    async with scene() as (place, one, client):
+        left = await one.leave(client)
+        change(one)
+        install(place, one.providers(**FIELDS))  # pyright: ignore[reportArgumentType]
+        await _refused(place, await one.come_back(client, left), "sign_in_provider_failed", reason)
+        assert not any(path == "/elsewhere" for path in one.fetched)
+
+
+@pytest.mark.parametrize("who", PEOPLE)
+async def test_somebody_of_no_domain_that_is_allowed_is_refused(who: str) -> None:
+    """R2: an address counts once the provider has verified it, and its whole domain does."""
+    async with scene() as (place, one, client):
+        one.claims |= PEOPLE[who]
+        left = await one.leave(client)
+        await _refused(place, await one.come_back(client, left), "email_not_allowed")
+
+
+async def test_somebody_new_needs_an_address_that_is_verified() -> None:
+    """R2: without a limit to domains too, nobody becomes a member by an address they only claim."""
+    async with scene(domains=[]) as (place, one, client):
+        one.claims["email_verified"] = False
+        left = await one.leave(client)
+        await _refused(place, await one.come_back(client, left), "email_not_verified")
+
+
+async def test_a_state_is_for_one_browser_and_one_use() -> None:
+    """R2: no state, a made-up one, one of another browser, one without its browser, one used before."""
+    async with scene() as (place, one, client):
+        left = await one.leave(client)
+        for state in (None, "", "x" * 43, left.asked["nonce"], left.asked["state"][:-1]):
+            answered = await one.come_back(client, left, state=state)
+            await _refused(place, answered, "invalid_sign_in_state", "state")
+        assert one.forms == []
+    async with scene() as (place, one, client):
+        left = await one.leave(client)
+        other = await one.leave(client)
+        answered = await one.come_back(client, left, cookie=other.cookie)
+        await _refused(place, answered, "invalid_sign_in_state", "browser")
+        again = await one.come_back(client, left)
+        await _refused(place, again, "invalid_sign_in_state", "state")
+        third = await one.leave(client)
+        await _refused(
+            place, await one.come_back(client, third, cookie="a=b"), "invalid_sign_in_state", "browser"
+        )
+        assert one.forms == []
+
+
+async def test_a_code_is_redeemed_once_however_often_it_comes() -> None:
+    """R2: ten browsers with the same answer: one is signed in."""
+    async with scene() as (_, one, client):
+        left = await one.leave(client)
+        answered = await asyncio.gather(*(one.come_back(client, left) for _ in range(10)))
+        assert [answer.status_code for answer in answered].count(303) == 1
+        assert len(one.forms) == 1
+
+
+async def test_another_browsers_code_does_not_fit_the_verifier() -> None:
+    """R2: a code that was stolen is of no use: it belongs to the challenge of whoever began."""
+    async with scene() as (place, one, client):
+        mine = await one.leave(client)
+        await one.leave(client)  # the provider now holds a code for this one
+        await _refused(place, await one.come_back(client, mine), "sign_in_provider_failed", "status")
+
+
+async def test_an_answer_of_another_provider_is_refused() -> None:
+    """R2: a mix-up: the answer names another issuer, or none although it should, or comes to another's address."""
+    with forger() as other:
+        async with scene() as (place, one, client):
+            left = await one.leave(client)
+            mixed = await one.come_back(client, left, iss=other.url)
+            await _refused(place, mixed, "invalid_sign_in_state", "iss")
+            install(place, one.providers(other, **FIELDS))  # pyright: ignore[reportArgumentType]
+            left = await other.leave(client, "/sign-in/oidc/other")
+            await _refused(place, await one.come_back(client, left), "invalid_sign_in_state", "browser")
+            one.metadata["authorization_response_iss_parameter_supported"] = True
+            install(place, one.providers(**FIELDS))  # pyright: ignore[reportArgumentType]
+            left = await one.leave(client)
+            await _refused(place, await one.come_back(client, left), "invalid_sign_in_state", "iss")
+            left = await one.leave(client)
+            assert (await one.come_back(client, left, iss=one.url)).status_code == 303
+
+
+async def test_an_error_of_the_provider_is_told_without_repeating_it() -> None:
+    """R2: what comes back in the address is shown to nobody as it is; a person gets a page, a program JSON."""
+    async with scene() as (place, one, client):
+        left = await one.leave(client)
+        answered = await one.come_back(client, left, code=None, error="access_denied")
+        await _refused(place, answered, "sign_in_denied")
+        left = await one.leave(client)
+        script = "<script>alert(1)</script>"
+        headers = {"accept": "text/html", "cookie": left.cookie}
+        params = {"state": left.asked["state"], "error": script, "error_description": script}
+        page = await client.get("/sign-in/oidc/forge/callback", params=params, headers=headers)
+        assert (page.status_code, page.headers["content-type"]) == (403, "text/html; charset=utf-8")
+        assert "<code>sign_in_denied</code>" in page.text
+        assert "<script>" not in page.text
+        assert "script-src 'self'" in page.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "//evil.example", "/\\evil.example", "\\\\evil.example", "https://evil.example", "evil.example", "",
+        "javascript:alert(1)", "/\t/evil.example", "/\n/evil.example", " /", "/ü", "/" + "a" * 2001,
+    ],
+)  # fmt: skip
+async def test_nobody_is_sent_to_another_site_afterwards(path: str) -> None:
+    """R2: where a browser goes afterwards is a path of this server."""
+    async with scene() as (_, _, client):
+        answered = await client.get("/sign-in/oidc/forge", params={"return_to": path})
+        assert (answered.status_code, code_of(answered)) == (422, "invalid_query")
+
+
+async def test_keys_are_fetched_again_for_a_new_one_but_not_again_and_again() -> None:
+    """R2: a provider may change its keys; whoever names keys that are not there does not make us ask each time."""
+    async with scene() as (_, one, client):
+        left = await one.leave(client)
+        assert (await one.come_back(client, left)).status_code == 303
+        one.signer = 1
+        for _ in range(3):
+            left = await one.leave(client)
+            assert code_of(await one.come_back(client, left)) == "invalid_id_token"
+        assert one.fetched.count("/jwks") == 1
+        assert one.fetched.count("/.well-known/openid-configuration") == 1
