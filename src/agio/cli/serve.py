@@ -16,6 +16,7 @@ from agio.cli.listen import listen, loopback_url, url_of
 from agio.cli.loops import event_loop
 from agio.cli.processes import WorkerProcesses
 from agio.core.link_wire import MAX_UP_BYTES
+from agio.egress import Egress
 from agio.gateway.app import create_app
 from agio.gateway.auth import SignInLink
 from agio.gateway.gateway import Gateway
@@ -128,6 +129,7 @@ class _Server:
                 room=limits.running_per_worker,
                 endpoints=self._settings.endpoints,
                 app=self._app,
+                egress=Egress(self._server.egress_allow),
             )
             await self._worker.join(gateway.link.connect(self._worker))
         elif self._worker_key is not None and options.workers:

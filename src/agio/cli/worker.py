@@ -5,6 +5,7 @@ import asyncio
 from agio.cli.lifetime import Lifetime
 from agio.cli.loops import event_loop
 from agio.cli.parent import end_with_parent
+from agio.egress import Egress
 from agio.errors import UserError
 from agio.protocol.ids import new_id
 from agio.settings import ServerSettings, Settings
@@ -34,6 +35,7 @@ def work(
             room=room or server.limits.running_per_worker,
             endpoints=settings.endpoints,
             app=loaded,
+            egress=Egress(server.egress_allow),
         )
         return loop.run(_work(worker, server.gateway_url, server.worker_key, server.limits.drain_s))
 

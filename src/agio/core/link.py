@@ -97,8 +97,6 @@ class Task(Struct, frozen=True, kw_only=True):
     prompt: str
     max_output_tokens: int | None = None
     timeout_s: float = 60.0
-    tenant: str = ""
-    """Whose task it is; empty: the gateway's own."""
     endpoint: ModelEndpoint | None = None
     """As in `AgentOffer`."""
     again: bool = True

@@ -36,6 +36,11 @@ class ProviderFields(Struct, frozen=True, kw_only=True):
     models: list[str] = []
     """The names its agents are offered first."""
 
+    @property
+    def place(self) -> str:
+        """Where its key is sent: the address, or whose service it is."""
+        return self.base_url or self.kind.removesuffix("-chat")
+
 
 class ProviderRecord(ProviderFields, frozen=True, kw_only=True):
     """A provider as it is kept."""
@@ -85,7 +90,11 @@ class ProviderStore(Protocol):
     async def update_provider(
         self, tenant: str, provider_id: str, fields: ProviderFields, key: Sealed | Literal["keep"] | None
     ) -> ProviderRecord:
-        """Raises UserError `provider_not_found`, `provider_exists`."""
+        """Replace a provider, its key kept or removed. Raises UserError `provider_not_found`, `provider_exists`.
+
+        A key is only ever sent to the place it was entered for: if the place changes it cannot be kept, or whoever
+        may change the address could have it sent to themselves. Raises UserError `api_key_required`.
+        """
         ...
 
     async def delete_provider(self, tenant: str, provider_id: str) -> None:

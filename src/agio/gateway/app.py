@@ -31,6 +31,7 @@ from agio.gateway.routes import (
     log,
     messages,
     oidc,
+    providers,
     runs,
     sessions,
     system,
@@ -41,6 +42,7 @@ from agio.gateway.routes.files import file_door
 from agio.gateway.routes.message_door import message_door
 from agio.gateway.routes.route import Route, refusal, rest_route
 from agio.gateway.sse import session_stream
+from agio.gateway.trial import ConnectionTest
 
 # fmt: off
 ROUTES: Sequence[Route] = [
@@ -88,6 +90,21 @@ ROUTES: Sequence[Route] = [
     Route("GET", "/api/files/{file_id}/content", files.download_file, 200, "application/octet-stream",
           "file_not_found"),
     Route("DELETE", "/api/files/{file_id}", files.delete_file, 204, None, "file_not_found"),
+
+    Route("GET", "/api/providers", providers.list_providers, 200, providers.Providers),
+    Route("POST", "/api/providers", providers.create_provider, 201, providers.ProviderView,
+          "provider_exists missing_api_key invalid_base_url egress_refused no_secret_key", needs="build"),
+    Route("POST", "/api/providers/test", providers.test_connection, 200, ConnectionTest,
+          "missing_api_key invalid_base_url egress_refused rate_limited", needs="build"),
+    Route("GET", "/api/providers/{provider_id}", providers.get_provider, 200, providers.ProviderView,
+          "provider_not_found"),
+    Route("PUT", "/api/providers/{provider_id}", providers.replace_provider, 200, providers.ProviderView,
+          "provider_not_found provider_exists missing_api_key api_key_required invalid_base_url egress_refused "
+          "no_secret_key", needs="build"),
+    Route("DELETE", "/api/providers/{provider_id}", providers.delete_provider, 204, None,
+          "provider_not_found", needs="build"),
+    Route("POST", "/api/providers/{provider_id}/test", providers.test_provider, 200, ConnectionTest,
+          "provider_not_found model_required secret_unreadable no_secret_key rate_limited", needs="build"),
 
     Route("GET", "/api/runs", runs.list_runs, 200, views.Runs, "invalid_cursor"),
     Route("GET", "/api/runs/{run_id}", runs.get_run, 200, views.RunView, "run_not_found"),

@@ -60,17 +60,28 @@ class ModelEndpoints:
         return found
 
     def open(self, found: Found) -> ModelEndpoint | None:
-        """Return a provider's endpoint with its key; None: the operator's. Raises as `open_key` does."""
-        provider = found.provider
-        if provider is None:
-            return None
-        return ModelEndpoint(provider.kind, provider.base_url, self.open_key(provider, found.key))
+        """Return a provider's endpoint with its key; None: the operator's.
 
-    def open_key(self, provider: ProviderRecord, key: Sealed | None) -> str | None:
-        """Open a provider's key. Raises StoreError `secret_unreadable`, UserError `no_secret_key`."""
-        if key is None:
-            return None
-        return need_vault(self._vault).open(key_place(provider.tenant, provider.id), key)
+        Raises StoreError `secret_unreadable`, UserError `no_secret_key`.
+        """
+        provider = found.provider
+        return None if provider is None else self._open(provider, found.key)
+
+    async def read(self, provider: ProviderRecord) -> ModelEndpoint:
+        """Return a provider's endpoint as it is now, address and key of one moment.
+
+        Raises as `open` does, and UserError `provider_not_found`.
+        """
+        found = await self._store.find_provider(provider.tenant, provider.name)
+        if found is None or found[0].id != provider.id:
+            return await self.read(await self._store.get_provider(provider.tenant, provider.id))
+        return self._open(*found)
+
+    def _open(self, provider: ProviderRecord, key: Sealed | None) -> ModelEndpoint:
+        opened = None
+        if key is not None:
+            opened = need_vault(self._vault).open(key_place(provider.tenant, provider.id), key)
+        return ModelEndpoint(provider.kind, provider.base_url, opened)
 
     def forget(self, tenant: str) -> None:
         """Ask the store again: a provider of this tenant's has changed."""

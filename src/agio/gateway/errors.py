@@ -41,6 +41,8 @@ _STATUS = {
     "identity_not_linked": 409,
     "identity_taken": 409,
     "incomplete_answer": 409,
+    "no_secret_key": 409,
+    "provider_exists": 409,
     "interrupt_closed": 409,
     "run_ended": 409,
     "run_exists": 409,

@@ -57,7 +57,8 @@ def _runner(job: Job, outbox: Outbox, parts: Parts) -> AgentRunner:
     given = job.log.input()
     code = _code_agent(job.agent, parts.app)
     if code is None:
-        spec, driver = _spec(job.agent, parts.config), parts.drivers.get(job.agent.provider)
+        spec = _spec(job.agent, parts.config)
+        driver = parts.drivers.get(job.agent.provider, job.agent.endpoint)
         source: ContextSource = NoContext()
     else:
         spec, driver, source = code.spec, code.driver(), code.source

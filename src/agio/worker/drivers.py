@@ -1,29 +1,61 @@
-"""The drivers a worker has open: one a provider, shared by all its runs."""
+"""The drivers a worker has open: one for each provider of its own, and one for each endpoint of a tenant's.
 
-from collections.abc import Callable, Mapping
+The two never meet: what a tenant's endpoint lacks is not filled in from the worker's environment.
+"""
 
-from agio.core.model import ModelDriver
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from typing import TypeAlias
+
+from agio.core.model import ModelDriver, ModelEvent, ModelRequest
+from agio.core.provider import ModelEndpoint
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.registry import open_driver
+from agio.egress import Egress
+from agio.errors import UserError
+
+Opener: TypeAlias = Callable[[str, Endpoint], ModelDriver]
+
+_KEPT = 100
+"""How many drivers of tenants are kept open."""
+_IDLE_S = 300.0
+"""How long one is kept that nobody uses."""
 
 
 class Drivers:
-    """Opens a provider's driver when it is first asked for, and keeps it. Endpoints are handed in."""
+    """Opens a driver when it is first asked for, and keeps it. Endpoints are handed in, those of tenants with a job.
+
+    `egress` guards what tenants' endpoints call.
+    """
 
     def __init__(
         self,
         endpoints: Mapping[str, Endpoint],
-        opener: Callable[[str, Endpoint], ModelDriver] = open_driver,
+        opener: Opener = open_driver,
+        egress: Egress | None = None,
     ) -> None:
         self._endpoints = endpoints
         self._opener = opener
         self._open: dict[str, ModelDriver] = {}
+        self._tenants = TenantDrivers(opener, egress or Egress())
 
-    def get(self, provider: str) -> ModelDriver:
-        """Return a provider's driver. Raises UserError `unknown_provider`, `missing_api_key`."""
+    def providers(self) -> list[str]:
+        """The providers that have an address or a key."""
+        return [name for name, end in self._endpoints.items() if end.api_key or end.base_url]
+
+    def get(self, provider: str, endpoint: ModelEndpoint | None = None) -> ModelDriver:
+        """Return the driver of a tenant's endpoint, or of the worker's own provider.
+
+        Raises UserError `provider_missing`, `missing_api_key`, `invalid_base_url`.
+        """
+        if endpoint is not None:
+            return self._tenants.get(endpoint)
         driver = self._open.get(provider)
         if driver is None:
-            driver = self._open[provider] = self._opener(provider, self._endpoints.get(provider, Endpoint()))
+            driver = self._open[provider] = self._open_own(provider)
         return driver
 
     async def aclose(self) -> None:
@@ -31,3 +63,114 @@ class Drivers:
         drivers, self._open = self._open, {}
         for driver in drivers.values():
             await driver.aclose()
+        await self._tenants.aclose()
+
+    def _open_own(self, provider: str) -> ModelDriver:
+        try:
+            return self._opener(provider, self._endpoints.get(provider, Endpoint()))
+        except UserError as error:
+            if error.code != "unknown_provider":
+                raise
+            raise UserError(
+                "provider_missing",
+                f"The model provider {provider} of this agent is not there: it was deleted or renamed. "
+                "Choose another one for the agent.",
+                {"provider": provider},
+            ) from error
+
+
+class TenantDrivers:
+    """Drivers of tenants' endpoints, guarded. Those used least recently are closed, and none that is in use."""
+
+    def __init__(self, opener: Opener, egress: Egress, *, kept: int = _KEPT, idle_s: float = _IDLE_S) -> None:
+        self._opener = opener
+        self._egress = egress
+        self._max = kept
+        self._idle_s = idle_s
+        self._open: OrderedDict[bytes, _Kept] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def get(self, endpoint: ModelEndpoint) -> ModelDriver:
+        """Return a driver for an endpoint. Raises UserError `missing_api_key`, `invalid_base_url`."""
+        return _Borrowed(self, endpoint, self.take(endpoint).driver.wire)
+
+    def take(self, endpoint: ModelEndpoint) -> "_Kept":
+        """Return what is open for an endpoint, and open it if need be."""
+        name = _name_of(endpoint)
+        kept = self._open.get(name)
+        if kept is None:
+            kept = self._open[name] = _Kept(self._open_driver(endpoint))
+        self._open.move_to_end(name)
+        kept.used_at = asyncio.get_running_loop().time()
+        return kept
+
+    async def tidy(self) -> None:
+        """Close what nobody has used for long, and what is too many."""
+        oldest = asyncio.get_running_loop().time() - self._idle_s
+        excess = len(self._open) - self._max
+        for name, kept in list(self._open.items()):
+            if excess <= 0 and kept.used_at > oldest:
+                break
+            if not kept.users and self._open.pop(name, None) is not None:
+                excess -= 1
+                await kept.driver.aclose()
+
+    async def aclose(self) -> None:
+        """Close them all."""
+        drivers, self._open = self._open, OrderedDict()
+        for kept in drivers.values():
+            await kept.driver.aclose()
+        await self._egress.aclose()
+
+    def _open_driver(self, endpoint: ModelEndpoint) -> ModelDriver:
+        if endpoint.base_url is None and not (endpoint.api_key or "").strip():
+            raise UserError(
+                "missing_api_key",
+                "The model provider of this agent has neither an API key nor a base URL: give it one.",
+            )
+        return self._opener(
+            endpoint.kind,
+            Endpoint(base_url=endpoint.base_url, api_key=endpoint.api_key, guard=self._egress),
+        )
+
+
+class _Kept:
+    """An open driver: how many streams are using it, and when it was last asked for."""
+
+    def __init__(self, driver: ModelDriver) -> None:
+        self.driver = driver
+        self.users = 0
+        self.used_at = 0.0
+
+
+class _Borrowed:
+    """A driver for one run: it holds the real one while the model speaks, and no longer."""
+
+    def __init__(self, drivers: TenantDrivers, endpoint: ModelEndpoint, wire: str) -> None:
+        self._drivers = drivers
+        self._endpoint = endpoint
+        self.wire = wire
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelEvent], None]:
+        kept = self._drivers.take(self._endpoint)
+        kept.users += 1
+        try:
+            await self._drivers.tidy()
+            async with aclosing(kept.driver.stream(request)) as stream:
+                async for events in stream:
+                    yield events
+        finally:
+            kept.users -= 1
+
+    async def aclose(self) -> None:
+        """Nothing: the drivers are closed with the worker."""
+
+
+def _name_of(endpoint: ModelEndpoint) -> bytes:
+    """Name an endpoint without its key, in a way that only the same endpoint has."""
+    parts = (endpoint.kind, endpoint.base_url or "", endpoint.api_key or "")
+    marked = [bytes([part is None for part in (endpoint.base_url, endpoint.api_key)])]
+    marked += [hashlib.sha256(part.encode()).digest() for part in parts]
+    return hashlib.sha256(b"".join(marked)).digest()

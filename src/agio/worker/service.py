@@ -11,6 +11,7 @@ from agio.core.repository import RunInfo
 from agio.core.tool import ToolContext
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.registry import open_driver
+from agio.egress import Egress
 from agio.errors import AgioError, StoreError, ToolError
 from agio.protocol.messages import Json
 from agio.telemetry.context import REQUEST_ID, bind_run
@@ -32,7 +33,8 @@ _TURNS_SHARE = 0.9
 class WorkerService:
     """A worker, `core.link.Worker`. `join` a link, and jobs come; `leave` it, and they go back.
 
-    `open_driver` is asked for a provider's driver with what `endpoints` says of it.
+    `open_driver` is asked for a provider's driver with what `endpoints` says of it; `egress` guards the addresses
+    that tenants name.
     """
 
     def __init__(
@@ -44,13 +46,14 @@ class WorkerService:
         app: App | None = None,
         config: AgentRunConfig | None = None,
         open_driver: Callable[[str, Endpoint], ModelDriver] = open_driver,
+        egress: Egress | None = None,
     ) -> None:
         self.id = worker_id
         self.room = room
         config = AgentRunConfig() if config is None else config
         self._parts = Parts(
             App() if app is None else app,
-            Drivers(endpoints, open_driver),
+            Drivers(endpoints, open_driver, egress),
             Toolbox(self._call_tool, config.tool_timeout_s),
             config,
         )
@@ -79,6 +82,7 @@ class WorkerService:
             agents=app.agent_fields(),
             tools=app.tool_offers(),
             claims=[job.claim for job in self._jobs.values()],
+            providers=self._parts.drivers.providers(),
         )
 
     async def join(self, link: Link) -> Welcome:
@@ -142,7 +146,9 @@ class WorkerService:
     async def perform(self, task: Task) -> TaskResult:
         """Do a short model job. Raises ModelError, UserError."""
         REQUEST_ID.set(task.request_id)
-        return await perform_task(self._parts.drivers.get(task.provider), task, self._parts.config)
+        return await perform_task(
+            self._parts.drivers.get(task.provider, task.endpoint), task, self._parts.config
+        )
 
     async def leave(self, within_s: float) -> None:
         """Take no more jobs, finish or give back those it has within this time, and close the drivers."""

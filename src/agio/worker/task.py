@@ -13,7 +13,7 @@ from agio.protocol.messages import UserMessage
 
 
 async def perform_task(driver: ModelDriver, task: Task, config: AgentRunConfig) -> TaskResult:
-    """Ask the model once, again where that may help, within the task's time. Raises ModelError."""
+    """Ask the model once, again where that may help and is wanted, within the task's time. Raises ModelError."""
     failures: Counter[str] = Counter()
     try:
         async with asyncio.timeout(task.timeout_s):
@@ -22,7 +22,7 @@ async def perform_task(driver: ModelDriver, task: Task, config: AgentRunConfig) 
                     return await _ask(driver, task)
                 except ModelError as error:
                     failures[error.code] += 1
-                    delay_s = retry_delay(config, error, failures)
+                    delay_s = retry_delay(config, error, failures) if task.again else None
                     if delay_s is None:
                         raise
                 await asyncio.sleep(delay_s)

@@ -50,9 +50,16 @@ def create_provider(
 def update_provider(
     tenant: str, provider_id: str, fields: ProviderFields, key: Sealed | Literal["keep"] | None
 ) -> Plan[ProviderRecord]:
-    """Raises UserError `provider_not_found`, `provider_exists`."""
+    """Raises UserError `provider_not_found`, `provider_exists`, `api_key_required`."""
     yield from ask("lock_tenant", tenant=tenant)
-    yield from get_provider(tenant, provider_id)
+    known = yield from get_provider(tenant, provider_id)
+    if key == "keep" and known.has_key and known.place != fields.place:
+        raise UserError(
+            "api_key_required",
+            "The address changes: enter the API key again, or null for none. A key is only ever sent to the "
+            "address it was entered for.",
+            {"provider_id": provider_id},
+        )
     named = yield from find_provider(tenant, fields.name)
     if named is not None and named[0].id != provider_id:
         raise _exists(fields.name)

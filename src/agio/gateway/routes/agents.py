@@ -5,6 +5,7 @@ from fastapi.responses import Response
 from agio.errors import UserError
 from agio.gateway.gateway import Gateway
 from agio.gateway.routes.bodies import AgentBody
+from agio.gateway.routes.providers import check_provider
 from agio.gateway.routes.query import After, Id, Limit, Search
 from agio.gateway.routes.rendering import agent_view, agents_view
 from agio.gateway.routes.route import Call, answer
@@ -19,7 +20,7 @@ async def list_agents(call: Call, search: Search = None, after: After = None, li
 
 async def create_agent(call: Call, body: AgentBody) -> Response:
     """Create an agent."""
-    check_agent(call.gateway, call.who.tenant, body)
+    await check_agent(call.gateway, call.who.tenant, body)
     agent = await call.gateway.store.create_agent(call.who.tenant, body.fields())
     return answer(agent_view(agent), 201)
 
@@ -31,7 +32,7 @@ async def get_agent(call: Call, agent_id: Id) -> Response:
 
 async def replace_agent(call: Call, agent_id: Id, body: AgentBody) -> Response:
     """Replace an agent: what is not given gets its default."""
-    check_agent(call.gateway, call.who.tenant, body)
+    await check_agent(call.gateway, call.who.tenant, body)
     agent = await call.gateway.store.update_agent(call.who.tenant, agent_id, body.fields())
     return answer(agent_view(agent))
 
@@ -42,15 +43,9 @@ async def delete_agent(call: Call, agent_id: Id) -> Response:
     return Response(status_code=204)
 
 
-def check_agent(gateway: Gateway, tenant: str, body: AgentBody) -> None:
+async def check_agent(gateway: Gateway, tenant: str, body: AgentBody) -> None:
     """Refuse an agent that could not run. Raises UserError `unknown_provider`, `unknown_tool`."""
-    if body.model_provider not in gateway.providers:
-        known = sorted(gateway.providers)
-        raise UserError(
-            "unknown_provider",
-            f"There is no model provider {body.model_provider!r}. Known: {', '.join(known)}.",
-            {"known": known},
-        )
+    await check_provider(gateway, tenant, body.model_provider)
     tools = known_tools(gateway, tenant)
     if unknown := [tool.name for tool in body.tools if tool.name not in tools]:
         raise UserError(
