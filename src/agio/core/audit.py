@@ -23,6 +23,8 @@ class Actor(Struct, frozen=True, kw_only=True):
 
 
 ACTOR: ContextVar[Actor | None] = ContextVar("agio_actor", default=None)
+OPERATOR = Actor(tenant="", user="", credential="cli")
+"""Whoever has the store's file or address, at the command line."""
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
@@ -55,4 +57,8 @@ class AuditStore(Protocol):
         limit: int = 50,
     ) -> Page[AuditEntry]:
         """A tenant's entries, newest first. Raises UserError `invalid_cursor`."""
+        ...
+
+    async def note_failed_sign_in(self, account_id: str) -> None:
+        """Tell the teams of an account that somebody failed to sign in to it."""
         ...

@@ -1,5 +1,6 @@
 """The store port: `Repository` is the Store on any database, `open_store` opens one."""
 
+import inspect
 import logging
 from collections.abc import AsyncIterable, Awaitable, Callable
 from functools import partial, wraps
@@ -7,9 +8,12 @@ from pathlib import Path
 from types import CoroutineType
 from typing import Concatenate, ParamSpec, TypeVar
 
+from agio.core.audit import ACTOR
 from agio.core.file import FileQuota, FileRecord
-from agio.core.identity import Principal
+from agio.core.identity import Principal, WorkerKey
+from agio.core.records import Acceptance, Accepted, Limits
 from agio.core.repository import Append
+from agio.db.audited import AUDITED, expire_session
 from agio.db.executor import Executor
 from agio.db.files import keep_file, sweep_unused
 from agio.db.plan import Plan
@@ -17,6 +21,7 @@ from agio.db.plans import (
     acceptance,
     accounts,
     agents,
+    audit,
     claims,
     drafts,
     files,
@@ -31,7 +36,9 @@ from agio.db.plans import (
     sessions,
     teams,
     tools,
+    workers,
 )
+from agio.db.plans.audit import audited
 from agio.db.records import now_ms
 from agio.db.sqlite_executor import open_sqlite
 from agio.errors import StoreError
@@ -43,13 +50,20 @@ T = TypeVar("T")
 
 
 def _write(
-    plan: Callable[P, Plan[T]],
+    plan: Callable[P, Plan[T]], audit: str = ""
 ) -> "Callable[Concatenate[Repository, P], CoroutineType[None, None, T]]":
-    """Make a method of a plan that changes something."""
+    """Make a method of a plan that changes something; `audit` names it in the audit log if somebody acts."""
+    told = AUDITED[audit] if audit else None
+    signature = inspect.signature(plan)
 
     @wraps(plan)
     async def method(self: "Repository", *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self.executor.write(lambda: plan(*args, **kwargs))
+        if told is None or (actor := ACTOR.get()) is None:
+            return await self.executor.write(lambda: plan(*args, **kwargs))
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        tell = partial(audited, audit, told, actor, given.arguments)
+        return await self.executor.write(lambda: tell(lambda: plan(*args, **kwargs)))
 
     return method
 
@@ -109,18 +123,18 @@ class Repository:
 
     add_tenant = _write(identity.add_tenant)
     get_tenant = _read(identity.get_tenant)
-    set_retention = _write(retention.set_retention)
+    set_retention = _write(retention.set_retention, audit="tenant.retention")
     add_user = _write(identity.add_user)
     get_user = _read(identity.get_user)
-    add_api_key = _write(identity.add_api_key)
+    add_api_key = _write(identity.add_api_key, audit="key.create")
     list_api_keys = _read(identity.list_api_keys)
-    revoke_api_key = _write(identity.revoke_api_key)
-    add_web_session = _write(identity.add_web_session)
+    revoke_api_key = _write(identity.revoke_api_key, audit="key.revoke")
+    add_web_session = _write(identity.add_web_session, audit="sign_in")
     find_web_session = _read(identity.find_web_session)
-    end_web_session = _write(identity.end_web_session)
+    end_web_session = _write(identity.end_web_session, audit="sign_out")
     refresh_web_session = _write(identity.refresh_web_session)
-    switch_tenant = _write(identity.switch_tenant)
-    end_web_sessions = _write(identity.end_web_sessions)
+    switch_tenant = _write(identity.switch_tenant, audit="sign_in.switch")
+    end_web_sessions = _write(identity.end_web_sessions, audit="account.sign_out")
     end_user_sessions = _write(identity.end_user_sessions)
     find_credentials = _read(identity.find_credentials)
     sweep = _write(identity.sweep)
@@ -138,42 +152,60 @@ class Repository:
                 _log.warning("the use of a key could not be noted: %s", error)
         return principal
 
+    # Workers
+
+    add_worker_key = _write(workers.add_worker_key, audit="worker_key.create")
+    list_worker_keys = _read(workers.list_worker_keys)
+    revoke_worker_key = _write(workers.revoke_worker_key, audit="worker_key.revoke")
+
+    async def find_worker_key(self, key_hash: bytes) -> WorkerKey | None:
+        """The key with this hash, unless it was revoked. Notes its use, at most once a minute."""
+        key = await self.executor.read(lambda: workers.find_worker_key(key_hash))
+        if key is not None and (
+            key.last_used_at is None or now_ms() - key.last_used_at >= identity.NOTED_EVERY_MS
+        ):
+            try:
+                await self.executor.write(lambda: workers.note_worker_key(key_hash))
+            except StoreError as error:
+                _log.warning("the use of a worker's key could not be noted: %s", error)
+        return key
+
     # People and their teams
 
     add_sign_in_link = _write(accounts.add_sign_in_link)
     take_sign_in_link = _write(accounts.take_sign_in_link)
     has_account = _read(accounts.has_account)
-    create_account = _write(accounts.create_account)
+    create_account = _write(accounts.create_account, audit="account.create")
     get_account = _read(accounts.get_account)
     find_account = _read(accounts.find_account)
     find_identity = _read(accounts.find_identity)
-    add_identity = _write(accounts.add_identity)
-    join_by_identity = _write(accounts.join_by_identity)
-    join_by_invitation = _write(identities.join_by_invitation)
-    create_account_by_identity = _write(identities.create_account_by_identity)
-    change_account = _write(accounts.change_account)
-    set_password = _write(accounts.set_password)
+    add_identity = _write(accounts.add_identity, audit="account.identity")
+    join_by_identity = _write(accounts.join_by_identity, audit="member.join")
+    join_by_invitation = _write(identities.join_by_invitation, audit="invitation.accept")
+    create_account_by_identity = _write(identities.create_account_by_identity, audit="account.create")
+    change_account = _write(accounts.change_account, audit="account.change")
+    set_password = _write(accounts.set_password, audit="account.password")
     memberships = _read(accounts.memberships)
     add_sign_in_flow = _write(accounts.add_sign_in_flow)
     take_sign_in_flow = _write(accounts.take_sign_in_flow)
-    create_tenant = _write(teams.create_tenant)
-    rename_tenant = _write(teams.rename_tenant)
+    create_tenant = _write(teams.create_tenant, audit="tenant.create")
+    rename_tenant = _write(teams.rename_tenant, audit="tenant.rename")
     list_members = _read(teams.list_members)
-    set_role = _write(teams.set_role)
-    remove_member = _write(teams.remove_member)
-    add_invitation = _write(teams.add_invitation)
+    set_role = _write(teams.set_role, audit="member.role")
+    remove_member = _write(teams.remove_member, audit="member.remove")
+    add_invitation = _write(teams.add_invitation, audit="invitation.create")
     list_invitations = _read(teams.list_invitations)
     find_invitation = _read(teams.find_invitation)
-    revoke_invitation = _write(teams.revoke_invitation)
-    accept_invitation = _write(teams.accept_invitation)
+    revoke_invitation = _write(teams.revoke_invitation, audit="invitation.revoke")
+    accept_invitation = _write(teams.accept_invitation, audit="invitation.accept")
 
     # Agents
 
     list_agents = _read(agents.list_agents)
     get_agent = _read(agents.get_agent)
-    create_agent = _write(agents.create_agent)
-    update_agent = _write(agents.update_agent)
-    delete_agent = _write(agents.delete_agent)
+    create_agent = _write(agents.create_agent, audit="agent.create")
+    update_agent = _write(agents.update_agent, audit="agent.update")
+    delete_agent = _write(agents.delete_agent, audit="agent.delete")
     put_code_agents = _write(agents.put_code_agents)
 
     # Tools
@@ -181,13 +213,13 @@ class Repository:
     list_tool_definitions = _read(tools.list_tool_definitions)
     get_tool_definition = _read(tools.get_tool_definition)
     find_tool_definition = _read(tools.find_tool_definition)
-    create_tool_definition = _write(tools.create_tool_definition)
-    update_tool_definition = _write(tools.update_tool_definition)
-    delete_tool_definition = _write(tools.delete_tool_definition)
-    assign_tool = _write(tools.assign_tool)
-    unassign_tool = _write(tools.unassign_tool)
+    create_tool_definition = _write(tools.create_tool_definition, audit="tool.create")
+    update_tool_definition = _write(tools.update_tool_definition, audit="tool.update")
+    delete_tool_definition = _write(tools.delete_tool_definition, audit="tool.delete")
+    assign_tool = _write(tools.assign_tool, audit="agent.assign")
+    unassign_tool = _write(tools.unassign_tool, audit="agent.unassign")
     list_tool_uses = _read(tools.list_tool_uses)
-    begin_tool_request = _write(tools.begin_tool_request)
+    begin_tool_request = _write(tools.begin_tool_request, audit="tool_call.execute")
     end_tool_request = _write(tools.end_tool_request)
 
     # Profiles and drafts
@@ -206,13 +238,13 @@ class Repository:
     list_providers = _read(providers.list_providers)
     get_provider = _read(providers.get_provider)
     find_provider = _read(providers.find_provider)
-    create_provider = _write(providers.create_provider)
-    update_provider = _write(providers.update_provider)
-    delete_provider = _write(providers.delete_provider)
+    create_provider = _write(providers.create_provider, audit="provider.create")
+    update_provider = _write(providers.update_provider, audit="provider.update")
+    delete_provider = _write(providers.delete_provider, audit="provider.delete")
     get_secret = _read(secrets.get_secret)
     secrets_of = _read(secrets.secrets_of)
     secrets_to_rotate = _read(secrets.secrets_to_rotate)
-    replace_secrets = _write(secrets.replace_secrets)
+    replace_secrets = _write(secrets.replace_secrets, audit="secrets.rotate")
     count_secrets = _read(secrets.count_secrets)
 
     # Sessions
@@ -221,7 +253,7 @@ class Repository:
     start_session = _write(sessions.start_session)
     get_session = _read(sessions.get_session)
     update_session = _write(sessions.update_session)
-    delete_session = _write(sessions.delete_session)
+    delete_session = _write(sessions.delete_session, audit="session.delete")
     list_messages = _read(sessions.list_messages)
     find_messages = _read(sessions.find_messages)
     list_interrupts = _read(sessions.list_interrupts)
@@ -234,7 +266,7 @@ class Repository:
         """
         deleted: list[str] = []
         for tenant, user, session_id in await self.executor.read(partial(retention.old_sessions, limit)):
-            delete = partial(retention.delete_old_session, tenant, user, session_id)
+            delete = partial(expire_session, tenant, user, session_id)
             try:
                 if await self.executor.write(delete):
                     deleted.append(session_id)
@@ -250,7 +282,7 @@ class Repository:
     get_file = _read(files.get_file)
     read_file = _read(files.read_file)
     read_session_file = _read(files.read_session_file)
-    delete_file = _write(files.delete_file)
+    delete_file = _write(files.delete_file, audit="file.delete")
 
     async def add_file(self, record: FileRecord, chunks: AsyncIterable[bytes], quota: FileQuota) -> None:
         """Keep a file; it can be seen once all of it is there."""
@@ -260,15 +292,26 @@ class Repository:
         """Delete files uploaded before a time (ms) that no message refers to; returns how many."""
         return await sweep_unused(self.executor, before, limit)
 
+    # The audit log
+
+    list_audit = _read(audit.list_audit)
+    note_failed_sign_in = _write(audit.note_failed_sign_in, audit="sign_in.fail")
+
     # The road
 
-    accept = _write(acceptance.accept)
+    _take_in = _write(acceptance.accept)
+    _take_answers = _write(acceptance.accept, audit="tool_call.answer")
     claim_next = _write(claims.claim_next)
     reclaim = _write(claims.reclaim)
     give_back = _write(claims.give_back)
     request_cancel = _write(claims.request_cancel)
     running_runs = _read(log.running_runs)
     count_runs = _read(log.count_runs)
+
+    async def accept(self, tenant: str, user: str, given: Acceptance, limits: Limits) -> Accepted:
+        """Take a message into its session; who answers a question about a call is told in the audit log."""
+        take = self._take_answers if given.resume else self._take_in
+        return await take(tenant, user, given, limits)
 
     async def check(self) -> None:
         """Raise StoreError if the store cannot be read or written now."""

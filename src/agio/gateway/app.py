@@ -27,6 +27,7 @@ from agio.gateway.realtime import realtime
 from agio.gateway.routes import (
     account,
     agents,
+    audit,
     files,
     log,
     messages,
@@ -118,6 +119,7 @@ ROUTES: Sequence[Route] = [
     Route("GET", "/api/api-keys", account.list_keys, 200, views.Keys),
     Route("POST", "/api/api-keys", account.create_key, 201, views.NewKey),
     Route("DELETE", "/api/api-keys/{key_id}", account.revoke_key, 204, None, "key_not_found"),
+    Route("GET", "/api/audit", audit.list_audit, 200, audit.AuditEntries, "invalid_cursor", needs="own"),
     Route("GET", "/api/tools", tools.list_tools, 200, views.Tools),
 
     Route("GET", "/api/health", system.health, 200, views.Health, access="public"),

@@ -37,6 +37,7 @@ class Server:
         own_data: bool = True,
     ) -> None:
         self.data = folder / "data"
+        self.arguments = arguments
         self.url = ""
         self.sign_in = ""
         self.errors = ""

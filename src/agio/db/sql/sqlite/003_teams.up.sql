@@ -228,6 +228,11 @@ create table audit_log (
 
 create index audit_of_tenant on audit_log (tenant_id, number);
 
+-- `insert or replace` deletes without asking the trigger below.
+create trigger audit_log_is_added_to before insert on audit_log
+when exists (select 1 from audit_log where number = new.number)
+begin select raise(abort, 'the audit log is append-only'); end;
+
 create trigger audit_log_is_kept before update on audit_log
 begin select raise(abort, 'the audit log is append-only'); end;
 

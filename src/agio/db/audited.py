@@ -1,0 +1,186 @@
+"""What is audited, and how it is told: one entry for each kind of change that a person or program makes.
+
+Messages, runs and what is only read are not: they have logs of their own. A line of `db/repository.py` names its
+action; nothing here names a secret, a text somebody wrote, or an e-mail address, since no entry can be taken back.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+from msgspec import Struct
+
+from agio.core.audit import Actor
+from agio.core.identity import DEFAULT_TENANT
+from agio.core.records import Acceptance, InterruptRecord
+from agio.db.plan import Plan
+from agio.db.plans import agents, identity, providers, retention, sessions, tools
+from agio.db.plans.accounts import memberships
+from agio.db.plans.audit import Note, Told, Values, audited, look
+
+_OPERATOR = f"={DEFAULT_TENANT}"
+"""What is nobody's but the operator's is told to the owners of the first team."""
+
+
+def _text(values: Values, name: str) -> str:
+    return cast("str", values[name])
+
+
+def _of_account(path: str, when: Callable[[Values], bool] | None = None) -> Told:
+    """Tell every team of an account."""
+
+    def notes(values: Values) -> Plan[Sequence[Note]]:
+        account_id = str(look(path, values))
+        found = yield from memberships(account_id)
+        return [Note(tenant=each.tenant, target=account_id, user=each.user) for each in found]
+
+    return Told(target=path, notes=notes, when=when)
+
+
+def _asked(values: Values) -> Plan[object]:
+    given = cast("Acceptance", values["given"])
+    return (
+        yield from sessions.list_interrupts(_text(values, "tenant"), _text(values, "user"), given.session_id)
+    )
+
+
+def _answers(values: Values) -> Plan[Sequence[Note]]:
+    """Tell who said yes or no to which call."""
+    yield from ()
+    given = cast("Acceptance", values["given"])
+    if getattr(values["result"], "repeated", False):
+        return []
+    asked = {each.id: each for each in cast("list[InterruptRecord]", values["before"])}
+    notes: list[Note] = []
+    for entry in given.resume:
+        question = asked.get(entry.interrupt_id)
+        payload: object = entry.payload
+        said = cast("Mapping[str, object]", payload) if isinstance(payload, dict) else {}
+        details: dict[str, object] = {
+            "tool": question.tool if question is not None else "",
+            "approved": said.get("approved") is True,
+            "edited": "editedArgs" in said,
+            "session": given.session_id,
+            "run": question.run_id if question is not None else "",
+        }
+        call = question.tool_call_id if question is not None else entry.interrupt_id
+        notes.append(Note(tenant=_text(values, "tenant"), target=call, details=details))
+    return notes
+
+
+class _Was(Struct, frozen=True):
+    """A member as they were."""
+
+    role: str
+
+
+def _member(values: Values) -> Plan[object]:
+    _, role = yield from identity.get_user(_text(values, "tenant"), _text(values, "user"))
+    return _Was(role)
+
+
+def _agent(values: Values) -> Plan[object]:
+    return (yield from agents.get_agent(_text(values, "tenant"), _text(values, "agent_id")))
+
+
+def _tool(values: Values) -> Plan[object]:
+    return (yield from tools.get_tool_definition(_text(values, "tenant"), _text(values, "tool_id")))
+
+
+def _provider(values: Values) -> Plan[object]:
+    return (yield from providers.get_provider(_text(values, "tenant"), _text(values, "provider_id")))
+
+
+def _browser(values: Values) -> Plan[object]:
+    return (yield from identity.find_web_session(cast("bytes", values["token_hash"])))
+
+
+AUDITED: dict[str, Told] = {
+    # Who comes and goes
+    "sign_in": Told(
+        target="session.id", tenant="session.tenant", user="session.user", credential="session.id"
+    ),
+    "sign_out": Told(
+        target="before.credential",
+        tenant="before.tenant",
+        user="before.user",
+        credential="before.credential",
+        before=_browser,
+        when=lambda values: values["before"] is not None,
+    ),
+    "sign_in.fail": _of_account("account_id"),
+    "sign_in.switch": Told(target="session_id", user="result.user", credential="session_id"),
+    "account.sign_out": _of_account("account_id"),
+    "account.create": Told(target="account.id", user="user"),
+    "account.change": _of_account("account_id"),
+    "account.password": _of_account("account_id", lambda values: values["instead_of"] is None),
+    "account.identity": _of_account("account_id"),
+    # Keys
+    "key.create": Told(
+        target="key.id",
+        tenant="key.tenant",
+        facts={"name": "key.name", "permissions": "key.permissions", "for": "key.user"},
+        when=lambda values: values["result"] is True,
+    ),
+    "key.revoke": Told(target="key_id", facts={"of": "user"}),
+    "worker_key.create": Told(
+        target="key.id", tenant=_OPERATOR, facts={"name": "key.name", "tenants": "key.tenants"}
+    ),
+    "worker_key.revoke": Told(target="key_id", tenant=_OPERATOR),
+    "secrets.rotate": Told(
+        target="", tenant=_OPERATOR, facts={"count": "result"}, when=lambda values: bool(values["result"])
+    ),
+    # Teams
+    "tenant.create": Told(target="result.tenant", tenant="result.tenant", user="result.user"),
+    "tenant.rename": Told(target="tenant"),
+    "tenant.retention": Told(target="tenant", facts={"days": "days"}),
+    "member.join": Told(target="result", user="result", facts={"role": "role"}),
+    "member.role": Told(target="user", before=_member, facts={"from": "before.role", "to": "role"}),
+    "member.remove": Told(target="user", before=_member, facts={"role": "before.role"}),
+    "invitation.create": Told(
+        target="invitation.id", tenant="invitation.tenant", facts={"role": "invitation.role"}
+    ),
+    "invitation.revoke": Told(target="invitation_id"),
+    "invitation.accept": Told(
+        target="result.user", tenant="result.tenant", user="result.user", facts={"role": "result.role"}
+    ),
+    # What a team builds
+    "agent.create": Told(target="result.id", facts={"name": "result.name"}),
+    "agent.update": Told(target="agent_id", facts={"name": "result.name"}, before=_agent, compare=True),
+    "agent.delete": Told(target="agent_id", before=_agent, facts={"name": "before.name"}),
+    "agent.assign": Told(target="agent_id", facts={"tool": "name", "approval": "approval"}),
+    "agent.unassign": Told(target="agent_id", facts={"tool": "name"}),
+    "tool.create": Told(target="tool_id", facts={"name": "name"}),
+    "tool.update": Told(target="tool_id", facts={"name": "name"}, before=_tool, compare=True),
+    "tool.delete": Told(target="tool_id", before=_tool, facts={"name": "before.name"}),
+    "provider.create": Told(target="provider_id", facts={"name": "fields.name", "kind": "fields.kind"}),
+    "provider.update": Told(
+        target="provider_id", facts={"name": "fields.name"}, before=_provider, compare=True
+    ),
+    "provider.delete": Told(target="provider_id", before=_provider, facts={"name": "before.name"}),
+    # What somebody does by hand
+    "tool_call.answer": Told(target="", before=_asked, notes=_answers),
+    "tool_call.execute": Told(
+        target="request.id",
+        facts={"tool": "request.tool", "effect": "request.effect"},
+        when=lambda values: (
+            look("request.effect", values) != "read" and cast("tuple[object, bool]", values["result"])[1]
+        ),
+    ),
+    "session.delete": Told(target="session_id"),
+    "session.expire": Told(target="session_id", when=lambda values: values["result"] is True),
+    "file.delete": Told(target="file_id"),
+}
+
+
+def expire_session(tenant: str, user: str, session_id: str) -> Plan[bool]:
+    """Delete a session that its team keeps no longer, and tell of it: nobody did it but time."""
+    actor = Actor(tenant=tenant, user="", credential="retention")
+    return (
+        yield from audited(
+            "session.expire",
+            AUDITED["session.expire"],
+            actor,
+            {"tenant": tenant, "session_id": session_id},
+            lambda: retention.delete_old_session(tenant, user, session_id),
+        )
+    )
