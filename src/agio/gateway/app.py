@@ -128,6 +128,14 @@ ROUTES: Sequence[Route] = [
     Route("GET", "/metrics", system.metrics, 200, "text/plain", access="local"),
     Route("GET", "/sign-in", account.sign_in, 303, None, access="public"),
     Route("POST", "/sign-out", account.sign_out, 204, None, access="public"),
+    Route("GET", "/sign-in/oidc/{provider}", oidc.begin_sign_in, 303, None,
+          "sign_in_provider_not_found sign_in_provider_failed unauthenticated rate_limited", access="public"),
+    Route("GET", "/sign-in/oidc/{provider}/callback", oidc.finish_sign_in, 303, None,
+          "sign_in_provider_not_found sign_in_provider_failed invalid_sign_in_state sign_in_denied invalid_id_token "
+          "email_not_allowed email_not_verified identity_not_linked identity_taken not_invited no_membership "
+          "not_confirmed invitation_not_found invitation_not_yours unauthenticated rate_limited", access="public"),
+    Route("POST", "/api/account/identities/{provider}", oidc.link_identity, 200, oidc.SignInStart,
+          "sign_in_provider_not_found sign_in_provider_failed", fresh=True),
 ]
 # fmt: on
 
@@ -144,14 +152,6 @@ class Door:
 DOORS: Sequence[Door] = [
     Door("WEBSOCKET", "/realtime", realtime),
     Door("GET", "/api/agent-sessions/{session_id}/stream", session_stream),
-    Route("GET", "/sign-in/oidc/{provider}", oidc.begin_sign_in, 303, None,
-          "sign_in_provider_not_found sign_in_provider_failed unauthenticated rate_limited", access="public"),
-    Route("GET", "/sign-in/oidc/{provider}/callback", oidc.finish_sign_in, 303, None,
-          "sign_in_provider_not_found sign_in_provider_failed invalid_sign_in_state sign_in_denied invalid_id_token "
-          "email_not_allowed email_not_verified identity_not_linked identity_taken not_invited no_membership "
-          "not_confirmed invitation_not_found invitation_not_yours unauthenticated rate_limited", access="public"),
-    Route("POST", "/api/account/identities/{provider}", oidc.link_identity, 200, oidc.SignInStart,
-          "sign_in_provider_not_found sign_in_provider_failed", fresh=True),
     Door("POST", "/api/agents/{agent_id}/ag-ui", run_agent),
     Door("POST", "/api/agent-sessions/{session_id}/message", message_door),
     Door("POST", "/api/files", file_door),
