@@ -26,8 +26,11 @@ from agio.gateway.link import LinkService
 from agio.gateway.rate import Rates
 from agio.gateway.road import Road
 from agio.settings import ServerSettings, Settings
+from agio.tools.draft import make_draft_tool
 from agio.tools.echo_context import echo_context
 from agio.tools.fetch import make_fetch_tool
+from agio.tools.profile import make_profile_tools
+from agio.tools.project_context import make_project_context_tool
 
 STORE_NAME = "agio.db"
 
@@ -52,9 +55,17 @@ class Plan(Struct, frozen=True, kw_only=True):
     """The address people use; None: nobody has named one, and it cannot be told."""
 
 
-def built_in_tools(egress: Egress) -> dict[str, AnyTool]:
+def built_in_tools(store: Store, egress: Egress) -> dict[str, AnyTool]:
     """Return the tools every agent may be given, by name."""
-    return {tool.name: tool for tool in (*demo.TOOLS, echo_context, make_fetch_tool(egress))}
+    made = (
+        *demo.TOOLS,
+        echo_context,
+        make_fetch_tool(egress),
+        *make_profile_tools(store),
+        make_draft_tool(store),
+        make_project_context_tool(store),
+    )
+    return {tool.name: tool for tool in made}
 
 
 def database_of(settings: Settings, server: ServerSettings, data: Path | None) -> str | Path:
@@ -76,10 +87,10 @@ async def opened_gateway(plan: Plan, sign_in: SignInLink) -> AsyncGenerator[Gate
         vault = open_vault(plan.database, plan.secret_keys)
         await check_secrets(store, vault)
         egress = Egress(plan.egress_allow)
-        tools = built_in_tools(egress)
+        tools = built_in_tools(store, egress)
         oidc = await open_oidc(store, plan.oidc, plan.public_url, plan.egress_allow)
         hub = Hub(store, plan.limits)
-        link = LinkService(store, hub, plan.limits, tools, vault=vault)
+        link = LinkService(store, hub, plan.limits, tools, vault=vault, egress=egress)
         rates = Rates(plan.limits)
         addresses = Addresses(list(plan.trusted_proxies))
         connections = Connections(store, plan.limits.recheck_s)

@@ -83,6 +83,27 @@ class PageContext:
         return await self._inner.documents(query, limit)
 
 
+class RememberedContext:
+    """Another source's context, and before its memories what is remembered of the user anyway."""
+
+    def __init__(self, inner: ContextSource, entries: Sequence[ContextEntry]) -> None:
+        self._inner = inner
+        self._entries = entries
+
+    async def page_context(self) -> Sequence[Snippet]:
+        """Return the source's own."""
+        return await self._inner.page_context()
+
+    async def memories(self, query: str, limit: int) -> Sequence[Snippet]:
+        """Return what is remembered anyway, then what the source remembers."""
+        own = [Snippet(entry.description, entry.value) for entry in self._entries]
+        return [*own, *await self._inner.memories(query, limit)]
+
+    async def documents(self, query: str, limit: int) -> Sequence[Snippet]:
+        """Return the source's own."""
+        return await self._inner.documents(query, limit)
+
+
 class Prompt(Struct, frozen=True):
     """A composed prompt, its estimated size, and what was left out: (code, sentence) pairs not told before."""
 

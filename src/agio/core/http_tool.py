@@ -83,6 +83,8 @@ class ToolRequestRecord(Struct, frozen=True, kw_only=True):
 
     id: str
     tool: str
+    effect: Effect
+    """The tool's, when the call began."""
     record: ToolRecord
     started_at: int
     ended_at: int | None
@@ -106,7 +108,7 @@ class ToolStore(Protocol):
     async def create_tool_definition(
         self, tenant: str, tool_id: str, name: str, http: HttpTool, secrets: Mapping[str, Sealed]
     ) -> ToolDefinition:
-        """Raises UserError `tool_exists`. An agent that was given the name before has this tool now."""
+        """Raises UserError `tool_exists`, `too_many_tools`. An agent that had the name before has this tool now."""
         ...
 
     async def update_tool_definition(

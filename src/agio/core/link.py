@@ -15,7 +15,7 @@ from agio.core.model import Usage
 from agio.core.provider import ModelEndpoint
 from agio.core.records import AgentFields, ApprovalPolicy
 from agio.core.repository import Append, Approval, Effect, RunLog, ToolRecord
-from agio.protocol.messages import Content, Json
+from agio.protocol.messages import Content, ContextEntry, Json
 
 Place: TypeAlias = Literal["gateway", "worker"]
 """Where a tool runs: built-in, HTTP and MCP tools at the gateway, those of the user's module in the worker."""
@@ -68,6 +68,8 @@ class Job(Struct, frozen=True, kw_only=True):
     """What the run has so far: RUN_STARTED at least."""
     history: list[RunLog] = field(default_factory=list[RunLog])
     """The session's runs before it, oldest first."""
+    context: list[ContextEntry] = field(default_factory=list[ContextEntry])
+    """What the gateway knows of the user, if the agent may: text that nobody vouches for."""
 
     @property
     def request_id(self) -> str:
@@ -164,6 +166,7 @@ class Link(Protocol):
 
     async def call_tool(self, claim: Claim, key: str, tool: str, arguments: dict[str, Json]) -> ToolReply:
         """Run a tool of the gateway's. Raises ToolError when the gateway refuses, which ends the run."""
+
     async def read_file(self, claim: Claim, file_id: str, idx: int) -> FilePiece:
         """Read a piece of a file of the run's session. Raises UserError `file_not_found`."""
         ...

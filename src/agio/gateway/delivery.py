@@ -9,8 +9,9 @@ from agio.core.repository import RunLog
 from agio.core.store import Store
 from agio.errors import AgioError, StoreError, UserError
 from agio.gateway.endpoints import Found, ModelEndpoints
-from agio.gateway.offers import offer_agent
+from agio.gateway.offers import knows_profile, offer_agent, offer_profile
 from agio.gateway.workers import HeldRun, Workers
+from agio.protocol.messages import ContextEntry
 from agio.telemetry.context import about
 
 _log = logging.getLogger("agio.gateway")
@@ -49,7 +50,10 @@ class Delivery:
                 if info.first_pos:
                     history = await store.history(info.thread_id, info.first_pos, HISTORY_MESSAGES)
                 found = await self._endpoints.find(held.agent)
-                self.deliver(held, token, log, history, found)
+                context: list[ContextEntry] = []
+                if knows_profile(held.tools):
+                    context = offer_profile(await store.get_profile(info.tenant, info.user))
+                self.deliver(held, token, log, history, found, context)
                 return
             except UserError:  # it was deleted
                 self._workers.let_go(held)
@@ -60,7 +64,15 @@ class Delivery:
                 _log.warning("run %s waits for the store: %s", info.run_id, error, extra=about(info))
                 await asyncio.sleep(self._retry_s)
 
-    def deliver(self, held: HeldRun, token: str, log: RunLog, history: list[RunLog], found: Found) -> None:
+    def deliver(
+        self,
+        held: HeldRun,
+        token: str,
+        log: RunLog,
+        history: list[RunLog],
+        found: Found,
+        context: list[ContextEntry] | None = None,
+    ) -> None:
         """Give a run to its worker, unless it has lost it meanwhile. `found` is where the agent's model is."""
         info, worker = held.info, held.seat.worker
         if self._workers.runs.get(info.run_id) is not held:
@@ -76,6 +88,7 @@ class Delivery:
             tools=list(held.tools.values()),
             log=log,
             history=history,
+            context=context or [],
         )
         if worker is None or not _start(worker, job):
             self._on_lost(held)

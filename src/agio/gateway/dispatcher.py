@@ -22,7 +22,7 @@ from agio.gateway.ender import Ender
 from agio.gateway.endpoints import ModelEndpoints
 from agio.gateway.figures import Figures
 from agio.gateway.hub import Hub
-from agio.gateway.offers import tools_of
+from agio.gateway.offers import knows_profile, tools_of
 from agio.gateway.recorder import GONE
 from agio.gateway.workers import HeldRun, Seat, Slot, Workers, hash_token
 from agio.telemetry.context import about
@@ -144,7 +144,8 @@ class Dispatcher:
             chunk = Chunk(info.run_id, info.first_pos + 1, 1, claimed.started)
             self._hub.publish(info.thread_id, chunk)
         found = self._endpoints.at_hand(claimed.agent)
-        if claimed.started and not info.first_pos and found is not None:
+        at_once = claimed.started and not info.first_pos and not knows_profile(held.tools)
+        if at_once and found is not None:
             self._delivery.deliver(held, slot.token, RunLog(info, claimed.started), [], found)
         else:
             self._spawn(self._delivery.prepare(held, slot.token, claimed.started))

@@ -17,6 +17,7 @@ from agio.core.link import Answer, Claim, Greeting, Task, TaskResult, ToolReply,
 from agio.core.repository import Append, Effect, RunInfo, ToolRecord
 from agio.core.store import Store
 from agio.core.tool import AnyTool
+from agio.egress import Egress
 from agio.errors import AgioError, ModelError, StoreError
 from agio.gateway.attendance import Attendance
 from agio.gateway.dispatcher import Dispatcher
@@ -26,6 +27,8 @@ from agio.gateway.hub import Hub
 from agio.gateway.offers import offer_tools
 from agio.gateway.recorder import Recorder
 from agio.gateway.tool_backend import ToolBackend
+from agio.gateway.tool_calls import ToolCalls
+from agio.gateway.tool_rack import ToolRack
 from agio.gateway.workers import HeldRun, Permit, Seat, Workers
 from agio.protocol.messages import Json
 from agio.vault import Vault
@@ -54,14 +57,17 @@ class LinkService:
         tools: Mapping[str, AnyTool],
         config: AgentRunConfig | None = None,
         vault: Vault | None = None,
+        egress: Egress | None = None,
     ) -> None:
         built_in = offer_tools(tools)
+        self.rack = ToolRack(tools, config or AgentRunConfig(), store, vault, egress or Egress())
         self.figures = Figures()
         self.workers = Workers()
         self.endpoints = ModelEndpoints(store, vault)
         self.dispatcher = Dispatcher(store, hub, self.workers, self.endpoints, limits, built_in, self.figures)
         self.recorder = Recorder(store, hub, self.workers, self.figures, self._freed)
-        self.tools = ToolBackend(store, tools, config or AgentRunConfig(), self.figures, limits.tick_s)
+        self.tools = ToolBackend(store, self.rack, self.figures, limits.tick_s)
+        self.calls = ToolCalls(store, self.rack, self.figures, limits.tick_s)
         self.attendance = Attendance(
             store,
             self.workers,
@@ -121,6 +127,7 @@ class LinkService:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.dispatcher.close()
         await self.tools.close()
+        await self.calls.close()
 
     def connect(self, worker: Worker, permit: Permit = Permit()) -> "WorkerLink":
         """Give a worker its link. It begins with `greet`."""

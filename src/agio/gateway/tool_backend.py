@@ -5,18 +5,17 @@ What a tool is told of its call comes from the run's row, never from the worker.
 
 import asyncio
 import logging
-from collections.abc import Mapping
 
-from agio.core.config import AgentRunConfig
 from agio.core.link import ToolOffer, ToolReply
 from agio.core.repository import ToolRecord
 from agio.core.store import Store
-from agio.core.tool import AnyTool, ToolAnswer, ToolContext
+from agio.core.tool import ToolAnswer, ToolContext
 from agio.errors import StoreError, ToolError, UserError
-from agio.execution.tool_executor import ToolExecutor, unknown_effect
+from agio.execution.tool_executor import unknown_effect
 from agio.gateway.approvals import check_approval
 from agio.gateway.figures import Figures
 from agio.gateway.recorder import GONE
+from agio.gateway.tool_rack import ToolRack
 from agio.gateway.workers import HeldRun
 from agio.protocol.ids import id_body
 from agio.protocol.messages import FunctionCall, Json, ToolCall
@@ -32,13 +31,12 @@ class ToolBackend:
     def __init__(
         self,
         store: Store,
-        tools: Mapping[str, AnyTool],
-        config: AgentRunConfig,
+        rack: ToolRack,
         figures: Figures,
         retry_s: float,
     ) -> None:
         self._store = store
-        self._executor = ToolExecutor(list(tools.values()), config)
+        self._rack = rack
         self._figures = figures
         self._retry_s = retry_s
         self._running: dict[tuple[str, str], asyncio.Task[ToolReply]] = {}
@@ -147,13 +145,17 @@ class ToolBackend:
             report=lambda _: None,
             agent=held.agent.name,
         )
-        self._figures.tool_calls[offer.name] += 1
+        team = next((tool for tool in held.agent.tools if tool.name == offer.name and tool.http), None)
+        self._figures.tool_calls["http" if team else offer.name] += 1
         call = ToolCall(key, FunctionCall(offer.name, ""))
         try:
-            answer = await self._executor.call(call, context, arguments=arguments, recorded=True)
+            executor = self._rack.executor(info.tenant, team)
+            answer = await executor.call(call, context, arguments=arguments, recorded=True)
         except ToolError as error:
             await self._keep(held, key, offer, ToolAnswer(error.message, error.code))
             raise
+        except UserError as error:  # a definition that no tool can be made of
+            answer = ToolAnswer(error.message, error.code)
         return await self._keep(held, key, offer, answer)
 
     async def _keep(self, held: HeldRun, key: str, offer: ToolOffer, answer: ToolAnswer) -> ToolReply:

@@ -6,14 +6,14 @@ What the definition must look like is in http_template.py; core/http_tool.py is 
 import re
 from base64 import b64decode
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import TypeAlias, cast
+from typing import Protocol, TypeAlias, cast
 from urllib.parse import quote
 
 import msgspec
 
 from agio.core.http_tool import HttpTool
 from agio.core.tool import AnyTool, Tool, ToolAnswer, ToolContext
-from agio.egress import Egress, EgressRequest, EgressResponse
+from agio.egress import EgressRequest, EgressResponse
 from agio.errors import AgioError, UpstreamError, UserError
 from agio.protocol.messages import Json, json_object
 from agio.tools.http_template import Template, check_headers, check_result_path, check_timeout
@@ -21,6 +21,15 @@ from agio.tools.web_text import describe_binary, text_of
 
 Secrets: TypeAlias = Callable[[], Awaitable[Mapping[str, str]]]
 """Opens the secrets of a tool: by field, `header:<name>`."""
+
+
+class Sender(Protocol):
+    """Whoever sends a request: the guard, or somebody who looks on."""
+
+    async def request(self, request: EgressRequest) -> EgressResponse:
+        """Send a request. Raises UserError `egress_refused`, UpstreamError."""
+        ...
+
 
 _CONTEXT = "agio context"
 """No parameter of a schema that a template names has a space; it is never shown."""
@@ -40,7 +49,7 @@ def check_http_tool(name: str, definition: HttpTool) -> None:
     check_timeout(name, definition.timeout_s)
 
 
-def make_http_tool(name: str, definition: HttpTool, secrets: Secrets, egress: Egress) -> AnyTool:
+def make_http_tool(name: str, definition: HttpTool, secrets: Secrets, sender: Sender) -> AnyTool:
     """Make a tool of a definition. Raises UserError `invalid_tool`, `invalid_schema`.
 
     Its secrets are opened for each call that needs them, and masked in what comes back.
@@ -52,12 +61,12 @@ def make_http_tool(name: str, definition: HttpTool, secrets: Secrets, egress: Eg
         opened: Mapping[str, str] = {}
         if any(header.secret for header in definition.headers):
             opened = await secrets()
-        mask = _Mask(opened.values())
+        mask = Mask(opened.values())
         url, body = template.fill(given)
         headers = _headers(name, definition, opened, context.call_id, has_body=body is not None)
         timeout_s = definition.timeout_s or _TIMEOUT_S
         try:
-            response = await egress.request(
+            response = await sender.request(
                 EgressRequest(definition.method, url, headers, body, timeout_s=timeout_s)
             )
             return _answer(definition, response, mask)
@@ -105,7 +114,7 @@ def _headers(
     return list(headers.values())
 
 
-def _answer(definition: HttpTool, response: EgressResponse, mask: "_Mask") -> ToolAnswer:
+def _answer(definition: HttpTool, response: EgressResponse, mask: "Mask") -> ToolAnswer:
     text = text_of(response)
     if response.status >= 400:
         shown = describe_binary(response) if text is None else mask.text(text)[:_ERROR_CHARS]
@@ -142,7 +151,7 @@ def _nothing_at(path: str, why: str) -> UpstreamError:
     return UpstreamError("upstream_invalid", f"The answer has nothing at {path}: {why}.")
 
 
-class _Mask:
+class Mask:
     """Takes secrets out of what an upstream says, should it mirror them: as they are, or as URLs write them."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
@@ -155,9 +164,11 @@ class _Mask:
         self._words = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE) if words else None
 
     def text(self, text: str) -> str:
+        """Return a text without them."""
         return text if self._words is None else self._words.sub(_MASK, text)
 
     def json(self, value: Json) -> Json:
+        """Return a JSON value without them."""
         if self._words is None:
             return value
         if isinstance(value, str):

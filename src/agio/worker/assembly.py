@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from msgspec import UNSET, Struct, structs
 
 from agio.core.config import AgentRunConfig
-from agio.core.context import ContextSource, NoContext, PageContext
+from agio.core.context import ContextSource, NoContext, PageContext, RememberedContext
 from agio.core.fold import Fold, fold_log
 from agio.core.link import AgentOffer, Job
 from agio.core.model import ModelEvent, ModelRequest
@@ -65,6 +65,8 @@ def _runner(job: Job, outbox: Outbox, parts: Parts) -> AgentRunner:
     tools = _tools(job, {} if code is None else {tool.name: tool for tool in code.tools}, parts)
     if given is not None and given.tools is not UNSET:
         tools += offered_tools(given.tools)
+    if job.context:
+        source = RememberedContext(source, job.context)
     if given is not None and given.context is not UNSET:
         source = PageContext(source, given.context)
     elsewhere = [offer.name for offer in job.tools if offer.place == "gateway"]

@@ -15,6 +15,9 @@ from agio.db.records import encode_json, http_tool, now_ms, pack_content, to_str
 from agio.db.refusals import idempotency_conflict
 from agio.errors import StoreError, UserError
 
+MAX_TOOLS = 1000
+"""How many HTTP tools a team may have."""
+
 
 def list_tool_definitions(tenant: str) -> Plan[list[ToolDefinition]]:
     """A tenant's HTTP tools, by name."""
@@ -39,8 +42,11 @@ def find_tool_definition(tenant: str, name: str) -> Plan[ToolDefinition | None]:
 def create_tool_definition(
     tenant: str, tool_id: str, name: str, http: HttpTool, secrets: Mapping[str, Sealed]
 ) -> Plan[ToolDefinition]:
-    """Raises UserError `tool_exists`. An agent that was given the name before has this tool now."""
+    """Raises UserError `tool_exists`, `too_many_tools`. An agent that had the name before has this tool now."""
     yield from ask("lock_tenant", tenant=tenant)
+    counted = yield from ask_one("count_http_tools", tenant=tenant)
+    if counted is not None and msgspec.convert(counted[0], int) >= MAX_TOOLS:
+        raise UserError("too_many_tools", f"A team has at most {MAX_TOOLS} HTTP tools: delete some first.")
     definition, now = encode_json("tool", http), now_ms()
     added = yield from ask_one(
         "add_http_tool", tool_id=tool_id, tenant=tenant, name=f" {tool_id}", definition=definition, now=now
@@ -179,7 +185,7 @@ def _definition(row: Row) -> ToolDefinition:
 
 
 def _request(row: Row) -> ToolRequestRecord:
-    return to_struct(ToolRequestRecord, (*row[:2], tool_record(row[2:4]), *row[4:]))
+    return to_struct(ToolRequestRecord, (*row[:3], tool_record(row[3:5]), *row[5:]))
 
 
 def _tool_not_found(tool_id: str) -> UserError:

@@ -7,6 +7,9 @@
 -- name: list_tool_definitions
 select {tool_columns} from agent_tools where tenant_id = :tenant and kind = 'http' order by name;
 
+-- name: count_http_tools
+select count(*) from agent_tools where tenant_id = :tenant and kind = 'http';
+
 -- name: get_tool_definition
 select {tool_columns} from agent_tools where id = :tool_id and tenant_id = :tenant and kind = 'http';
 
@@ -63,7 +66,7 @@ where a.tenant_id = :tenant and t.tenant_id = :tenant and a.deleted_at is null a
 order by a.name;
 
 -- part: request_columns
-    id, tool, content, error, started_at, ended_at
+    id, tool, effect, content, error, started_at, ended_at
 
 -- name: begin_tool_request
 insert into tool_requests (

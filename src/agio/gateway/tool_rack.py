@@ -1,0 +1,76 @@
+"""The tools that run at this gateway, ready to be called: built-in ones, and those that teams define."""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from functools import partial
+from typing import Protocol
+
+from agio.core.config import AgentRunConfig
+from agio.core.http_tool import HttpTool
+from agio.core.provider import Sealed, SecretPlace
+from agio.core.records import AgentTool
+from agio.core.tool import AnyTool
+from agio.egress import Egress
+from agio.execution.tool_executor import ToolExecutor
+from agio.gateway.endpoints import need_vault
+from agio.tools.http_tool import Sender, make_http_tool
+from agio.vault import Vault
+
+_KEPT = 1000
+
+
+class SecretStore(Protocol):
+    """Where the secrets of tools are kept."""
+
+    async def secrets_of(self, tenant: str, owner_id: str) -> dict[str, Sealed]:
+        """All sealed secrets of a tool, by field."""
+        ...
+
+
+class ToolRack:
+    """Finds whoever runs a tool. A team's own are made of their definitions, and kept while those are the same."""
+
+    def __init__(
+        self,
+        built_in: Mapping[str, AnyTool],
+        config: AgentRunConfig,
+        store: SecretStore,
+        vault: Vault | None,
+        egress: Egress,
+    ) -> None:
+        self.built_in = built_in
+        self._config = config
+        self._store = store
+        self._vault = vault
+        self._egress = egress
+        self._own = ToolExecutor(list(built_in.values()), config)
+        self._made: OrderedDict[tuple[str, str], tuple[HttpTool, ToolExecutor]] = OrderedDict()
+
+    def executor(self, tenant: str, tool: AgentTool | None) -> ToolExecutor:
+        """Return who runs a team's tool, or with None the built-in ones.
+
+        Raises UserError `invalid_tool`, `invalid_schema`.
+        """
+        if tool is None or tool.http is None:
+            return self._own
+        name = (tool.id, tool.name)
+        known = self._made.get(name)
+        if known is None or known[0] != tool.http:
+            known = self._made[name] = tool.http, self.make(tenant, tool, tool.http, self._egress)
+            if len(self._made) > _KEPT:
+                self._made.popitem(last=False)
+        self._made.move_to_end(name)
+        return known[1]
+
+    def make(self, tenant: str, tool: AgentTool, http: HttpTool, sender: Sender) -> ToolExecutor:
+        """Make who runs a team's tool, over a sender of one's own."""
+        secrets = partial(self.open_secrets, tenant, tool.id)
+        return ToolExecutor([make_http_tool(tool.name, http, secrets, sender)], self._config)
+
+    async def open_secrets(self, tenant: str, tool_id: str) -> dict[str, str]:
+        """Open the secrets of a tool, by field. Raises StoreError `secret_unreadable`, UserError `no_secret_key`."""
+        sealed = await self._store.secrets_of(tenant, tool_id)
+        vault = need_vault(self._vault)
+        return {
+            field: vault.open(SecretPlace(tenant, tool_id, field), secret) for field, secret in sealed.items()
+        }

@@ -1,0 +1,130 @@
+"""What surrounds a conversation, for a model that asks: session, page, profile and recent drafts, bounded."""
+
+from typing import Protocol
+
+from msgspec import Struct, field
+
+from agio.core.draft import DraftRecord
+from agio.core.identity import Profile
+from agio.core.records import Chunk, Page, SessionRecord
+from agio.core.tool import AnyTool, ToolContext, tool
+from agio.protocol.codec import decode_event
+from agio.protocol.events import RunStarted
+from agio.protocol.messages import ContextEntry
+
+_DRAFTS = 10
+_PAGE_CHARS = 16_000
+_LABEL_CHARS = 200
+
+
+class ProjectStore(Protocol):
+    """Where it is read."""
+
+    async def get_session(self, tenant: str, user: str, session_id: str) -> SessionRecord:
+        """A session. Raises UserError `session_not_found`."""
+        ...
+
+    async def read_run(self, run_id: str, after: int, limit_bytes: int) -> Chunk:
+        """A run's events after a seq."""
+        ...
+
+    async def get_profile(self, tenant: str, user: str) -> Profile:
+        """A user's profile."""
+        ...
+
+    async def list_drafts(
+        self, tenant: str, user: str, *, kind: str | None = None, after: str | None = None, limit: int = 50
+    ) -> Page[DraftRecord]:
+        """A user's drafts, those written last first."""
+        ...
+
+
+class SessionPart(Struct, frozen=True, kw_only=True):
+    """The conversation."""
+
+    id: str
+    title: str
+    agent: str
+
+
+class PagePart(Struct, frozen=True):
+    """Something the client's page said of itself. Nobody vouches for it."""
+
+    description: str
+    value: str
+
+
+class DraftPart(Struct, frozen=True, kw_only=True):
+    """A draft, without its content."""
+
+    id: str
+    key: str
+    kind: str
+    title: str
+    version: int
+    updated_at: int
+
+
+class ProjectContext(Struct, frozen=True, kw_only=True):
+    """What the tool answers."""
+
+    session: SessionPart | None
+    page: list[PagePart] = field(default_factory=list[PagePart])
+    page_cut: bool = False
+    """Whether there is more of the page than is shown."""
+    profile: dict[str, str] = field(default_factory=dict[str, str])
+    drafts: list[DraftPart] = field(default_factory=list[DraftPart])
+
+
+def make_project_context_tool(store: ProjectStore) -> AnyTool:
+    """Make the tool `fetch_project_context`."""
+
+    @tool(effect="read")
+    async def fetch_project_context(context: ToolContext) -> ProjectContext:
+        """Tell what this conversation is about: its title, what the user's page shows, their profile, recent drafts."""
+        session = None
+        if context.session:
+            found = await store.get_session(context.tenant, context.user, context.session)
+            session = SessionPart(id=found.id, title=found.title, agent=found.agent_name)
+        page, page_cut = _bounded(await _page_of(store, context.run) if context.run else [])
+        profile = await store.get_profile(context.tenant, context.user)
+        drafts = await store.list_drafts(context.tenant, context.user, limit=_DRAFTS)
+        return ProjectContext(
+            session=session,
+            page=page,
+            page_cut=page_cut,
+            profile=profile.fields,
+            drafts=[_draft(record) for record in drafts.items],
+        )
+
+    return fetch_project_context
+
+
+async def _page_of(store: ProjectStore, run_id: str) -> list[ContextEntry]:
+    """Return what the page said when the run began: its first event has it."""
+    first = decode_event((await store.read_run(run_id, 0, 1)).payload.partition(b"\n")[0])
+    return (first.input.context or []) if isinstance(first, RunStarted) and first.input else []
+
+
+def _bounded(entries: list[ContextEntry]) -> tuple[list[PagePart], bool]:
+    shown: list[PagePart] = []
+    room = _PAGE_CHARS
+    for entry in entries:
+        part = PagePart(entry.description[: min(_LABEL_CHARS, room)], entry.value)
+        room -= len(part.description)
+        if len(part.value) > room:
+            return [*shown, PagePart(part.description, part.value[:room])], True
+        room -= len(part.value)
+        shown.append(part)
+    return shown, False
+
+
+def _draft(record: DraftRecord) -> DraftPart:
+    return DraftPart(
+        id=record.id,
+        key=record.key,
+        kind=record.kind,
+        title=record.title,
+        version=record.version,
+        updated_at=record.updated_at,
+    )
