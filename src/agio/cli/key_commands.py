@@ -47,3 +47,52 @@ def revoke_key(
 
     opened = opened_keys(load_settings(), load_server_settings(), data, server, api_key)
     asyncio.run(revoke_key(opened, key_id))
+
+
+@keys.command("rotate")
+def rotate_keys(
+    data: DataOption = None,
+    batch: Annotated[int, typer.Option("--batch", min=1, max=10_000, help="How many a transaction.")] = 100,
+) -> None:
+    """Seal the stored secrets anew with the first master key of AGIO_SECRET_KEY."""
+    from agio.cli.rotation import rotate_keys
+
+    raise typer.Exit(asyncio.run(rotate_keys(data, batch, load_settings(), load_server_settings())))
+
+
+@keys.command("create-worker")
+def create_worker_key(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Which worker it is for.", show_default=False)],
+    tenant: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tenant", help="A team, by id, whose runs it may be given; again for more.", show_default="all"
+        ),
+    ] = None,
+    data: DataOption = None,
+) -> None:
+    """Make a key for AGIO_WORKER_KEY of a worker and print it: it is shown once."""
+    from agio.cli.worker_keys import create_worker_key
+
+    asyncio.run(create_worker_key(load_settings(), load_server_settings(), data, name, tenant or ()))
+
+
+@keys.command("list-workers")
+def list_worker_keys(data: DataOption = None) -> None:
+    """List the keys of workers, without the keys themselves."""
+    from agio.cli.worker_keys import list_worker_keys
+
+    asyncio.run(list_worker_keys(load_settings(), load_server_settings(), data))
+
+
+@keys.command("revoke-worker")
+def revoke_worker_key(
+    key_id: Annotated[
+        str, typer.Argument(metavar="KEY_ID", help="As the list shows it.", show_default=False)
+    ],
+    data: DataOption = None,
+) -> None:
+    """End the key of a worker: whoever has it is dismissed, and its runs go to others."""
+    from agio.cli.worker_keys import revoke_worker_key
+
+    asyncio.run(revoke_worker_key(load_settings(), load_server_settings(), data, key_id))

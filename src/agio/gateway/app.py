@@ -95,7 +95,7 @@ ROUTES: Sequence[Route] = [
     Route("GET", "/api/providers", providers.list_providers, 200, providers.Providers),
     Route("POST", "/api/providers", providers.create_provider, 201, providers.ProviderView,
           "provider_exists missing_api_key invalid_base_url egress_refused no_secret_key", needs="build"),
-    Route("POST", "/api/providers/test", providers.test_connection, 200, ConnectionTest,
+    Route("POST", "/api/providers/test", providers.try_connection, 200, ConnectionTest,
           "missing_api_key invalid_base_url egress_refused rate_limited", needs="build"),
     Route("GET", "/api/providers/{provider_id}", providers.get_provider, 200, providers.ProviderView,
           "provider_not_found"),
@@ -104,7 +104,7 @@ ROUTES: Sequence[Route] = [
           "no_secret_key", needs="build"),
     Route("DELETE", "/api/providers/{provider_id}", providers.delete_provider, 204, None,
           "provider_not_found", needs="build"),
-    Route("POST", "/api/providers/{provider_id}/test", providers.test_provider, 200, ConnectionTest,
+    Route("POST", "/api/providers/{provider_id}/test", providers.try_provider, 200, ConnectionTest,
           "provider_not_found model_required secret_unreadable no_secret_key rate_limited", needs="build"),
 
     Route("GET", "/api/runs", runs.list_runs, 200, views.Runs, "invalid_cursor"),

@@ -36,6 +36,7 @@ from agio.protocol.events import (
 from agio.protocol.frames import ends_run
 from agio.protocol.ids import id_body, new_id
 from agio.protocol.messages import ResumeEntry, UserMessage
+from agio.vault import Vault
 
 T = TypeVar("T")
 
@@ -140,7 +141,9 @@ class Engine:
     def __init__(self, store: Store, limits: ServerLimits, tools: Mapping[str, AnyTool]) -> None:
         self.store = store
         self.hub = Hub(store, limits)
-        self.link = LinkService(store, self.hub, limits, tools, AgentRunConfig(cancel_grace_s=0.01))
+        self.vault = Vault([b"k" * 32])
+        config = AgentRunConfig(cancel_grace_s=0.01)
+        self.link = LinkService(store, self.hub, limits, tools, config, vault=self.vault)
         self.rates = Rates(limits)
         self.addresses = Addresses()
         self.connections = Connections(store, limits.recheck_s)

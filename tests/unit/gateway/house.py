@@ -49,6 +49,7 @@ class House:
             addresses=room.addresses,
             connections=room.connections,
             tools=TOOLS,
+            vault=room.vault,
             providers=frozenset({"demo", "openai"}),
             worker_key="w" * 40,
         )

@@ -1,7 +1,7 @@
 """The whole server on a real socket, in this process: gateway, worker with the demo model, uvicorn."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from agio.cli.http_server import HttpServer
 from agio.cli.listen import listen, url_of
 from agio.core.config import ServerLimits
 from agio.drivers.endpoint import Endpoint
+from agio.egress import Egress
 from agio.gateway.app import create_app
 from agio.gateway.auth import SignInLink
 from agio.gateway.gateway import Gateway
@@ -35,15 +36,23 @@ class Served:
 
 
 @asynccontextmanager
-async def served(folder: Path, limits: ServerLimits = QUICK) -> AsyncGenerator[Served]:
-    """Serve on a free port of loopback until the test is done."""
+async def served(
+    folder: Path,
+    limits: ServerLimits = QUICK,
+    *,
+    endpoints: Mapping[str, Endpoint] | None = None,
+    egress_allow: Sequence[str] = (),
+) -> AsyncGenerator[Served]:
+    """Serve on a free port of loopback until the test is done. `endpoints` are the worker's own models."""
     sign_in = SignInLink()
-    plan = Plan(database=folder / "agio.db", limits=limits, bootstrap_key=KEY)
+    plan = Plan(database=folder / "agio.db", limits=limits, bootstrap_key=KEY, egress_allow=egress_allow)
     with listen("127.0.0.1", 0, behind_tls=False) as socket:
         async with opened_gateway(plan, sign_in) as gateway:
             http = HttpServer(create_app(gateway), socket, max_message_bytes=limits.ag_ui_body_bytes)
             await gateway.link.start("at once")
-            worker = WorkerService("w1", room=10, endpoints={"demo": Endpoint()})
+            worker = WorkerService(
+                "w1", room=10, endpoints=endpoints or {"demo": Endpoint()}, egress=Egress(egress_allow)
+            )
             await soon(worker.join(gateway.link.connect(worker)))
             serving = asyncio.create_task(http.run())
             await soon(http.wait_started())

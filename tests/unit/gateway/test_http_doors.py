@@ -20,6 +20,8 @@ class Example(Struct, frozen=True):
 
 
 _SESSION = {"session_id": "session"}
+PROVIDER = {"name": "models", "kind": "openai", "api_key": "sk-test"}
+EMPTY = ("nothing", "null", "an empty object")
 EXAMPLES: dict[str, Example] = {
     "send_message": Example(_SESSION, {"content": "Hi"}),
     "get_session": Example(_SESSION),
@@ -39,6 +41,13 @@ EXAMPLES: dict[str, Example] = {
     "get_agent": Example({"agent_id": "agent"}),
     "replace_agent": Example({"agent_id": "agent"}, AGENT),
     "delete_agent": Example({"agent_id": "agent"}),
+    "list_providers": Example(),
+    "create_provider": Example({}, PROVIDER),
+    "try_connection": Example({}, {"kind": "openai", "api_key": "sk-test", "model": "gpt-5"}),
+    "get_provider": Example({"provider_id": "provider"}),
+    "replace_provider": Example({"provider_id": "provider"}, PROVIDER),
+    "delete_provider": Example({"provider_id": "provider"}),
+    "try_provider": Example({"provider_id": "provider"}, {"model": "gpt-5"}),
     "list_runs": Example(),
     "get_run": Example({"run_id": "run"}),
     "run_events": Example({"run_id": "run"}),
@@ -105,11 +114,18 @@ async def _belongings(place: House, client: httpx.AsyncClient) -> dict[str, str]
     await hand.finish()
     session = (await client.get(f"/api/agent-sessions/{session_id}")).json()
     keys = (await client.get("/api/api-keys")).json()["items"]
-    return {"agent": session["agent_id"], "session": session_id, "run": run_id, "key": keys[0]["id"]}
+    provider = await client.post("/api/providers", json=PROVIDER)
+    return {
+        "agent": session["agent_id"],
+        "session": session_id,
+        "run": run_id,
+        "key": keys[0]["id"],
+        "provider": provider.json()["id"],
+    }
 
 
 def _somewhere() -> dict[str, str]:
-    return dict.fromkeys(("agent", "session", "run", "key"), "x_01k9")
+    return dict.fromkeys(("agent", "session", "run", "key", "provider"), "x_01k9")
 
 
 def test_every_route_has_an_example() -> None:
@@ -141,7 +157,7 @@ async def test_what_belongs_to_somebody_else_is_not_there(user: str) -> None:
         before = await _seen(client)
         for route in ROUTES:
             example = EXAMPLES[route.name]
-            shared = user == "cid" and set(example.path.values()) == {"agent"}
+            shared = user == "cid" and set(example.path.values()) <= {"agent", "provider"}
             if not example.path or shared:
                 continue
             answered = await _call(stranger, route, ids)
@@ -165,7 +181,7 @@ async def test_a_hostile_body_gets_a_code(route: Route) -> None:
         for words, body in HOSTILE.items():
             headers = {"content-type": "application/json"}
             answered = await client.request(route.method, _path(route, ids), content=body, headers=headers)
-            optional = route.name == "start_session" and words in ("nothing", "null", "an empty object")
+            optional = route.name in ("start_session", "try_provider") and words in EMPTY
             assert answered.status_code < 500, (route.name, words, answered.text)
             assert answered.status_code >= 400 or optional, (route.name, words, answered.text)
             if not optional:

@@ -82,11 +82,11 @@ async def delete_provider(call: Call, provider_id: Id) -> Response:
     return Response(status_code=204)
 
 
-async def test_provider(call: Call, provider_id: Id, body: ProviderTestBody) -> Response:
+async def try_provider(call: Call, provider_id: Id, body: ProviderTestBody | None = None) -> Response:
     """Try a provider: a worker asks the model for a word. Whatever comes of it, the answer is 200 and says so."""
     gateway, tenant = call.gateway, call.who.tenant
     provider = await gateway.store.get_provider(tenant, provider_id)
-    model = body.model or next(iter(provider.models), None)
+    model = (body and body.model) or next(iter(provider.models), None)
     if model is None:
         raise UserError("model_required", "This provider lists no models: say which one to try, in `model`.")
     _take(call)
@@ -94,7 +94,7 @@ async def test_provider(call: Call, provider_id: Id, body: ProviderTestBody) -> 
     return answer(await try_endpoint(gateway.link, tenant, endpoint, model))
 
 
-async def test_connection(call: Call, body: ConnectionBody) -> Response:
+async def try_connection(call: Call, body: ConnectionBody) -> Response:
     """Try a provider before it is kept."""
     gateway = call.gateway
     await _check(gateway, body.kind, body.base_url, has_key=body.api_key is not None)
