@@ -16,17 +16,19 @@ class Announcement(Struct, frozen=True, kw_only=True):
     """A server that has begun. `workers` None is a worker in its own process, 0 none at all."""
 
     url: str
-    sign_in: SignInLink
+    sign_in: SignInLink | None
+    """None: somebody has an account, and signs in with it."""
     database: str | Path
     workers: int | None
     models: list[str]
     behind_tls: bool
+    public_url: str | None = None
 
     def print(self) -> None:
         """Say it on standard output, for a person, and for whoever waits for the first line."""
-        base = _HIDDEN if self.behind_tls else self.url
+        base = self.public_url or (_HIDDEN if self.behind_tls else self.url)
         lines = {
-            "sign in once": self.sign_in.url(base),
+            **({"sign in": f"{base}/"} if self.sign_in is None else {"sign in once": self.sign_in.url(base)}),
             "data": place_of(self.database),
             "workers": _workers(self.workers),
             "models": _models(self.models),

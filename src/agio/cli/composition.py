@@ -18,7 +18,7 @@ from agio.db.postgres_lock import lock_database
 from agio.drivers.registry import PROVIDERS
 from agio.egress import Egress
 from agio.gateway.address import Addresses, Network
-from agio.gateway.auth import Authenticator, SignInLink
+from agio.gateway.auth import Authenticator
 from agio.gateway.connections import Connections
 from agio.gateway.gateway import Gateway
 from agio.gateway.hub import Hub
@@ -76,7 +76,7 @@ def database_of(settings: Settings, server: ServerSettings, data: Path | None) -
 
 
 @asynccontextmanager
-async def opened_gateway(plan: Plan, sign_in: SignInLink) -> AsyncGenerator[Gateway]:
+async def opened_gateway(plan: Plan) -> AsyncGenerator[Gateway]:
     """Open the store and make the parts around it; closed in order at the end. Raises StoreError."""
     store: Store = await open_database(plan.database)
     lock = None
@@ -100,7 +100,7 @@ async def opened_gateway(plan: Plan, sign_in: SignInLink) -> AsyncGenerator[Gate
             hub=hub,
             link=link,
             road=Road(store, hub, link, rates=rates),
-            auth=Authenticator(store, rates=rates, addresses=addresses, sign_in=sign_in, hosts=plan.hosts),
+            auth=Authenticator(store, rates=rates, addresses=addresses, hosts=plan.hosts),
             rates=rates,
             addresses=addresses,
             connections=connections,

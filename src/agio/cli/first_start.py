@@ -1,4 +1,4 @@
-"""What a store has after its first start: a user, a key if one was given, and an agent to talk to."""
+"""What a store has after its first start: a user, a key if one was given, an agent to talk to, a way to sign in."""
 
 from agio.agents import demo
 from agio.core.identity import DEFAULT_TENANT, LOCAL_USER
@@ -6,7 +6,7 @@ from agio.core.records import AgentFields, AgentTool
 from agio.core.store import Store
 from agio.drivers.registry import split_model
 from agio.errors import UserError
-from agio.gateway.auth import describe_key, hash_secret
+from agio.gateway.auth import SignInLink, describe_key, hash_secret
 
 
 async def make_first(store: Store, bootstrap_key: str | None = None) -> None:
@@ -19,6 +19,11 @@ async def make_first(store: Store, bootstrap_key: str | None = None) -> None:
     agents = await store.list_agents(DEFAULT_TENANT, limit=100)
     if all(agent.source == "library" for agent in agents.items):
         await _add_demo(store, {agent.name for agent in agents.items})
+
+
+async def offer_sign_in(store: Store) -> SignInLink | None:
+    """Make a link that signs the first owner in, as long as nobody has an account."""
+    return None if await store.has_account() else await SignInLink().keep(store)
 
 
 async def _add_demo(store: Store, taken: set[str]) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from agio.cli.options import ApiKeyOption, DataOption, ServerOption
+from agio.core.identity import DEFAULT_TENANT, LOCAL_USER
 from agio.settings import load_server_settings, load_settings
 
 keys = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -31,6 +32,22 @@ def list_keys(data: DataOption = None, server: ServerOption = None, api_key: Api
     from agio.cli.keys import list_keys, opened_keys
 
     asyncio.run(list_keys(opened_keys(load_settings(), load_server_settings(), data, server, api_key)))
+
+
+@keys.command("sign-in")
+def sign_in(
+    user: Annotated[str, typer.Option("--user", help="Who is signed in, by id.")] = LOCAL_USER,
+    tenant: Annotated[str, typer.Option("--tenant", help="The user's team, by id.")] = DEFAULT_TENANT,
+    url: Annotated[
+        str, typer.Option("--url", help="The address at which people reach the server.")
+    ] = "http://127.0.0.1:8700",
+    data: DataOption = None,
+) -> None:
+    """Print a link that signs a browser in once, within a day: for whoever cannot sign in any more."""
+    from agio.cli.keys import print_sign_in_link
+
+    settings, server = load_settings(), load_server_settings()
+    asyncio.run(print_sign_in_link(settings, server, data, (tenant, user), url.rstrip("/")))
 
 
 @keys.command("revoke")

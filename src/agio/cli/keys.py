@@ -13,7 +13,7 @@ from agio.cli.tables import ago, new_table
 from agio.cli.view import printable
 from agio.core.identity import DEFAULT_TENANT, LOCAL_USER
 from agio.core.store import Store
-from agio.gateway.auth import describe_key, hash_secret, new_api_key
+from agio.gateway.auth import SignInLink, describe_key, hash_secret, new_api_key
 from agio.gateway.routes.rendering import key_view
 from agio.gateway.routes.views import Keys as KeyList
 from agio.gateway.routes.views import KeyView, NewKey
@@ -77,6 +77,16 @@ async def revoke_key(opened: AbstractAsyncContextManager[Keys], key_id: str) -> 
     print(f"{key_id} is revoked.")
 
 
+async def print_sign_in_link(
+    settings: Settings, server: ServerSettings, data: Path | None, member: tuple[str, str], base: str
+) -> None:
+    """Print a link that signs a browser in once as a user of a tenant. Raises UserError `user_not_found`."""
+    hint = "Only a server that is stopped can be given one: stop it, and start it again afterwards."
+    async with opened_store(settings, server, data, hint) as store:
+        link = await SignInLink(*member).keep(store)
+    print(link.url(base))
+
+
 class _StoredKeys:
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -116,16 +126,24 @@ async def _asked(server: ServerClient) -> AsyncGenerator[Keys]:
 
 @asynccontextmanager
 async def _stored(settings: Settings, server: ServerSettings, data: Path | None) -> AsyncGenerator[Keys]:
+    hint = "Make the key on the page of the server that has it, or ask it: agio keys ... --server URL --api-key KEY"
+    async with opened_store(settings, server, data, hint) as store:
+        yield _StoredKeys(store)
+
+
+@asynccontextmanager
+async def opened_store(
+    settings: Settings, server: ServerSettings, data: Path | None, hint: str
+) -> AsyncGenerator[Store]:
+    """Open the store for a command; `hint` says what to do if another process has it. Raises StoreError."""
     from agio.cli.composition import database_of
     from agio.cli.first_start import make_first
     from agio.cli.stores import hint_if_locked, open_database
 
-    with hint_if_locked(
-        "Make the key on the page of the server that has it, or ask it: agio keys ... --server URL --api-key KEY"
-    ):
+    with hint_if_locked(hint):
         store = await open_database(database_of(settings, server, data))
     try:
         await make_first(store)
-        yield _StoredKeys(store)
+        yield store
     finally:
         await store.close()

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from agio.cli.announcement import Announcement
 from agio.cli.composition import Plan, database_of, opened_gateway
+from agio.cli.first_start import offer_sign_in
 from agio.cli.http_server import HttpServer
 from agio.cli.lifetime import Lifetime
 from agio.cli.listen import listen, loopback_url, url_of
@@ -18,7 +19,6 @@ from agio.cli.processes import WorkerProcesses
 from agio.core.link_wire import MAX_UP_BYTES
 from agio.egress import Egress
 from agio.gateway.app import create_app
-from agio.gateway.auth import SignInLink
 from agio.gateway.gateway import Gateway
 from agio.protocol.ids import new_id
 from agio.settings import ServerSettings, Settings, worker_environment
@@ -66,7 +66,6 @@ class _Server:
         self._server = server
         self._socket = sock
         self._app = app
-        self._sign_in = SignInLink()
         self._worker_key = server.worker_key or (secrets.token_urlsafe(32) if options.workers else None)
         self._processes: WorkerProcesses | None = None
         self._worker: WorkerService | None = None
@@ -86,7 +85,7 @@ class _Server:
             oidc=self._server.oidc,
             public_url=self._public_url(),
         )
-        async with opened_gateway(plan, self._sign_in) as gateway:
+        async with opened_gateway(plan) as gateway:
             largest = max(gateway.limits.ag_ui_body_bytes, MAX_UP_BYTES)
             http = HttpServer(create_app(gateway), self._socket, max_message_bytes=largest)
             # A worker on another machine may still hold runs; one in or under this process cannot.
@@ -95,7 +94,7 @@ class _Server:
             serving = lifetime.begin("HTTP server", http.run())
             await self._begin_workers(gateway, lifetime)
             await http.wait_started()
-            self._announce(database)
+            await self._announce(database, gateway)
             await lifetime.last()
             finished = await lifetime.hurried(self._drain(gateway))
             gateway.hub.close()
@@ -111,10 +110,10 @@ class _Server:
             return self._server.public_url
         return url_of(self._socket, self._options.host)
 
-    def _announce(self, database: str | Path) -> None:
+    async def _announce(self, database: str | Path, gateway: Gateway) -> None:
         Announcement(
             url=url_of(self._socket, self._options.host),
-            sign_in=self._sign_in,
+            sign_in=await offer_sign_in(gateway.store),
             database=database,
             workers=self._options.workers,
             models=self._settings.with_models(),

@@ -22,23 +22,28 @@ from agio.gateway.errors import refuse, wrapped
 from agio.gateway.gateway import Gateway
 from agio.gateway.link_socket import link_socket
 from agio.gateway.openapi import describe
-from agio.gateway.pages import ASSETS, home, page
+from agio.gateway.pages import ASSETS, home, page, set_up
 from agio.gateway.realtime import realtime
 from agio.gateway.routes import (
     account,
     agents,
+    api_keys,
     audit,
     files,
+    invitations,
     log,
     messages,
     oidc,
     providers,
     runs,
     sessions,
+    sign_in,
     system,
+    team,
     tools,
     views,
 )
+from agio.gateway.routes import identity_views as people
 from agio.gateway.routes.files import file_door
 from agio.gateway.routes.message_door import message_door
 from agio.gateway.routes.route import Route, refusal, rest_route
@@ -113,12 +118,42 @@ ROUTES: Sequence[Route] = [
     Route("GET", "/api/runs/{run_id}/tools", runs.list_run_tools, 200, views.ToolExecutions, "run_not_found"),
     Route("POST", "/api/runs/{run_id}/cancel", messages.cancel_run, 202, views.Cancelled, "run_not_found"),
 
-    Route("GET", "/api/me", account.me, 200, views.Me),
-    Route("GET", "/api/tenant", account.get_tenant, 200, views.TenantView),
-    Route("PATCH", "/api/tenant", account.change_tenant, 200, views.TenantView, "forbidden", needs="manage"),
-    Route("GET", "/api/api-keys", account.list_keys, 200, views.Keys),
-    Route("POST", "/api/api-keys", account.create_key, 201, views.NewKey),
-    Route("DELETE", "/api/api-keys/{key_id}", account.revoke_key, 204, None, "key_not_found"),
+    Route("GET", "/api/me", account.me, 200, people.Me),
+    Route("GET", "/api/account", account.get_account, 200, people.AccountView, "account_not_found"),
+    Route("POST", "/api/account", account.create_account, 201, people.AccountView,
+          "account_exists email_taken invalid_email weak_password"),
+    Route("PATCH", "/api/account", account.change_account, 200, people.AccountView,
+          "account_not_found email_taken invalid_email", fresh=True),
+    Route("POST", "/api/account/password", account.set_password, 204, None,
+          "account_not_found weak_password", fresh=True),
+    Route("POST", "/api/account/confirm", account.confirm_account, 204, None,
+          "account_not_found wrong_credentials"),
+    Route("POST", "/api/account/sign-out-everywhere", account.sign_out_everywhere, 204, None),
+    Route("GET", "/api/api-keys", api_keys.list_keys, 200, views.Keys),
+    Route("POST", "/api/api-keys", api_keys.create_key, 201, views.NewKey, fresh=True),
+    Route("DELETE", "/api/api-keys/{key_id}", api_keys.revoke_key, 204, None, "key_not_found"),
+
+    Route("GET", "/api/tenants", team.list_tenants, 200, people.Teams),
+    Route("POST", "/api/tenants", team.create_tenant, 201, people.TeamView, needs="own", fresh=True),
+    Route("POST", "/api/tenants/switch", team.switch_tenant, 200, people.TeamView, "tenant_not_found"),
+    Route("GET", "/api/tenant", team.get_tenant, 200, people.TenantView),
+    Route("PATCH", "/api/tenant", team.change_tenant, 200, people.TenantView, needs="manage"),
+    Route("GET", "/api/members", team.list_members, 200, people.Members, needs="manage"),
+    Route("PATCH", "/api/members/{user}", team.change_member, 200, people.MemberView,
+          "user_not_found last_owner", needs="manage", fresh=True),
+    Route("DELETE", "/api/members/{user}", team.remove_member, 204, None,
+          "user_not_found last_owner", needs="manage", fresh=True),
+    Route("GET", "/api/invitations", invitations.list_invitations, 200, people.Invitations, needs="manage"),
+    Route("POST", "/api/invitations", invitations.create_invitation, 201, people.NewInvitation,
+          "invalid_email", needs="manage", fresh=True),
+    Route("GET", "/api/invitations/open", invitations.open_invitation, 200, people.InvitationOffer,
+          "invitation_not_found rate_limited", access="public"),
+    Route("POST", "/api/invitations/accept", invitations.accept_invitation, 200, people.TeamView,
+          "invitation_not_found invitation_not_yours already_member email_taken invalid_email weak_password "
+          "unauthenticated forbidden_origin rate_limited", access="public"),
+    Route("DELETE", "/api/invitations/{invitation_id}", invitations.revoke_invitation, 204, None,
+          "invitation_not_found", needs="manage"),
+
     Route("GET", "/api/audit", audit.list_audit, 200, audit.AuditEntries, "invalid_cursor", needs="own"),
     Route("GET", "/api/tools", tools.list_tools, 200, views.Tools),
 
@@ -126,8 +161,11 @@ ROUTES: Sequence[Route] = [
     Route("GET", "/api/ready", system.ready, 200, views.Ready, "not_ready", access="public"),
     Route("GET", "/api/openapi.json", system.openapi, 200, "application/json", access="public"),
     Route("GET", "/metrics", system.metrics, 200, "text/plain", access="local"),
-    Route("GET", "/sign-in", account.sign_in, 303, None, access="public"),
-    Route("POST", "/sign-out", account.sign_out, 204, None, access="public"),
+    Route("GET", "/api/sign-in/methods", sign_in.sign_in_methods, 200, people.SignInMethods, access="public"),
+    Route("POST", "/api/sign-in", sign_in.sign_in_with_password, 200, people.TeamView,
+          "wrong_credentials no_membership forbidden_origin rate_limited", access="public"),
+    Route("GET", "/sign-in", sign_in.sign_in, 303, None, "rate_limited", access="public"),
+    Route("POST", "/sign-out", sign_in.sign_out, 204, None, "forbidden_origin", access="public"),
     Route("GET", "/sign-in/oidc/{provider}", oidc.begin_sign_in, 303, None,
           "sign_in_provider_not_found sign_in_provider_failed unauthenticated rate_limited", access="public"),
     Route("GET", "/sign-in/oidc/{provider}/callback", oidc.finish_sign_in, 303, None,
@@ -235,6 +273,8 @@ def _rest() -> FastAPI:
     made = [rest_route(route) for route in ROUTES]
     rest.router.routes.extend(made)
     rest.router.routes.append(PageRoute("/", home))
+    rest.router.routes.append(PageRoute("/set-up", set_up))
+    rest.router.routes.append(PageRoute("/invitation", page("invitation.html")))
     rest.router.routes.extend(PageRoute(f"/assets/{name}", page(name)) for name in ASSETS)
     rest.state.openapi = cache(partial(describe, ROUTES, made))
     return rest

@@ -4,7 +4,6 @@ Only hashes of secrets are kept. The tenant comes from the credential, never fro
 """
 
 import hashlib
-import hmac
 import ipaddress
 import secrets
 import time
@@ -12,7 +11,15 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from agio.core.config import ServerLimits
-from agio.core.identity import DEFAULT_TENANT, LOCAL_USER, ApiKey, Principal, WebSession
+from agio.core.identity import (
+    DEFAULT_TENANT,
+    LOCAL_USER,
+    ApiKey,
+    IdentityStore,
+    Membership,
+    Principal,
+    WebSession,
+)
 from agio.core.store import Store
 from agio.errors import UserError
 from agio.gateway.access import note_actor
@@ -30,6 +37,7 @@ WEBSOCKET = "WEBSOCKET"
 """The method of a WebSocket's handshake, as `check_origin` knows it."""
 
 _SESSION_S = 30 * 24 * 3600
+_LINK_S = 24 * 3600
 _CACHE_S = 3.0
 """How long a look-up is believed: a revoked key works no longer than this."""
 _CACHE_ENTRIES = 4096
@@ -53,25 +61,22 @@ def describe_key(secret: str, tenant: str, user: str, name: str) -> ApiKey:
 
 
 class SignInLink:
-    """A token that signs a browser in, once."""
+    """A token that signs a browser in, once, within a day. The store has its hash, and decides who was first."""
 
     def __init__(self, tenant: str = DEFAULT_TENANT, user: str = LOCAL_USER) -> None:
         self.tenant = tenant
         self.user = user
         self.token = secrets.token_urlsafe(32)
-        self.used = False
 
     def url(self, base: str) -> str:
         """The link to print, for a server at `base`."""
         return f"{base}/sign-in?token={self.token}"
 
-    def take(self, token: str) -> bool:
-        """Use the link: true for the first who has its token, false for everybody else."""
-        same = hmac.compare_digest(token.encode("utf-8", "surrogatepass"), self.token.encode())
-        if not same or self.used:
-            return False
-        self.used = True
-        return True
+    async def keep(self, store: IdentityStore) -> "SignInLink":
+        """Let the link be good from now on. Raises UserError `user_not_found`."""
+        expires_at = time.time_ns() // 1_000_000 + _LINK_S * 1000
+        await store.add_sign_in_link(self.tenant, self.user, hash_secret(self.token), expires_at)
+        return self
 
 
 class Authenticator:
@@ -87,13 +92,11 @@ class Authenticator:
         *,
         rates: Rates | None = None,
         addresses: Addresses | None = None,
-        sign_in: SignInLink | None = None,
         hosts: Collection[str] = (),
     ) -> None:
         self._store = store
         self._rates = rates or Rates(ServerLimits())
         self._addresses = addresses or Addresses()
-        self._sign_in = sign_in
         self._any_host = "*" in hosts
         self._hosts = LOOPBACK_NAMES | {host.lower().rstrip(".") for host in hosts}
         self._good_hosts: set[bytes] = set()
@@ -191,14 +194,10 @@ class Authenticator:
 
     async def sign_in(self, token: str) -> str | None:
         """Use the sign-in link; returns the Set-Cookie header of the browser's new session, None if it is not good."""
-        link = self._sign_in
-        if link is None or not link.take(token):
+        if len(token) not in _SECRET_CHARS:
             return None
-        try:
-            return await self.open_session(link.tenant, link.user)
-        except BaseException:
-            link.used = False
-            raise
+        taken = await self._store.take_sign_in_link(hash_secret(token))
+        return None if taken is None else await self.open_session(*taken)
 
     async def open_session(self, tenant: str, user: str, authenticated_at: int | None = None) -> str:
         """Sign a browser in; returns the Set-Cookie header of its new session.
@@ -226,6 +225,24 @@ class Authenticator:
             await self._store.refresh_web_session(digest)
             self._known.pop(digest, None)
 
+    async def browser(self, headers: Headers) -> Principal | None:
+        """Return who a browser's cookie stands for, whatever else it sends; None without a good one."""
+        _, cookie = _credentials(headers)
+        if cookie is None or len(cookie) not in _SECRET_CHARS:
+            return None
+        return await self._store.find_web_session(hash_secret(cookie))
+
+    async def switch(self, headers: Headers, tenant: str) -> tuple[str, Membership]:
+        """Let a browser be its account's user of another tenant, under a new secret, which the cookie has.
+
+        Raises UserError `tenant_not_found`.
+        """
+        _, cookie = _credentials(headers)
+        digest, secret = hash_secret(cookie or ""), secrets.token_urlsafe(32)
+        joined = await self._store.switch_tenant(digest, tenant, new_id("web"), hash_secret(secret))
+        self._known.pop(digest, None)
+        return _cookie(secret, _SESSION_S), joined
+
     async def sign_out(self, headers: Headers) -> str:
         """End the browser's session; returns the Set-Cookie header that removes its cookie."""
         _, cookie = _credentials(headers)
@@ -239,6 +256,18 @@ class Authenticator:
         """Believe no earlier look-up of a credential that was revoked just now."""
         for digest, (principal, _) in list(self._known.items()):
             if principal.credential == credential:
+                del self._known[digest]
+
+    def forget_user(self, tenant: str, user: str) -> None:
+        """Believe no earlier look-up of anything that stands for a user who changed just now."""
+        for digest, (principal, _) in list(self._known.items()):
+            if (principal.tenant, principal.user) == (tenant, user):
+                del self._known[digest]
+
+    def forget_account(self, account: str) -> None:
+        """Believe no earlier look-up of anything that stands for a person who changed just now."""
+        for digest, (principal, _) in list(self._known.items()):
+            if principal.account == account:
                 del self._known[digest]
 
     def _remember(self, digest: bytes, principal: Principal) -> None:

@@ -14,6 +14,7 @@ from agio.gateway.connections import Connections
 from agio.gateway.hub import Hub
 from agio.gateway.link import LinkService
 from agio.gateway.oidc import OidcProviders
+from agio.gateway.passwords import Passwords
 from agio.gateway.rate import Rates
 from agio.gateway.road import Road
 from agio.vault import Vault
@@ -36,6 +37,7 @@ class Gateway:
     """The built-in tools, by name."""
     providers: frozenset[str]
     """The model providers an agent may name."""
+    passwords: Passwords = field(default_factory=Passwords)
     oidc: OidcProviders = field(default_factory=OidcProviders)
     """Where people can sign in elsewhere."""
     egress: Egress = field(default_factory=Egress)

@@ -108,8 +108,12 @@ def _codes(route: Route, has_body: bool) -> list[str]:
     codes += ["forbidden_host", "internal_error"]
     if route.access != "public":
         codes += ["unauthenticated", "store_failed", "store_full", "store_unavailable"]
+    if route.access == "user":
+        codes.append("forbidden")
     if route.access == "user" and route.method != "GET":
         codes.append("forbidden_origin")
+    if route.fresh:
+        codes.append("reauthentication_required")
     if has_body:
         codes += ["invalid_json", "invalid_body", "body_too_large", "unsupported_media_type"]
     elif "{" in route.path or route.method == "GET":

@@ -259,7 +259,7 @@ async def test_an_invitation_that_is_over_is_not_there(store: Store) -> None:
         assert await store.find_invitation(token) is None
         with pytest.raises(UserError, match="invitation_not_found"):
             await store.accept_invitation(token, account("new"))
-    assert [listed.id for listed in await store.list_invitations("acme")][0] == made.id
+    assert (await store.list_invitations("acme"))[0].id == made.id
 
 
 async def test_all_keys_of_a_team_are_listed_for_whoever_manages_it(store: Store) -> None:

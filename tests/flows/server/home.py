@@ -15,7 +15,6 @@ from agio.cli.http_server import HttpServer
 from agio.cli.listen import listen, loopback_url
 from agio.core.config import ServerLimits
 from agio.gateway.app import create_app
-from agio.gateway.auth import SignInLink
 from agio.gateway.gateway import Gateway
 from agio.protocol.ids import new_id
 from agio.testing import ModelServer
@@ -74,7 +73,7 @@ async def open_home(
         model = await stack.enter_async_context(ModelServer())
         worker_key = secrets.token_urlsafe(32)
         plan = Plan(database=database, limits=limits, worker_key=worker_key, bootstrap_key=API_KEY)
-        gateway = await stack.enter_async_context(opened_gateway(plan, SignInLink()))
+        gateway = await stack.enter_async_context(opened_gateway(plan))
         sock = stack.enter_context(listen("127.0.0.1", 0, behind_tls=False))
         server = HttpServer(create_app(gateway), sock, max_message_bytes=limits.ag_ui_body_bytes)
         url = loopback_url(sock)

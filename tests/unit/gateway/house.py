@@ -15,6 +15,7 @@ from agio.gateway.app import create_app
 from agio.gateway.auth import Authenticator, SignInLink, describe_key, hash_secret, new_api_key
 from agio.gateway.gateway import Gateway
 from agio.gateway.link import WorkerLink
+from agio.gateway.passwords import Passwords
 from tests.unit.gateway.engine import QUICK, Engine, Hand, HandWorker, engine
 
 ADDRESS = "http://127.0.0.1:8700"
@@ -35,9 +36,8 @@ class House:
         self.room = room
         self.store = room.store
         self.sign_in = SignInLink("default", "ann")
-        self.auth = Authenticator(
-            room.store, rates=room.rates, addresses=room.addresses, sign_in=self.sign_in, hosts=HOSTS
-        )
+        self.auth = Authenticator(room.store, rates=room.rates, addresses=room.addresses, hosts=HOSTS)
+        self.passwords = Passwords(memory_kib=64, passes=1)
         self.gateway = Gateway(
             store=room.store,
             limits=limits,
@@ -48,6 +48,7 @@ class House:
             rates=room.rates,
             addresses=room.addresses,
             connections=room.connections,
+            passwords=self.passwords,
             tools=TOOLS,
             vault=room.vault,
             providers=frozenset({"demo", "openai"}),
@@ -102,6 +103,7 @@ async def house(limits: ServerLimits = QUICK) -> AsyncGenerator[House]:
         await made.add("ann", "default")
         await made.add("cid", "default")
         await made.add("bob", "other")
+        await made.sign_in.keep(made.store)
         yield made
 
 

@@ -44,10 +44,9 @@ async def served(
     egress_allow: Sequence[str] = (),
 ) -> AsyncGenerator[Served]:
     """Serve on a free port of loopback until the test is done. `endpoints` are the worker's own models."""
-    sign_in = SignInLink()
     plan = Plan(database=folder / "agio.db", limits=limits, bootstrap_key=KEY, egress_allow=egress_allow)
     with listen("127.0.0.1", 0, behind_tls=False) as socket:
-        async with opened_gateway(plan, sign_in) as gateway:
+        async with opened_gateway(plan) as gateway:
             http = HttpServer(create_app(gateway), socket, max_message_bytes=limits.ag_ui_body_bytes)
             await gateway.link.start("at once")
             worker = WorkerService(
@@ -57,6 +56,7 @@ async def served(
             serving = asyncio.create_task(http.run())
             await soon(http.wait_started())
             try:
+                sign_in = await SignInLink().keep(gateway.store)
                 yield Served(url_of(socket, "127.0.0.1"), gateway, sign_in)
             finally:
                 gateway.hub.close()

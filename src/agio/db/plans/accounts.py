@@ -99,7 +99,7 @@ def join_by_identity(account: Account, issuer: str, subject: str, tenant: str, r
 
 
 def change_account(account_id: str, name: str, email: str) -> Plan[Account]:
-    """Change a person's name, in every team, and e-mail address. Raises UserError `account_not_found`, `email_taken`."""
+    """Change a person's name, in every team, and address. Raises UserError `account_not_found`, `email_taken`."""
     folded = fold_email(email)
     other = yield from find_account(folded)
     if other is not None and other.id != account_id:

@@ -135,9 +135,9 @@ def _changeable(tenant: str, user: str, *, by_owner: bool, stays_owner: bool) ->
     member = to_struct(Member, row)
     if member.role == "owner" and not by_owner:
         raise _forbidden()
-    if member.role == "owner" and not stays_owner:
-        if (yield from ask_one("other_owner", tenant=tenant, but=user)) is None:
-            raise UserError("last_owner", "A team needs an owner: make somebody else one first.")
+    leaves = member.role == "owner" and not stays_owner
+    if leaves and (yield from ask_one("other_owner", tenant=tenant, but=user)) is None:
+        raise UserError("last_owner", "A team needs an owner: make somebody else one first.")
     return member
 
 

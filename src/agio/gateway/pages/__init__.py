@@ -1,4 +1,4 @@
-"""The plain page at `/`: sign in, pick an agent, chat. Files as they are, without a build, from this server alone."""
+"""The plain pages: sign in, pick an agent, chat. Files as they are, without a build, from this server alone."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import cast
 
 from fastapi.requests import Request
-from fastapi.responses import Response
+from fastapi.responses import RedirectResponse, Response
 
 from agio.errors import UserError
 from agio.gateway.gateway import Gateway
@@ -38,6 +38,10 @@ ASSETS = (
     "thread.js",
     "elements.js",
     "approval.js",
+    "door.js",
+    "sign-in.js",
+    "set-up.js",
+    "invitation.js",
 )
 
 
@@ -60,10 +64,19 @@ async def home(request: Request) -> Response:
     try:
         await gateway.auth.identify(request.scope["headers"])
     except UserError:
-        return page_response("signed-out.html")
+        return page_response("sign-in.html")
     except Exception as error:
         return refused(error)
     return page_response("index.html")
+
+
+async def set_up(request: Request) -> Response:
+    """Offer an account to whoever is signed in without one."""
+    gateway = cast("Gateway", request.scope["gateway"])
+    who = await gateway.auth.browser(request.scope["headers"])
+    if who is None or who.account is not None:
+        return RedirectResponse("/", 303, {"cache-control": "no-store"})
+    return page_response("set-up.html")
 
 
 def page(name: str) -> Callable[[Request], Awaitable[Response]]:

@@ -28,8 +28,8 @@ export async function request(method, path, body) {
     throw new ApiError(response.status, "not_json", `The server answered ${response.status} without JSON.`);
   }
   if (response.ok) return answer;
-  if (response.status === 401) location.reload(); // signed out elsewhere: the page says how to come back
   const error = answer?.error ?? { code: "unknown", message: `The server answered ${response.status}.` };
+  if (error.code === "unauthenticated") location.reload(); // signed out elsewhere: the page says how to come back
   throw new ApiError(response.status, error.code, error.message);
 }
 

@@ -1,72 +1,124 @@
-"""The caller: who it is, its team, its API keys, signing in and out."""
+"""The caller: who it is, and a person's account."""
 
-from typing import Annotated
+from fastapi.responses import Response
 
-from fastapi import Query
-from fastapi.responses import RedirectResponse, Response
-
-from agio.core.identity import TenantRecord
-from agio.gateway.auth import describe_key, hash_secret, new_api_key
-from agio.gateway.pages import page_response
-from agio.gateway.routes.bodies import KeyBody, TenantChange
-from agio.gateway.routes.query import Id
-from agio.gateway.routes.rendering import key_view
+from agio.core.email import checked_email
+from agio.core.identity import Account, Membership, Principal
+from agio.errors import UserError
+from agio.gateway.passwords import check_new_password
+from agio.gateway.routes.identity_bodies import AccountBody, AccountChange, PasswordBody
+from agio.gateway.routes.identity_views import Me, account_view, team_view
 from agio.gateway.routes.route import Call, answer
-from agio.gateway.routes.views import Keys, Me, NewKey, TenantView
+from agio.gateway.routes.sign_in import prove
+from agio.gateway.standing import drop_account, drop_credential, drop_user
+from agio.protocol.ids import new_id
 
 
 async def me(call: Call) -> Response:
     """Say who the credential stands for."""
-    name, role = await call.gateway.store.get_user(call.who.tenant, call.who.user)
-    return answer(Me(tenant=call.who.tenant, user=call.who.user, name=name, role=role))
+    store, who = call.gateway.store, call.who
+    name, role = await store.get_user(who.tenant, who.user)
+    account = None if who.account is None else account_view(await store.get_account(who.account))
+    return answer(
+        Me(
+            tenant=who.tenant,
+            user=who.user,
+            name=name,
+            role=role,
+            permissions=sorted(who.permissions),
+            account=account,
+            authenticated_at=who.authenticated_at,
+            tenants=[team_view(team) for team in await teams_of(call)],
+        )
+    )
 
 
-async def get_tenant(call: Call) -> Response:
-    """Show the caller's team."""
-    return answer(_tenant_view(await call.gateway.store.get_tenant(call.who.tenant)))
+async def teams_of(call: Call) -> list[Membership]:
+    """Return the teams a caller can be in: of a person's browser all of theirs, of anything else its own."""
+    store, who = call.gateway.store, call.who
+    if who.account is not None and who.authenticated_at is not None:
+        return await store.memberships(who.account)
+    tenant = await store.get_tenant(who.tenant)
+    return [Membership(tenant.id, tenant.name, who.user, who.role)]
 
 
-async def change_tenant(call: Call, body: TenantChange) -> Response:
-    """Say how long the team's sessions are kept. Owners and admins may."""
-    return answer(_tenant_view(await call.gateway.store.set_retention(call.who.tenant, body.retention_days)))
+async def create_account(call: Call, body: AccountBody) -> Response:
+    """Give the person who is signed in an account: an e-mail address and a password to sign in with."""
+    who = _in_browser(call)
+    if who.account is not None:
+        raise UserError("account_exists", "You have an account already.")
+    account = await new_account(call, body.email, body.name, body.password)
+    await call.gateway.store.create_account(account, who.tenant, who.user)
+    call.gateway.auth.forget_user(who.tenant, who.user)
+    return answer(account_view(account), 201)
 
 
-async def list_keys(call: Call) -> Response:
-    """List the caller's API keys."""
-    keys = await call.gateway.store.list_api_keys(call.who.tenant, call.who.user)
-    return answer(Keys([key_view(key) for key in keys]))
+async def get_account(call: Call) -> Response:
+    """Show the caller's account."""
+    return answer(account_view(await _account(call)))
 
 
-async def create_key(call: Call, body: KeyBody) -> Response:
-    """Make an API key. It is shown in this answer and never again."""
-    secret = new_api_key()
-    key = describe_key(secret, call.who.tenant, call.who.user, body.name)
-    await call.gateway.store.add_api_key(key, hash_secret(secret))
-    shown = key_view(key)
-    return answer(NewKey(**{name: getattr(shown, name) for name in shown.__struct_fields__}, key=secret), 201)
+async def change_account(call: Call, body: AccountChange) -> Response:
+    """Change the name or the e-mail address of the person who is signed in."""
+    _in_browser(call)
+    account = await _account(call)
+    email = account.email if body.email is None else checked_email(body.email)
+    changed = await call.gateway.store.change_account(account.id, body.name or account.name, email)
+    return answer(account_view(changed))
 
 
-async def revoke_key(call: Call, key_id: Id) -> Response:
-    """Revoke an API key: it is refused from now on, by other gateways within 5 seconds."""
-    await call.gateway.store.revoke_api_key(call.who.tenant, call.who.user, key_id)
-    call.gateway.auth.forget(key_id)
+async def set_password(call: Call, body: PasswordBody) -> Response:
+    """Set the password of the person who is signed in. Every other browser of theirs is signed out."""
+    who = _in_browser(call)
+    account = await _account(call)
+    check_new_password(body.password, account.email)
+    await call.gateway.store.set_password(account.id, await call.gateway.passwords.hash(body.password))
+    await call.gateway.store.end_web_sessions(account.id, but=who.credential)
+    await drop_account(call.gateway, account.id)
     return Response(status_code=204)
 
 
-async def sign_in(call: Call, token: Annotated[str, Query(max_length=200)] = "") -> Response:
-    """Sign a browser in with the link the server printed, which works once."""
-    cookie = await call.gateway.auth.sign_in(token)
-    if cookie is None:
-        return page_response("sign-in.html", 403)
-    return RedirectResponse("/", 303, {"set-cookie": cookie, "cache-control": "no-store"})
+async def confirm_account(call: Call, body: PasswordBody) -> Response:
+    """Prove again who is signed in, as sensitive changes ask for: good for 15 minutes."""
+    who = _in_browser(call)
+    account = await _account(call)
+    await prove(call, account.email, body.password)
+    await call.gateway.auth.refresh(call.scope["headers"])
+    call.gateway.auth.forget(who.credential)
+    return Response(status_code=204)
 
 
-async def sign_out(call: Call) -> Response:
-    """Sign the browser out: its session ends on the server."""
-    call.gateway.auth.check_origin("POST", call.scope["headers"])
+async def sign_out_everywhere(call: Call) -> Response:
+    """Sign out every browser of the person who is signed in, this one too."""
+    who = _in_browser(call)
+    if who.account is None:
+        await call.gateway.store.end_user_sessions(who.tenant, who.user)
+        drop_user(call.gateway, who.tenant, who.user)
+    else:
+        await call.gateway.store.end_web_sessions(who.account)
+        await drop_account(call.gateway, who.account)
+    drop_credential(call.gateway, who.credential)
     cookie = await call.gateway.auth.sign_out(call.scope["headers"])
     return Response(status_code=204, headers={"set-cookie": cookie, "cache-control": "no-store"})
 
 
-def _tenant_view(tenant: TenantRecord) -> TenantView:
-    return TenantView(id=tenant.id, name=tenant.name, retention_days=tenant.retention_days)
+async def new_account(call: Call, email: str, name: str, password: str) -> Account:
+    """Return the row of a new account. Raises UserError `invalid_email`, `email_taken`, `weak_password`."""
+    checked = checked_email(email)
+    if await call.gateway.store.find_account(checked) is not None:
+        raise UserError("email_taken", "There is an account with this e-mail address. Sign in with it.")
+    check_new_password(password, checked)
+    return Account(new_id("acc"), checked, name, await call.gateway.passwords.hash(password))
+
+
+def _in_browser(call: Call) -> Principal:
+    """Return who is signed in. Raises UserError `forbidden` for an API key: a program is not the person."""
+    if call.who.authenticated_at is None:
+        raise UserError("forbidden", "Only a person who is signed in can do this, not an API key.")
+    return call.who
+
+
+async def _account(call: Call) -> Account:
+    if call.who.account is None:
+        raise UserError("account_not_found", "You have no account: make one with POST /api/account.")
+    return await call.gateway.store.get_account(call.who.account)

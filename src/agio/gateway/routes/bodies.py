@@ -175,16 +175,3 @@ class ToolResultsBody(Body):
     """The results of client-side tool calls, by call id."""
 
     results: Annotated[dict[Identifier, GivenContent], Field(min_length=1, max_length=100)]
-
-
-class TenantChange(Body):
-    """What to change of a team."""
-
-    retention_days: Annotated[int, Field(ge=1, le=MAX_RETENTION_DAYS)] | None
-    """After how many days without a change a session is deleted; null: never."""
-
-
-class KeyBody(Body):
-    """A new API key."""
-
-    name: Name

@@ -94,7 +94,18 @@ def execution_view(record: ToolExecution) -> ToolExecutionView:
 
 def key_view(key: ApiKey) -> KeyView:
     """Show an API key."""
-    return convert(key, KeyView, from_attributes=True)
+    permissions = None if key.permissions is None else sorted(key.permissions)
+    return KeyView(
+        id=key.id,
+        user=key.user,
+        name=key.name,
+        prefix=key.prefix,
+        permissions=permissions,
+        created_at=key.created_at,
+        last_used_at=key.last_used_at,
+        expires_at=key.expires_at,
+        revoked_at=key.revoked_at,
+    )
 
 
 def agents_view(page: Page[AgentRecord]) -> Agents:

@@ -4,6 +4,7 @@ Who may call is settled and the body is read and decoded before FastAPI sees the
 unknown can send a megabyte and every refusal has our shape.
 """
 
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
@@ -34,6 +35,8 @@ Handler: TypeAlias = Callable[[Request], Coroutine[Any, Any, Response]]
 
 PRIVATE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 """The headers of what is for the caller alone, and is what it says it is."""
+FRESH_S = 15 * 60
+"""For so long somebody who proved who they are may make sensitive changes."""
 _FIELDS_TOLD = 20
 _WHO: dict[Permission, str] = {
     "use": "every member has it, but this API key was made without it",
@@ -93,6 +96,8 @@ async def let_in(scope: Scope, receive: Receive, route: Route, *, body: bool) ->
     if route.access == "user":
         call.who = await gateway.auth.admit(scope)
         check_permission(call.who, route.needs)
+        if route.fresh:
+            check_fresh(call.who)
     if b"%00" in scope["query_string"]:
         raise UserError("invalid_query", "The query has a null character: leave it out.")
     if body:
@@ -107,6 +112,21 @@ def check_permission(who: Principal, needs: Permission) -> None:
     """Raise UserError `forbidden` if a credential may not do this."""
     if needs not in who.permissions:
         raise UserError("forbidden", f"This needs the permission {needs!r}: {_WHO[needs]}.", {"needs": needs})
+
+
+def check_fresh(who: Principal) -> None:
+    """Raise UserError `reauthentication_required` if a person with an account signed in too long ago.
+
+    A program has proved all it can with its key, and whoever has only a link has nothing to prove it with.
+    """
+    if who.authenticated_at is None or who.account is None:
+        return
+    if time.time_ns() // 1_000_000 - who.authenticated_at > FRESH_S * 1000:
+        raise UserError(
+            "reauthentication_required",
+            "Prove again who you are, with POST /api/account/confirm: it is good for 15 minutes.",
+            {"fresh_s": FRESH_S},
+        )
 
 
 def refused(error: Exception) -> Response:

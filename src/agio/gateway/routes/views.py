@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Raw, Struct
 
-from agio.core.identity import Role
+from agio.core.identity import Permission
 from agio.core.link import Place
 from agio.core.records import (
     AgentSource,
@@ -205,36 +205,22 @@ class Tools(Struct, frozen=True):
     items: list[ToolView]
 
 
-class Me(Struct, frozen=True, kw_only=True):
-    """Who the credential stands for."""
+class KeyView(Struct, frozen=True, kw_only=True):
+    """An API key, without the key. Without permissions it may do all that its user may."""
 
-    tenant: str
+    id: str
     user: str
     name: str
-    role: Role
-
-
-class TenantView(Struct, frozen=True, kw_only=True):
-    """The caller's team. Sessions that nobody changes for `retention_days` are deleted; null: none are."""
-
-    id: str
-    name: str
-    retention_days: int | None
-
-
-class KeyView(Struct, frozen=True, kw_only=True):
-    """An API key, without the key."""
-
-    id: str
-    name: str
     prefix: str
+    permissions: list[Permission] | None
     created_at: int
     last_used_at: int | None
+    expires_at: int | None
     revoked_at: int | None
 
 
 class Keys(Struct, frozen=True):
-    """The caller's API keys, newest first, revoked ones too."""
+    """API keys, newest first, revoked ones too."""
 
     items: list[KeyView]
 

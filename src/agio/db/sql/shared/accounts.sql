@@ -46,7 +46,7 @@ on conflict do nothing returning account_id;
 -- name: add_membership
 insert into memberships (account_id, tenant_id, user_id, created_at)
 values (:account_id, :tenant, :user_id, :now)
-on conflict do nothing returning account_id;
+on conflict do nothing returning tenant_id;
 
 -- name: account_of_user
 select account_id from memberships where tenant_id = :tenant and user_id = :user_id;

@@ -1,0 +1,88 @@
+"""API keys of programs: made, listed and revoked by their user, and by whoever manages the team."""
+
+from typing import Annotated
+
+from fastapi import Query
+from fastapi.responses import Response
+from msgspec import structs
+
+from agio.core.identity import ApiKey, Permission
+from agio.errors import UserError
+from agio.gateway.auth import describe_key, hash_secret, new_api_key
+from agio.gateway.routes.identity_bodies import KeyBody
+from agio.gateway.routes.query import Id
+from agio.gateway.routes.rendering import key_view
+from agio.gateway.routes.route import Call, answer, check_permission
+from agio.gateway.routes.views import Keys, NewKey
+from agio.gateway.standing import drop_credential
+
+_DAY_MS = 24 * 3600 * 1000
+Everybody = Annotated[
+    bool, Query(alias="all", description="Those of everybody in the team, for whoever manages it.")
+]
+
+
+async def list_keys(call: Call, everybody: Everybody = False) -> Response:
+    """List the caller's API keys, or all of the team."""
+    if everybody:
+        check_permission(call.who, "manage")
+    keys = await call.gateway.store.list_api_keys(call.who.tenant, None if everybody else call.who.user)
+    return answer(Keys([key_view(key) for key in keys]))
+
+
+async def create_key(call: Call, body: KeyBody) -> Response:
+    """Make an API key, which may do no more than its maker. It is shown in this answer and never again."""
+    secret = new_api_key()
+    made = describe_key(secret, call.who.tenant, call.who.user, body.name)
+    permissions, expires_at = await _bounds(call, body, made.created_at)
+    key = structs.replace(made, permissions=permissions, expires_at=expires_at)
+    await call.gateway.store.add_api_key(key, hash_secret(secret))
+    shown = key_view(key)
+    return answer(NewKey(**{name: getattr(shown, name) for name in shown.__struct_fields__}, key=secret), 201)
+
+
+async def revoke_key(call: Call, key_id: Id) -> Response:
+    """Revoke an API key: it is refused from now on, by other gateways within 5 seconds."""
+    store, who = call.gateway.store, call.who
+    owner = who.user
+    if "manage" in who.permissions:
+        keys = await store.list_api_keys(who.tenant, None)
+        owner = next((key.user for key in keys if key.id == key_id), who.user)
+        if owner != who.user and "own" not in who.permissions:
+            await _check_no_owner(call, owner)
+    await store.revoke_api_key(who.tenant, owner, key_id)
+    drop_credential(call.gateway, key_id)
+    return Response(status_code=204)
+
+
+async def _bounds(call: Call, body: KeyBody, now: int) -> tuple[frozenset[Permission] | None, int | None]:
+    """Return what a new key may do and until when: as was asked, within what its maker may. UserError `forbidden`."""
+    who = call.who
+    maker = await _maker(call)
+    permissions = maker.permissions if maker is not None else None
+    if body.permissions is not None:
+        permissions = frozenset(body.permissions)
+        if more := sorted(permissions - who.permissions):
+            raise UserError(
+                "forbidden",
+                f"A key can have no more permissions than its maker: you lack {', '.join(more)}.",
+                {"needs": more[0]},
+            )
+    ends = [] if body.expires_in_days is None else [now + body.expires_in_days * _DAY_MS]
+    if maker is not None and maker.expires_at is not None:
+        ends.append(maker.expires_at)
+    return permissions, min(ends, default=None)
+
+
+async def _maker(call: Call) -> ApiKey | None:
+    """Return the key that makes a key; None if a person does."""
+    if call.who.authenticated_at is not None:
+        return None
+    keys = await call.gateway.store.list_api_keys(call.who.tenant, call.who.user)
+    return next((key for key in keys if key.id == call.who.credential), None)
+
+
+async def _check_no_owner(call: Call, user: str) -> None:
+    members = await call.gateway.store.list_members(call.who.tenant)
+    if any(member.user == user and member.role == "owner" for member in members):
+        raise UserError("forbidden", "Only owners may revoke an owner's key.", {"needs": "own"})

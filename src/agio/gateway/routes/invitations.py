@@ -1,0 +1,126 @@
+"""Invitations into a team: made and taken back by whoever manages it, accepted by whoever has the link."""
+
+import secrets
+import time
+from typing import Annotated
+
+from fastapi import Query
+from fastapi.responses import Response
+
+from agio.core.email import checked_email
+from agio.core.identity import Invitation, Membership
+from agio.errors import UserError
+from agio.gateway.auth import hash_secret
+from agio.gateway.routes.account import new_account
+from agio.gateway.routes.identity_bodies import AcceptBody, InvitationBody
+from agio.gateway.routes.identity_views import (
+    InvitationOffer,
+    Invitations,
+    NewInvitation,
+    invitation_view,
+    team_view,
+)
+from agio.gateway.routes.query import Id
+from agio.gateway.routes.route import Call, answer
+from agio.gateway.routes.sign_in import begin_session
+from agio.gateway.standing import drop_credential
+from agio.protocol.ids import new_id
+
+_DAY_MS = 24 * 3600 * 1000
+
+
+async def list_invitations(call: Call) -> Response:
+    """List the team's invitations."""
+    listed = await call.gateway.store.list_invitations(call.who.tenant)
+    return answer(Invitations([invitation_view(invitation) for invitation in listed]))
+
+
+async def create_invitation(call: Call, body: InvitationBody) -> Response:
+    """Invite somebody into the team. The token is shown in this answer and never again."""
+    if body.role == "owner" and "own" not in call.who.permissions:
+        raise UserError("forbidden", "Only owners may invite owners.", {"needs": "own"})
+    token = secrets.token_urlsafe(32)
+    now = time.time_ns() // 1_000_000
+    invitation = Invitation(
+        id=new_id("inv"),
+        tenant=call.who.tenant,
+        email=None if body.email is None else checked_email(body.email),
+        role=body.role,
+        invited_by=call.who.user,
+        created_at=now,
+        expires_at=now + body.expires_in_days * _DAY_MS,
+    )
+    await call.gateway.store.add_invitation(invitation, hash_secret(token))
+    shown = invitation_view(invitation)
+    fields = {name: getattr(shown, name) for name in shown.__struct_fields__}
+    return answer(NewInvitation(**fields, token=token, path=f"/invitation#{token}"), 201)
+
+
+async def revoke_invitation(call: Call, invitation_id: Id) -> Response:
+    """Take an invitation back."""
+    await call.gateway.store.revoke_invitation(call.who.tenant, invitation_id)
+    return Response(status_code=204)
+
+
+async def open_invitation(call: Call, token: Annotated[str, Query(min_length=1, max_length=200)]) -> Response:
+    """Say what an invitation invites to."""
+    invitation = await _open(call, token)
+    store = call.gateway.store
+    team = await store.get_tenant(invitation.tenant)
+    inviter, _ = await store.get_user(invitation.tenant, invitation.invited_by)
+    return answer(
+        InvitationOffer(
+            team=team.name,
+            role=invitation.role,
+            invited_by=inviter,
+            email=invitation.email,
+            expires_at=invitation.expires_at,
+        )
+    )
+
+
+async def accept_invitation(call: Call, body: AcceptBody) -> Response:
+    """Join a team: with the account that is signed in, or with a new one. The browser is signed in to the team."""
+    headers = call.scope["headers"]
+    call.gateway.auth.check_origin("POST", headers)
+    invitation = await _open(call, body.token)
+    who = await call.gateway.auth.browser(headers)
+    if who is not None and who.account is not None and body.password is None:
+        account = await call.gateway.store.get_account(who.account)
+        joined = await call.gateway.store.accept_invitation(hash_secret(body.token), account)
+        cookie, _ = await call.gateway.auth.switch(headers, joined.tenant)
+        drop_credential(call.gateway, who.credential)
+    else:
+        joined = await _join(call, invitation, body)
+        cookie = await begin_session(call, joined.tenant, joined.user)
+    response = answer(team_view(joined))
+    response.headers["set-cookie"] = cookie
+    return response
+
+
+async def _join(call: Call, invitation: Invitation, body: AcceptBody) -> Membership:
+    """Make an account of somebody who is not signed in, and let them in."""
+    email = body.email or invitation.email
+    if body.name is None or body.password is None or email is None:
+        raise UserError(
+            "unauthenticated",
+            "Sign in first; or give a name, an e-mail address and a password, and an account is made.",
+        )
+    if invitation.email not in (None, checked_email(email)):
+        raise UserError("invitation_not_yours", "This invitation is for another e-mail address.")
+    account = await new_account(call, email, body.name, body.password)
+    return await call.gateway.store.accept_invitation(hash_secret(body.token), account)
+
+
+async def _open(call: Call, token: str) -> Invitation:
+    """Return the invitation of a token. Whoever guesses is slowed down. Raises UserError `invitation_not_found`."""
+    gateway = call.gateway
+    address = gateway.addresses.client_of(call.scope)
+    gateway.rates.check("sign_in", address)
+    invitation = await gateway.store.find_invitation(hash_secret(token))
+    if invitation is None:
+        gateway.rates.take("sign_in", address)
+        raise UserError(
+            "invitation_not_found", "There is no such invitation: it was used, taken back, or is too old."
+        )
+    return invitation

@@ -1,0 +1,91 @@
+"""Signing in, with a password or the one-time link, and signing out."""
+
+from typing import Annotated
+
+from fastapi import Query
+from fastapi.responses import RedirectResponse, Response
+
+from agio.core.email import fold_email
+from agio.core.identity import Account
+from agio.errors import UserError
+from agio.gateway.pages import page_response
+from agio.gateway.routes.identity_bodies import SignInBody
+from agio.gateway.routes.identity_views import SignInMethods, SignInProvider, team_view
+from agio.gateway.routes.route import Call, answer
+from agio.gateway.standing import drop_credential
+
+
+async def sign_in_methods(call: Call) -> Response:
+    """Say how people sign in here."""
+    providers = [
+        SignInProvider(provider, name, f"/sign-in/oidc/{provider}")
+        for provider, name in call.gateway.oidc.listed()
+    ]
+    return answer(SignInMethods(await call.gateway.store.has_account(), providers))
+
+
+async def sign_in_with_password(call: Call, body: SignInBody) -> Response:
+    """Sign a browser in with an e-mail address and a password."""
+    call.gateway.auth.check_origin("POST", call.scope["headers"])
+    account = await prove(call, fold_email(body.email), body.password)
+    teams = await call.gateway.store.memberships(account.id)
+    if not teams:
+        raise UserError("no_membership", "You are in no team any more. Ask for an invitation.")
+    response = answer(team_view(teams[0]))
+    response.headers["set-cookie"] = await begin_session(call, teams[0].tenant, teams[0].user)
+    return response
+
+
+async def sign_in(call: Call, token: Annotated[str, Query(max_length=200)] = "") -> Response:
+    """Sign a browser in with a one-time link; without one, show the page to sign in on."""
+    gateway = call.gateway
+    if not token:
+        return page_response("sign-in.html")
+    gateway.rates.check("sign_in", gateway.addresses.client_of(call.scope))
+    cookie = await gateway.auth.sign_in(token)
+    if cookie is None:
+        gateway.rates.take("sign_in", gateway.addresses.client_of(call.scope))
+        return page_response("link-over.html", 403)
+    await _end_session(call)
+    return RedirectResponse("/set-up", 303, {"set-cookie": cookie, "cache-control": "no-store"})
+
+
+async def sign_out(call: Call) -> Response:
+    """Sign the browser out: its session ends on the server."""
+    call.gateway.auth.check_origin("POST", call.scope["headers"])
+    cookie = await _end_session(call)
+    return Response(status_code=204, headers={"set-cookie": cookie, "cache-control": "no-store"})
+
+
+async def prove(call: Call, email: str, password: str) -> Account:
+    """Return the account whose e-mail address and password these are.
+
+    Whatever is wrong, it takes the same work and says the same. Raises UserError `wrong_credentials`, LimitExceeded
+    `rate_limited`.
+    """
+    gateway = call.gateway
+    gateway.rates.take("sign_in", gateway.addresses.client_of(call.scope), email)
+    account = await gateway.store.find_account(email)
+    kept = None if account is None else account.password_hash
+    good = await gateway.passwords.verify(kept, password)
+    if account is None or kept is None or not good:
+        raise UserError("wrong_credentials", "E-mail address and password do not fit together.")
+    if gateway.passwords.is_outdated(kept):
+        anew = await gateway.passwords.hash(password)
+        await gateway.store.set_password(account.id, anew, instead_of=kept)
+    return account
+
+
+async def begin_session(call: Call, tenant: str, user: str) -> str:
+    """Sign a browser in under a new secret, and end what it was signed in as; returns the cookie."""
+    cookie = await call.gateway.auth.open_session(tenant, user)
+    await _end_session(call)
+    return cookie
+
+
+async def _end_session(call: Call) -> str:
+    who = await call.gateway.auth.browser(call.scope["headers"])
+    cookie = await call.gateway.auth.sign_out(call.scope["headers"])
+    if who is not None:
+        drop_credential(call.gateway, who.credential)
+    return cookie
