@@ -152,14 +152,14 @@ def _nothing_at(path: str, why: str) -> UpstreamError:
 
 
 class Mask:
-    """Takes secrets out of what an upstream says, should it mirror them: as they are, or as URLs write them."""
+    """Takes secrets out of what an upstream mirrors: as they are, or as URLs and JSON write them."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         words: set[str] = set()
         for secret in secrets:
             parts = [part for part in secret.split() if len(part) >= _SHORTEST_PART]
             for word in (secret.strip(), *parts, *_unpacked(secret)):
-                words |= {word, quote(word, safe=""), quote(word)}
+                words |= {word, quote(word, safe=""), quote(word), msgspec.json.encode(word).decode()[1:-1]}
         longest_first = sorted(filter(None, words), key=len, reverse=True)
         self._words = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE) if words else None
 
