@@ -70,6 +70,12 @@ class AgentRunConfig(Struct, frozen=True, kw_only=True):
 
     max_message_bytes: Count = 256 * 1024
     max_event_bytes: Count = 256 * 1024
+    max_image_bytes: Count = 5 * 1024 * 1024
+    """An image a message refers to; a larger one is left out, with a note to the model."""
+    max_attachment_bytes: Count = 14 * 1024 * 1024
+    """The images and documents of one model call together, as vendors count them in base64: the newest come first."""
+    max_text_file_bytes: Count = 64 * 1024
+    """How much of a text file the model is shown."""
 
     model: ModelSettings = ModelSettings()
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from agio.core.attachments import Attachments, ReadFile
 from agio.core.config import AgentRunConfig
 from agio.core.fence import Fence
 from agio.core.fold import Fold
@@ -116,10 +117,13 @@ class Prompt(Struct, frozen=True):
 class ContextBuilder:
     """Composes the prompt of every turn of a run. `gather` once, `compose` before each model call."""
 
-    def __init__(self, agent: AgentSpec, source: ContextSource, mark: str = "") -> None:
+    def __init__(
+        self, agent: AgentSpec, source: ContextSource, mark: str = "", files: ReadFile | None = None
+    ) -> None:
         self.mark = mark or secrets.token_hex(8)
         self._fence = Fence(self.mark)
         self._config: AgentRunConfig = agent.config
+        self._attachments = None if files is None else Attachments(files, agent.config, self._fence)
         self._source = source
         self._blocks: list[_Block] = []
         self._told: set[str] = set()
@@ -159,6 +163,11 @@ class ContextBuilder:
         ]
         return missing
 
+    async def fetch(self, fold: Fold) -> None:
+        """Read the files that the conversation refers to: before each `compose`, in which they are shown."""
+        if self._attachments is not None:
+            await self._attachments.fetch(fold.messages)
+
     def compose(self, fold: Fold, reserved: int = 0) -> Prompt:
         """Fit everything into the budget, less `reserved` tokens for what else is in the request.
 
@@ -168,8 +177,8 @@ class ContextBuilder:
         start = current_from(fold)
         earlier = group(fold.messages[:start])
         dropped = drop_oldest(earlier, self._config.max_history_messages)
-        history = [Unit(messages, self._fence.fenced) for messages in earlier]
-        current = [Unit(messages, self._fence.fenced) for messages in group(fold.messages[start:])]
+        history = [Unit(messages, self._show) for messages in earlier]
+        current = [Unit(messages, self._show) for messages in group(fold.messages[start:])]
         blocks = list(self._blocks)
         cut = 0
         lost: list[str] = []
@@ -205,18 +214,29 @@ class ContextBuilder:
         tokens = total + self._config.context_tokens - budget
         return Prompt(self._system, messages, tokens, self._notices(dropped, cut, lost))
 
+    def _show(self, message: Message) -> Message:
+        """A message as the model may see it."""
+        fenced = self._fence.fenced(message)
+        return fenced if self._attachments is None else self._attachments.shown(fenced)
+
     def _notices(self, dropped: int, cut: int, lost: list[str]) -> list[tuple[str, str]]:
         parts = [
             f"{dropped} older messages" if dropped else "",
             f"parts of {cut} tool results" if cut else "",
             f"{len(lost)} pieces of context ({', '.join(lost[:3])})" if lost else "",
         ]
-        left_out = " and ".join(part for part in parts if part)
-        if not left_out or left_out in self._told:
-            return []
-        self._told.add(left_out)
-        limits = f"{self._config.context_tokens} tokens and {self._config.max_history_messages} messages"
-        return [("context_trimmed", f"Left out {left_out}, to keep to {limits} of history.")]
+        limits = f"{self._config.context_tokens} tokens and {self._config.max_history_messages} messages of history"
+        files = 0 if self._attachments is None else self._attachments.left_out
+        trimmed = (
+            (" and ".join(part for part in parts if part), limits),
+            (f"{files} files" if files else "", f"{self._config.max_attachment_bytes} bytes of files"),
+        )
+        notices: list[tuple[str, str]] = []
+        for left_out, limit in trimmed:
+            if left_out and left_out not in self._told:
+                self._told.add(left_out)
+                notices.append(("context_trimmed", f"Left out {left_out}, to keep to {limit}."))
+        return notices
 
 
 class _Block:

@@ -9,6 +9,7 @@ from typing import Self
 from msgspec import UNSET, Struct
 
 from agio.core.admission import check_run
+from agio.core.attachments import ReadFile
 from agio.core.calls import decisions_of, emit_result, settle_calls
 from agio.core.closing import keep_events
 from agio.core.context import ContextBuilder, ContextSource, NoContext
@@ -89,6 +90,7 @@ class AgentRunner:
         *,
         source: ContextSource | None = None,
         hooks: RunHooks | None = None,
+        files: ReadFile | None = None,
     ) -> None:
         self.agent = agent
         self.driver = driver
@@ -96,6 +98,7 @@ class AgentRunner:
         self.repository = repository
         self.source = source or NoContext()
         self.hooks = hooks or RunHooks()
+        self.files = files
 
     async def run(self, request: RunRequest, history: Fold | None = None) -> RunResult:
         """Run to the end. A failed run is a result with an error; raises only what keeps a run from beginning."""
@@ -138,7 +141,7 @@ class RunStream(AsyncIterator[AgentEvent]):
         epoch = 1 if log is None else log.info.epoch
         self._journal = Journal(fold, request.run_id, epoch, runner.repository.append)
         self._journal.on_failure = self.cancel
-        self._context = ContextBuilder(runner.agent, runner.source, request.mark)
+        self._context = ContextBuilder(runner.agent, runner.source, request.mark, runner.files)
         self._state = LoopState(
             runner.agent, request, runner.driver, runner.tools, self._context, self._journal
         )

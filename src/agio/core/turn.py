@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 async def take_turn(state: "LoopState") -> None:
     """Ask the model once, with retries, and record the finished turn. Raises ModelError, LimitExceeded."""
+    await state.context.fetch(state.fold)
     request = _request(state)
     failures: Counter[str] = Counter()
     while True:

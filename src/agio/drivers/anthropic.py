@@ -24,6 +24,8 @@ from agio.drivers.http import ModelHttp
 from agio.protocol.messages import ContentPart, DataSource, DocumentPart, ImagePart, Json, UrlSource
 
 _MAX_TOKENS = 8192
+_IMAGE_CHARS = 5 * 1024 * 1024
+"""The largest image the API takes, in base64: a larger one would fail every call of its conversation."""
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _CACHE: dict[str, Json] = {"type": "ephemeral"}
 _BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384}
@@ -178,7 +180,8 @@ def _block(part: ContentPart) -> dict[str, Json]:
             return {"type": kind, "source": {"type": "file", "file_id": handle}}
         if isinstance(source, UrlSource) and (kind == "image" or mime in ("", "application/pdf")):
             return {"type": kind, "source": {"type": "url", "url": source.value}}
-        if isinstance(source, DataSource) and (mime in _IMAGES if kind == "image" else "pdf" in mime):
+        fits = isinstance(source, DataSource) and (kind == "document" or len(source.value) <= _IMAGE_CHARS)
+        if fits and (mime in _IMAGES if kind == "image" else "pdf" in mime):
             data = {"type": "base64", "media_type": mime, "data": source.value}
             return {"type": kind, "source": data}
     return _text(as_text(part))

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 
 from msgspec import UNSET, Struct, structs
 
+from agio.core.attachments import ReadFile
 from agio.core.config import AgentRunConfig
 from agio.core.context import ContextSource, NoContext, PageContext, RememberedContext
 from agio.core.fold import Fold, fold_log
@@ -33,13 +34,13 @@ class Parts(Struct, frozen=True):
     config: AgentRunConfig
 
 
-def open_run(job: Job, outbox: Outbox, parts: Parts) -> RunStream:
+def open_run(job: Job, outbox: Outbox, parts: Parts, files: ReadFile) -> RunStream:
     """Put a run together. What cannot be had ends it with RUN_ERROR; raises only if its log cannot be read."""
     history = Fold()
     try:
         for log in job.history:
             fold_log(history, log)
-        return _runner(job, outbox, parts).resume(job.log, history)
+        return _runner(job, outbox, parts, files).resume(job.log, history)
     except AgioError as error:
         reason = error
     except Exception as error:  # the user's module has a part in it
@@ -53,7 +54,7 @@ def open_run(job: Job, outbox: Outbox, parts: Parts) -> RunStream:
     return refused.resume(job.log, Fold())
 
 
-def _runner(job: Job, outbox: Outbox, parts: Parts) -> AgentRunner:
+def _runner(job: Job, outbox: Outbox, parts: Parts, files: ReadFile) -> AgentRunner:
     given = job.log.input()
     code = _code_agent(job.agent, parts.app)
     if code is None:
@@ -72,7 +73,7 @@ def _runner(job: Job, outbox: Outbox, parts: Parts) -> AgentRunner:
     elsewhere = [offer.name for offer in job.tools if offer.place == "gateway"]
     executor = ToolExecutor(tools, spec.config, outbox, elsewhere, standing=outbox)
     hooks = None if code is None else code.hooks
-    return AgentRunner(spec, driver, executor, outbox, source=source, hooks=hooks)
+    return AgentRunner(spec, driver, executor, outbox, source=source, hooks=hooks, files=files)
 
 
 def _code_agent(offer: AgentOffer, app: App) -> CodeAgent | None:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 
 from agio.core.closing import closing_frame
+from agio.core.file import FilePiece
 from agio.core.fold import Fold
 from agio.core.link import Claim, Job, Link, ToolReply
 from agio.core.repository import Append, Outcome, RunInfo
@@ -74,11 +75,24 @@ class RunningJob:
         except ToolError:
             raise
         except AgioError as error:
-            if error.code in LET_GO:
-                self.drop()
-            elif error.code in _AWAY:
-                self._stop()
+            self._refused(error)
             raise ToolError(error.code, error.message, error.details) from error
+
+    async def read_file(self, file_id: str, idx: int) -> FilePiece:
+        """Read a piece of a file of the session's. Raises UserError `file_not_found`."""
+        link, claim = self._link, self.claim
+        try:
+            return await self._outbox.persist(lambda: link.read_file(claim, file_id, idx))
+        except AgioError as error:
+            self._refused(error)
+            raise
+
+    def _refused(self, error: AgioError) -> None:
+        """Stop if the gateway will not hear of this run any more."""
+        if error.code in LET_GO:
+            self.drop()
+        elif error.code in _AWAY:
+            self._stop()
 
     def _stop(self) -> None:
         if self._stopped or self._outbox.ended:
@@ -92,7 +106,7 @@ class RunningJob:
         if self._stopped or job is None:
             return
         try:
-            stream = open_run(job, self._outbox, self._parts)
+            stream = open_run(job, self._outbox, self._parts, self.read_file)
         except AgioError as error:
             await self._end_failed(job.log.info, error)
             return

@@ -26,7 +26,7 @@ class Talk(Protocol):
     agui: bool
     """Whether the first and last event of a run carry the client's own ids."""
 
-    async def say(self, content: str, **more: object) -> list[bytes]:
+    async def say(self, content: object, **more: object) -> list[bytes]:
         """Say something and read the run it becomes to its end: its lines."""
         ...
 
@@ -85,7 +85,7 @@ class SseTalk:
         self._home = home
         self._path = f"/api/agent-sessions/{session_id}"
 
-    async def say(self, content: str, **more: object) -> list[bytes]:
+    async def say(self, content: object, **more: object) -> list[bytes]:
         answer = await self._home.ask(
             "POST", f"{self._path}/message", {"content": content, **more}, expect=202
         )
@@ -161,7 +161,7 @@ class SocketTalk:
         assert answer["type"] != "error", answer
         return answer
 
-    async def say(self, content: str, **more: object) -> list[bytes]:
+    async def say(self, content: object, **more: object) -> list[bytes]:
         ack = await self.command("message", session_id=self.session_id, content=content, **more)
         return await self.read(str(ack["run_id"]))
 
@@ -239,7 +239,7 @@ class AgUiTalk:
         self._tools = list(tools)
         self._run_id = ""
 
-    async def say(self, content: str, **more: object) -> list[bytes]:
+    async def say(self, content: object, **more: object) -> list[bytes]:
         self.messages.append({"id": new_id("m"), "role": "user", "content": content})
         return await self.post()
 
