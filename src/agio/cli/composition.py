@@ -23,6 +23,7 @@ from agio.gateway.connections import Connections
 from agio.gateway.gateway import Gateway
 from agio.gateway.hub import Hub
 from agio.gateway.link import LinkService
+from agio.gateway.origin import Origins
 from agio.gateway.rate import Rates
 from agio.gateway.road import Road
 from agio.settings import ServerSettings, Settings
@@ -48,7 +49,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     egress_allow: Sequence[str] = ()
     """What may be called although it is not public: hosts, addresses and networks."""
     hosts: Collection[str] = ()
-    """The names it may be called by, beside loopback's and addresses."""
+    """The names it may be called by, beside loopback's, the public URL's, and addresses."""
+    behind_tls: bool = False
     trusted_proxies: Collection[Network] = ()
     oidc: Sequence[OidcProvider] = ()
     public_url: str | None = None
@@ -94,13 +96,14 @@ async def opened_gateway(plan: Plan) -> AsyncGenerator[Gateway]:
         rates = Rates(plan.limits)
         addresses = Addresses(list(plan.trusted_proxies))
         connections = Connections(store, plan.limits.recheck_s)
+        origins = Origins(plan.hosts, public_url=plan.public_url, behind_tls=plan.behind_tls)
         gateway = Gateway(
             store=store,
             limits=plan.limits,
             hub=hub,
             link=link,
             road=Road(store, hub, link, rates=rates),
-            auth=Authenticator(store, rates=rates, addresses=addresses, hosts=plan.hosts),
+            auth=Authenticator(store, rates=rates, addresses=addresses, origins=origins),
             rates=rates,
             addresses=addresses,
             connections=connections,

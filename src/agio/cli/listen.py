@@ -9,19 +9,13 @@ from agio.errors import UserError
 _BACKLOG = 2048
 
 
-def listen(host: str, port: int, *, behind_tls: bool) -> socket.socket:
-    """Bind a socket; port 0 picks a free one. Raises UserError `public_bind`, `port_taken`, `cannot_listen`."""
+def listen(host: str, port: int) -> socket.socket:
+    """Bind a socket; port 0 picks a free one. Raises UserError `port_taken`, `cannot_listen`."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
         raise UserError("cannot_listen", f"{host!r} is no address of this machine: {error}.") from error
     family, kind, protocol, _, address = found[0]
-    if not behind_tls and not ipaddress.ip_address(address[0]).is_loopback:
-        raise UserError(
-            "public_bind",
-            f"{host} can be reached from other machines, and keys and cookies would travel in the clear. Put a "
-            "proxy that ends TLS in front and say --behind-tls, or listen on 127.0.0.1.",
-        )
     sock = socket.socket(family, kind, protocol)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -42,6 +36,11 @@ def listen(host: str, port: int, *, behind_tls: bool) -> socket.socket:
         ) from error
     sock.setblocking(False)
     return sock
+
+
+def is_public(sock: socket.socket) -> bool:
+    """Whether other machines can reach a socket."""
+    return not ipaddress.ip_address(sock.getsockname()[0].partition("%")[0]).is_loopback
 
 
 def url_of(sock: socket.socket, host: str) -> str:

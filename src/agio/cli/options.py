@@ -34,4 +34,13 @@ TlsOption = Annotated[
     bool,
     typer.Option("--behind-tls", help="A proxy in front ends TLS: allow an address others can reach."),
 ]
+PublicUrlOption = Annotated[
+    str | None,
+    typer.Option(
+        "--public-url",
+        metavar="URL",
+        help="The address people use, such as https://agio.example.com.",
+        show_default="AGIO_PUBLIC_URL",
+    ),
+]
 ParentOption = Annotated[bool, typer.Option("--until-stdin-ends", hidden=True)]

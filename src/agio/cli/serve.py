@@ -6,22 +6,24 @@ import secrets
 import socket
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from agio.cli.announcement import Announcement
 from agio.cli.composition import Plan, database_of, opened_gateway
 from agio.cli.first_start import offer_sign_in
 from agio.cli.http_server import HttpServer
 from agio.cli.lifetime import Lifetime
-from agio.cli.listen import listen, loopback_url, url_of
+from agio.cli.listen import is_public, listen, loopback_url, url_of
 from agio.cli.loops import event_loop
 from agio.cli.processes import WorkerProcesses
 from agio.core.link_wire import MAX_UP_BYTES
+from agio.db.peek import has_account
 from agio.egress import Egress
+from agio.errors import UserError
 from agio.gateway.app import create_app
 from agio.gateway.gateway import Gateway
 from agio.protocol.ids import new_id
-from agio.settings import ServerSettings, Settings, worker_environment
+from agio.settings import ServerSettings, Settings, read_public_url, worker_environment
 from agio.telemetry.logging import set_up_logging
 from agio.worker.app import App, load_app
 from agio.worker.service import WorkerService
@@ -41,12 +43,16 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
     workers: int | None
     app: str | None
     behind_tls: bool
+    public_url: str | None = None
+    """Instead of AGIO_PUBLIC_URL."""
 
 
 def serve(options: ServeOptions, settings: Settings, server: ServerSettings) -> int:
     """Serve until a signal comes; return the exit code. Raises AgioError for what cannot begin."""
     set_up_logging(server.log_format, server.log_level)
-    sock = listen(options.host, options.port, behind_tls=options.behind_tls)
+    if options.public_url is not None:
+        server = structs.replace(server, public_url=read_public_url(options.public_url))
+    sock = listen(options.host, options.port)
     with sock, event_loop() as loop:
         app = load_app(options.app) if options.app is not None and options.workers is None else None
         return loop.run(_Server(options, settings, server, sock, app).run())
@@ -74,6 +80,7 @@ class _Server:
         lifetime = Lifetime()
         lifetime.listen()
         database = database_of(self._settings, self._server, self._options.data)
+        await self._check_edge(database)
         plan = Plan(
             database=database,
             limits=self._server.limits,
@@ -81,7 +88,9 @@ class _Server:
             bootstrap_key=self._server.bootstrap_api_key,
             secret_keys=self._server.secret_keys,
             egress_allow=self._server.egress_allow,
-            hosts=["*"] if self._options.behind_tls else [self._options.host],
+            hosts=[self._options.host],
+            behind_tls=self._options.behind_tls,
+            trusted_proxies=self._server.trusted_proxies,
             oidc=self._server.oidc,
             public_url=self._public_url(),
         )
@@ -104,6 +113,28 @@ class _Server:
         lifetime.deafen()
         return 1 if lifetime.failed else 0
 
+    async def _check_edge(self, database: str | Path) -> None:
+        """Refuse to be reached by others as long as nobody has an account, and say what is open. `public_bind`."""
+        host = self._options.host
+        if self._options.behind_tls:
+            if self._server.public_url is None:
+                _log.warning("Every name leads here: say with --public-url by which one people call this server.")
+            if not self._server.trusted_proxies:
+                _log.warning("All clients have the proxy's address: name it in AGIO_TRUSTED_PROXIES.")
+        elif is_public(self._socket):
+            if not await has_account(database):
+                raise UserError(
+                    "public_bind",
+                    f"{host} can be reached from other machines, nobody has an account yet, and keys and cookies "
+                    "would travel in the clear. Put a proxy that ends TLS in front and say --behind-tls, or listen "
+                    "on 127.0.0.1.",
+                )
+            _log.warning(
+                "%s can be reached from other machines without TLS: browsers cannot sign in there, and API keys "
+                "travel in the clear. Put a proxy that ends TLS in front and say --behind-tls.",
+                host,
+            )
+
     def _public_url(self) -> str | None:
         """The address people use: as it was named, or our own if only this machine can reach us."""
         if self._server.public_url is not None or self._options.behind_tls:
@@ -117,6 +148,7 @@ class _Server:
             database=database,
             workers=self._options.workers,
             models=self._settings.with_models(),
+            public_url=self._server.public_url,
             behind_tls=self._options.behind_tls,
         ).print()
 

@@ -4,7 +4,15 @@ from typing import Annotated
 
 import typer
 
-from agio.cli.options import AppOption, DataOption, HostOption, ParentOption, PortOption, TlsOption
+from agio.cli.options import (
+    AppOption,
+    DataOption,
+    HostOption,
+    ParentOption,
+    PortOption,
+    PublicUrlOption,
+    TlsOption,
+)
 from agio.settings import load_server_settings, load_settings
 
 
@@ -29,6 +37,7 @@ def serve(
         bool, typer.Option("--reload", help="Begin again when Python files here change.")
     ] = False,
     behind_tls: TlsOption = False,
+    public_url: PublicUrlOption = None,
     until_stdin_ends: ParentOption = False,
 ) -> None:
     """Serve agents: everything in one process, or with worker processes."""
@@ -42,7 +51,15 @@ def serve(
         end_with_parent()
     from agio.cli.serve import ServeOptions, serve
 
-    options = ServeOptions(host=host, port=port, data=data, workers=workers, app=app, behind_tls=behind_tls)
+    options = ServeOptions(
+        host=host,
+        port=port,
+        data=data,
+        workers=workers,
+        app=app,
+        behind_tls=behind_tls,
+        public_url=public_url,
+    )
     raise typer.Exit(serve(options, load_settings(), load_server_settings()))
 
 
@@ -51,6 +68,7 @@ def gateway(
     host: HostOption = "127.0.0.1",
     data: DataOption = None,
     behind_tls: TlsOption = False,
+    public_url: PublicUrlOption = None,
 ) -> None:
     """Serve without running agents: workers come over the network, with AGIO_WORKER_KEY."""
     from agio.cli.serve import ServeOptions, serve
@@ -59,7 +77,15 @@ def gateway(
     settings = load_server_settings()
     if settings.worker_key is None:
         raise UserError("missing_setting", "Set AGIO_WORKER_KEY: it is what workers show to be let in.")
-    options = ServeOptions(host=host, port=port, data=data, workers=0, app=None, behind_tls=behind_tls)
+    options = ServeOptions(
+        host=host,
+        port=port,
+        data=data,
+        workers=0,
+        app=None,
+        behind_tls=behind_tls,
+        public_url=public_url,
+    )
     raise typer.Exit(serve(options, load_settings(), settings))
 
 

@@ -12,6 +12,7 @@ from msgspec import structs
 from agio.core.audit import ACTOR, Actor
 from agio.core.identity import Principal
 from agio.gateway.asgi import Event, Scope, Send
+from agio.gateway.shield import Shield
 from agio.telemetry.context import HEADER, REQUEST_ID, RUN_ID, TENANT, accept_request_id
 
 _log = logging.getLogger("agio.access")
@@ -26,11 +27,12 @@ _is_id = re.compile(r"[a-z]{2,5}_[0-9a-z]{26}").fullmatch
 class Access:
     """One request, or one WebSocket from its handshake to its end. Its answers go through `send`."""
 
-    def __init__(self, scope: Scope, send: Send, address: str) -> None:
+    def __init__(self, scope: Scope, send: Send, address: str, shield: Shield) -> None:
         given = next((value for name, value in scope["headers"] if name == _HEADER), None)
         self.request_id = accept_request_id(given)
         self._scope = scope
         self._send = send
+        self._shield = shield
         self._began = time.perf_counter()
         self._status = 0
         self._bytes = 0
@@ -40,11 +42,16 @@ class Access:
         ACTOR.set(Actor(tenant="", user="", credential="", address=address, request_id=self.request_id))
 
     async def send(self, event: Event) -> None:
-        """Send on, with the request's id on the answer."""
+        """Send on, with the request's id and the headers every answer has."""
         kind: str = event["type"]
         if kind in _STARTS:
-            self._status = 101 if kind == "websocket.accept" else event["status"]
-            event["headers"] = [*event.get("headers", ()), (_HEADER, self.request_id.encode())]
+            headers: list[tuple[bytes, bytes]] = [*event.get("headers", ())]
+            if kind == "websocket.accept":
+                self._status = 101
+            else:
+                self._status = event["status"]
+                headers = self._shield.cover(headers)
+            event["headers"] = [*headers, (_HEADER, self.request_id.encode())]
         elif kind == "websocket.send":
             self._bytes += len(event.get("text") or event.get("bytes") or "")
         elif kind == "websocket.close" and not self._status:

@@ -47,6 +47,7 @@ from agio.gateway.routes import identity_views as people
 from agio.gateway.routes.files import file_door
 from agio.gateway.routes.message_door import message_door
 from agio.gateway.routes.route import Route, refusal, rest_route
+from agio.gateway.shield import Shield
 from agio.gateway.sse import session_stream
 from agio.gateway.trial import ConnectionTest
 
@@ -208,6 +209,7 @@ class App:
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
+        self._shield = Shield(secure=gateway.auth.origins.secure)
         self._rest = _rest()
         made = {make: make(gateway) for make in {door.make for door in DOORS}}
         self._fixed = {door.path: (door.method, made[door.make]) for door in DOORS if "{" not in door.path}
@@ -220,7 +222,7 @@ class App:
         if scope["type"] == "lifespan":
             await self._rest(scope, receive, send)
             return
-        access = Access(scope, send, _address(scope))
+        access = Access(scope, send, self._gateway.addresses.client_of(scope), self._shield)
         try:
             await self._serve(scope, receive, access.send)
         finally:
@@ -278,11 +280,6 @@ def _rest() -> FastAPI:
     rest.router.routes.extend(PageRoute(f"/assets/{name}", page(name)) for name in ASSETS)
     rest.state.openapi = cache(partial(describe, ROUTES, made))
     return rest
-
-
-def _address(scope: Scope) -> str:
-    client: tuple[str, int] | None = scope.get("client")
-    return "" if client is None else client[0]
 
 
 def _frame(path: str) -> tuple[str, str]:

@@ -4,11 +4,10 @@ Only hashes of secrets are kept. The tenant comes from the credential, never fro
 """
 
 import hashlib
-import ipaddress
 import secrets
 import time
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Mapping
+from typing import Any
 
 from agio.core.config import ServerLimits
 from agio.core.identity import (
@@ -24,17 +23,12 @@ from agio.core.store import Store
 from agio.errors import UserError
 from agio.gateway.access import note_actor
 from agio.gateway.address import Addresses
+from agio.gateway.origin import WEBSOCKET, Headers, Origins
 from agio.gateway.rate import Rates
 from agio.protocol.ids import new_id
 
-Headers: TypeAlias = Iterable[tuple[bytes, bytes]]
-
 COOKIE = "__Host-agio_session"
 KEY_PREFIX = "agio_"
-LOOPBACK_NAMES = frozenset({"localhost"})
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-WEBSOCKET = "WEBSOCKET"
-"""The method of a WebSocket's handshake, as `check_origin` knows it."""
 
 _SESSION_S = 30 * 24 * 3600
 _LINK_S = 24 * 3600
@@ -80,11 +74,7 @@ class SignInLink:
 
 
 class Authenticator:
-    """Tells who a request is from, by its headers alone.
-
-    `hosts` are the names this server may be called by, beside loopback's and any plain address: a foreign name
-    that leads here is another site's page reaching for ours. A `*` allows every name.
-    """
+    """Tells who a request is from, by its headers alone."""
 
     def __init__(
         self,
@@ -92,14 +82,12 @@ class Authenticator:
         *,
         rates: Rates | None = None,
         addresses: Addresses | None = None,
-        hosts: Collection[str] = (),
+        origins: Origins | None = None,
     ) -> None:
         self._store = store
         self._rates = rates or Rates(ServerLimits())
         self._addresses = addresses or Addresses()
-        self._any_host = "*" in hosts
-        self._hosts = LOOPBACK_NAMES | {host.lower().rstrip(".") for host in hosts}
-        self._good_hosts: set[bytes] = set()
+        self.origins = origins or Origins()
         self._known: dict[bytes, tuple[Principal, float]] = {}
 
     async def admit(self, scope: Mapping[str, Any]) -> Principal:
@@ -144,53 +132,12 @@ class Authenticator:
         raise UserError("unauthenticated", f"This {what}.")
 
     def check_origin(self, method: str, headers: Headers) -> None:
-        """Refuse what another site's page makes a browser do. Raises UserError `forbidden_origin`.
-
-        Asked of everything that changes something with a cookie, and of every WebSocket a page opens.
-        """
-        if method in SAFE_METHODS:
-            return
-        origin = host = site = b""
-        bearer = False
-        for name, value in headers:
-            if name == b"origin":
-                origin = value
-            elif name == b"host":
-                host = value
-            elif name == b"sec-fetch-site":
-                site = value
-            elif name == b"authorization":
-                bearer = True
-        if bearer and (method != WEBSOCKET or not origin):
-            return
-        if origin:
-            same = origin.partition(b"://")[2].lower() == host.lower() != b""
-        else:
-            same = site in (b"same-origin", b"none")
-        if not same:
-            raise UserError("forbidden_origin", "This page may not do that here: it is another site's.")
+        """Refuse what another site's page makes a browser do. Raises UserError `forbidden_origin`."""
+        self.origins.check_origin(method, headers)
 
     def check_host(self, headers: Headers) -> None:
-        """Refuse a request for a name that is not this server's. Raises UserError `forbidden_host`.
-
-        Whoever shows a key is a program and may use any name.
-        """
-        host = b""
-        for name, value in headers:
-            if name == b"authorization":
-                return
-            if name == b"host":
-                host = value
-        if self._any_host or host in self._good_hosts:
-            return
-        name = _host_name(host.decode("latin-1"))
-        if name not in self._hosts and not _is_address(name):
-            raise UserError(
-                "forbidden_host",
-                f"This server is not called {name or 'nothing'}. Name it with --host if it should be.",
-            )
-        if len(self._good_hosts) < _CACHE_ENTRIES:
-            self._good_hosts.add(host)
+        """Refuse a request for a name that is not this server's. Raises UserError `forbidden_host`."""
+        self.origins.check_host(headers)
 
     async def sign_in(self, token: str) -> str | None:
         """Use the sign-in link; returns the Set-Cookie header of the browser's new session, None if it is not good."""
@@ -295,17 +242,3 @@ def _credentials(headers: Headers) -> tuple[str | None, str | None]:
 
 def _cookie(secret: str, max_age_s: int) -> str:
     return f"{COOKIE}={secret}; Path=/; Max-Age={max_age_s}; Secure; HttpOnly; SameSite=Lax"
-
-
-def _host_name(host: str) -> str:
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0].lower().rstrip(".")
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True

@@ -2,6 +2,7 @@
 
 import asyncio
 import hmac
+import secrets
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,11 @@ from agio.gateway.workers import Permit
 
 _BEARER = b"Bearer "
 _KEY_CHARS = range(20, 257)
+
+
+def new_worker_key() -> str:
+    """Make a key: `agiow_` and 43 characters of 256 random bits."""
+    return f"agiow_{secrets.token_urlsafe(32)}"
 
 
 class WorkerKeys:
@@ -53,10 +59,10 @@ class WorkerKeys:
 
     async def wait_revoked(self, scope: Mapping[str, Any], permit: Permit) -> None:
         """Wait until a key allows no more what it did; for ever, for the operator's."""
-        while True:
+        if not permit.key:
+            await asyncio.Event().wait()
+        while await self._find(_bearer(scope)) == permit:
             await asyncio.sleep(self._recheck_s)
-            if permit.key and await self._find(_bearer(scope)) != permit:
-                return
 
     async def _find(self, shown: bytes) -> Permit | None:
         if len(shown) not in _KEY_CHARS:

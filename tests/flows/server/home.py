@@ -74,7 +74,7 @@ async def open_home(
         worker_key = secrets.token_urlsafe(32)
         plan = Plan(database=database, limits=limits, worker_key=worker_key, bootstrap_key=API_KEY)
         gateway = await stack.enter_async_context(opened_gateway(plan))
-        sock = stack.enter_context(listen("127.0.0.1", 0, behind_tls=False))
+        sock = stack.enter_context(listen("127.0.0.1", 0))
         server = HttpServer(create_app(gateway), sock, max_message_bytes=limits.ag_ui_body_bytes)
         url = loopback_url(sock)
         await gateway.link.start("at once")

@@ -17,6 +17,7 @@ WHOLE_TABLES = {
     "add_agent": "only if a reference to an agent were open, which none ever is",
     "any_account": "one row is enough",
     "any_api_key": "one row is enough",
+    "list_worker_keys": "all of them, for the operator",
     "count_secrets": "as many rows as there are keys and secret headers, when a gateway starts",
     "count_tables": "the schema",
     "has_migrations": "the schema",

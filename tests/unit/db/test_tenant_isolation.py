@@ -2,18 +2,20 @@
 
 import re
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 import pytest
 
+from agio.core.file import FileQuota
 from agio.core.identity import Account, ApiKey, Invitation, WebSession
 from agio.core.provider import ProviderFields, Sealed
 from agio.core.records import AgentTool
 from agio.core.repository import Append, ToolBegin
-from agio.core.store import Store
 from agio.db.connector import Connection
+from agio.db.plans.files import begin_file
 from agio.db.plans.log import BEYOND_ALL
 from agio.db.plans.sessions import hash_key
 from agio.db.postgres import open_postgres
@@ -25,6 +27,7 @@ from agio.db.sqlite import open_writable
 from agio.protocol.messages import UserMessage
 from tests.contract.repository.backends import turn
 from tests.contract.store.scenes import WORKER, agent_fields, events, interrupt, person
+from tests.contract.store.uploads import file_record, upload
 
 WITHOUT_TENANT = {
     "the schema, or the store as a whole": (
@@ -35,10 +38,13 @@ WITHOUT_TENANT = {
         "sweep_keys sweep_web_sessions sweep_sign_in_links sweep_sign_in_flows expire_interrupts old_sessions"
     ),
     "by the hash of a secret, which says who asks": (
-        "find_api_key note_api_key find_web_session end_web_session refresh_web_session take_sign_in_link "
+        "find_worker_key note_worker_key find_api_key note_api_key find_web_session end_web_session refresh_web_session take_sign_in_link "
         "take_sign_in_flow add_sign_in_flow find_invitation take_invitation"
     ),
-    "for the operator, at the command line": "secrets_to_rotate count_secrets",
+    "for the operator, at the command line": "secrets_to_rotate count_secrets add_worker_key list_worker_keys revoke_worker_key",
+    "a file that was begun for its user, and files that no message refers to": (
+        "add_file_chunk unused_files delete_unused_file"
+    ),
     "credentials that were let in, by their ids": "find_credentials",
     "a person, who may be in several tenants, by what they have proved": (
         "add_account get_account find_account change_account rename_users set_password replace_password "
@@ -227,13 +233,17 @@ def _values(name: str, values: Mapping[str, object]) -> dict[str, object]:
         "revoke_invitation": {"id": "inv_a"},
         "next_run": {"code_agents": ["in-code"]},
         "old_session": {"session_id": values["old_session"], "now": BEYOND_ALL},
+        "finish_file": {"file_id": values["open_file"]},
+        "attach_file": {"file_id": values["free_file"]},
+        "read_file": {"idx": 0},
+        "read_session_file": {"idx": 0},
     }
     if name.startswith("find_runs"):
         meant[name] = {"status": "queued"}
     return {**values, **meant.get(name, {})}
 
 
-async def _fill(store: Store) -> dict[str, object]:
+async def _fill(store: Repository) -> dict[str, object]:
     ann = await person(store, "a", "ann")
     await person(store, "a", "ben")
     await person(store, "b", "bob")
@@ -276,8 +286,20 @@ async def _fill(store: Store) -> dict[str, object]:
     await store.create_provider(
         "a", "prv_a", ProviderFields(name="models", kind="openai"), Sealed("key_1", b"sealed")
     )
+    attached, free_file, unfinished = (
+        await upload(ann, session_id=session.id),
+        await upload(ann),
+        file_record(ann),
+    )
+    await store.executor.write(partial(begin_file, unfinished, FileQuota()))
     return {
         **msgspec.structs.asdict(agent_fields()),
+        "file_id": attached.id,
+        "free_file": free_file.id,
+        "open_file": unfinished.id,
+        "file_name": "a.txt",
+        "media_type": "text/plain",
+        "size": 1,
         "source": "stored",
         "tenant": "a",
         "user_id": "ann",

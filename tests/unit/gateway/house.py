@@ -15,6 +15,7 @@ from agio.gateway.app import create_app
 from agio.gateway.auth import Authenticator, SignInLink, describe_key, hash_secret, new_api_key
 from agio.gateway.gateway import Gateway
 from agio.gateway.link import WorkerLink
+from agio.gateway.origin import Origins
 from agio.gateway.passwords import Passwords
 from tests.unit.gateway.engine import QUICK, Engine, Hand, HandWorker, engine
 
@@ -36,7 +37,7 @@ class House:
         self.room = room
         self.store = room.store
         self.sign_in = SignInLink("default", "ann")
-        self.auth = Authenticator(room.store, rates=room.rates, addresses=room.addresses, hosts=HOSTS)
+        self.auth = Authenticator(room.store, rates=room.rates, addresses=room.addresses, origins=Origins(HOSTS))
         self.passwords = Passwords(memory_kib=64, passes=1)
         self.gateway = Gateway(
             store=room.store,

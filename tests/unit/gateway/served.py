@@ -45,7 +45,7 @@ async def served(
 ) -> AsyncGenerator[Served]:
     """Serve on a free port of loopback until the test is done. `endpoints` are the worker's own models."""
     plan = Plan(database=folder / "agio.db", limits=limits, bootstrap_key=KEY, egress_allow=egress_allow)
-    with listen("127.0.0.1", 0, behind_tls=False) as socket:
+    with listen("127.0.0.1", 0) as socket:
         async with opened_gateway(plan) as gateway:
             http = HttpServer(create_app(gateway), socket, max_message_bytes=limits.ag_ui_body_bytes)
             await gateway.link.start("at once")

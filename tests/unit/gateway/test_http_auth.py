@@ -8,6 +8,7 @@ import pytest
 
 from agio.errors import UserError
 from agio.gateway.auth import COOKIE, Authenticator, SignInLink, hash_secret, new_api_key
+from agio.gateway.origin import Origins
 from tests.unit.gateway.house import ADDRESS, House, code_of, house
 
 
@@ -259,7 +260,7 @@ async def test_a_name_that_is_not_ours_is_refused(host: str, allowed: bool) -> N
 async def test_any_name_is_taken_where_that_is_wanted() -> None:
     """R2: behind a proxy that checks names, and for programs with a key."""
     async with house() as place:
-        Authenticator(place.store, hosts=["*"]).check_host([(b"host", b"anything.example")])
+        Origins(behind_tls=True).check_host([(b"host", b"anything.example")])
         place.auth.check_host([(b"host", b"gateway"), (b"authorization", b"Bearer x")])
         with pytest.raises(UserError, match="forbidden_host"):
             place.auth.check_host([(b"host", b"gateway")])

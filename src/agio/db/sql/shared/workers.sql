@@ -5,9 +5,9 @@ insert into worker_keys (id, name, prefix, hash, tenants, created_at)
 values (:id, :name, :prefix, :hash, :tenants, :created_at);
 
 -- name: list_worker_keys
--- In the order of WorkerKey's fields.
+-- In the order of WorkerKey's fields. Ids grow with time.
 select id, name, prefix, tenants, created_at, last_used_at, revoked_at
-from worker_keys order by created_at desc, id desc;
+from worker_keys order by id desc;
 
 -- name: revoke_worker_key
 update worker_keys set revoked_at = coalesce(revoked_at, :now) where id = :id returning id;

@@ -1,0 +1,123 @@
+"""Which names this server has, and which pages are its own: what other sites' pages ask a browser for is refused.
+
+A page of ours has our scheme, name and port. Behind a proxy that ends TLS these are the public URL's.
+"""
+
+import ipaddress
+from collections.abc import Collection, Iterable
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+from agio.errors import UserError
+
+Headers: TypeAlias = Iterable[tuple[bytes, bytes]]
+
+LOOPBACK_NAMES = frozenset({"localhost"})
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+WEBSOCKET = "WEBSOCKET"
+"""The method of a WebSocket's handshake, as `check_origin` knows it."""
+
+_OWN_SITE = (b"same-origin", b"none")
+_USUAL_PORT = {"http": ":80", "https": ":443"}
+_CACHE_ENTRIES = 4096
+
+
+class Origins:
+    """What this server is called.
+
+    `hosts` are names it may be called by, beside loopback's and any plain address: a foreign name that leads here
+    is another site's page reaching for ours. Behind TLS without a public URL every name is allowed, for nobody has
+    said which is right.
+    """
+
+    def __init__(
+        self, hosts: Collection[str] = (), *, public_url: str | None = None, behind_tls: bool = False
+    ) -> None:
+        public = urlsplit(public_url or "").hostname
+        self._public = None if public_url is None else public_url.encode()
+        self._behind_tls = behind_tls
+        self._any_host = behind_tls and public_url is None
+        self._hosts = LOOPBACK_NAMES | {host.lower().rstrip(".") for host in (*hosts, public or "localhost")}
+        self._good_hosts: set[bytes] = set()
+
+    @property
+    def secure(self) -> bool:
+        """Whether browsers reach us over TLS alone."""
+        return self._behind_tls or (self._public or b"").startswith(b"https:")
+
+    def check_host(self, headers: Headers) -> None:
+        """Refuse a request for a name that is not this server's. Raises UserError `forbidden_host`.
+
+        Whoever shows a key is a program and may use any name.
+        """
+        host = b""
+        for name, value in headers:
+            if name == b"authorization":
+                return
+            if name == b"host":
+                host = value
+        if self._any_host or host in self._good_hosts:
+            return
+        name = _host_name(host.decode("latin-1"))
+        if name not in self._hosts and not _is_address(name):
+            raise UserError(
+                "forbidden_host",
+                f"This server is not called {name or 'nothing'}. Name it with --public-url if it should be.",
+            )
+        if len(self._good_hosts) < _CACHE_ENTRIES:
+            self._good_hosts.add(host)
+
+    def check_origin(self, method: str, headers: Headers) -> None:
+        """Refuse what another site's page makes a browser do. Raises UserError `forbidden_origin`.
+
+        Asked of everything that changes something with a cookie, and of every WebSocket a page opens. What the
+        browser says of the page must be right twice: Origin, and Sec-Fetch-Site where it is sent.
+        """
+        if method in SAFE_METHODS:
+            return
+        origin = host = site = b""
+        bearer = False
+        for name, value in headers:
+            if name == b"origin":
+                origin = value
+            elif name == b"host":
+                host = value
+            elif name == b"sec-fetch-site":
+                site = value
+            elif name == b"authorization":
+                bearer = True
+        if bearer and (method != WEBSOCKET or not origin):
+            return
+        own_site = not site or site in _OWN_SITE
+        own_page = self._is_own(origin, host) if origin else bool(site) and method != WEBSOCKET
+        if not own_site or not own_page:
+            raise UserError("forbidden_origin", "This page may not do that here: it is another site's.")
+
+    def _is_own(self, origin: bytes, host: bytes) -> bool:
+        origin = origin.lower()
+        if self._public is not None and origin == self._public:
+            return True
+        name = host.decode("latin-1").lower()
+        near = _is_near(_host_name(name))
+        if not name or (self._behind_tls and self._public is not None and not near):
+            return False
+        scheme = "https" if self._behind_tls and not near else "http"
+        return origin == f"{scheme}://{name.removesuffix(_USUAL_PORT[scheme])}".encode("latin-1")
+
+
+def _host_name(host: str) -> str:
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0].lower().rstrip(".")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_near(name: str) -> bool:
+    return name in LOOPBACK_NAMES or (_is_address(name) and ipaddress.ip_address(name).is_loopback)
