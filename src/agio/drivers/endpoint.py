@@ -23,3 +23,9 @@ class Endpoint(Struct, frozen=True):
     headers: dict[str, str] = field(default_factory=dict[str, str])
     guard: Guard | None = None
     """Asked before each new connection, if it was not the operator who named the address."""
+
+    def __repr__(self) -> str:
+        return f"Endpoint(base_url={self.base_url!r}, api_key=...)"
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        return [("base_url", self.base_url)]

@@ -25,7 +25,6 @@ _WORDS = {
     "model_not_found": "The service answers, but has no model {model}. Check the model's name; if it is right, "
     "check the path of the base URL.",
     "connection_failed": "The address cannot be reached. Check the base URL, and that the service is running.",
-    "upstream_unreachable": "The address cannot be reached. Check the base URL, and that the service is running.",
     "egress_refused": "The address is not public, and this server does not call it. If that is meant to be, its "
     "operator adds the host to AGIO_EGRESS_ALLOW.",
     "invalid_base_url": "The base URL is no address of a service. It looks like https://api.example.com/v1.",
