@@ -42,7 +42,7 @@ async def begin_sign_in(
     try:
         gateway.rates.check("sign_in", address)
         gateway.rates.take("request", f"sign-in from {network_of(address)}")
-        who = await gateway.auth.identify(call.scope["headers"]) if purpose == "confirm" else None
+        who = await _signed_in(call) if purpose == "confirm" else None
         given = Begin(purpose=purpose, return_to=_local(return_to), invitation=invitation, who=who)
         begun = await gateway.oidc.begin(gateway.store, provider, given, call.scope["headers"])
     except AgioError as error:
@@ -76,9 +76,7 @@ async def finish_sign_in(
 
 async def link_identity(call: Call, provider: Id, return_to: ReturnTo = "/") -> Response:
     """Begin to link an OpenID provider to the caller's account: the answer says where the browser is to go."""
-    if call.who.authenticated_at is None:
-        raise UserError("forbidden", "Only a person in a browser can link a sign-in, not an API key.")
-    given = Begin(purpose="link", return_to=_local(return_to), who=call.who)
+    given = Begin(purpose="link", return_to=_local(return_to), who=await _signed_in(call))
     begun: Begun = await call.gateway.oidc.begin(call.gateway.store, provider, given, call.scope["headers"])
     response = answer(SignInStart(begun.url))
     response.headers.append("set-cookie", begun.cookie)
@@ -102,9 +100,19 @@ async def _done(call: Call, flow: Flow, person: Person) -> list[str]:
     return []
 
 
+async def _signed_in(call: Call) -> Principal:
+    """Return whose cookie this is; an API key beside it would be judged instead. Raises UserError `unauthenticated`."""
+    who = await call.gateway.auth.identify(call.scope["headers"])
+    if who.authenticated_at is None:
+        raise UserError(
+            "unauthenticated", "This is for a person who is signed in in a browser, not for an API key."
+        )
+    return who
+
+
 async def _same(call: Call, flow: Flow) -> Principal:
     """Return who is signed in, if that is who left. Raises UserError `unauthenticated`, `invalid_sign_in_state`."""
-    who = await call.gateway.auth.identify(call.scope["headers"])
+    who = await _signed_in(call)
     if who.credential != flow.credential:
         raise UserError(
             "invalid_sign_in_state",
