@@ -4,12 +4,12 @@ from fastapi.responses import Response
 
 from agio.errors import UserError
 from agio.gateway.gateway import Gateway
+from agio.gateway.routes.agent_tools import tools_of_team
 from agio.gateway.routes.bodies import AgentBody
 from agio.gateway.routes.providers import check_provider
 from agio.gateway.routes.query import After, Id, Limit, Search
 from agio.gateway.routes.rendering import agent_view, agents_view
 from agio.gateway.routes.route import Call, answer
-from agio.gateway.routes.tools import known_tools
 
 
 async def list_agents(call: Call, search: Search = None, after: After = None, limit: Limit = 50) -> Response:
@@ -46,7 +46,7 @@ async def delete_agent(call: Call, agent_id: Id) -> Response:
 async def check_agent(gateway: Gateway, tenant: str, body: AgentBody) -> None:
     """Refuse an agent that could not run. Raises UserError `unknown_provider`, `unknown_tool`."""
     await check_provider(gateway, tenant, body.model_provider)
-    tools = known_tools(gateway, tenant)
+    tools = await tools_of_team(gateway, tenant) if body.tools else {}
     if unknown := [tool.name for tool in body.tools if tool.name not in tools]:
         raise UserError(
             "unknown_tool",

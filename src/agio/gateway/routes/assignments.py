@@ -1,0 +1,75 @@
+"""Which tools an agent has: list, give, take."""
+
+from typing import Annotated, TypeAlias
+
+from fastapi import Path
+from fastapi.responses import Response
+from msgspec import Struct
+
+from agio.core.records import AgentTool
+from agio.core.repository import Approval
+from agio.errors import UserError
+from agio.gateway.gateway import Gateway
+from agio.gateway.routes.agent_tools import ToolSource, named_tool, tools_of_team
+from agio.gateway.routes.query import Id
+from agio.gateway.routes.route import Call, answer
+from agio.gateway.routes.tool_bodies import AssignmentBody
+
+Named: TypeAlias = Annotated[str, Path(min_length=1, max_length=64)]
+
+
+class AssignedTool(Struct, frozen=True, kw_only=True):
+    """A tool an agent has. `id` and `kind` are null for one that is not there now, such as a worker's that left."""
+
+    name: str
+    approval: Approval | None
+    """Whether a person is asked first; null: as the tool says."""
+    id: str | None
+    kind: ToolSource | None
+    description: str
+
+
+class AssignedTools(Struct, frozen=True):
+    """The tools of an agent, in its order."""
+
+    items: list[AssignedTool]
+
+
+async def list_assigned_tools(call: Call, agent_id: Id) -> Response:
+    """List the tools an agent has."""
+    return answer(AssignedTools(await _assigned(call.gateway, call.who.tenant, agent_id)))
+
+
+async def assign_tool(call: Call, agent_id: Id, name: Named, body: AssignmentBody | None = None) -> Response:
+    """Give an agent a tool, or change whether it asks first."""
+    gateway, tenant = call.gateway, call.who.tenant
+    await gateway.store.get_agent(tenant, agent_id)
+    await named_tool(gateway, tenant, name)
+    await gateway.store.assign_tool(tenant, agent_id, name, None if body is None else body.approval)
+    found = [tool for tool in await _assigned(gateway, tenant, agent_id) if tool.name == name]
+    if not found:
+        raise UserError("tool_not_found", f"There is no tool {name}.", {"name": name})
+    return answer(found[0])
+
+
+async def unassign_tool(call: Call, agent_id: Id, name: Named) -> Response:
+    """Take a tool from an agent."""
+    await call.gateway.store.unassign_tool(call.who.tenant, agent_id, name)
+    return Response(status_code=204)
+
+
+async def _assigned(gateway: Gateway, tenant: str, agent_id: str) -> list[AssignedTool]:
+    agent = await gateway.store.get_agent(tenant, agent_id)
+    known = await tools_of_team(gateway, tenant) if agent.tools else {}
+
+    def shown(tool: AgentTool) -> AssignedTool:
+        found = known.get(tool.name)
+        return AssignedTool(
+            name=tool.name,
+            approval=tool.approval,
+            id=None if found is None else found.id,
+            kind=None if found is None else found.kind,
+            description="" if found is None else found.offer.description,
+        )
+
+    return [shown(tool) for tool in agent.tools]

@@ -1,0 +1,155 @@
+"""Tool calls outside a run: for a program that needs one (S4), and for whoever tries a tool."""
+
+import time
+from collections.abc import Mapping
+
+from fastapi.responses import Response
+from msgspec import Struct, structs
+
+from agio.core.http_tool import HttpTool, ToolRequestRecord
+from agio.core.identity import Principal
+from agio.core.records import AgentTool
+from agio.egress import Egress, EgressRequest, EgressResponse
+from agio.errors import UserError
+from agio.gateway.gateway import Gateway
+from agio.gateway.routes.agent_tools import Known, find_tool, named_tool
+from agio.gateway.routes.query import Id, IdempotencyKey
+from agio.gateway.routes.route import Call, answer
+from agio.gateway.routes.tool_bodies import ExecuteBody, TrialBody
+from agio.gateway.tool_calls import Asked
+from agio.protocol.messages import Content
+from agio.tools.http_tool import Mask
+
+
+class ToolFailure(Struct, frozen=True):
+    """Why a call failed. `code` is stable; `message` is what a model would be told."""
+
+    code: str
+    message: str
+
+
+class ToolResult(Struct, frozen=True, kw_only=True):
+    """What became of a call."""
+
+    id: str
+    tool: str
+    ok: bool
+    content: Content
+    """What a model would be told: text, or AG-UI content parts."""
+    error: ToolFailure | None
+    started_at: int
+    duration_ms: int
+
+
+class SentRequest(Struct, frozen=True, kw_only=True):
+    """What an HTTP tool sent. `status` is null if nothing came back."""
+
+    method: str
+    url: str
+    """Where it went at last, after redirects."""
+    status: int | None
+    duration_ms: int
+
+
+class ToolTrial(ToolResult, frozen=True, kw_only=True):
+    """What became of a try, and what was sent; null for a tool that sends nothing, or if it did not come so far."""
+
+    request: SentRequest | None
+
+
+async def execute_tool(call: Call, body: ExecuteBody, idempotency_key: IdempotencyKey = None) -> Response:
+    """Call a tool of the gateway's: a built-in one or one of the team's. It goes on if you leave; with an
+    Idempotency-Key you can come back for its result."""
+    gateway, who = call.gateway, call.who
+    tool = await named_tool(gateway, who.tenant, body.tool)
+    _check_place(tool)
+    if tool.offer.approval == "ask" and not body.approved:
+        raise UserError(
+            "approval_required",
+            f'{tool.offer.name} asks a person first. If you are that person, send it with "approved": true.',
+            {"tool": tool.offer.name},
+        )
+    _take(gateway, who)
+    asked = _asked(tool, body.arguments)
+    asked = structs.replace(asked, session_id=body.session_id, key=idempotency_key)
+    return answer(_result(await gateway.link.calls.make(who, asked)))
+
+
+async def test_agent_tool(call: Call, tool_id: Id, body: TrialBody) -> Response:
+    """Try a tool: it is really called, without asking anybody. Shows what an HTTP tool sent, but for its secrets."""
+    gateway, who = call.gateway, call.who
+    tool = await find_tool(gateway, who.tenant, tool_id)
+    _check_place(tool)
+    _take(gateway, who)
+    asked = _asked(tool, body.arguments)
+    if asked.team is None or asked.team.http is None:
+        return answer(_trial(await gateway.link.calls.make(who, asked), None))
+    witness = _Witness(gateway.egress, asked.team.http)
+    executor = gateway.link.rack.make(who.tenant, asked.team, asked.team.http, witness)
+    return answer(_trial(await gateway.link.calls.make(who, asked, executor), witness.seen))
+
+
+class _Witness:
+    """Sends a request through the guard, and remembers it without its secrets."""
+
+    def __init__(self, egress: Egress, http: HttpTool) -> None:
+        self.seen: SentRequest | None = None
+        self._egress = egress
+        self._secret = {header.name.lower() for header in http.headers if header.secret}
+
+    async def request(self, request: EgressRequest) -> EgressResponse:
+        """See `Sender`."""
+        mask = Mask(value for name, value in request.headers if name.lower() in self._secret)
+        began = time.monotonic()
+        url, status = request.url, None
+        try:
+            response = await self._egress.request(request)
+            url, status = response.url, response.status
+            return response
+        finally:
+            self.seen = SentRequest(
+                method=request.method,
+                url=mask.text(url),
+                status=status,
+                duration_ms=round((time.monotonic() - began) * 1000),
+            )
+
+
+def _check_place(tool: Known) -> None:
+    if tool.offer.place != "gateway":
+        raise UserError(
+            "tool_not_runnable",
+            f"{tool.offer.name} is a tool of a worker's module: it runs only within a run of an agent.",
+            {"tool": tool.offer.name},
+        )
+
+
+def _take(gateway: Gateway, who: Principal) -> None:
+    gateway.rates.take("tool", who.credential, f"{who.tenant}/{who.user}")
+
+
+def _asked(tool: Known, arguments: Mapping[str, object]) -> Asked:
+    made = tool.definition
+    team = None if made is None else AgentTool(made.name, None, made.id, made.http, made.updated_at)
+    return Asked(tool=tool.offer.name, effect=tool.offer.effect, arguments=dict(arguments), team=team)
+
+
+def _result(made: ToolRequestRecord) -> ToolResult:
+    content, code = made.record.content or "", made.record.error
+    failure = None
+    if code is not None:
+        failure = ToolFailure(code, content if isinstance(content, str) else f"{made.tool} failed: {code}.")
+    return ToolResult(
+        id=made.id,
+        tool=made.tool,
+        ok=code is None,
+        content=content,
+        error=failure,
+        started_at=made.started_at,
+        duration_ms=(made.ended_at or made.started_at) - made.started_at,
+    )
+
+
+def _trial(made: ToolRequestRecord, request: SentRequest | None) -> ToolTrial:
+    shown = _result(made)
+    return ToolTrial(**{name: getattr(shown, name) for name in ToolResult.__struct_fields__}, request=request)
