@@ -174,7 +174,7 @@ ROUTES: Sequence[Route] = [
           needs="build"),
     Route("DELETE", "/api/agent-tools/{tool_id}", agent_tools.delete_agent_tool, 204, None,
           "tool_not_found tool_read_only", needs="build"),
-    Route("POST", "/api/agent-tools/{tool_id}/test", tool_calls.test_agent_tool, 200, tool_calls.ToolTrial,
+    Route("POST", "/api/agent-tools/{tool_id}/test", tool_calls.try_agent_tool, 200, tool_calls.ToolTrial,
           "tool_not_found tool_not_runnable rate_limited", needs="build"),
     Route("GET", "/api/agents/{agent_id}/tools", assignments.list_assigned_tools, 200, assignments.AssignedTools,
           "agent_not_found"),

@@ -7,6 +7,7 @@ import httpx
 import pytest
 from msgspec import Struct, field
 
+from agio.core.draft import DraftWrite
 from agio.gateway.app import ROUTES
 from agio.gateway.routes.route import Route
 from tests.unit.gateway.house import AGENT, House, code_of, house
@@ -21,6 +22,11 @@ class Example(Struct, frozen=True):
 
 _SESSION = {"session_id": "session"}
 PROVIDER = {"name": "models", "kind": "openai", "api_key": "sk-test"}
+DRAFT = DraftWrite(key="plan", title="Plan", kind="document", content="...")
+HTTP_TOOL = {"name": "nowhere", "method": "GET", "url": "http://127.0.0.1:9/"}
+_ASSIGNMENT = {"agent_id": "agent", "name": "tool_name"}
+SHARED = {"agent", "provider", "tool", "tool_name"}
+"""What every member of a team sees."""
 EMPTY = ("nothing", "null", "an empty object")
 EXAMPLES: dict[str, Example] = {
     "send_message": Example(_SESSION, {"content": "Hi"}),
@@ -60,6 +66,23 @@ EXAMPLES: dict[str, Example] = {
     "create_key": Example({}, {"name": "laptop"}),
     "revoke_key": Example({"key_id": "key"}),
     "list_tools": Example(),
+    "execute_tool": Example({}, {"tool": "clock"}),
+    "list_agent_tools": Example(),
+    "create_agent_tool": Example({}, {**HTTP_TOOL, "name": "another"}),
+    "get_agent_tool": Example({"tool_id": "tool"}),
+    "replace_agent_tool": Example({"tool_id": "tool"}, HTTP_TOOL),
+    "delete_agent_tool": Example({"tool_id": "tool"}),
+    "try_agent_tool": Example({"tool_id": "tool"}, {"arguments": {}}),
+    "list_assigned_tools": Example({"agent_id": "agent"}),
+    "assign_tool": Example(_ASSIGNMENT, {"approval": "ask"}),
+    "unassign_tool": Example(_ASSIGNMENT),
+    "list_drafts": Example(),
+    "get_draft": Example({"draft_id": "draft"}),
+    "list_draft_versions": Example({"draft_id": "draft"}),
+    "get_draft_version": Example({"draft_id": "draft", "version": "number"}),
+    "delete_draft": Example({"draft_id": "draft"}),
+    "get_profile": Example(),
+    "change_profile": Example({}, {"changes": {"name": "Ann"}}),
     "health": Example(),
     "ready": Example(),
     "openapi": Example(),
@@ -121,11 +144,17 @@ async def _belongings(place: House, client: httpx.AsyncClient) -> dict[str, str]
         "run": run_id,
         "key": keys[0]["id"],
         "provider": provider.json()["id"],
+        "tool": (await client.post("/api/agent-tools", json=HTTP_TOOL)).json()["id"],
+        "tool_name": "clock",
+        "draft": (await place.store.write_draft("default", "ann", DRAFT)).id,
+        "number": "1",
     }
 
 
 def _somewhere() -> dict[str, str]:
-    return dict.fromkeys(("agent", "session", "run", "key", "provider"), "x_01k9")
+    return dict.fromkeys(
+        ("agent", "session", "run", "key", "provider", "tool", "tool_name", "draft", "number"), "x_01k9"
+    )
 
 
 def test_every_route_has_an_example() -> None:
@@ -157,7 +186,7 @@ async def test_what_belongs_to_somebody_else_is_not_there(user: str) -> None:
         before = await _seen(client)
         for route in ROUTES:
             example = EXAMPLES[route.name]
-            shared = user == "cid" and set(example.path.values()) <= {"agent", "provider"}
+            shared = user == "cid" and set(example.path.values()) <= SHARED
             if not example.path or shared:
                 continue
             answered = await _call(stranger, route, ids)
@@ -181,7 +210,10 @@ async def test_a_hostile_body_gets_a_code(route: Route) -> None:
         for words, body in HOSTILE.items():
             headers = {"content-type": "application/json"}
             answered = await client.request(route.method, _path(route, ids), content=body, headers=headers)
-            optional = route.name in ("start_session", "try_provider") and words in EMPTY
+            optional = (
+                route.name in ("start_session", "try_provider", "assign_tool", "try_agent_tool")
+                and words in EMPTY
+            )
             assert answered.status_code < 500, (route.name, words, answered.text)
             assert answered.status_code >= 400 or optional, (route.name, words, answered.text)
             if not optional:

@@ -75,7 +75,7 @@ async def execute_tool(call: Call, body: ExecuteBody, idempotency_key: Idempoten
     return answer(_result(await gateway.link.calls.make(who, asked)))
 
 
-async def test_agent_tool(call: Call, tool_id: Id, body: TrialBody) -> Response:
+async def try_agent_tool(call: Call, tool_id: Id, body: TrialBody) -> Response:
     """Try a tool: it is really called, without asking anybody. Shows what an HTTP tool sent, but for its secrets."""
     gateway, who = call.gateway, call.who
     tool = await find_tool(gateway, who.tenant, tool_id)
