@@ -79,17 +79,19 @@ class Egress:
         Raises UserError `egress_refused`, UpstreamError `upstream_unreachable`.
         """
         target = parse_target(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+        local = target.host == "localhost" or target.host.endswith(".localhost")
         if target.address is not None:
             found: Sequence[Address] = [target.address]
         else:
             try:
                 found = await self._resolve(target.host, port)
             except OSError as error:
+                if local:
+                    raise refused("its host is this machine") from error
                 raise _unresolved(target.host) from error
         if not found:
             raise _unresolved(target.host)
         if not self._allowance.covers_name(target.host, port):
-            local = target.host == "localhost" or target.host.endswith(".localhost")
             for address in found:
                 if self._allowance.covers_address(address, port):
                     continue
@@ -110,7 +112,7 @@ class Egress:
                 return response
             if len(places) > 1:
                 raise refused("it redirects to two places at once")
-            origin, target = target, join_target(target, places.pop())
+            origin, target = target, join_target(target, _as_sent(places.pop()))
             if (response.status == 303 and method != "HEAD") or (response.status < 303 and method == "POST"):
                 method, body = "GET", None
                 headers = without_body(headers)
@@ -178,6 +180,14 @@ class Egress:
         if self._context is None:
             self._context = ssl.create_default_context()
         return self._context
+
+
+def _as_sent(location: str) -> str:
+    """Return a Location as browsers read it: in UTF-8, which headers do not know."""
+    try:
+        return location.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        raise refused("it redirects to what is no URL") from None
 
 
 def _unresolved(host: str) -> UpstreamError:

@@ -136,12 +136,13 @@ def _port(text: str) -> int:
 def _to_ascii(host: str) -> str:
     import idna
 
-    host = unicodedata.normalize("NFC", host).lower()
+    written, host = host, unicodedata.normalize("NFC", host)
     if any(char in _DOTS or (char.isnumeric() and not char.isascii()) for char in host):
         raise refused("its host has characters that some read as dots or digits")
-    if unicodedata.normalize("NFKC", host) != host:
+    grown = sum(map(str.isascii, host)) > sum(map(str.isascii, written))
+    if grown or unicodedata.normalize("NFKC", host) != host:
         raise refused("its host has characters that some read as others")
     try:
-        return idna.encode(host, std3_rules=True).decode("ascii")
+        return idna.encode(host.lower(), std3_rules=True).decode("ascii")
     except (idna.IDNAError, UnicodeError):
         raise refused("its host is no host name") from None

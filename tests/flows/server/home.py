@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Literal, TypeAlias, cast
@@ -66,13 +66,24 @@ class Home(Struct, frozen=True):
 
 @asynccontextmanager
 async def open_home(
-    database: str | Path, link: LinkKind, *, limits: ServerLimits = LIMITS, app: App = APP
+    database: str | Path,
+    link: LinkKind,
+    *,
+    limits: ServerLimits = LIMITS,
+    app: App = APP,
+    egress_allow: Sequence[str] = (),
 ) -> AsyncGenerator[Home]:
     """Open a server on a store; it is stopped at the end, and the store stays."""
     async with AsyncExitStack() as stack:
         model = await stack.enter_async_context(ModelServer())
         worker_key = secrets.token_urlsafe(32)
-        plan = Plan(database=database, limits=limits, worker_key=worker_key, bootstrap_key=API_KEY)
+        plan = Plan(
+            database=database,
+            limits=limits,
+            worker_key=worker_key,
+            bootstrap_key=API_KEY,
+            egress_allow=egress_allow,
+        )
         gateway = await stack.enter_async_context(opened_gateway(plan))
         sock = stack.enter_context(listen("127.0.0.1", 0))
         server = HttpServer(create_app(gateway), sock, max_message_bytes=limits.ag_ui_body_bytes)

@@ -228,6 +228,15 @@ async def test_redirects_end() -> None:
         assert await code_of(guard(bird), f"{bird.url}/loop") == "too_many_redirects"
 
 
+async def test_a_redirect_is_read_as_utf_8() -> None:
+    """C3: as browsers read it; what is not even that is refused."""
+    async with canary() as bird:
+        bird.answers["/from"] = redirect("/gr\u00fcn")
+        bird.answers["/bad"] = redirect(b"/gr\xfcn")
+        assert (await get(guard(bird), f"{bird.url}/from")).url == f"{bird.url}/gr%C3%BCn"
+        assert await code_of(guard(bird), f"{bird.url}/bad") == "egress_refused"
+
+
 async def test_two_places_at_once_are_none() -> None:
     """C3: which Location counts, readers disagree about."""
     async with canary() as bird:

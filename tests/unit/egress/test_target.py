@@ -105,6 +105,7 @@ REFUSED = [
         "http://[::1]:",
     ),
     *("http://[[::1]]/", "http://[::\uff11]/", "http://[::ffff:127.1]/", "http://[::ffff:0x7f000001]/"),
+    "http://\u212aelvin.com/",
     "http://example.com/" + "x" * 9000,
 ]
 
