@@ -1,0 +1,252 @@
+"""Teams over HTTP: members and their roles, invitations, new teams."""
+
+import asyncio
+
+import httpx
+import pytest
+
+from agio.core.identity import Role
+from tests.unit.gateway.house import House, code_of, house
+from tests.unit.gateway.people import OURS, PASSWORD, add_account, browser, sign_in, with_cookie
+
+ZOE = {"name": "Zoe", "email": "zoe@example.com", "password": PASSWORD}
+
+
+async def _add(place: House, user: str, role: Role, tenant: str = "default") -> None:
+    await place.store.add_user(tenant, user, user.title(), role)
+    await place.add(user, tenant)
+
+
+async def _invite(place: House, user: str = "ann", **given: object) -> str:
+    async with place.client(user) as client:
+        made = await client.post("/api/invitations", json=given)
+        assert made.status_code == 201, made.text
+        assert made.json()["path"] == f"/invitation#{made.json()['token']}"
+        return made.json()["token"]
+
+
+async def _accept(place: House, token: str, **given: object) -> httpx.Response:
+    async with place.client(None, OURS) as client:
+        return await client.post("/api/invitations/accept", json={"token": token, **given})
+
+
+async def test_members_are_listed_for_whoever_manages_the_team() -> None:
+    """R2: of the own team; a member may not."""
+    async with house() as place:
+        await add_account(place)
+        await _add(place, "mia", "member")
+        async with place.client() as ann, place.client("mia") as mia:
+            listed = (await ann.get("/api/members")).json()["items"]
+            shown = {member["user"]: (member["role"], member["email"]) for member in listed}
+            assert shown["ann"] == ("admin", "ann@example.com")
+            assert shown["mia"] == ("member", None)
+            assert [member["name"] for member in listed] == sorted(member["name"] for member in listed)
+            assert "bob" not in {member["user"] for member in listed}
+            assert code_of(await mia.get("/api/members")) == "forbidden"
+
+
+async def test_roles_are_changed_by_whoever_may() -> None:
+    """R2: admins change members and admins; owners and the making of owners are for owners."""
+    async with house() as place:
+        await _add(place, "mia", "member")
+        await _add(place, "olga", "owner")
+        async with place.client() as ann, place.client("olga") as olga, place.client("mia") as mia:
+            changed = await ann.patch("/api/members/mia", json={"role": "admin"})
+            assert (changed.status_code, changed.json()["role"]) == (200, "admin")
+            for user, role in (("mia", "owner"), ("ann", "owner"), ("olga", "member"), ("olga", "owner")):
+                refused = await ann.patch(f"/api/members/{user}", json={"role": role})
+                assert (refused.status_code, code_of(refused)) == (403, "forbidden"), (user, role)
+            refused = await ann.delete("/api/members/olga")
+            assert (refused.status_code, code_of(refused)) == (403, "forbidden")
+            await ann.patch("/api/members/mia", json={"role": "member"})
+            assert code_of(await mia.patch("/api/members/mia", json={"role": "admin"})) == "forbidden"
+            assert (await olga.patch("/api/members/ann", json={"role": "owner"})).status_code == 200
+            assert (await ann.delete("/api/members/olga")).status_code == 204
+            for role in ("root", "", None, 1):
+                assert code_of(await ann.patch("/api/members/mia", json={"role": role})) == "invalid_body"
+
+
+async def test_a_team_keeps_its_last_owner() -> None:
+    """R2: 409, also for themselves."""
+    async with house() as place:
+        await _add(place, "olga", "owner", "other")
+        async with place.client("olga") as olga:
+            for answered in (
+                await olga.patch("/api/members/olga", json={"role": "admin"}),
+                await olga.delete("/api/members/olga"),
+            ):
+                assert (answered.status_code, code_of(answered)) == (409, "last_owner")
+
+
+@pytest.mark.parametrize("user", ["bob", "nobody", "usr_01k9"])
+async def test_somebody_of_another_team_is_not_there(user: str) -> None:
+    """R2, S14: 404 for a foreign user, as for one that is not."""
+    async with house() as place, place.client() as ann:
+        for answered in (
+            await ann.patch(f"/api/members/{user}", json={"role": "member"}),
+            await ann.delete(f"/api/members/{user}"),
+        ):
+            assert (answered.status_code, code_of(answered)) == (404, "user_not_found")
+
+
+async def test_a_newcomer_joins_with_an_invitation() -> None:
+    """R2: they see what it is, make their account, and are signed in to the team."""
+    async with house() as place, place.client(None) as nobody:
+        token = await _invite(place, email="Zoe@Example.com", role="admin")
+        offer = (await nobody.get(f"/api/invitations/open?token={token}")).json()
+        assert offer["expires_at"] > 0
+        del offer["expires_at"]
+        assert offer == {
+            "team": "Default", "role": "admin", "invited_by": "Ann", "email": "zoe@example.com",
+        }  # fmt: skip
+        joined = await _accept(place, token, name="Zoe", password=PASSWORD)
+        assert (joined.status_code, joined.json()["role"]) == (200, "admin")
+        async with with_cookie(place, joined) as zoe:
+            me = (await zoe.get("/api/me")).json()
+            assert (me["user"], me["name"], me["tenant"]) == (joined.json()["user"], "Zoe", "default")
+            assert me["user"].startswith("usr_")
+        assert (await sign_in(place, "zoe@example.com")).status_code == 200
+        async with place.client() as ann:
+            [listed] = (await ann.get("/api/invitations")).json()["items"]
+            assert (listed["accepted_by"], token in str(listed)) == (joined.json()["user"], False)
+
+
+async def test_whoever_has_an_account_joins_with_it() -> None:
+    """R2: signed in, one click; the browser goes on in the new team under a new secret."""
+    async with house() as place:
+        account = await add_account(place, "bob", "other")
+        token = await _invite(place)
+        async with await browser(place, "bob", "other") as bob:
+            joined = await bob.post("/api/invitations/accept", json={"token": token})
+            assert joined.json()["tenant"] == "default"
+            assert code_of(await bob.get("/api/me")) == "unauthenticated"
+        async with with_cookie(place, joined) as bob:
+            me = (await bob.get("/api/me")).json()
+            assert (me["tenant"], me["account"]["id"]) == ("default", account.id)
+            assert {team["tenant"] for team in me["tenants"]} == {"default", "other"}
+
+
+async def test_an_invitation_is_accepted_once() -> None:
+    """R2: by the first of many at the same time; a second time it is not there."""
+    async with house() as place:
+        token = await _invite(place)
+        answers = await asyncio.gather(
+            *(
+                _accept(place, token, name="Zoe", email=f"zoe{number}@example.com", password=PASSWORD)
+                for number in range(6)
+            )
+        )
+        assert sorted(answer.status_code for answer in answers) == [200] + [404] * 5
+        again = await _accept(place, token, **ZOE)
+        assert (again.status_code, code_of(again)) == (404, "invitation_not_found")
+
+
+async def test_an_invitation_for_somebody_else_is_refused() -> None:
+    """R2: with another address, new or known, it stays open for the one it is for."""
+    async with house() as place:
+        token = await _invite(place, email="zoe@example.com")
+        other = await _accept(place, token, name="Eve", email="eve@example.com", password=PASSWORD)
+        assert (other.status_code, code_of(other)) == (403, "invitation_not_yours")
+        await add_account(place, "bob", "other")
+        async with await browser(place, "bob", "other") as bob:
+            refused = await bob.post("/api/invitations/accept", json={"token": token})
+            assert (refused.status_code, code_of(refused)) == (403, "invitation_not_yours")
+        assert (await _accept(place, token, **{**ZOE, "email": "ZOE@example.com"})).status_code == 200
+
+
+async def test_an_invitation_that_is_over_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R2: too old, or taken back."""
+    async with house() as place, place.client() as ann, place.client(None) as nobody:
+        token = await _invite(place)
+        [listed] = (await ann.get("/api/invitations")).json()["items"]
+        assert (await ann.delete(f"/api/invitations/{listed['id']}")).status_code == 204
+        assert code_of(await ann.delete(f"/api/invitations/{listed['id']}")) == "invitation_not_found"
+        late = await _invite(place, expires_in_days=1)
+        two_days = 2 * 24 * 3600 * 1000
+        now = (await place.store.list_invitations("default"))[0].created_at + two_days
+        monkeypatch.setattr("agio.db.plans.teams.now_ms", lambda: now)
+        for over in (token, late, "nothing"):
+            assert code_of(await nobody.get(f"/api/invitations/open?token={over}")) == "invitation_not_found"
+            assert code_of(await _accept(place, over, **ZOE)) == "invitation_not_found"
+
+
+async def test_what_an_invitation_lacks_is_said() -> None:
+    """R2: an address that has an account, a weak password, nothing at all, a member; none uses it up."""
+    async with house() as place:
+        await add_account(place)
+        token = await _invite(place)
+        for given, code in (
+            ({}, "unauthenticated"),
+            ({"name": "Zoe", "password": PASSWORD}, "unauthenticated"),
+            ({**ZOE, "email": "ANN@example.com"}, "email_taken"),
+            ({**ZOE, "password": "short"}, "weak_password"),
+            ({**ZOE, "email": "nobody"}, "invalid_email"),
+        ):
+            assert code_of(await _accept(place, token, **given)) == code
+        async with await browser(place) as ann:
+            already = await ann.post("/api/invitations/accept", json={"token": token})
+            assert (already.status_code, code_of(already)) == (409, "already_member")
+        async with place.client(None) as elsewhere:
+            foreign = await elsewhere.post("/api/invitations/accept", json={"token": token, **ZOE})
+            assert code_of(foreign) == "forbidden_origin"
+        assert (await _accept(place, token, **ZOE)).status_code == 200
+
+
+async def test_invitations_are_made_by_whoever_manages_the_team() -> None:
+    """R2: owners are invited by owners; another team's invitation is not there."""
+    async with house() as place:
+        await _add(place, "mia", "member")
+        await _add(place, "olga", "owner")
+        async with place.client() as ann, place.client("mia") as mia, place.client("bob") as bob:
+            owner = await ann.post("/api/invitations", json={"role": "owner"})
+            assert (owner.status_code, code_of(owner)) == (403, "forbidden")
+            assert code_of(await mia.post("/api/invitations", json={})) == "forbidden"
+            await _invite(place, "olga", role="owner")
+            [listed] = (await ann.get("/api/invitations")).json()["items"]
+            assert (await bob.get("/api/invitations")).json()["items"] == []
+            assert code_of(await bob.delete(f"/api/invitations/{listed['id']}")) == "invitation_not_found"
+            for body, code in (
+                ({"email": "nobody"}, "invalid_email"),
+                ({"role": "root"}, "invalid_body"),
+                ({"expires_in_days": 31}, "invalid_body"),
+                ({"expires_in_days": 0}, "invalid_body"),
+            ):
+                assert code_of(await ann.post("/api/invitations", json=body)) == code
+
+
+async def test_the_operators_owners_make_teams() -> None:
+    """R2: the maker's account is the first owner; nobody else may."""
+    async with house() as place:
+        await _add(place, "olga", "owner")
+        await add_account(place, "olga")
+        await _add(place, "otto", "owner", "other")
+        async with await browser(place, "olga") as olga, place.client() as ann, place.client("otto") as otto:
+            for client in (ann, otto):
+                refused = await client.post("/api/tenants", json={"name": "Mine"})
+                assert (refused.status_code, code_of(refused)) == (403, "forbidden")
+            made = await olga.post("/api/tenants", json={"name": "Acme"})
+            assert (made.status_code, made.json()["name"], made.json()["role"]) == (201, "Acme", "owner")
+            assert made.json()["tenant"].startswith("ten_")
+            assert [team["name"] for team in (await olga.get("/api/tenants")).json()["items"]] == [
+                "Acme",
+                "Default",
+            ]
+            switched = await olga.post("/api/tenants/switch", json={"tenant": made.json()["tenant"]})
+            assert switched.status_code == 200
+        async with with_cookie(place, switched) as there:
+            assert (await there.patch("/api/tenant", json={"name": "Acme & Sons"})).json()["name"] == (
+                "Acme & Sons"
+            )
+            assert code_of(await there.post("/api/tenants", json={"name": "More"})) == "forbidden"
+
+
+async def test_a_team_is_renamed_without_touching_the_rest() -> None:
+    """R2: name and retention are changed each for itself."""
+    async with house() as place, place.client() as ann:
+        await ann.patch("/api/tenant", json={"retention_days": 30})
+        renamed = await ann.patch("/api/tenant", json={"name": "Harbour"})
+        assert renamed.json() == {"id": "default", "name": "Harbour", "retention_days": 30}
+        both = await ann.patch("/api/tenant", json={"name": "H", "retention_days": None})
+        assert both.json() == {"id": "default", "name": "H", "retention_days": None}
+        for body in ({}, {"name": None}, {"name": ""}, {"name": "x" * 101}, {"id": "other"}):
+            assert code_of(await ann.patch("/api/tenant", json=body)) == "invalid_body"
