@@ -136,7 +136,7 @@ def test_a_key_file_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None
     """C4: embedded, a key is generated into the data folder with mode 0600, whole, whoever asks at once."""
     path = tmp_path / "data" / KEY_FILE
     with ThreadPoolExecutor(8) as pool:
-        made = list(pool.map(lambda _: key_file(path), range(8)))
+        made = list(pool.map(key_file, [path] * 8))
     assert all(keys == made[0] for keys in made)
     assert len(made[0]) == 1
     assert stat.S_IMODE(path.stat().st_mode) == 0o600

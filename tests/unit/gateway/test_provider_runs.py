@@ -68,7 +68,7 @@ class Desk:
             run = (await self.client.get(path)).json()
             if run["status"] not in ("queued", "running"):
                 return run, (await self.client.get(f"{path}/events")).text
-        raise TimeoutError(run)
+        raise TimeoutError("the run never ended")
 
     def sent(self) -> list[str]:
         """Every header the model server was sent, in all calls."""
@@ -229,7 +229,12 @@ async def test_a_job_does_not_show_its_key(tmp_path: Path, monkeypatch: pytest.M
         [seat] = place.server.gateway.link.workers.seats.values()
         assert seat.worker is not None
         start = seat.worker.start
-        monkeypatch.setattr(seat.worker, "start", lambda job: (jobs.append(job), start(job)))
+
+        def noted(job: Job) -> None:
+            jobs.append(job)
+            start(job)
+
+        monkeypatch.setattr(seat.worker, "start", noted)
         await place.connect()
         assert (await place.ask(await place.session()))[0]["status"] == "completed"
     [job] = jobs
