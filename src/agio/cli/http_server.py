@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager, nullcontext
 
 import uvicorn
 
+from agio.cli.http_protocol import BoundedHttp
+
 _LAST_RESPONSES_S = 5
 _WEBSOCKET_QUEUE = 32
 
@@ -20,7 +22,7 @@ class HttpServer:
         config = uvicorn.Config(
             app,
             loop="none",
-            http="httptools",
+            http=BoundedHttp,
             ws="websockets-sansio",
             ws_max_size=max_message_bytes,
             ws_max_queue=_WEBSOCKET_QUEUE,

@@ -1,5 +1,6 @@
 """A request's JSON body, read no further than it may be and refused before anything looks at it."""
 
+import asyncio
 from collections.abc import Iterable
 from typing import cast
 
@@ -10,16 +11,27 @@ from agio.errors import UserError
 from agio.gateway.asgi import Receive
 from agio.protocol.messages import Json
 
+BODY_S = 60.0
+"""How long a body may take to come."""
+
 
 class ClientGone(Exception):
     """The client left before its request was complete."""
 
 
 async def read_body(receive: Receive, headers: Iterable[tuple[bytes, bytes]], limit_bytes: int) -> bytes:
-    """Read a body. Raises UserError `body_too_large` as soon as it is, ClientGone."""
+    """Read a body. Raises UserError `body_too_large` as soon as it is, `request_timeout`, ClientGone."""
     for name, value in headers:
         if name == b"content-length" and value.isdigit() and int(value) > limit_bytes:
             raise _too_large(limit_bytes)
+    try:
+        async with asyncio.timeout(BODY_S):
+            return await _read(receive, limit_bytes)
+    except TimeoutError as error:
+        raise UserError("request_timeout", f"The body took longer than {BODY_S:g} s to come.") from error
+
+
+async def _read(receive: Receive, limit_bytes: int) -> bytes:
     parts: list[bytes] = []
     size = 0
     while True:

@@ -1,10 +1,9 @@
 """The server itself: alive, ready, its metrics and its description."""
 
-import ipaddress
-
 from fastapi.responses import Response
 
 from agio.errors import StoreError
+from agio.gateway.address import is_loopback
 from agio.gateway.routes.route import Call, answer
 from agio.gateway.routes.views import Health, Ready
 
@@ -34,7 +33,7 @@ async def ready(call: Call) -> Response:
 async def metrics(call: Call) -> Response:
     """Show the server's figures in the format of Prometheus, to this machine or with an API key."""
     if "authorization" in call.headers or not _is_near(call):
-        await call.gateway.auth.identify(call.scope["headers"])
+        await call.gateway.auth.admit(call.scope)
     from agio.gateway.metrics import render  # few servers are scraped, and it takes a while to load
 
     body, media_type = await render(call.gateway)
@@ -47,10 +46,13 @@ async def openapi(call: Call) -> Response:
 
 
 def _is_near(call: Call) -> bool:
-    """Whether the request comes from this machine, and not through a proxy on it."""
-    if call.client is None or any(name in _FORWARDED for name, _ in call.scope["headers"]):
+    """Whether the request comes from this machine, and not through a proxy on it.
+
+    Behind TLS everything comes through one, and nothing is near.
+    """
+    if call.client is None or call.gateway.auth.origins.secure:
         return False
-    try:
-        return ipaddress.ip_address(call.client.host).is_loopback
-    except ValueError:
-        return False
+    address = call.gateway.addresses.client_of(call.scope)
+    forwarded = any(name in _FORWARDED for name, _ in call.scope["headers"])
+    told = address != call.client.host  # by a proxy that is trusted
+    return is_loopback(address) and (told or not forwarded)

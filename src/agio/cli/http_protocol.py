@@ -1,0 +1,138 @@
+"""uvicorn's HTTP with bounds: how long the head of a request may be, and how long it may take to come.
+
+Whatever cannot be read as HTTP is answered in our shape, and the connection closed.
+"""
+
+import asyncio
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from agio.errors import UserError
+from agio.gateway.errors import error_body, status_of
+
+HEAD_BYTES = 64 * 1024
+"""The request line and all headers together."""
+HEAD_S = 15.0
+"""From the connection, or the first byte of the next request, to the end of the headers."""
+REST_S = 15.0
+"""How long the rest of a body may come that was answered before it was read."""
+
+
+class _Refused(Exception):
+    """The head of a request was refused: the parser need not go on."""
+
+
+class BoundedHttp(HttpToolsProtocol):
+    """One connection."""
+
+    _in_head = True
+    _unfinished_bytes = 0
+    """What came of a head that is not complete."""
+    _timer: asyncio.TimerHandle | None = None
+    _refused = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._wait(HEAD_S)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no more."""
+        self._wait_no_more()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes. An endless head is refused before it ends."""
+        super().data_received(data)
+        if not self._in_head:
+            self._unfinished_bytes = 0
+            return
+        self._unfinished_bytes += len(data)
+        if self._unfinished_bytes > HEAD_BYTES:
+            self._refuse(_too_large())
+
+    def on_message_begin(self) -> None:
+        """Begin a request."""
+        super().on_message_begin()
+        self._wait(HEAD_S)
+
+    def on_headers_complete(self) -> None:
+        """Let the request begin, unless its head is too long, or a proxy before us might have read it otherwise."""
+        self._wait_no_more()
+        self._in_head = False
+        size, hosts, codings = len(self.url), 0, 0
+        for name, value in self.headers:
+            size += len(name) + len(value)
+            hosts += name == b"host"
+            if name == b"transfer-encoding":
+                codings += 1 if value.lower() == b"chunked" and self.parser.get_http_version() == "1.1" else 2
+        if size > HEAD_BYTES or hosts > 1 or codings > 1:
+            self._refuse(_too_large() if size > HEAD_BYTES else _unreadable())
+            raise _Refused
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Take the end of a request."""
+        self._wait_no_more()
+        self._in_head = True
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Go on to the next request; what is still to come of this one's body must come soon."""
+        unread = self.cycle.more_body
+        super().on_response_complete()
+        if unread and not self.transport.is_closing():
+            self._wait(REST_S)
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP."""
+        self._refuse(_unreadable())
+
+    def _wait(self, seconds: float) -> None:
+        self._wait_no_more()
+        self._timer = self.loop.call_later(seconds, self._give_up)
+
+    def _wait_no_more(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _give_up(self) -> None:
+        """End a connection that took too long; one that said nothing, as browsers keep them, without a word."""
+        if self._in_head and not self._unfinished_bytes:
+            self.transport.close()
+        else:
+            self._refuse(UserError("request_timeout", "The request took too long to come."))
+
+    def _refuse(self, error: UserError) -> None:
+        """Answer with an error, once, and close. In the middle of another answer nothing can be said."""
+        if self._refused or self.transport.is_closing():
+            return
+        self._refused = True
+        busy = self.cycle is not None and not self.cycle.response_complete
+        if busy:
+            silent = not self.cycle.response_started and not self.pipeline
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        else:
+            silent = True
+        if silent:
+            body = error_body(error)
+            self.transport.write(
+                b"%scontent-type: application/json\r\ncontent-length: %d\r\ncache-control: no-store\r\n"
+                b"x-content-type-options: nosniff\r\nconnection: close\r\n\r\n%s"
+                % (STATUS_LINE[status_of(error)], len(body), body)
+            )
+        self.transport.close()
+
+
+def _unreadable() -> UserError:
+    return UserError(
+        "invalid_request", "This is no HTTP request: its head or the length of its body cannot be told."
+    )
+
+
+def _too_large() -> UserError:
+    return UserError(
+        "headers_too_large", f"The request line and the headers may have {HEAD_BYTES} bytes together."
+    )
