@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from agio.cli.key_commands import keys
+from agio.cli.operator_commands import add_operator_commands
 from agio.cli.options import ApiKeyOption, ServerOption
 from agio.cli.server_commands import add_server_commands
 from agio.settings import load_server_settings, load_settings
@@ -22,6 +23,7 @@ app = typer.Typer(
 )
 runs = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 add_server_commands(app)
+add_operator_commands(app)
 app.add_typer(runs, name="runs", help="List, show and replay runs.")
 app.add_typer(keys, name="keys", help="Make, list and end API keys of a server.")
 

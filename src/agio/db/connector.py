@@ -56,6 +56,10 @@ class Connection(Protocol):
         """How long to wait for another connection's lock."""
         ...
 
+    def interrupt(self) -> None:
+        """Let what another thread is doing fail, as soon as can be."""
+        ...
+
     def close(self) -> None:
         """Let go of the file."""
         ...

@@ -18,11 +18,19 @@ class Holder(msgspec.Struct, frozen=True):
     host: str
 
 
+def holder_of(store: Path) -> Holder | None:
+    """Return who holds a store, or held it until a crash; None if nobody does. Raises OSError."""
+    try:
+        return msgspec.json.decode(_lock_file(store).read_bytes(), type=Holder)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
+
+
 class StoreLock:
     """An exclusive lock on `<store>.lock`; the kernel lets go of it when the process dies."""
 
     def __init__(self, store: Path) -> None:
-        self._path = store.with_name(store.name + ".lock")
+        self._path = _lock_file(store)
         self._store = store
         self._file: int | None = None
 
@@ -65,3 +73,7 @@ class StoreLock:
             "or open this one read-only.",
             {"path": str(self._store), **details},
         )
+
+
+def _lock_file(store: Path) -> Path:
+    return store.with_name(store.name + ".lock")

@@ -21,6 +21,7 @@ BUSY_TIMEOUT_MS = 5_000
 STATEMENTS = 512
 """How many prepared statements a connection keeps: more than there are queries."""
 WAL_LIMIT_BYTES = 64 * 1024 * 1024
+_DAMAGES_TOLD = 3
 
 
 def open_writable(path: Path | None) -> tuple[Connection, StoreLock | None]:
@@ -29,7 +30,7 @@ def open_writable(path: Path | None) -> tuple[Connection, StoreLock | None]:
     Raises StoreError `store_locked`, `store_corrupt`, `store_newer`, `store_unavailable`, `store_full`.
     """
     lock: StoreLock | None = None
-    with _wrapped_errors(path), ExitStack() as undo:
+    with wrapped_errors(path), ExitStack() as undo:
         if path is not None:
             _check_path(path)
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -49,17 +50,17 @@ def open_writable(path: Path | None) -> tuple[Connection, StoreLock | None]:
     return connection, lock
 
 
-def open_readable(path: Path) -> Connection:
-    """Open a file for reading, beside whoever writes it.
+def open_readable(path: Path, *, any_version: bool = False) -> Connection:
+    """Open a file for reading, beside whoever writes it; with `any_version` also one of an older agio's.
 
     Raises StoreError `store_corrupt`, `store_newer`, `store_older`, `store_unavailable`.
     """
-    with _wrapped_errors(path), ExitStack() as undo:
+    with wrapped_errors(path), ExitStack() as undo:
         _check_path(path, must_exist=True)
         connection = _connect(path, read_only=True)
         undo.callback(connection.close)
         version = _check_schema(connection, path)
-        if version < known_version("sqlite"):
+        if version < known_version("sqlite") and not (any_version and version):
             raise StoreError(
                 "store_older",
                 f"The store {path} is new or was written by an older agio. Open it once for writing.",
@@ -67,6 +68,17 @@ def open_readable(path: Path) -> Connection:
             )
         undo.pop_all()
     return connection
+
+
+def open_unchecked(path: Path) -> Connection:
+    """Open a file for whoever has its lock, whatever is in it. Raises what apsw raises."""
+    return _connect(path, read_only=False)
+
+
+def check_pages(connection: Connection) -> str:
+    """Return what is wrong with a file's pages, as far as a look through them tells; nothing if they are good."""
+    found = connection.pragma("quick_check", _DAMAGES_TOLD)
+    return "" if found == "ok" else str(found)
 
 
 def store_error(error: Exception, path: Path | None) -> AgioError:
@@ -94,7 +106,8 @@ def store_error(error: Exception, path: Path | None) -> AgioError:
 
 
 @contextmanager
-def _wrapped_errors(path: Path | None) -> Generator[None]:
+def wrapped_errors(path: Path | None) -> Generator[None]:
+    """Let what goes wrong with a file be an error of ours."""
     try:
         yield
     except AgioError:

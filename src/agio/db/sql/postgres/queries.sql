@@ -1,5 +1,11 @@
 -- The queries of the Postgres store that differ from `shared`.
 
+-- name: server_version
+select current_setting('server_version_num')::integer;
+
+-- name: server_time
+select (extract(epoch from clock_timestamp()) * 1000)::bigint;
+
 -- name: has_migrations
 -- Null: the database has no such table. False: it has, but not of ours.
 select case when found.id is not null then exists (

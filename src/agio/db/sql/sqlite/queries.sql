@@ -23,6 +23,13 @@ insert into schema_migrations (version, name, applied_at) values (:version, :nam
 -- name: remove_migration
 delete from schema_migrations where version = :version;
 
+-- name: copy_store
+-- Everything as of one moment into a new file, rebuilt: what was deleted is not in its free pages.
+vacuum into :path;
+
+-- name: newest_run_at
+select max(created_at) from (select created_at from runs order by number desc limit 1);
+
 -- name: tools_of_agents
 select x.agent_id, t.name, x.approval, t.id, t.definition, t.updated_at
 from agent_tool_assignments x join agent_tools t on t.id = x.tool_id
