@@ -71,6 +71,7 @@ _STATUS = {
     "unsupported_media_type": 415,
     "upgrade_required": 426,
     "queue_full": 429,
+    "rate_limited": 429,
     "headers_too_large": 431,
     "too_many_files": 429,
     "too_many_sessions": 429,
@@ -82,6 +83,8 @@ _STATUS = {
     "store_locked": 503,
     "store_unavailable": 503,
     "upstream_timeout": 504,
+    "expired": 504,
+    "time_budget": 504,
 }
 """The status of a code that its ending and its class do not tell."""
 

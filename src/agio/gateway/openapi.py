@@ -107,7 +107,7 @@ def _codes(route: Route, has_body: bool) -> list[str]:
     codes = route.codes.split()
     codes += ["forbidden_host", "internal_error"]
     if route.access != "public":
-        codes += ["unauthenticated", "store_failed", "store_full", "store_unavailable"]
+        codes += ["unauthenticated", "rate_limited", "store_failed", "store_full", "store_unavailable"]
     if route.access == "user":
         codes.append("forbidden")
     if route.access == "user" and route.method != "GET":
@@ -115,7 +115,7 @@ def _codes(route: Route, has_body: bool) -> list[str]:
     if route.fresh:
         codes.append("reauthentication_required")
     if has_body:
-        codes += ["invalid_json", "invalid_body", "body_too_large", "unsupported_media_type"]
+        codes += ["invalid_json", "invalid_body", "body_too_large", "request_timeout", "unsupported_media_type"]
     elif "{" in route.path or route.method == "GET":
         codes.append("invalid_query")
     return codes
