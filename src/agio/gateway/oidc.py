@@ -101,6 +101,10 @@ class OidcProviders:
         """The providers' ids and names, in the operator's order."""
         return [(client.provider.id, client.provider.name) for client in self._clients.values()]
 
+    def find(self, provider_id: str) -> OidcProvider:
+        """Return a provider. Raises UserError `sign_in_provider_not_found`."""
+        return self._client(provider_id).provider
+
     async def begin(self, store: IdentityStore, provider_id: str, given: Begin, headers: Headers) -> Begun:
         """Begin a sign-in. Raises UserError `sign_in_provider_not_found`, AgioError `sign_in_provider_failed`."""
         client = self._client(provider_id)

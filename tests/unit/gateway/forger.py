@@ -6,7 +6,7 @@ import hmac
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,7 +17,9 @@ import httpx
 import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from jwt.algorithms import RSAAlgorithm
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agio.core.oidc import OidcProvider
 from agio.egress import Egress
@@ -43,9 +45,7 @@ def public_pem(number: int) -> bytes:
 
 def jwk_of(number: int, **fields: str) -> dict[str, Any]:
     """Return the public half, as providers publish it."""
-    jwk = cast(
-        "dict[str, Any]", jwt.algorithms.RSAAlgorithm.to_jwk(rsa_key(number).public_key(), as_dict=True)
-    )
+    jwk = RSAAlgorithm.to_jwk(rsa_key(number).public_key(), as_dict=True)
     jwk.pop("key_ops", None)
     return {**jwk, "kid": f"key-{number}", "use": "sig", **fields}
 
@@ -133,22 +133,13 @@ class Forger:
             return 400, {}, b'{"error": "invalid_grant"}'
         return 200, {}, json.dumps({"access_token": "at", "id_token": self.token or self.id_token()}).encode()
 
-    def providers(self, *also: "Forger", **fields: Any) -> OidcProviders:
-        """Return the gateway's side: this provider as `forge`, others as `other`."""
+    def providers(self, like: OidcProvider, *also: "Forger") -> OidcProviders:
+        """Return the gateway's side: this provider as `forge`, others as `other`, each as the operator says."""
         named = [(self, "forge"), *((one, "other") for one in also)]
-        host = [urlsplit(one.url).netloc for one, _ in named]
+        hosts = [urlsplit(one.url).netloc for one, _ in named]
         return OidcProviders(
             [
-                (
-                    OidcProvider(
-                        id=name,
-                        name=name.title(),
-                        issuer=one.url,
-                        client_id=CLIENT_ID,
-                        **{"client_secret": "s:1 ü", "tenant": "default", **fields},
-                    ),
-                    Egress(host),
-                )
+                (replace(like, id=name, name=name.title(), issuer=one.url), Egress(hosts))
                 for one, name in named
             ],
             ADDRESS,
@@ -186,19 +177,28 @@ def install(place: House, providers: OidcProviders) -> None:
 
 
 @contextmanager
-def forger() -> Iterator[Forger]:
+def forger() -> Generator[Forger]:
     """Run a provider on a free port of loopback."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    server.daemon_threads = True
-    server.forger = Forger(f"http://127.0.0.1:{server.server_port}")  # pyright: ignore[reportAttributeAccessIssue]
+    server = _Server(("127.0.0.1", 0), _Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
-        yield cast("Forger", server.forger)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+        yield server.forger
     finally:
         server.shutdown()
         thread.join(10)
         server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    """The socket of a forger."""
+
+    daemon_threads = True
+
+    def server_activate(self) -> None:
+        """Begin, now that the port is known."""
+        self.forger = Forger(f"http://127.0.0.1:{self.server_address[1]}")
+        super().server_activate()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -224,12 +224,12 @@ class _Handler(BaseHTTPRequestHandler):
         form = {name: values[0] for name, values in parse_qs(body).items()}
         self._answer(*self._forger.redeem(form, self.headers["authorization"]))
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_request(self, code: object = "-", size: object = "-") -> None:
         """Say nothing."""
 
     @property
     def _forger(self) -> Forger:
-        return cast("Forger", self.server.forger)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+        return cast("_Server", self.server).forger
 
     def _answer(self, status: int, headers: dict[str, str], body: bytes) -> None:
         self.send_response(status)

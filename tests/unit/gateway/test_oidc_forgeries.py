@@ -3,16 +3,18 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
-from agio.gateway.auth import COOKIE
+from agio.core.oidc import OidcProvider
+from agio.gateway import oidc_client
+from agio.gateway.auth import COOKIE, hash_secret
 from tests.unit.gateway.forger import (
     CLIENT_ID,
-    SUBJECT,
     Forger,
     forger,
     install,
@@ -23,7 +25,17 @@ from tests.unit.gateway.forger import (
 from tests.unit.gateway.house import House, code_of, house
 
 MINUTE = 60
-FIELDS: dict[str, object] = {"domains": ["example.com"], "claims": {"team": "red"}}
+LIKE = OidcProvider(
+    id="",
+    name="",
+    issuer="",
+    client_id=CLIENT_ID,
+    client_secret="s:1 ü",
+    tenant="default",
+    domains=["example.com"],
+    claims={"team": "red"},
+)
+NONE: dict[str, str] = {}
 BIG = b'{"keys": [' + b" " * (2 * 1024 * 1024) + b"]}"
 
 
@@ -38,7 +50,11 @@ def _describe(**metadata: object) -> Callable[[Forger], None]:
 
 
 def _set(**attributes: object) -> Callable[[Forger], None]:
-    return lambda one: [setattr(one, name, value) for name, value in attributes.items()] and None
+    def change(one: Forger) -> None:
+        for name, value in attributes.items():
+            setattr(one, name, value)
+
+    return change
 
 
 def _unsigned(one: Forger) -> None:
@@ -112,7 +128,7 @@ TOKENS: dict[str, tuple[Callable[[Forger], None], str]] = {
     "of another team": (_say(team="blue"), "claim"),
     "of two people": (_stranger_in_userinfo, "userinfo"),
     "that is none": (_set(token="a.b.c"), "malformed"),
-    "that is not there": (_set(answer=(200, {}, b'{"access_token": "at"}')), "id_token"),
+    "that is not there": (_set(answer=(200, NONE, b'{"access_token": "at"}')), "id_token"),
 }
 ANSWERS: dict[str, tuple[Callable[[Forger], None], str]] = {
     "metadata of another issuer": (_describe(issuer="https://evil.example"), "issuer"),
@@ -126,9 +142,9 @@ ANSWERS: dict[str, tuple[Callable[[Forger], None], str]] = {
         _set(answer=(307, {"location": "/elsewhere"}, b"")),
         "too_many_redirects",
     ),
-    "an error instead of tokens": (_set(answer=(400, {}, b'{"error": "invalid_grant"}')), "status"),
-    "a page instead of tokens": (_set(answer=(200, {}, b"<html>")), "answer"),
-    "nesting without end": (_set(answer=(200, {}, b"[" * 200_000)), "answer"),
+    "an error instead of tokens": (_set(answer=(400, NONE, b'{"error": "invalid_grant"}')), "status"),
+    "a page instead of tokens": (_set(answer=(200, NONE, b"<html>")), "answer"),
+    "nesting without end": (_set(answer=(200, NONE, b"[" * 200_000)), "answer"),
 }
 PEOPLE: dict[str, dict[str, object]] = {
     "an address nobody verified": {"email_verified": False},
@@ -145,12 +161,12 @@ PEOPLE: dict[str, dict[str, object]] = {
 
 
 @asynccontextmanager
-async def scene(**fields: object) -> AsyncIterator[tuple[House, Forger, httpx.AsyncClient]]:
+async def scene(like: OidcProvider = LIKE) -> AsyncGenerator[tuple[House, Forger, httpx.AsyncClient]]:
     """A gateway, a provider that is limited to a domain and a claim, and a browser."""
     with forger() as one:
         one.claims["team"] = "red"
         async with house() as place, place.client(None) as client:
-            install(place, one.providers(**{**FIELDS, **fields}))
+            install(place, one.providers(like))
             yield place, one, client
             await place.gateway.oidc.aclose()
 
@@ -162,7 +178,6 @@ async def _refused(place: House, answered: httpx.Response, code: str, reason: st
     assert reason in (None, answered.json()["error"]["details"].get("reason")), answered.text
     assert COOKIE not in answered.headers.get("set-cookie", "")
     assert not await place.store.has_account()
-    assert await place.store.find_identity(str(place.gateway.oidc), SUBJECT) is None
     assert {member.user for member in await place.store.list_members("default")} == {"ann", "cid", "local"}
 
 
@@ -190,8 +205,7 @@ async def test_a_token_is_refused(forgery: str) -> None:
     async with scene() as (place, one, client):
         left = await one.leave(client)
         change(one)
-        fresh = one.providers(**FIELDS)  # pyright: ignore[reportArgumentType]
-        install(place, fresh)
+        install(place, one.providers(LIKE))
         await _refused(place, await one.come_back(client, left), "invalid_id_token", reason)
 
 
@@ -202,7 +216,7 @@ async def test_an_answer_of_the_provider_is_refused(forgery: str) -> None:
     async with scene() as (place, one, client):
         left = await one.leave(client)
         change(one)
-        install(place, one.providers(**FIELDS))  # pyright: ignore[reportArgumentType]
+        install(place, one.providers(LIKE))
         await _refused(place, await one.come_back(client, left), "sign_in_provider_failed", reason)
         assert not any(path == "/elsewhere" for path in one.fetched)
 
@@ -218,7 +232,7 @@ async def test_somebody_of_no_domain_that_is_allowed_is_refused(who: str) -> Non
 
 async def test_somebody_new_needs_an_address_that_is_verified() -> None:
     """R2: without a limit to domains too, nobody becomes a member by an address they only claim."""
-    async with scene(domains=[]) as (place, one, client):
+    async with scene(replace(LIKE, domains=[])) as (place, one, client):
         one.claims["email_verified"] = False
         left = await one.leave(client)
         await _refused(place, await one.come_back(client, left), "email_not_verified")
@@ -270,11 +284,11 @@ async def test_an_answer_of_another_provider_is_refused() -> None:
             left = await one.leave(client)
             mixed = await one.come_back(client, left, iss=other.url)
             await _refused(place, mixed, "invalid_sign_in_state", "iss")
-            install(place, one.providers(other, **FIELDS))  # pyright: ignore[reportArgumentType]
+            install(place, one.providers(LIKE, other))
             left = await other.leave(client, "/sign-in/oidc/other")
             await _refused(place, await one.come_back(client, left), "invalid_sign_in_state", "browser")
             one.metadata["authorization_response_iss_parameter_supported"] = True
-            install(place, one.providers(**FIELDS))  # pyright: ignore[reportArgumentType]
+            install(place, one.providers(LIKE))
             left = await one.leave(client)
             await _refused(place, await one.come_back(client, left), "invalid_sign_in_state", "iss")
             left = await one.leave(client)
@@ -312,14 +326,100 @@ async def test_nobody_is_sent_to_another_site_afterwards(path: str) -> None:
         assert (answered.status_code, code_of(answered)) == (422, "invalid_query")
 
 
-async def test_keys_are_fetched_again_for_a_new_one_but_not_again_and_again() -> None:
+async def test_keys_are_fetched_again_for_a_new_one_but_not_again_and_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """R2: a provider may change its keys; whoever names keys that are not there does not make us ask each time."""
     async with scene() as (_, one, client):
-        left = await one.leave(client)
-        assert (await one.come_back(client, left)).status_code == 303
+        assert (await one.come_back(client, await one.leave(client))).status_code == 303
         one.signer = 1
+        one.jwks = json.dumps({"keys": [jwk_of(1)]}).encode()
         for _ in range(3):
-            left = await one.leave(client)
-            assert code_of(await one.come_back(client, left)) == "invalid_id_token"
+            assert code_of(await one.come_back(client, await one.leave(client))) == "invalid_id_token"
         assert one.fetched.count("/jwks") == 1
+        monkeypatch.setattr(oidc_client, "_REFETCH_S", 0.0)
+        assert (await one.come_back(client, await one.leave(client))).status_code == 303
+        assert one.fetched.count("/jwks") == 2
         assert one.fetched.count("/.well-known/openid-configuration") == 1
+
+
+async def _signed_in(one: Forger, client: httpx.AsyncClient) -> str:
+    """Sign somebody in; returns the session's cookie."""
+    answered = await one.come_back(client, await one.leave(client))
+    cookies = [cookie.partition(";")[0] for cookie in answered.headers.get_list("set-cookie")]
+    return next(cookie for cookie in cookies if cookie.startswith(COOKIE))
+
+
+@pytest.mark.parametrize(
+    "at", [None, "now", True, 0, -1, 1e300, NOW - 3600, NOW - 5 * MINUTE], ids=lambda value: str(value)
+)
+async def test_an_old_proof_confirms_nothing(at: object) -> None:
+    """R2: a provider that did not ask anew, or does not say when, leaves the session as old as it was."""
+    async with scene() as (place, one, client):
+        session = await _signed_in(one, client)
+        token = hash_secret(session.partition("=")[2])
+        before = await place.store.find_web_session(token)
+        left = await one.leave(client, "/sign-in/oidc/forge?purpose=confirm", session)
+        assert (left.asked["prompt"], left.asked["max_age"]) == ("login", "0")
+        one.claims["auth_time"] = at
+        answered = await one.come_back(client, left, cookie=f"{session}; {left.cookie}")
+        assert code_of(answered) == "not_confirmed", answered.text
+        assert await place.store.find_web_session(token) == before
+        left = await one.leave(client, "/sign-in/oidc/forge?purpose=confirm", session)
+        one.claims["auth_time"] = int(time.time())
+        answered = await one.come_back(client, left, cookie=f"{session}; {left.cookie}")
+        assert answered.status_code == 303, answered.text
+        assert await place.store.find_web_session(token) != before
+
+
+async def test_a_session_is_as_old_as_the_proof_behind_it() -> None:
+    """R2: whoever signed in at the provider an hour ago has not proved now who they are."""
+    async with scene() as (place, one, client):
+        one.claims["auth_time"] = NOW - 3600
+        session = await _signed_in(one, client)
+        found = await place.store.find_web_session(hash_secret(session.partition("=")[2]))
+        assert found is not None
+        assert found.authenticated_at == (NOW - 3600) * 1000
+
+
+async def test_a_key_beside_a_stolen_cookie_makes_it_no_fresher() -> None:
+    """R2: a proof counts for whoever the cookie is of, not for whoever shows a key with it."""
+    async with scene() as (_, one, client):
+        session = await _signed_in(one, client)
+        key = (await client.post("/api/api-keys", json={"name": "x"}, headers=_own(session))).json()["key"]
+        headers = {"cookie": session, "authorization": f"Bearer {key}"}
+        answered = await client.get("/sign-in/oidc/forge?purpose=confirm", headers=headers)
+        assert (answered.status_code, code_of(answered)) == (403, "forbidden")
+        left = await one.leave(client, "/sign-in/oidc/forge?purpose=confirm", session)
+        one.claims["auth_time"] = int(time.time())
+        answered = await client.get(
+            "/sign-in/oidc/forge/callback",
+            params={"code": "a-code", "state": left.asked["state"]},
+            headers={**headers, "cookie": f"{session}; {left.cookie}"},
+        )
+        assert (answered.status_code, code_of(answered)) == (403, "forbidden")
+
+
+async def test_a_link_is_begun_from_our_own_pages_alone() -> None:
+    """R2: another site's page cannot have its own identity linked to whoever is signed in here."""
+    async with scene() as (_, one, client):
+        session = await _signed_in(one, client)
+        path = "/api/account/identities/forge"
+        for headers in ({}, {"sec-fetch-site": "cross-site"}, {"origin": "https://evil.example"}):
+            answered = await client.post(path, headers={"cookie": session, **headers})
+            assert (answered.status_code, code_of(answered)) == (403, "forbidden_origin")
+        assert (await client.get(path, headers=_own(session))).status_code == 405
+        assert (await client.post(path, headers=_own(session))).status_code == 200
+
+
+async def test_states_that_are_tried_are_counted_like_passwords() -> None:
+    """R2, S14: after ten made-up answers an address waits."""
+    async with scene() as (_, one, client):
+        left = await one.leave(client)
+        codes = [code_of(await one.come_back(client, left, state="x" * 43)) for _ in range(12)]
+        assert codes[-1] == "rate_limited"
+        assert codes[0] == "invalid_sign_in_state"
+
+
+def _own(session: str) -> dict[str, str]:
+    return {"cookie": session, "sec-fetch-site": "same-origin"}

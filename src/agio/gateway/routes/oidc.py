@@ -16,6 +16,7 @@ from agio.gateway.oidc import Answer, Begin, Begun, Flow, Person, flow_cookie, i
 from agio.gateway.pages import page_response
 from agio.gateway.routes.query import Id
 from agio.gateway.routes.route import Call, answer, refusal
+from agio.gateway.routes.sign_in import begin_session
 
 ReturnTo = Annotated[
     str, Query(max_length=2000, description="Where to go afterwards: a path of this server.")
@@ -76,6 +77,7 @@ async def finish_sign_in(
 
 async def link_identity(call: Call, provider: Id, return_to: ReturnTo = "/") -> Response:
     """Begin to link an OpenID provider to the caller's account: the answer says where the browser is to go."""
+    call.gateway.oidc.find(provider)
     given = Begin(purpose="link", return_to=_local(return_to), who=await _signed_in(call))
     begun: Begun = await call.gateway.oidc.begin(call.gateway.store, provider, given, call.scope["headers"])
     response = answer(SignInStart(begun.url))
@@ -89,24 +91,25 @@ async def _done(call: Call, flow: Flow, person: Person) -> list[str]:
     if flow.purpose == "sign_in":
         token = None if flow.invitation is None else bytes.fromhex(flow.invitation)
         arrived = await arrive(store, person, token)
-        return [await auth.open_session(arrived.tenant, arrived.user, person.authenticated_at)]
+        return [await begin_session(call, arrived.tenant, arrived.user, person.authenticated_at)]
     who = await _same(call, flow)
     if flow.purpose == "link":
         await link(store, who, person)
     else:
         await confirm(store, who, person)
         await auth.refresh(call.scope["headers"])
-    auth.forget(who.credential)
+    auth.forget_user(who.tenant, who.user)
     return []
 
 
 async def _signed_in(call: Call) -> Principal:
-    """Return whose cookie this is; an API key beside it would be judged instead. Raises UserError `unauthenticated`."""
+    """Return whose cookie this is; beside an API key it counts for nothing.
+
+    Raises UserError `unauthenticated`, `forbidden`.
+    """
     who = await call.gateway.auth.identify(call.scope["headers"])
     if who.authenticated_at is None:
-        raise UserError(
-            "unauthenticated", "This is for a person who is signed in in a browser, not for an API key."
-        )
+        raise UserError("forbidden", "Only a person who is signed in can do this, not an API key.")
     return who
 
 

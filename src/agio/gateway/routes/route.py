@@ -124,7 +124,8 @@ def check_fresh(who: Principal) -> None:
     if time.time_ns() // 1_000_000 - who.authenticated_at > FRESH_S * 1000:
         raise UserError(
             "reauthentication_required",
-            "Prove again who you are, with POST /api/account/confirm: it is good for 15 minutes.",
+            "Prove again who you are, with POST /api/account/confirm, or where you sign in "
+            "(/sign-in/oidc/{provider}?purpose=confirm): it is good for 15 minutes.",
             {"fresh_s": FRESH_S},
         )
 

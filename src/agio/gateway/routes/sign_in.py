@@ -76,9 +76,9 @@ async def prove(call: Call, email: str, password: str) -> Account:
     return account
 
 
-async def begin_session(call: Call, tenant: str, user: str) -> str:
+async def begin_session(call: Call, tenant: str, user: str, authenticated_at: int | None = None) -> str:
     """Sign a browser in under a new secret, and end what it was signed in as; returns the cookie."""
-    cookie = await call.gateway.auth.open_session(tenant, user)
+    cookie = await call.gateway.auth.open_session(tenant, user, authenticated_at)
     await _end_session(call)
     return cookie
 
