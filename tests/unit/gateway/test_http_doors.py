@@ -25,9 +25,14 @@ PROVIDER = {"name": "models", "kind": "openai", "api_key": "sk-test"}
 DRAFT = DraftWrite(key="plan", title="Plan", kind="document", content="...")
 HTTP_TOOL = {"name": "nowhere", "method": "GET", "url": "http://127.0.0.1:9/"}
 _ASSIGNMENT = {"agent_id": "agent", "name": "tool_name"}
-SHARED = {"agent", "provider", "tool", "tool_name"}
-"""What every member of a team sees."""
+SHARED = {"agent", "provider", "tool", "tool_name", "key", "member", "invitation"}
+"""What every admin of a team sees, as all are here."""
 EMPTY = ("nothing", "null", "an empty object")
+OPTIONAL = {
+    **dict.fromkeys(("start_session", "try_provider", "assign_tool", "try_agent_tool"), EMPTY),
+    "create_invitation": EMPTY[2:],
+}
+"""What needs no body, or nothing in it."""
 EXAMPLES: dict[str, Example] = {
     "send_message": Example(_SESSION, {"content": "Hi"}),
     "get_session": Example(_SESSION),
@@ -60,6 +65,25 @@ EXAMPLES: dict[str, Example] = {
     "list_run_tools": Example({"run_id": "run"}),
     "cancel_run": Example({"run_id": "run"}),
     "me": Example(),
+    "get_account": Example(),
+    "create_account": Example({}, {"email": "ann@example.com", "name": "Ann", "password": "a quiet harbour"}),
+    "change_account": Example({}, {"name": "Anna"}),
+    "set_password": Example({}, {"password": "a quiet harbour"}),
+    "confirm_account": Example({}, {"password": "a quiet harbour"}),
+    "sign_out_everywhere": Example(),
+    "list_tenants": Example(),
+    "create_tenant": Example({}, {"name": "Team"}),
+    "switch_tenant": Example({}, {"tenant": "other"}),
+    "list_members": Example(),
+    "change_member": Example({"user": "member"}, {"role": "member"}),
+    "remove_member": Example({"user": "member"}),
+    "list_invitations": Example(),
+    "create_invitation": Example({}, {"role": "member"}),
+    "open_invitation": Example(),
+    "accept_invitation": Example({}, {"token": "nothing"}),
+    "revoke_invitation": Example({"invitation_id": "invitation"}),
+    "sign_in_methods": Example(),
+    "sign_in_with_password": Example({}, {"email": "ann@example.com", "password": "a quiet harbour"}),
     "get_tenant": Example(),
     "change_tenant": Example({}, {"retention_days": 30}),
     "list_keys": Example(),
@@ -83,6 +107,7 @@ EXAMPLES: dict[str, Example] = {
     "delete_draft": Example({"draft_id": "draft"}),
     "get_profile": Example(),
     "change_profile": Example({}, {"changes": {"name": "Ann"}}),
+    "list_audit": Example(),
     "health": Example(),
     "ready": Example(),
     "openapi": Example(),
@@ -148,12 +173,18 @@ async def _belongings(place: House, client: httpx.AsyncClient) -> dict[str, str]
         "tool_name": "clock",
         "draft": (await place.store.write_draft("default", "ann", DRAFT)).id,
         "number": "1",
+        "member": "ann",
+        "invitation": (await client.post("/api/invitations", json={})).json()["id"],
     }
 
 
 def _somewhere() -> dict[str, str]:
     return dict.fromkeys(
-        ("agent", "session", "run", "key", "provider", "tool", "tool_name", "draft", "number"), "x_01k9"
+        (
+            *("agent", "session", "run", "key", "provider", "tool", "tool_name", "draft", "number"),
+            *("member", "invitation"),
+        ),
+        "x_01k9",
     )
 
 
@@ -198,22 +229,22 @@ async def test_what_belongs_to_somebody_else_is_not_there(user: str) -> None:
 
 
 async def _seen(client: httpx.AsyncClient) -> list[Any]:
-    lists = ("/api/agents", "/api/agent-sessions", "/api/runs", "/api/api-keys")
+    lists = ("/api/agents", "/api/agent-sessions", "/api/runs", "/api/api-keys", "/api/invitations")
     return [[item["id"] for item in (await client.get(path)).json()["items"]] for path in lists]
 
 
-@pytest.mark.parametrize("route", [param for param in _each("user") if EXAMPLES[param.values[0].name].body])
+@pytest.mark.parametrize(
+    "route", [param for param in _each("user") + _each("public") if EXAMPLES[param.values[0].name].body]
+)
 async def test_a_hostile_body_gets_a_code(route: Route) -> None:
     """C2: whatever comes as a body, the answer is a refusal with a code, never a failure."""
     async with house() as place, place.client() as client:
+        await place.store.set_role("default", "ann", "owner")
         ids = await _belongings(place, client)
         for words, body in HOSTILE.items():
             headers = {"content-type": "application/json"}
             answered = await client.request(route.method, _path(route, ids), content=body, headers=headers)
-            optional = (
-                route.name in ("start_session", "try_provider", "assign_tool", "try_agent_tool")
-                and words in EMPTY
-            )
+            optional = words in OPTIONAL.get(route.name, ())
             assert answered.status_code < 500, (route.name, words, answered.text)
             assert answered.status_code >= 400 or optional, (route.name, words, answered.text)
             if not optional:
