@@ -31,7 +31,7 @@ def _scripts() -> list[tuple[Block, Block | None]]:
     return found
 
 
-def _run(script: str, server: Server, folder: Path) -> str:
+def run_script(script: str, server: Server, folder: Path) -> str:
     """Run a script in bash as a person who has the key, and return what it prints."""
     done = subprocess.run(
         ["bash", "-c", script.replace(DOCUMENTED_URL, server.url)],
@@ -51,7 +51,7 @@ def test_the_three_requests_of_the_readme_work(tmp_path: Path) -> None:
     (block,) = [block for block in blocks_of(ROOT / "README.md", "sh") if "curl" in block.code]
     with Server(tmp_path) as server:
         made, *frames, listed = (
-            _run(block.code, server, tmp_path).replace("}id: 1", "}\nid: 1", 1).splitlines()
+            run_script(block.code, server, tmp_path).replace("}id: 1", "}\nid: 1", 1).splitlines()
         )
     assert json.loads(made)["name"] == "clerk"
     assert any('"RUN_FINISHED"' in frame for frame in frames)
@@ -64,17 +64,18 @@ def test_the_commands_of_the_page_print_what_it_says(tmp_path: Path) -> None:
     whole = f"\necho\necho '{BETWEEN}'\n".join(script.code for script, _ in scripts)
     # A pipe's reader that has seen enough is noticed at the next comment of the stream.
     with Server(tmp_path, environment={"AGIO_LIMITS": '{"keep_alive_s": 0.2}'}) as server:
-        output = _run(whole, server, tmp_path)
+        output = run_script(whole, server, tmp_path)
     printed = output.split(f"{BETWEEN}\n")
     wrong = [
         f"{script.place} prints\n{output}"
         for (script, said), output in zip(scripts, printed, strict=True)
-        if said is not None and not _is_said(said, output)
+        if said is not None and not is_said(said, output)
     ]
     assert wrong == [], "\n".join(wrong)
 
 
-def _is_said(said: Block, output: str) -> bool:
+def is_said(said: Block, output: str) -> bool:
+    """Whether commands printed what a page says they do."""
     if said.language == "json":
         return _fits(json.loads(said.code), json.loads(output))
     wanted = re.escape(_plain(said.code.rstrip("\n"))).replace(re.escape('"..."'), '"[^"]*"')

@@ -17,7 +17,7 @@ _OUTPUT_TOKENS = 16
 """The least that every vendor takes."""
 _TEXT_CHARS = 200
 
-_WORDS = {
+WORDS = {
     "invalid_api_key": "The API key is not accepted. Check that it is complete, belongs to this service, and has "
     "not been revoked.",
     "missing_api_key": "This service needs an API key. Enter one, or the base URL of a service that needs none.",
@@ -44,6 +44,7 @@ _WORDS = {
     "no_worker": "No worker is connected to this server, so no model can be called. Its operator starts one.",
     "link_lost": "The worker that made the call was lost. Try again.",
 }
+"""What a person is told, by the error's code."""
 _QUIET = frozenset({"no_worker", "turn_timeout", "egress_refused", "missing_api_key"})
 """Codes whose words need nothing added."""
 
@@ -90,7 +91,7 @@ async def try_endpoint(link: LinkService, tenant: str, endpoint: ModelEndpoint, 
 
 
 def _failed(error: AgioError, model: str, began: float) -> ConnectionTest:
-    words = _WORDS.get(error.code)
+    words = WORDS.get(error.code)
     if words is None:
         said = error.message
     else:

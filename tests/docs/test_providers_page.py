@@ -1,0 +1,46 @@
+"""docs/providers.md against a real server and a model server: its commands print what it says, its tables are whole."""
+
+import asyncio
+import json
+from pathlib import Path
+
+from agio.gateway.trial import WORDS
+from agio.testing import ModelServer, Reply
+from tests.acceptance.server.process import Server
+from tests.docs.pages import ROOT, blocks_of, rows_under, unquoted
+from tests.docs.test_server_page import BETWEEN, is_said, run_script
+
+PAGE = ROOT / "docs" / "providers.md"
+ADDRESS = "https://models.example.com/v1"
+FIRST = """\
+AGIO=http://127.0.0.1:8700
+AUTH="Authorization: Bearer $AGIO_API_KEY"
+JSON="Content-Type: application/json"
+id() { python3 -c 'import json, sys; print(json.load(sys.stdin)["id"])'; }
+"""
+
+
+async def test_the_commands_of_the_page_print_what_it_says(tmp_path: Path) -> None:
+    """R12: a model is connected, tried and used with curl."""
+    blocks = blocks_of(PAGE, "sh", "json", "text")
+    scripts = [block for block in blocks if block.language == "sh"]
+    said = [block for block in blocks if block.language != "sh"]
+    whole = FIRST + f"\necho\necho '{BETWEEN}'\n".join(block.code for block in scripts)
+    async with ModelServer(api_key="sk-of-the-team") as model:
+        model.script(Reply("OK"))
+        address = model.base_url("openai-chat")
+
+        def page() -> str:
+            with Server(tmp_path, environment={"AGIO_EGRESS_ALLOW": "127.0.0.1"}) as server:
+                return run_script(whole.replace(ADDRESS, address), server, tmp_path)
+
+        printed = (await asyncio.to_thread(page)).replace(address, ADDRESS).split(f"{BETWEEN}\n")
+    assert len(printed) == len(said) == len(scripts)
+    for block, output in zip(said, printed, strict=True):
+        assert is_said(block, output), f"{block.place} prints\n{output}"
+    assert "not accepted" in json.loads(printed[2])["message"]
+
+
+def test_the_table_of_messages_is_complete() -> None:
+    """R12: every trouble that is told in words is on the page, and no other."""
+    assert [unquoted(row[0]) for row in rows_under(PAGE, "Test it")] == list(WORDS)
