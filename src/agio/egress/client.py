@@ -174,6 +174,8 @@ class Egress:
             raise UpstreamError(
                 "upstream_invalid", f"What {target.authority} answers is not HTTP: {error}."
             ) from error
+        finally:
+            await network.aclose()
         return EgressResponse(answer.status, received, unpacked.close(), target.url)
 
     def _tls(self) -> ssl.SSLContext:

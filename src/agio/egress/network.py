@@ -19,6 +19,7 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
 
     def __init__(self, lookup: Lookup) -> None:
         self._lookup = lookup
+        self._opened: list[httpcore.AsyncNetworkStream] = []
         self._plain = cast(httpcore.AsyncNetworkBackend, httpcore.AnyIOBackend())
 
     async def connect_tcp(
@@ -33,9 +34,12 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
         failure: httpcore.ConnectError | httpcore.ConnectTimeout | None = None
         for address in await self._lookup(host, port):
             try:
-                return await self._plain.connect_tcp(str(address), port, timeout=CONNECT_TIMEOUT_S)
+                stream = await self._plain.connect_tcp(str(address), port, timeout=CONNECT_TIMEOUT_S)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = failure or error
+            else:
+                self._opened.append(stream)
+                return stream
         raise failure or httpcore.ConnectError("it has no address")
 
     async def connect_unix_socket(
@@ -47,6 +51,11 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
     async def sleep(self, seconds: float) -> None:
         """Wait, between tries."""
         await self._plain.sleep(seconds)
+
+    async def aclose(self) -> None:
+        """Hang up, also where nobody else can: a TLS handshake that is given up leaves its socket behind."""
+        while self._opened:
+            await self._opened.pop().aclose()
 
 
 def make_connection(

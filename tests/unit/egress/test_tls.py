@@ -1,5 +1,6 @@
 """The guarded client over TLS: the address is pinned, the certificate is the name's."""
 
+import asyncio
 import ssl
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -66,6 +67,25 @@ async def test_the_certificate_must_be_the_names_not_the_addresss(certificate: s
             await egress.request(EgressRequest("GET", f"https://other.test:{bird.port}/"))
     assert failed.value.code == "upstream_unreachable"
     assert len(bird.calls) == 1
+
+
+async def test_a_handshake_that_never_ends_is_given_up() -> None:
+    """C3: in time, and its connection is closed."""
+    hung_up = asyncio.Event()
+
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        hung_up.set()
+        writer.close()
+
+    server = await asyncio.start_server(listen, "127.0.0.1", 0)
+    async with server:
+        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        with pytest.raises(UpstreamError) as failed:
+            await Egress(["127.0.0.1"]).request(EgressRequest("GET", url, timeout_s=0.3))
+        async with asyncio.timeout(5):
+            await hung_up.wait()
+    assert failed.value.code == "upstream_timeout"
 
 
 async def test_a_redirect_from_tls_to_none_takes_no_secrets_along(certificate: ssl.SSLContext) -> None:
