@@ -85,7 +85,7 @@ async def test_one_id_travels_from_the_browser_to_the_model(
     spoken = about(server, "from.browser-1")
     [access] = spoken["agio.access"]
     assert (access["method"], access["status"], access["run_id"]) == ("POST", 202, first)
-    assert (access["tenant"], access["user"]) == ("default", "admin")
+    assert (access["tenant"], access["user"]) == ("default", "local")
     assert access["path"].startswith("/api/agent-sessions/ses_")
     assert access["path"].endswith("/message")
     assert access["ms"] > 0 < access["bytes"]

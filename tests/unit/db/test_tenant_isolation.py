@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from agio.core.file import FileQuota
+from agio.core.audit import ACTOR, Actor
 from agio.core.identity import Account, ApiKey, Invitation, WebSession
 from agio.core.provider import ProviderFields, Sealed
 from agio.core.records import AgentTool
@@ -32,7 +33,7 @@ from tests.contract.store.uploads import file_record, upload
 WITHOUT_TENANT = {
     "the schema, or the store as a whole": (
         "count_tables has_migrations create_migrations schema_version add_migration remove_migration any_api_key any_account "
-        "count_all next_tenant running_runs"
+        "count_all next_tenant running_runs copy_store newest_run_at server_version server_time"
     ),
     "what is over, of every tenant": (
         "sweep_keys sweep_web_sessions sweep_sign_in_links sweep_sign_in_flows expire_interrupts old_sessions"
@@ -282,7 +283,9 @@ async def _fill(store: Repository) -> dict[str, object]:
     free = await ann.send(other)
     assert free.claimed is None
     old = await ann.session(agent)
+    acting = ACTOR.set(Actor(tenant="a", user="ann", credential="key_a"))
     await store.set_retention("a", 1)
+    ACTOR.reset(acting)
     await store.create_provider(
         "a", "prv_a", ProviderFields(name="models", kind="openai"), Sealed("key_1", b"sealed")
     )
@@ -297,6 +300,12 @@ async def _fill(store: Repository) -> dict[str, object]:
         "file_id": attached.id,
         "free_file": free_file.id,
         "open_file": unfinished.id,
+        "action": "tenant.retention",
+        "credential": "key_a",
+        "address": "192.0.2.1",
+        "request_id": "req_1",
+        "object": "a",
+        "details": "{}",
         "file_name": "a.txt",
         "media_type": "text/plain",
         "size": 1,
