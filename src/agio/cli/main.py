@@ -21,7 +21,9 @@ def main() -> None:
 
 def _run() -> int:
     from agio.cli.app import app
+    from agio.core.audit import ACTOR, OPERATOR
 
+    ACTOR.set(OPERATOR)
     try:
         app()
     except AgioError as error:
