@@ -1,5 +1,7 @@
 """Signing in, with a password or the one-time link, and signing out."""
 
+import asyncio
+import logging
 from typing import Annotated
 
 from fastapi import Query
@@ -7,12 +9,16 @@ from fastapi.responses import RedirectResponse, Response
 
 from agio.core.email import fold_email
 from agio.core.identity import Account
+from agio.core.store import Store
 from agio.errors import UserError
 from agio.gateway.pages import page_response
 from agio.gateway.routes.identity_bodies import SignInBody
 from agio.gateway.routes.identity_views import SignInMethods, SignInProvider, team_view
 from agio.gateway.routes.route import Call, answer
 from agio.gateway.standing import drop_credential
+
+_log = logging.getLogger("agio.gateway")
+_noting: set[asyncio.Future[None]] = set()
 
 
 async def sign_in_methods(call: Call) -> Response:
@@ -69,11 +75,26 @@ async def prove(call: Call, email: str, password: str) -> Account:
     kept = None if account is None else account.password_hash
     good = await gateway.passwords.verify(kept, password)
     if account is None or kept is None or not good:
+        if account is not None:
+            _note_failure(gateway.store, account.id)
         raise UserError("wrong_credentials", "E-mail address and password do not fit together.")
     if gateway.passwords.is_outdated(kept):
         anew = await gateway.passwords.hash(password)
         await gateway.store.set_password(account.id, anew, instead_of=kept)
     return account
+
+
+def _note_failure(store: Store, account_id: str) -> None:
+    """Tell the account's teams, without letting whoever asks wait: how long it takes would say that it is there."""
+    noting = asyncio.ensure_future(store.note_failed_sign_in(account_id))
+    _noting.add(noting)
+    noting.add_done_callback(_noted)
+
+
+def _noted(noting: "asyncio.Future[None]") -> None:
+    _noting.discard(noting)
+    if not noting.cancelled() and (error := noting.exception()) is not None:
+        _log.warning("a failed sign-in could not be noted: %s", error)
 
 
 async def begin_session(call: Call, tenant: str, user: str, authenticated_at: int | None = None) -> str:
