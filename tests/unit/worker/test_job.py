@@ -199,7 +199,7 @@ async def test_what_cannot_be_put_together_ends_the_run_with_a_clear_code() -> N
         await real.join(ledger)
         return ledger
 
-    assert (await refused(await joined(), real, agent=offer("nobody"))).code == "unknown_provider"
+    assert (await refused(await joined(), real, agent=offer("nobody"))).code == "provider_missing"
     assert (await refused(await joined(), real, agent=offer("openai"))).code == "missing_api_key"
     assert (await refused(await joined(), real, agent=offer("demo", "code", "bell"))).code == "agent_missing"
     away = structs.replace(gateway_tool("away"), place="worker")
