@@ -80,6 +80,14 @@ class Account(Struct, frozen=True):
     password_hash: str | None
 
 
+class Identity(Struct, frozen=True):
+    """Who an account is at an OpenID provider."""
+
+    issuer: str
+    subject: str
+    created_at: int
+
+
 class ApiKey(Struct, frozen=True):
     """An API key as it is listed; the key itself is shown once, when it is made, and stored as a hash."""
 
@@ -265,6 +273,17 @@ class IdentityStore(Protocol):
         """Make an account of somebody who signed in at an OpenID provider, a user of the tenant; returns its user id.
 
         Raises UserError `email_taken`, `identity_taken`, `tenant_not_found`.
+        """
+        ...
+
+    async def list_identities(self, account_id: str) -> list[Identity]:
+        """Where else an account can be signed in to, by issuer."""
+        ...
+
+    async def remove_identity(self, account_id: str, issuer: str) -> None:
+        """Let an account be signed in to at an OpenID provider no more.
+
+        Raises UserError `identity_not_found`, `last_sign_in` (there would be no way to sign in).
         """
         ...
 

@@ -114,6 +114,7 @@ AUDITED: dict[str, Told] = {
     "account.change": _of_account("account_id"),
     "account.password": _of_account("account_id", lambda values: values["instead_of"] is None),
     "account.identity": _of_account("account_id"),
+    "account.unlink": _of_account("account_id"),
     # Keys
     "key.create": Told(
         target="key.id",

@@ -183,6 +183,8 @@ class Repository:
     join_by_identity = _write(accounts.join_by_identity, audit="member.join")
     join_by_invitation = _write(identities.join_by_invitation, audit="invitation.accept")
     create_account_by_identity = _write(identities.create_account_by_identity, audit="account.create")
+    list_identities = _read(identities.list_identities)
+    remove_identity = _write(identities.remove_identity, audit="account.unlink")
     change_account = _write(accounts.change_account, audit="account.change")
     set_password = _write(accounts.set_password, audit="account.password")
     memberships = _read(accounts.memberships)

@@ -208,6 +208,9 @@ ROUTES: Sequence[Route] = [
           "sign_in_provider_not_found sign_in_provider_failed invalid_sign_in_state sign_in_denied invalid_id_token "
           "email_not_allowed email_not_verified identity_not_linked identity_taken not_invited no_membership "
           "not_confirmed invitation_not_found invitation_not_yours unauthenticated rate_limited", access="public"),
+    Route("GET", "/api/account/identities", oidc.list_identities, 200, oidc.Identities),
+    Route("DELETE", "/api/account/identities/{provider}", oidc.unlink_identity, 204, None,
+          "sign_in_provider_not_found identity_not_found last_sign_in", fresh=True),
     Route("POST", "/api/account/identities/{provider}", oidc.link_identity, 200, oidc.SignInStart,
           "sign_in_provider_not_found sign_in_provider_failed", fresh=True),
 ]

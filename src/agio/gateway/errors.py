@@ -51,6 +51,7 @@ _STATUS = {
     "approval_required": 409,
     "identity_not_linked": 409,
     "identity_taken": 409,
+    "last_sign_in": 409,
     "incomplete_answer": 409,
     "no_secret_key": 409,
     "provider_exists": 409,

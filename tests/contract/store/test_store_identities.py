@@ -77,3 +77,22 @@ async def test_a_flow_is_taken_by_the_first_of_twenty_and_not_when_it_is_over(st
     assert (taken.count(b"flow"), taken.count(None)) == (1, 19)
     await store.add_sign_in_flow(b"old", b"flow", 1)
     assert await store.take_sign_in_flow(b"old") is None
+
+
+async def test_the_only_way_to_sign_in_is_not_taken_away(store: Store) -> None:
+    """R2: an identity goes if there is a password or another identity; else nothing changes."""
+    await owner(store)
+    await store.create_account_by_identity(account("ben", password=None), ISSUER, "2", "default", "local")
+    await store.add_identity("acc_ann", ISSUER, "1")
+    await store.remove_identity("acc_ann", ISSUER)
+    assert await store.list_identities("acc_ann") == []
+    with pytest.raises(UserError, match="identity_not_found"):
+        await store.remove_identity("acc_ann", ISSUER)
+    with pytest.raises(UserError, match="last_sign_in"):
+        await store.remove_identity("acc_ben", ISSUER)
+    assert [(one.issuer, one.subject) for one in await store.list_identities("acc_ben")] == [(ISSUER, "2")]
+    await store.add_identity("acc_ben", "https://other.example", "7")
+    both = (store.remove_identity("acc_ben", place) for place in (ISSUER, "https://other.example"))
+    outcomes = await asyncio.gather(*both, return_exceptions=True)
+    assert [outcome is None for outcome in outcomes].count(True) == 1
+    assert len(await store.list_identities("acc_ben")) == 1

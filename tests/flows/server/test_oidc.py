@@ -242,6 +242,16 @@ async def test_a_user_without_an_account_gets_one_by_linking(tmp_path: Path, oid
         assert before is not None
         assert me is not None
         assert (me["user"], me["role"], me["name"]) == ("local", before["role"], "Ann")
+        listed = (await other.ask("GET", "/api/account/identities")).json()["items"]
+        assert [(one["provider"], one["name"]) for one in listed] == [("test", "The provider")]
+        path = "/api/account/identities/test"
+        assert code_of(await other.ask("DELETE", path)) == "last_sign_in"
+        account = await here.store.find_account("ann@example.com")
+        assert account is not None
+        await here.store.set_password(account.id, PASSWORD)
+        assert (await other.ask("DELETE", path)).status_code == 204
+        assert code_of(await other.ask("DELETE", path)) == "identity_not_found"
+        assert code_of(await other.sign_in()) == "identity_not_linked"
 
 
 async def test_confirming_asks_the_person_anew_and_makes_the_session_fresh(

@@ -42,6 +42,7 @@ WITHOUT_TENANT = {
         "find_worker_key note_worker_key find_api_key note_api_key find_web_session end_web_session refresh_web_session take_sign_in_link "
         "take_sign_in_flow add_sign_in_flow find_invitation take_invitation"
     ),
+    "a person's own, whose account the credential says": "list_identities remove_identities lock_account",
     "for the operator, at the command line": "secrets_to_rotate count_secrets add_worker_key list_worker_keys revoke_worker_key",
     "a file that was begun for its user, and files that no message refers to": (
         "add_file_chunk unused_files delete_unused_file"

@@ -114,6 +114,11 @@ EXAMPLES: dict[str, Example] = {
     "metrics": Example(),
     "sign_in": Example(),
     "sign_out": Example(),
+    "begin_sign_in": Example({"provider": "run"}),
+    "finish_sign_in": Example({"provider": "run"}),
+    "link_identity": Example({"provider": "run"}),
+    "list_identities": Example(),
+    "unlink_identity": Example({"provider": "run"}),
 }
 """By operation. A route that is not here fails the tests below: whoever adds one says how it is called."""
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from agio.core.identity import Principal
 from agio.errors import AgioError, UserError
+from agio.gateway.access import note_actor
 from agio.gateway.address import network_of
 from agio.gateway.arrival import arrive, confirm, link
 from agio.gateway.errors import status_of
@@ -28,6 +29,20 @@ class SignInStart(Struct, frozen=True):
     """Where the browser is to go."""
 
     url: str
+
+
+class IdentityView(Struct, frozen=True, kw_only=True):
+    """A provider the caller can sign in at."""
+
+    provider: str
+    name: str
+    linked_at: int
+
+
+class Identities(Struct, frozen=True):
+    """The providers that are linked to the caller's account."""
+
+    items: list[IdentityView]
 
 
 async def begin_sign_in(
@@ -85,6 +100,32 @@ async def link_identity(call: Call, provider: Id, return_to: ReturnTo = "/") -> 
     return response
 
 
+async def list_identities(call: Call) -> Response:
+    """List the OpenID providers that are linked to the caller's account."""
+    linked = [] if call.who.account is None else await call.gateway.store.list_identities(call.who.account)
+    since = {identity.issuer: identity.created_at for identity in linked}
+    providers = [call.gateway.oidc.find(provider) for provider, _ in call.gateway.oidc.listed()]
+    return answer(
+        Identities(
+            [
+                IdentityView(provider=one.id, name=one.name, linked_at=since[one.issuer])
+                for one in providers
+                if one.issuer in since
+            ]
+        )
+    )
+
+
+async def unlink_identity(call: Call, provider: Id) -> Response:
+    """Let the caller's account be signed in to at an OpenID provider no more."""
+    found = call.gateway.oidc.find(provider)
+    who = await _signed_in(call)
+    if who.account is None:
+        raise UserError("identity_not_found", "This sign-in is not linked to your account.")
+    await call.gateway.store.remove_identity(who.account, found.issuer)
+    return Response(status_code=204)
+
+
 async def _done(call: Call, flow: Flow, person: Person) -> list[str]:
     """Do what somebody went to the provider for; returns the cookies that come of it."""
     store, auth = call.gateway.store, call.gateway.auth
@@ -122,6 +163,7 @@ async def _same(call: Call, flow: Flow) -> Principal:
             "Somebody else has signed in here meanwhile. Begin again.",
             {"reason": "session"},
         )
+    note_actor(who)
     return who
 
 
