@@ -82,6 +82,7 @@ async def open_home(
             limits=limits,
             worker_key=worker_key,
             bootstrap_key=API_KEY,
+            secret_keys=[b"k" * 32],
             egress_allow=egress_allow,
         )
         gateway = await stack.enter_async_context(opened_gateway(plan))
