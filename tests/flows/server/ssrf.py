@@ -290,6 +290,56 @@ LOCATIONS = [
 ]
 """What a redirect may say without a scheme."""
 
+ARGUMENTS = [
+    *(
+        "..",
+        ".",
+        "../..",
+        "../../admin",
+        "..%2f..",
+        "%2e%2e",
+        "%2e%2e/",
+        "..;/",
+        "....//",
+        "..\\..",
+        "/",
+        "//",
+        "\\",
+    ),
+    *(
+        "@127.0.0.1:{port}/",
+        "://127.0.0.1:{port}/",
+        "//127.0.0.1:{port}/",
+        "http://127.0.0.1:{port}/",
+        "?",
+        "#",
+        "&b=2",
+    ),
+    *(
+        "a?b=2",
+        "a#b",
+        "a&c=d",
+        "a=b",
+        "a;b",
+        "%00",
+        "\r\nX-Evil: 1",
+        "%0d%0aX-Evil: 1",
+        "a\r\n\r\nGET /evil",
+    ),
+    *(
+        " HTTP/1.1\r\nHost: evil\r\n\r\n",
+        "\u560d\u560aX-Evil: 1",
+        "a b",
+        "\t",
+        "\u2028",
+        "\u2025",
+        "\uff0e\uff0e",
+        "{a}",
+    ),
+    *("{b}", "{{b}}", "${b}", "%7Bb%7D", "", "a" * 5000, "a" * 9000),
+]
+"""Arguments that would leave their place in a URL, if it were not for the encoding."""
+
 NAMES = {
     "inside.test": ["127.0.0.1"],
     "inside6.test": ["::1"],

@@ -9,16 +9,18 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from msgspec.structs import replace
 
 from agio.protocol.codec import decode_lines
 from agio.protocol.events import ToolCallResult
 from agio.testing import Call, Reply
 from tests.canary import Canary, answer_with, canary, redirect
-from tests.flows.server.home import Home, open_home
-from tests.flows.server.ssrf import LOCATIONS, NAMES, REBOUND, fill, vectors
-from tests.flows.server.talk import open_talk
+from tests.flows.server.home import LIMITS, Home, open_home
+from tests.flows.server.ssrf import ARGUMENTS, LOCATIONS, NAMES, REBOUND, fill, vectors
+from tests.flows.server.talk import Json, open_talk
 
 AT_ONCE = 40
+PATIENT = replace(LIMITS, tool_calls_per_minute=10_000, requests_per_minute=10_000)
 _LEADS_AWAY = re.compile(r"[a-z][a-z0-9+.-]*:|//|\\\\", re.IGNORECASE)
 STATUSES = (301, 302, 303, 307, 308)
 
@@ -70,12 +72,28 @@ class Scene:
             await talk.close()
         return ended
 
+    async def make_tool(self, name: str, url: str, **fields: object) -> str | None:
+        """Make an HTTP tool; returns the code it is refused with, None if it is there."""
+        body = {"name": name, "method": "GET", "url": url, "effect": "read", **fields}
+        async with self.home.http.post(f"{self.home.url}/api/agent-tools", json=body) as answer:
+            told = await answer.json()
+            assert answer.status in (201, 400, 422), told
+            return None if answer.status == 201 else str(told["error"]["code"])
+
+    async def execute(self, tool: str, **arguments: object) -> Json:
+        """Call a tool outside a run; returns its result."""
+        return await self.home.ask("POST", "/api/tools/execute", {"tool": tool, "arguments": arguments})
+
+
+def _code(result: Json) -> str | None:
+    return cast("dict[str, str]", result["error"])["code"] if result["error"] is not None else None
+
 
 @asynccontextmanager
 async def opened_scene(folder: Path) -> AsyncGenerator[Scene]:
     async with canary() as inside, canary() as outside:
         allow = [f"127.0.0.1:{outside.port}"]
-        async with open_home(folder / "agio.db", "direct", egress_allow=allow) as home:
+        async with open_home(folder / "agio.db", "direct", limits=PATIENT, egress_allow=allow) as home:
             yield Scene(home, inside, outside)
 
 
@@ -134,6 +152,73 @@ async def test_a_name_that_changes_its_answer_leads_nowhere(
         assert sorted(call.target for call in outside.calls) == [
             f"/{number}" for number in range(len(REBOUND))
         ]
+
+
+async def test_no_http_tool_leads_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C3, S4: the same as tools that a team makes: refused when it is made, or when it is called."""
+    Names(monkeypatch)
+    async with opened_scene(tmp_path) as scene:
+        urls = vectors(scene.inside.port, scene.outside.port)
+        called, through = 0, dict[str, str | None]()
+        for number, url in enumerate(urls):
+            code = await scene.make_tool(f"t{number}", url)
+            if code is None:
+                called += 1
+                code = _code(await scene.execute(f"t{number}"))
+            if code not in ("egress_refused", "invalid_tool", "invalid_body", "invalid_json"):
+                through[url] = code
+        assert through == {}
+        assert called >= 50
+        assert scene.inside.connections == 0
+        assert scene.outside.connections == 0
+
+
+async def test_no_argument_leads_a_tool_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C3, S4: what a model gives stays in its place, whatever it is: no other path, host or header."""
+    Names(monkeypatch)
+    async with opened_scene(tmp_path) as scene:
+        inside, outside = scene.inside, scene.outside
+        schema = {
+            "type": "object",
+            "properties": {"a": {"type": "string"}, "b": {"type": "string"}, "c": {}},
+            "required": ["a", "b"],
+        }
+        assert await scene.make_tool("t", f"{outside.url}/x/{{a}}/y?b={{b}}", parameters=schema) is None
+        for given in ARGUMENTS:
+            text = fill(given, inside.port, outside.port)
+            for arguments in ({"a": text, "b": "b"}, {"a": "a", "b": text}, {"a": "a", "b": "b", "c": text}):
+                result = await scene.execute("t", **arguments)
+                assert result["error"] is None or _code(result) == "egress_refused", arguments
+        assert inside.connections == 0
+        assert len(outside.calls) >= 2 * len(ARGUMENTS)
+        for call in outside.calls:
+            path, _, query = call.target.partition("?")
+            assert re.fullmatch(r"/x/[^/]+/y", path)
+            assert path not in ("/x/./y", "/x/../y")
+            assert re.fullmatch(r"b=[^&=]*(&c=[^&=]*)?", query)
+            assert set(call.headers) == {"host", "accept", "user-agent", "accept-encoding", "connection"}
+
+
+@pytest.mark.parametrize("status", STATUSES)
+async def test_a_tools_secret_stays_with_its_host(
+    status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C3: it is sent where it was entered for, not where that redirects to, and nobody reads it in a result."""
+    Names(monkeypatch)
+    secret = "Bearer s3cret-of-the-team"
+    async with opened_scene(tmp_path) as scene:
+        outside = scene.outside
+        outside.answers["/away"] = redirect(f"http://good.test:{outside.port}/there", status)
+        outside.answers["/mirror"] = answer_with(secret.encode())
+        headers = [{"name": "Authorization", "value": secret, "secret": True}]
+        for name in ("away", "mirror"):
+            assert await scene.make_tool(name, f"{outside.url}/{name}", headers=headers) is None
+        assert _code(await scene.execute("away")) is None
+        first, second = outside.calls
+        assert first.headers["authorization"] == secret
+        assert second.headers["host"].startswith("good.test")
+        assert "s3cret" not in json.dumps(dict(second.headers))
+        assert (await scene.execute("mirror"))["content"] == "[secret]"
 
 
 async def test_what_may_be_called_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
