@@ -71,10 +71,17 @@ def where(url: str) -> str:
 def _wrap(code: str, text: str, error: Exception, url: str) -> StoreError:
     place = where(url)
     wrapped = StoreError(
-        code, f"The store {place} {text} ({error or type(error).__name__}).", {"store": place}
+        code, f"The store {place} {text} ({_words(error)}).", {"store": place}
     )
     wrapped.__cause__ = error
     return wrapped
+
+
+def _words(error: Exception) -> str:
+    """Return what a database says, but for the values it repeats: in its details, and of one it cannot take."""
+    repeats = _sqlstate(error).startswith(_NOT_STORABLE) or isinstance(error, driver().DataError)
+    words = "" if repeats else str(error).partition("\n")[0]
+    return words or type(error).__name__
 
 
 def _sqlstate(error: BaseException) -> str:

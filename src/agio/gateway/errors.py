@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from agio.errors import AgioError, LimitExceeded, ModelError, StoreError, UpstreamError, UserError
+from agio.errors import AgioError, BusError, LimitExceeded, ModelError, StoreError, UpstreamError, UserError
 from agio.gateway.asgi import Scope, Send
 
 Headers: TypeAlias = list[tuple[bytes, bytes]]
@@ -138,7 +138,12 @@ def error_headers(error: AgioError) -> Headers:
 
 
 def wrapped(error: Exception) -> AgioError:
-    """Return an error a client may see: ours as it is, and `internal_error`, logged, for anything else."""
+    """Return an error a client may see: ours as it is, and `internal_error`, logged, for anything else.
+
+    What the operator must mend is logged too; what only the client can, is not.
+    """
+    if isinstance(error, StoreError | BusError) and status_of(error) >= 500:
+        _log.warning("A request could not be served: %s", error)
     if isinstance(error, AgioError):
         return error
     _log.error("A request failed in a way nobody foresaw.", exc_info=error)
