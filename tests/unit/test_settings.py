@@ -6,7 +6,7 @@ import pytest
 
 from agio.core.config import ServerLimits
 from agio.errors import UserError
-from agio.settings import load_server_settings, load_settings
+from agio.settings import load_server_settings, load_settings, worker_environment
 
 KEY = "k" * 32
 
@@ -55,3 +55,19 @@ def test_a_key_that_is_short_or_odd_is_refused_and_not_repeated(
         load_server_settings()
     assert caught.value.code == "invalid_setting"
     assert key not in caught.value.message
+
+
+def test_master_keys_are_read_and_stay_with_the_gateway(monkeypatch: pytest.MonkeyPatch) -> None:
+    """C4: the first seals; a worker process gets neither them nor the database, but its models' keys."""
+    assert load_server_settings().secret_keys == []
+    monkeypatch.setenv("AGIO_SECRET_KEY", f"{'ab' * 32},{'cd' * 32}")
+    monkeypatch.setenv("AGIO_DATABASE_URL", "postgresql://localhost/agio")
+    monkeypatch.setenv("AGIO_BOOTSTRAP_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    assert load_server_settings().secret_keys == [b"\xab" * 32, b"\xcd" * 32]
+    given = worker_environment(AGIO_WORKER_KEY=KEY)
+    assert (given["OPENAI_API_KEY"], given["AGIO_WORKER_KEY"]) == ("sk-1", KEY)
+    assert not {"AGIO_SECRET_KEY", "AGIO_DATABASE_URL", "AGIO_BOOTSTRAP_API_KEY"} & given.keys()
+    monkeypatch.setenv("AGIO_SECRET_KEY", "too short")
+    with pytest.raises(UserError, match="invalid_setting"):
+        load_server_settings()

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from agio.core import link_wire as wire
 from agio.core.link import Answer, Greeting, Task, TaskResult, ToolReply, Welcome
 from agio.core.model import Usage, VendorTurn
+from agio.core.provider import ModelEndpoint
 from agio.core.repository import Append, Outcome, Question, ToolBegin, ToolEnd, ToolRecord, TurnRecord
 from agio.errors import AgioError, LimitExceeded, ModelError, StoreError, ToolError, UserError
 from agio.protocol.events import Interrupt
@@ -58,6 +59,17 @@ DOWN: list[wire.DownFrame] = [
     wire.Cancel("run_1", 2),
     wire.Drop("run_1", 2),
     wire.Perform(6, Task(provider="demo", model="demo", instructions="i", prompt="p")),
+    wire.Perform(
+        7,
+        Task(
+            provider="openai",
+            model="m",
+            instructions="i",
+            prompt="p",
+            endpoint=ModelEndpoint("openai", "https://models.example", "sk-1"),
+            again=False,
+        ),
+    ),
     wire.Drain(25.0),
     wire.Failed(7, "ModelError", "code", "message", {}, True, 2.5),
 ]
