@@ -20,7 +20,7 @@ from tests.acceptance.cli.command import AGIO, WAIT_S
 
 KEY = "a-key-for-the-tests-of-forty-characters."
 READY = re.compile(r"agio is ready on (http://\S+)")
-LINK = re.compile(r"sign in once:\s+(http\S+)")
+LINK = re.compile(r"sign in(?: once)?:\s+(http\S+)")
 
 
 class Server:

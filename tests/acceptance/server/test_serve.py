@@ -49,7 +49,7 @@ def test_the_sign_in_link_works_once_and_gives_a_cookie(tmp_path: Path) -> None:
     with Server(tmp_path) as server, server.client(key=None) as browser, server.client(key=None) as other:
         assert browser.get("/api/agents").status_code == 401
         first = browser.get(server.sign_in)
-        assert (first.status_code, first.headers["location"]) == (303, "/")
+        assert (first.status_code, first.headers["location"]) == (303, "/set-up")
         cookie = first.headers["set-cookie"]
         assert cookie.startswith("__Host-")
         assert "HttpOnly" in cookie

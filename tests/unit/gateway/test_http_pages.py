@@ -10,7 +10,15 @@ from tests.docs.pages import ROOT
 from tests.unit.gateway.house import house
 
 PAGES = files("agio.gateway.pages")
-NAMES = (*ASSETS, "index.html", "sign-in.html", "signed-out.html")
+NAMES = (
+    *ASSETS,
+    "index.html",
+    "sign-in.html",
+    "sign-in-failed.html",
+    "link-over.html",
+    "set-up.html",
+    "invitation.html",
+)
 
 
 async def test_the_page_and_its_files_are_served_to_anybody() -> None:
@@ -36,7 +44,7 @@ async def test_the_page_and_its_files_are_served_to_anybody() -> None:
 async def test_the_page_may_load_nothing_from_elsewhere_and_run_nothing_inline() -> None:
     """C8: a strict policy, on the page, its files and the sign-in page."""
     async with house() as place, place.client(None) as client:
-        for path in ("/", "/assets/app.js", "/sign-in?token=wrong"):
+        for path in ("/", "/assets/app.js", "/sign-in?token=wrong", "/invitation"):
             headers = (await client.get(path)).headers
             policy = headers["content-security-policy"]
             assert policy.startswith("default-src 'none'")

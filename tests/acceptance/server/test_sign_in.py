@@ -1,0 +1,50 @@
+"""From the first start to an account, with real processes: the link, the password, and a way back in."""
+
+from pathlib import Path
+
+import httpx
+
+from tests.acceptance.cli.command import Cli
+from tests.acceptance.server.process import Server, answer_of
+
+PASSWORD = "a quiet harbour at dusk"
+
+
+def _cookie(answered: httpx.Response) -> dict[str, str]:
+    return {"cookie": answered.headers["set-cookie"].partition(";")[0]}
+
+
+def test_an_owner_makes_an_account_and_the_next_start_prints_no_link(tmp_path: Path) -> None:
+    """R2: afterwards one signs in with a password; a link for whoever lost theirs is made at the command line."""
+    cli = Cli(tmp_path)
+    given = {"email": "olga@example.com", "password": PASSWORD}
+    with Server(tmp_path) as server, server.client(key=None) as browser:
+        ours = {"origin": server.url}
+        mine = _cookie(browser.get(server.sign_in))
+        assert (browser.get("/api/sign-in/methods")).json()["password"] is False
+        made = browser.post("/api/account", json={**given, "name": "Olga"}, headers={**ours, **mine})
+        assert made.status_code == 201, made.text
+        assert server.stop() == 0
+    with Server(tmp_path) as server, server.client(key=None) as browser:
+        assert server.sign_in == f"{server.url}/"
+        ours = {"origin": server.url}
+        assert answer_of(browser.get("/api/me", headers=mine))["name"] == "Olga"
+        signed_in = browser.post("/api/sign-in", json=given, headers=ours)
+        assert answer_of(signed_in)["role"] == "owner"
+        assert browser.post("/sign-out", headers={**ours, **_cookie(signed_in)}).status_code == 204
+        assert browser.get("/api/me", headers=_cookie(signed_in)).status_code == 401
+        refused = cli.run("keys", "sign-in")
+        assert refused.returncode != 0
+        assert "store_locked" in refused.stderr
+        assert server.stop() == 0
+    printed = cli.run("keys", "sign-in")
+    assert printed.returncode == 0, printed.stderr
+    assert printed.stdout.startswith("http://127.0.0.1:8700/sign-in?token=")
+    nobody = cli.run("keys", "sign-in", "--user", "nobody")
+    assert "user_not_found" in nobody.stderr
+    with Server(tmp_path) as server, server.client(key=None) as browser:
+        token = printed.stdout.strip().partition("?")[2]
+        back = browser.get(f"/sign-in?{token}")
+        assert back.status_code == 303
+        assert given["email"] in browser.get("/api/me", headers=_cookie(back)).text
+        assert browser.get(f"/sign-in?{token}").status_code == 403
