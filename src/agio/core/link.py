@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from agio.core.file import FilePiece
 from agio.core.model import Usage
 from agio.core.provider import ModelEndpoint
-from agio.core.records import AgentFields, ApprovalPolicy
+from agio.core.records import AgentFields, AgentSource, ApprovalPolicy
 from agio.core.repository import Append, Approval, Effect, RunLog, ToolRecord
 from agio.protocol.messages import Content, ContextEntry, Json
 
@@ -46,7 +46,7 @@ class AgentOffer(Struct, frozen=True, kw_only=True):
 
     id: str
     name: str
-    source: Literal["stored", "code", "library"]
+    source: AgentSource
     instructions: str
     provider: str
     model: str
@@ -166,11 +166,10 @@ class Link(Protocol):
 
     async def call_tool(self, claim: Claim, key: str, tool: str, arguments: dict[str, Json]) -> ToolReply:
         """Run a tool of the gateway's. Raises ToolError when the gateway refuses, which ends the run."""
+        ...
 
     async def read_file(self, claim: Claim, file_id: str, idx: int) -> FilePiece:
         """Read a piece of a file of the run's session. Raises UserError `file_not_found`."""
-        ...
-
         ...
 
     async def release(self, claim: Claim) -> None:

@@ -13,7 +13,8 @@ OnBusy: TypeAlias = Literal["queue", "refuse", "interrupt"]
 """What becomes of a message that comes while a run of its session is going on."""
 SessionState: TypeAlias = Literal["idle", "queued", "running", "waiting"]
 """`waiting`: the last run ended with a question that is open."""
-AgentSource: TypeAlias = Literal["stored", "code", "library"]
+AgentSource: TypeAlias = Literal["stored", "code", "library", "inline"]
+"""Where an agent is defined; `inline`: by whoever began the one session it has."""
 AgentStatus: TypeAlias = Literal["active", "inactive"]
 ApprovalPolicy: TypeAlias = Literal["tool", "ask"]
 """Whether a person is asked before a call: as each tool says, or always."""

@@ -12,6 +12,7 @@ from agio.core.draft import DraftStore
 from agio.core.file import FileStore
 from agio.core.http_tool import ToolStore
 from agio.core.identity import IdentityStore
+from agio.core.inline import InlineStore
 from agio.core.provider import ProviderStore
 from agio.core.records import (
     Acceptance,
@@ -33,7 +34,15 @@ from agio.core.repository import AgentRunRepository, RunInfo, RunLog
 
 
 class Store(
-    AgentRunRepository, IdentityStore, ProviderStore, ToolStore, DraftStore, FileStore, AuditStore, Protocol
+    AgentRunRepository,
+    IdentityStore,
+    ProviderStore,
+    ToolStore,
+    DraftStore,
+    FileStore,
+    InlineStore,
+    AuditStore,
+    Protocol,
 ):
     """Everything the gateway keeps. Raises StoreError when the store fails, UserError as said."""
 

@@ -30,6 +30,11 @@ def agent_not_found(agent_id: str) -> UserError:
     return UserError("agent_not_found", f"There is no agent {agent_id}.", {"agent_id": agent_id})
 
 
+def file_not_found(file_id: str) -> UserError:
+    """The user has no file of this id, or it is another session's."""
+    return UserError("file_not_found", f"There is no file {file_id}.", {"file_id": file_id})
+
+
 def agent_inactive(name: str) -> UserError:
     """An agent that takes no messages."""
     return UserError("agent_inactive", f"The agent {name} is not active.", {"agent": name})
@@ -38,11 +43,6 @@ def agent_inactive(name: str) -> UserError:
 def run_exists(run_id: str) -> StoreError:
     """A run's id is taken."""
     return StoreError("run_exists", f"There is already a run {run_id}.", {"run_id": run_id})
-
-
-def file_not_found(file_id: str) -> UserError:
-    """The user has no file of this id, or it is another session's."""
-    return UserError("file_not_found", f"There is no file {file_id}.", {"file_id": file_id})
 
 
 def run_ended(info: RunInfo) -> StoreError:

@@ -27,6 +27,7 @@ from agio.db.plans import (
     files,
     identities,
     identity,
+    inline,
     log,
     profiles,
     providers,
@@ -248,6 +249,13 @@ class Repository:
     secrets_to_rotate = _read(secrets.secrets_to_rotate)
     replace_secrets = _write(secrets.replace_secrets, audit="secrets.rotate")
     count_secrets = _read(secrets.count_secrets)
+
+    # Agents of one session
+
+    find_agent = _read(inline.find_agent)
+    start_inline_session = _write(inline.start_inline_session)
+    find_inline_session = _read(inline.find_inline_session)
+    change_inline_agent = _write(inline.change_inline_agent)
 
     # Sessions
 

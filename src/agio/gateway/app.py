@@ -26,6 +26,7 @@ from agio.gateway.pages import ASSETS, home, page, set_up
 from agio.gateway.realtime import realtime
 from agio.gateway.routes import (
     account,
+    agent_run,
     agent_tools,
     agents,
     api_keys,
@@ -40,12 +41,14 @@ from agio.gateway.routes import (
     profile,
     providers,
     runs,
+    sdk_sessions,
     sessions,
     sign_in,
     system,
     team,
     tool_calls,
     tools,
+    turn_views,
     views,
 )
 from agio.gateway.routes import identity_views as people
@@ -60,7 +63,7 @@ from agio.gateway.trial import ConnectionTest
 ROUTES: Sequence[Route] = [
     Route("POST", "/api/agent-sessions/{session_id}/message", messages.send_message, 202, views.Sent,
           "session_not_found agent_inactive session_busy idempotency_conflict empty_message message_too_large "
-          "too_many_sessions queue_full"),
+          "file_not_found too_many_sessions queue_full"),
     Route("GET", "/api/agent-sessions/{session_id}", sessions.get_session, 200, views.SessionWithMessages,
           "session_not_found invalid_cursor"),
     Route("GET", "/api/agent-sessions/{session_id}/status", sessions.session_status, 200, views.SessionStatus,
@@ -95,6 +98,17 @@ ROUTES: Sequence[Route] = [
           "agent_not_found agent_exists agent_read_only unknown_provider unknown_tool", needs="build"),
     Route("DELETE", "/api/agents/{agent_id}", agents.delete_agent, 204, None,
           "agent_not_found agent_read_only", needs="build"),
+
+    Route("POST", "/api/agent/run", agent_run.run_agent_once, 200, turn_views.RunOutcome,
+          "agent_not_found agent_inactive session_not_found session_deleted idempotency_conflict empty_message "
+          "message_too_large file_not_found too_many_sessions queue_full not_ready"),
+    Route("POST", "/api/sdk/session/create", sdk_sessions.create_sdk_session, 200, sdk_sessions.SdkSession,
+          "empty_input agent_inactive invalid_model session_deleted"),
+    Route("POST", "/api/sdk/session/message", sdk_sessions.send_sdk_message, 200, sdk_sessions.SdkAnswer,
+          "empty_input session_not_found agent_inactive invalid_model empty_message message_too_large file_not_found "
+          "too_many_sessions queue_full not_ready"),
+    Route("GET", "/api/sdk/session/transcript", sdk_sessions.sdk_transcript, 200, sdk_sessions.SdkTranscript,
+          "session_not_found"),
 
     Route("POST", "/api/files", files.upload_file, 201, files.FileView,
           "session_not_found file_too_large empty_file too_many_files invalid_body", takes=files.UPLOAD_BODY),

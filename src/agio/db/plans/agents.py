@@ -54,6 +54,21 @@ def with_tools(agent: AgentRecord) -> Plan[AgentRecord]:
     return structs.replace(agent, tools=[agent_tool(tool) for _, *tool in tools])
 
 
+def agent_named(tenant: str, name: str) -> Plan[AgentRecord | None]:
+    """The agent of this name, if there is one."""
+    row = yield from ask_one("agent_by_name", tenant=tenant, name=name)
+    return None if row is None else (yield from _with_tools(tenant, row))
+
+
+def put_inline_agent(tenant: str, agent_id: str, fields: AgentFields) -> Plan[None]:
+    """Make a session's own agent be this."""
+    values = _values(tenant, agent_id, fields, "inline")
+    if (yield from ask_one("add_agent", **values)) is None:
+        yield from ask("update_agent", **values)
+        yield from ask("clear_assignments", tenant=tenant, agent_id=agent_id)
+    yield from _assign(tenant, agent_id, fields.tools)
+
+
 def create_agent(tenant: str, fields: AgentFields) -> Plan[AgentRecord]:
     """Add an agent. Raises UserError `agent_exists` if the name is taken in the tenant."""
     if fields.tools:

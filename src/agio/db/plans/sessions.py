@@ -186,6 +186,7 @@ def delete_session(tenant: str, user: str, session_id: str) -> Plan[list[RunInfo
         )
     yield from ask("delete_tool_requests_of_session", tenant=tenant, user_id=user, session_id=session_id)
     yield from ask("delete_session", tenant=tenant, user_id=user, session_id=session_id)
+    yield from ask("delete_inline_agent", tenant=tenant, agent_id=session.agent_id)
     for info in running:
         yield Forget(info.run_id)
     return running

@@ -59,6 +59,7 @@ async def upload_file(
 ) -> Response:
     """Upload a file, as a form's part `file` or as the body itself."""
     limits, who = call.gateway.limits, call.who
+    call.gateway.rates.take("file", who.credential)
     with Spool(limits.file_bytes) as spool:
         named = await receive_file(call.receive, call.scope["headers"], spool, limits.file_bytes)
         kind = spool.media_type()

@@ -17,7 +17,8 @@ where tenant_id = :tenant and deleted_at is null and source <> 'inline' and name
 order by name limit :limit;
 
 -- name: get_agent
-select {agent_columns} from agents a where id = :agent_id and tenant_id = :tenant and deleted_at is null;
+select {agent_columns} from agents a
+where id = :agent_id and tenant_id = :tenant and deleted_at is null and source <> 'inline';
 
 -- name: agent_of_run
 -- Also one that was deleted since.

@@ -1,0 +1,94 @@
+"""One turn on the server: `POST /api/agent/run` sends a message, waits for its run, and says what it came to."""
+
+import hashlib
+from typing import Annotated
+
+import msgspec
+from fastapi.responses import Response
+from pydantic import Field
+
+from agio.core.identity import Principal
+from agio.core.records import Acceptance, AgentRecord, SessionStart
+from agio.core.repository import ENDED
+from agio.errors import UserError
+from agio.gateway.gateway import Gateway
+from agio.gateway.routes.bodies import Body, GivenContent, Identifier
+from agio.gateway.routes.query import IdempotencyKey
+from agio.gateway.routes.route import Call, answer
+from agio.gateway.routes.turn_views import outcome_view
+from agio.gateway.turn import begin_turn, check_success
+from agio.protocol.ids import new_id
+from agio.protocol.messages import ContextEntry, UserMessage
+
+MAX_WAIT_S = 24 * 3600.0
+_digestible = msgspec.json.Encoder(order="deterministic").encode
+
+
+class ContextBody(Body):
+    """Something the caller knows: told to the model as information nobody vouches for."""
+
+    description: Annotated[str, Field(max_length=1000)]
+    value: Annotated[str, Field(max_length=100_000)]
+
+
+class AgentRunBody(Body):
+    """A turn. `agent` is an id or a name; without `session_id` a session begins."""
+
+    agent: Identifier
+    input: GivenContent
+    session_id: Identifier | None = None
+    context: Annotated[list[ContextBody], Field(max_length=50)] | None = None
+    timeout_s: Annotated[float, Field(gt=0, le=MAX_WAIT_S)] | None = None
+    """How long to wait for the end; the run goes on. Without it, as long as the run may take."""
+
+
+async def run_agent_once(call: Call, body: AgentRunBody, idempotency_key: IdempotencyKey = None) -> Response:
+    """Run an agent once and wait for what it comes to."""
+    gateway, who = call.gateway, call.who
+    agent = await _agent(gateway, who, body.agent)
+    given = Acceptance(
+        session_id=body.session_id or new_id("ses"),
+        run_id=new_id("run"),
+        start=_start(agent, idempotency_key) if body.session_id is None else None,
+        messages=[UserMessage(id=new_id("msg"), content=body.input)],
+        context=[ContextEntry(entry.description, entry.value) for entry in body.context or ()],
+        idempotency_key=idempotency_key,
+        digest=_digest(body) if idempotency_key is not None else b"",
+    )
+    after = 0
+    if body.session_id is not None:
+        session = await gateway.store.get_session(who.tenant, who.user, body.session_id)
+        if session.agent_id != agent.id:
+            raise UserError(
+                "session_not_found",
+                f"The agent {agent.name} has no session {session.id}.",
+                {"session_id": session.id},
+            )
+        after = session.last_pos
+    async with await begin_turn(gateway, who, given, after) as turn:
+        await turn.ended(who, call.receive, body.timeout_s)
+        info, fold = await turn.fold()
+    check_success(info, fold)
+    return answer(outcome_view(info, fold), 200 if info.status in ENDED else 202)
+
+
+async def _agent(gateway: Gateway, who: Principal, named: str) -> AgentRecord:
+    try:
+        return await gateway.store.get_agent(who.tenant, named)
+    except UserError as error:
+        if error.code != "agent_not_found":
+            raise
+        agent = await gateway.store.find_agent(who.tenant, named)
+        if agent is None:
+            raise
+        return agent
+
+
+def _start(agent: AgentRecord, key: str | None) -> SessionStart:
+    """Begin a session, once for each key."""
+    return SessionStart(agent_id=agent.id, alias=None if key is None else f"message:{key}")
+
+
+def _digest(body: AgentRunBody) -> bytes:
+    said = ["run", body.agent, body.input, [entry.model_dump() for entry in body.context or ()]]
+    return hashlib.sha256(_digestible(said)).digest()

@@ -1,0 +1,192 @@
+"""Sessions as agent SDKs have them: begun with a description of their agent, one message and its answer at a time.
+
+They are sessions like any other; a client's id of one is an alias, and its agent is deleted with it.
+"""
+
+from typing import Annotated
+
+from fastapi import Query
+from fastapi.responses import Response
+from msgspec import UNSET, Struct, UnsetType
+from pydantic import Field
+
+from agio.core.inline import InlineSession
+from agio.core.records import Acceptance
+from agio.errors import UserError
+from agio.gateway.asgi import Receive, Scope, Send
+from agio.gateway.connections import Cut
+from agio.gateway.inline_agent import Described, describe_agent
+from agio.gateway.routes.bodies import Body, GivenContent, Identifier
+from agio.gateway.routes.conversation import conversation
+from agio.gateway.routes.query import ID_CHARS
+from agio.gateway.routes.route import Call, answer
+from agio.gateway.routes.turn_views import TurnToolCall, interrupts_of, said_by, tool_calls_of
+from agio.gateway.sse import EventStream
+from agio.gateway.turn import Turn, begin_turn, check_success
+from agio.protocol.events import Interrupt
+from agio.protocol.ids import new_id
+from agio.protocol.messages import Json, UserMessage
+
+_PAGE = 200
+
+
+class SdkAgentBody(Body):
+    """What to change of a session's agent, from this message on."""
+
+    name: Annotated[str, Field(max_length=100)] | None = None
+    instructions: Annotated[str, Field(max_length=100_000)] | None = None
+    model: Annotated[str, Field(max_length=300)] | None = None
+
+
+class SdkSessionBody(Body):
+    """A session and its agent. The same `session_id` is the same session."""
+
+    agent_name: Annotated[str, Field(max_length=100)]
+    instructions: Annotated[str, Field(max_length=100_000)] = ""
+    """May be left out if there is an agent of this name."""
+    model: Annotated[str, Field(max_length=300)] | None = None
+    session_id: Identifier | None = None
+
+
+class SdkMessageBody(Body):
+    """A message to a session."""
+
+    session_id: Identifier
+    user_input: GivenContent
+    agent: SdkAgentBody | None = None
+    stream: bool = False
+
+
+class SdkSession(Struct, frozen=True):
+    """A session: what its client calls it, its agent and model."""
+
+    session_id: str
+    agent_name: str
+    model: str
+    """`provider:model`."""
+
+
+class SdkAnswer(Struct, frozen=True, kw_only=True):
+    """What a message came to. `new_items_len` is how many items it added to the transcript after the message itself."""
+
+    final_output: str
+    new_items_len: int
+    tool_calls: list[TurnToolCall]
+    interrupts: list[Interrupt] | UnsetType = UNSET
+    """The open questions, if a person must be asked first."""
+
+
+class SdkTranscript(Struct, frozen=True):
+    """A session's items: AG-UI messages, oldest first."""
+
+    session_id: str
+    items: list[Json]
+    length: int
+
+
+async def create_sdk_session(call: Call, body: SdkSessionBody) -> Response:
+    """Begin a session with an agent of its own, or find the one with this id."""
+    gateway, who = call.gateway, call.who
+    if not body.agent_name.strip():
+        raise UserError("empty_input", "An agent needs a name and instructions.")
+    if body.session_id is not None:
+        try:
+            return answer(
+                _view(await gateway.store.find_inline_session(who.tenant, who.user, body.session_id))
+            )
+        except UserError as error:
+            if error.code != "session_not_found":
+                raise
+    said = Described(name=body.agent_name, instructions=body.instructions, model=body.model)
+    fields = await describe_agent(gateway, who, said)
+    return answer(
+        _view(await gateway.store.start_inline_session(who.tenant, who.user, body.session_id, fields))
+    )
+
+
+async def send_sdk_message(call: Call, body: SdkMessageBody) -> Response:
+    """Send a message to a session and wait for its answer, or stream its run's events."""
+    gateway, who = call.gateway, call.who
+    if isinstance(body.user_input, str) and not body.user_input.strip():
+        raise UserError("empty_input", "The message is empty.")
+    found = await gateway.store.find_inline_session(who.tenant, who.user, body.session_id)
+    if body.agent is not None:
+        change = Described(
+            name=body.agent.name or "", instructions=body.agent.instructions or "", model=body.agent.model
+        )
+        fields = await describe_agent(gateway, who, change, found.agent)
+        found = await gateway.store.change_inline_agent(who.tenant, who.user, body.session_id, fields)
+    given = Acceptance(
+        session_id=found.session.id,
+        run_id=new_id("run"),
+        messages=[UserMessage(id=new_id("msg"), content=body.user_input)],
+    )
+    turn = await begin_turn(gateway, who, given, found.session.last_pos)
+    if body.stream:
+        return TurnStream(turn, call)
+    async with turn:
+        await turn.ended(who, call.receive, None)
+        info, fold = await turn.fold()
+    check_success(info, fold)
+    return answer(
+        SdkAnswer(
+            final_output=fold.text,
+            new_items_len=len(said_by(fold)),
+            tool_calls=tool_calls_of(fold),
+            interrupts=interrupts_of(fold),
+        )
+    )
+
+
+async def sdk_transcript(
+    call: Call, session_id: Annotated[str, Query(min_length=1, max_length=ID_CHARS)]
+) -> Response:
+    """List a session's items, oldest first."""
+    store, who = call.gateway.store, call.who
+    found = await store.find_inline_session(who.tenant, who.user, session_id)
+    items: list[Json] = []
+    after: str | None = None
+    while True:
+        page = await conversation(store, found.session, after, _PAGE)
+        items += [message.message for message in page.messages]
+        if (after := page.next) is None:
+            return answer(SdkTranscript(session_id, items, len(items)))
+
+
+class TurnStream(Response):
+    """A turn's events as server-sent events, to its end."""
+
+    def __init__(self, turn: Turn, call: Call) -> None:
+        super().__init__()
+        self._turn = turn
+        self._gateway = call.gateway
+        self._who = call.who
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Stream, until the run has ended or its reader has gone."""
+        async with self._turn as turn:
+            stream = EventStream(turn.events, receive, send, self._gateway.limits.keep_alive_s)
+            await stream.start(
+                [(b"agio-session-id", turn.session_id.encode()), (b"agio-run-id", turn.run_id.encode())]
+            )
+            try:
+                async with self._gateway.connections.open(self._who):
+                    await self._relay(stream)
+                    await stream.finish()
+            except Cut:
+                await stream.break_off()
+            finally:
+                stream.release()
+
+    async def _relay(self, stream: EventStream) -> None:
+        is_over = False
+        while not is_over and (pieces := await stream.take()):
+            own = [piece.sse for piece in pieces if piece.run_id == self._turn.run_id]
+            if own:
+                await stream.write(b"".join(own))
+            is_over = self._turn.is_last(pieces)
+
+
+def _view(found: InlineSession) -> SdkSession:
+    agent = found.agent
+    return SdkSession(found.key, agent.name, f"{agent.model_provider}:{agent.model_name}")
