@@ -28,6 +28,8 @@ class BoundedHttp(HttpToolsProtocol):
     _in_head = True
     _unfinished_bytes = 0
     """What came of a head that is not complete."""
+    _in_body = False
+    """Whether some of what came last was no head."""
     _timer: asyncio.TimerHandle | None = None
     _refused = False
 
@@ -43,8 +45,9 @@ class BoundedHttp(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take bytes. An endless head is refused before it ends."""
+        self._in_body = not self._in_head
         super().data_received(data)
-        if not self._in_head:
+        if not self._in_head or self._in_body:
             self._unfinished_bytes = 0
             return
         self._unfinished_bytes += len(data)
@@ -60,6 +63,7 @@ class BoundedHttp(HttpToolsProtocol):
         """Let the request begin, unless its head is too long, or a proxy before us might have read it otherwise."""
         self._wait_no_more()
         self._in_head = False
+        self._in_body = True
         size, hosts, codings = len(self.url), 0, 0
         for name, value in self.headers:
             size += len(name) + len(value)
