@@ -84,7 +84,7 @@ def load_server_settings() -> ServerSettings:
         worker_key=_long_key("AGIO_WORKER_KEY"),
         bootstrap_api_key=_long_key("AGIO_BOOTSTRAP_API_KEY"),
         secret_keys=_secret_keys(),
-        egress_allow=[part.strip() for part in os.environ.get("AGIO_EGRESS_ALLOW", "").split(",")],
+        egress_allow=os.environ.get("AGIO_EGRESS_ALLOW", "").replace(",", " ").split(),
         api_key=os.environ.get("AGIO_API_KEY") or None,
         public_url=read_public_url(os.environ.get("AGIO_PUBLIC_URL") or None),
         trusted_proxies=_networks("AGIO_TRUSTED_PROXIES"),

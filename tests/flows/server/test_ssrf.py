@@ -221,6 +221,17 @@ async def test_a_tools_secret_stays_with_its_host(
         assert (await scene.execute("mirror"))["content"] == "[secret]"
 
 
+async def test_a_secret_that_no_header_can_carry_is_refused_when_it_is_entered(tmp_path: Path) -> None:
+    """C3: not at the first call; and the answer does not repeat it."""
+    async with opened_scene(tmp_path) as scene:
+        for value in ("s3cret\r\nX-Evil: 1", " s3cret", "s3cr\u00e9t"):
+            headers = [{"name": "X-Key", "value": value, "secret": True}]
+            body = {"name": "t", "method": "GET", "url": scene.outside.url, "headers": headers}
+            async with scene.home.http.post(f"{scene.home.url}/api/agent-tools", json=body) as answer:
+                text = await answer.text()
+            assert (answer.status, "invalid_tool" in text, "s3cr" in text) == (422, True, False)
+
+
 async def test_what_may_be_called_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """C3, S4: the same road is open to what the operator exempts: directly, by name and by redirect."""
     Names(monkeypatch)

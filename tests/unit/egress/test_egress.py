@@ -10,6 +10,7 @@ import pytest
 
 from agio.egress import Address, Egress, EgressRequest, EgressResponse
 from agio.errors import AgioError, UpstreamError, UserError
+from agio.settings import load_server_settings
 from tests.canary import Canary, answer_with, canary, redirect
 
 SECRETS = [
@@ -106,6 +107,13 @@ async def test_an_exemption_covers_what_it_names_and_nothing_else(allow: str, ho
         else:
             assert await code_of(egress, f"http://{host}:{bird.port}/") == "egress_refused"
             assert bird.connections == 0
+
+
+def test_exemptions_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """C3, L6: a list with commas, white space or both; none without it."""
+    assert load_server_settings().egress_allow == []
+    monkeypatch.setenv("AGIO_EGRESS_ALLOW", "10.1.0.0/16, wiki.corp:8080,*.corp.test ")
+    assert load_server_settings().egress_allow == ["10.1.0.0/16", "wiki.corp:8080", "*.corp.test"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from fastapi.responses import Response
 from msgspec import Struct
 
-from agio.core.http_tool import HttpMethod, HttpTool, ToolDefinition
+from agio.core.http_tool import HttpHeader, HttpMethod, HttpTool, ToolDefinition
 from agio.core.link import Place, ToolOffer
 from agio.core.provider import Sealed, SecretPlace
 from agio.core.repository import Approval, Effect
@@ -21,6 +21,7 @@ from agio.gateway.routes.route import Call, answer
 from agio.gateway.routes.tool_bodies import HttpToolBody
 from agio.protocol.ids import new_id
 from agio.protocol.messages import Json
+from agio.tools.http_template import check_headers
 from agio.tools.http_tool import check_http_tool
 
 ToolSource: TypeAlias = Literal["built_in", "worker", "http"]
@@ -225,10 +226,11 @@ def _check_name(gateway: Gateway, tenant: str, name: str) -> None:
 
 
 def _sealed(gateway: Gateway, tenant: str, tool_id: str, body: HttpToolBody) -> dict[str, Sealed]:
-    """Seal the secrets that were given. Raises UserError `no_secret_key`."""
+    """Seal the secrets that were given. Raises UserError `invalid_tool`, `no_secret_key`."""
     sealed: dict[str, Sealed] = {}
     for header, given in zip(body.http().headers, body.headers, strict=True):
         if header.secret and given.value is not None:
+            check_headers(body.name, [HttpHeader(name=header.name, value=given.value)])
             place = SecretPlace(tenant, tool_id, header.field)
             sealed[header.field] = need_vault(gateway.vault).seal(place, given.value)
     return sealed
