@@ -9,8 +9,10 @@ from typing import Protocol
 import msgspec
 import pytest
 
-from agio.core.file import FileQuota
 from agio.core.audit import ACTOR, Actor
+from agio.core.draft import DraftWrite
+from agio.core.file import FileQuota
+from agio.core.http_tool import HttpTool, ToolRequest
 from agio.core.identity import Account, ApiKey, Invitation, WebSession
 from agio.core.provider import ProviderFields, Sealed
 from agio.core.records import AgentTool
@@ -36,7 +38,8 @@ WITHOUT_TENANT = {
         "count_all next_tenant running_runs copy_store newest_run_at server_version server_time"
     ),
     "what is over, of every tenant": (
-        "sweep_keys sweep_web_sessions sweep_sign_in_links sweep_sign_in_flows expire_interrupts old_sessions"
+        "sweep_keys sweep_web_sessions sweep_sign_in_links sweep_sign_in_flows expire_interrupts old_sessions "
+        "sweep_tool_requests"
     ),
     "by the hash of a secret, which says who asks": (
         "find_worker_key note_worker_key find_api_key note_api_key find_web_session end_web_session refresh_web_session take_sign_in_link "
@@ -52,7 +55,8 @@ WITHOUT_TENANT = {
         "add_account get_account find_account change_account rename_users set_password replace_password "
         "find_identity add_identity memberships end_web_sessions"
     ),
-    "the plan found agent and tool in the tenant": "add_assignment",
+    "the plan found agent and tool in the tenant": "add_assignment put_assignment",
+    "the plan locked the draft for its user": "add_draft_version",
     "the plan locked the session for its user": "open_interrupts interrupt_state close_interrupt",
     "a run that is claimed, or whose claim is being made": (
         "put_message place_messages queued_input session_end start_run expect_nothing claim_state take_over "
@@ -240,6 +244,13 @@ def _values(name: str, values: Mapping[str, object]) -> dict[str, object]:
         "read_file": {"idx": 0},
         "read_session_file": {"idx": 0},
     }
+    meant |= dict.fromkeys(
+        ("get_tool_definition", "add_http_tool", "change_http_tool", "clear_assignments_of_tool"),
+        {"tool_id": "tool_a"},
+    )
+    meant |= dict.fromkeys(("delete_tool", "inherit_assignments"), {"tool_id": "tool_spare"})
+    meant |= dict.fromkeys(("find_tool_definition", "delete_assignment"), {"name": "weather"})
+    meant |= dict.fromkeys(("list_drafts_of_kind", "move_draft"), {"kind": "document"})
     if name.startswith("find_runs"):
         meant[name] = {"status": "queued"}
     return {**values, **meant.get(name, {})}
@@ -272,7 +283,18 @@ async def _fill(store: Repository) -> dict[str, object]:
     )
     agent = await ann.agent("helper", description="helps", tools=[AgentTool("clock")])
     [in_code] = await store.put_code_agents("a", [agent_fields("in-code")])
+    http = HttpTool(description="", method="GET", url="https://example.com/", parameters={})
+    await store.create_tool_definition("a", "tool_a", "weather", http, {})
+    await store.create_tool_definition("a", "tool_spare", "spare", http, {})
+    await store.assign_tool("a", agent.id, "weather", None)
     session = await ann.session(agent, alias="session-alias")
+    request = ToolRequest(
+        id="req_1", tool="clock", effect="once", digest=b"d", key_hash=b"key", session_id=session.id
+    )
+    await store.begin_tool_request("a", "ann", request)
+    await store.put_profile("a", "ann", {"name": "Ann"})
+    write = DraftWrite(key="plan", title="Plan", kind="document", content="x", call_id="call_1")
+    draft = await store.write_draft("a", "ann", write)
     asked = await ann.send(session, "pay", claim=WORKER, alias="run-alias", key="k", digest=b"d")
     assert asked.claimed is not None
     await interrupt(store, asked.claimed, "int_1")
@@ -298,6 +320,18 @@ async def _fill(store: Repository) -> dict[str, object]:
     await store.executor.write(partial(begin_file, unfinished, FileQuota()))
     return {
         **msgspec.structs.asdict(agent_fields()),
+        "draft_id": draft.id,
+        "key": "plan",
+        "call_id": "call_1",
+        "version": 1,
+        "content": None,
+        "error": None,
+        "key_hash": b"key",
+        "tool": "clock",
+        "effect": "once",
+        "profile": b"{}",
+        "definition": b"{}",
+        "other_tool": "tool_a",
         "file_id": attached.id,
         "free_file": free_file.id,
         "open_file": unfinished.id,
