@@ -4,7 +4,8 @@ from agio.db.postgres_driver import Connection, connect
 from agio.db.postgres_errors import opening_error
 from agio.errors import StoreError
 
-_KEY = 0x6167696F
+_KEY = 0x6167696F2D6777
+"""`agio-gw` in ASCII: another than that of whoever migrates, who may come while a gateway works."""
 _TAKE = f"select pg_try_advisory_lock({_KEY})"
 
 

@@ -29,6 +29,10 @@ class Served:
         self.sign_in = sign_in
         self.headers = {"authorization": f"Bearer {KEY}"}
 
+    async def new_link(self) -> str:
+        """Another sign-in link."""
+        return (await SignInLink().keep(self.gateway.store)).url(self.url)
+
     @property
     def link(self) -> str:
         """The sign-in link."""
@@ -42,9 +46,11 @@ async def served(
     *,
     endpoints: Mapping[str, Endpoint] | None = None,
     egress_allow: Sequence[str] = (),
+    database: str | None = None,
 ) -> AsyncGenerator[Served]:
     """Serve on a free port of loopback until the test is done. `endpoints` are the worker's own models."""
-    plan = Plan(database=folder / "agio.db", limits=limits, bootstrap_key=KEY, egress_allow=egress_allow)
+    place = database or folder / "agio.db"
+    plan = Plan(database=place, limits=limits, bootstrap_key=KEY, egress_allow=egress_allow)
     with listen("127.0.0.1", 0) as socket:
         async with opened_gateway(plan) as gateway:
             http = HttpServer(create_app(gateway), socket, max_message_bytes=limits.ag_ui_body_bytes)
