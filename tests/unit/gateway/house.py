@@ -33,11 +33,11 @@ HOSTS = ("agio.test",)
 class House:
     """A gateway with its application. `ann` and `bob` are of different tenants; `cid` is of ann's."""
 
-    def __init__(self, room: Engine, limits: ServerLimits) -> None:
+    def __init__(self, room: Engine, limits: ServerLimits, origins: Origins) -> None:
         self.room = room
         self.store = room.store
         self.sign_in = SignInLink("default", "ann")
-        self.auth = Authenticator(room.store, rates=room.rates, addresses=room.addresses, origins=Origins(HOSTS))
+        self.auth = Authenticator(room.store, rates=room.rates, addresses=room.addresses, origins=origins)
         self.passwords = Passwords(memory_kib=64, passes=1)
         self.gateway = Gateway(
             store=room.store,
@@ -97,10 +97,10 @@ class House:
 
 
 @asynccontextmanager
-async def house(limits: ServerLimits = QUICK) -> AsyncGenerator[House]:
+async def house(limits: ServerLimits = QUICK, *, origins: Origins | None = None) -> AsyncGenerator[House]:
     """Open the application."""
     async with engine(limits, tools=TOOLS) as room:
-        made = House(room, limits)
+        made = House(room, limits, origins or Origins(HOSTS))
         await made.add("ann", "default")
         await made.add("cid", "default")
         await made.add("bob", "other")
