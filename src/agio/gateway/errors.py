@@ -55,6 +55,7 @@ _STATUS = {
     "incomplete_answer": 409,
     "no_secret_key": 409,
     "provider_exists": 409,
+    "secret_unreadable": 409,
     "interrupt_closed": 409,
     "run_ended": 409,
     "run_exists": 409,

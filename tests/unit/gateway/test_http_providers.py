@@ -260,7 +260,7 @@ async def test_what_was_sealed_with_a_lost_key_is_told() -> None:
         lost = type(sealed)("00000000", sealed.data)
         assert await place.store.replace_secrets([(where, sealed, lost)]) == 1
         refused = await client.post(f"/api/providers/{provider_id}/test", json={"model": "m"})
-        assert (refused.status_code, code_of(refused)) == (500, "secret_unreadable")
+        assert (refused.status_code, code_of(refused)) == (409, "secret_unreadable")
         assert (await client.put(f"/api/providers/{provider_id}", json=PROVIDER)).status_code == 200
         assert await _secret(place, provider_id) == KEY
 
