@@ -7,8 +7,10 @@ from shutil import which
 
 import httpx
 import pytest
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import Dialog, Page, async_playwright, expect
 
+from agio.core.identity import Account
+from tests.unit.gateway.people import PASSWORD
 from tests.unit.gateway.served import Served, served
 
 CHROMIUM = which("chromium") or which("chromium-browser") or which("google-chrome")
@@ -215,6 +217,67 @@ async def test_a_phone_in_the_dark_can_use_it(tmp_path: Path) -> None:
         assert await page.evaluate("document.documentElement.scrollWidth") <= 380
         colour = await page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert sum(int(part) for part in colour[4:-1].split(",")) < 150
+
+
+async def test_a_person_makes_an_account_and_comes_back_with_it(tmp_path: Path) -> None:
+    """R2, C8: after the link an account is offered; later e-mail and password open the page."""
+    async with served(tmp_path) as server, browsing(server) as page:
+        await page.goto(server.link)
+        await page.fill("#name", "Olga")
+        await page.fill("#email", "olga@example.com")
+        await page.fill("#password", PASSWORD)
+        await page.fill("#again", "something else")
+        await page.click("button.primary")
+        await expect(page.locator("#problem")).to_contain_text("not the same")
+        await page.fill("#again", PASSWORD)
+        await page.click("button.primary")
+        await expect(page.locator("#me")).to_have_text("Olga")
+        await page.click("#sign-out")
+        await page.fill("#email", "Olga@Example.com")
+        await page.fill("#password", PASSWORD)
+        await page.click("button.primary")
+        await expect(page.locator("#me")).to_have_text("Olga")
+
+
+async def test_an_invitation_makes_an_account(tmp_path: Path) -> None:
+    """R2, C8: the page says who invites to what; the address is the invitation's."""
+    async with served(tmp_path) as server, browsing(server) as page:
+        async with httpx.AsyncClient(base_url=server.url, headers=server.headers) as program:
+            made = await program.post("/api/invitations", json={"email": "zoe@example.com"})
+        await page.goto(f"{server.url}{made.json()['path']}")
+        await expect(page.locator("#words")).to_contain_text("invites you to be a member of Default")
+        await expect(page.locator("#email")).to_have_value("zoe@example.com")
+        await page.fill("#name", "Zoe")
+        await page.fill("#password", PASSWORD)
+        await page.click("#create button.primary")
+        await expect(page.locator("#me")).to_have_text("Zoe")
+
+
+async def test_a_key_after_a_long_time_asks_for_the_password(tmp_path: Path) -> None:
+    """R2, C8: whoever has proved anew who they are goes on where they were."""
+    async with served(tmp_path) as server, browsing(server) as page:
+        store = server.gateway.store
+        kept = await server.gateway.passwords.hash(PASSWORD)
+        await store.create_account(Account("acc_1", "olga@example.com", "Olga", kept), "default", "local")
+        cookie = (await server.gateway.auth.open_session("default", "local", 1)).partition(";")[0]
+        name, _, value = cookie.partition("=")
+        secure = server.url.replace("http:", "https:")
+        await page.context.add_cookies([{"name": name, "value": value, "url": secure, "secure": True}])
+        shown: list[str] = []
+
+        async def answer(dialog: Dialog) -> None:
+            shown.append(dialog.message)
+            await dialog.accept("robot")
+
+        page.on("dialog", answer)
+        await page.goto(server.url)
+        await expect(page.locator("#me")).to_have_text("Olga")
+        await page.click("#new-key")
+        await page.fill("#prove-password", PASSWORD)
+        await page.click("#prove .primary")
+        await expect(page.locator("#prove")).to_be_hidden()
+        assert (await store.list_api_keys("default", "local"))[0].name == "robot"
+        assert shown[-1].startswith("This is the key")
 
 
 async def test_signing_out_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -98,6 +98,7 @@ async def test_a_newcomer_joins_with_an_invitation() -> None:
         del offer["expires_at"]
         assert offer == {
             "team": "Default", "role": "admin", "invited_by": "Ann", "email": "zoe@example.com",
+            "signed_in_as": None,
         }  # fmt: skip
         joined = await _accept(place, token, name="Zoe", password=PASSWORD)
         assert (joined.status_code, joined.json()["role"]) == (200, "admin")
@@ -117,6 +118,8 @@ async def test_whoever_has_an_account_joins_with_it() -> None:
         account = await add_account(place, "bob", "other")
         token = await _invite(place)
         async with await browser(place, "bob", "other") as bob:
+            offer = await bob.get(f"/api/invitations/open?token={token}")
+            assert offer.json()["signed_in_as"] == "bob@example.com"
             joined = await bob.post("/api/invitations/accept", json={"token": token})
             assert joined.json()["tenant"] == "default"
             assert code_of(await bob.get("/api/me")) == "unauthenticated"

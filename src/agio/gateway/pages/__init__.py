@@ -38,6 +38,7 @@ ASSETS = (
     "thread.js",
     "elements.js",
     "approval.js",
+    "confirm.js",
     "door.js",
     "sign-in.js",
     "set-up.js",

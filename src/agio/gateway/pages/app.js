@@ -2,6 +2,7 @@
 
 import { api } from "/assets/api.js";
 import { approvalCard } from "/assets/approval.js";
+import { withProof } from "/assets/confirm.js";
 import { byId, complain, element, textOf } from "/assets/elements.js";
 import { Socket } from "/assets/socket.js";
 import { Thread } from "/assets/thread.js";
@@ -324,8 +325,8 @@ byId("new-key").onclick = async () => {
   const name = prompt("A name for the key, such as the program that will use it:")?.trim();
   if (!name) return;
   try {
-    const { key } = await api.createKey(name);
-    prompt("This is the key. It is shown only now: copy it.", key);
+    const made = await withProof(() => api.createKey(name));
+    if (made !== null) prompt("This is the key. It is shown only now: copy it.", made.key);
   } catch (error) {
     complain(error);
   }

@@ -37,12 +37,6 @@ byId("tab-have").onclick = () => choose(true);
 byId("other").onclick = () => showForms(true);
 byId("join").onclick = () => join().catch(complain);
 
-// Who is signed in here with an account, if anybody is.
-async function account() {
-  const answer = await fetch("/api/me");
-  return answer.ok ? (await answer.json()).account : null;
-}
-
 async function start() {
   let offer;
   try {
@@ -58,9 +52,8 @@ async function start() {
     byId("email").readOnly = true;
   }
   await showProviders({ return_to: "/", invitation: token });
-  const mine = await account();
-  if (mine !== null) byId("join").textContent = `Join as ${mine.email}`;
-  showForms(mine === null);
+  if (offer.signed_in_as !== null) byId("join").textContent = `Join as ${offer.signed_in_as}`;
+  showForms(offer.signed_in_as === null);
 }
 
 start().catch(complain);

@@ -105,6 +105,8 @@ class InvitationOffer(Struct, frozen=True, kw_only=True):
     email: str | None
     """The address it is for; None: for whoever has the link."""
     expires_at: int
+    signed_in_as: str | None
+    """The address of the account that is signed in where this is asked; None: nobody is, or without an account."""
 
 
 class SignInProvider(Struct, frozen=True):

@@ -68,6 +68,8 @@ async def open_invitation(call: Call, token: Annotated[str, Query(min_length=1, 
     store = call.gateway.store
     team = await store.get_tenant(invitation.tenant)
     inviter, _ = await store.get_user(invitation.tenant, invitation.invited_by)
+    who = await call.gateway.auth.browser(call.scope["headers"])
+    account = None if who is None or who.account is None else await store.get_account(who.account)
     return answer(
         InvitationOffer(
             team=team.name,
@@ -75,6 +77,7 @@ async def open_invitation(call: Call, token: Annotated[str, Query(min_length=1, 
             invited_by=inviter,
             email=invitation.email,
             expires_at=invitation.expires_at,
+            signed_in_as=None if account is None else account.email,
         )
     )
 
