@@ -31,6 +31,7 @@ from agio.gateway.projection import (
     view_thread,
 )
 from agio.gateway.routes.body import ClientGone, check_json_type, read_body
+from agio.gateway.routes.route import check_permission
 from agio.gateway.sse import App, EventStream, Receive, Scope, Send, cursor_of, owner_of, position
 from agio.protocol.codec import decode_input
 from agio.protocol.frames import ends_run
@@ -81,6 +82,7 @@ class RunAgent:
 
     async def _admit(self, scope: Scope, receive: Receive) -> Visit:
         who = await self._gateway.auth.admit(scope)
+        check_permission(who, "use")
         check_json_type(scope["headers"])
         body = await read_body(receive, scope["headers"], self._gateway.limits.ag_ui_body_bytes)
         given = decode_input(body)

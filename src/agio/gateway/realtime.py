@@ -24,6 +24,7 @@ from agio.gateway.errors import refuse, wrapped
 from agio.gateway.gateway import Gateway
 from agio.gateway.hub import Subscription
 from agio.gateway.routes.body import decode_json
+from agio.gateway.routes.route import check_permission
 from agio.gateway.sse import App, Receive, Scope, Send, position
 from agio.protocol.codec import encode
 from agio.protocol.commands import (
@@ -70,6 +71,7 @@ class Realtime:
         """Let a client in, by its key or cookie and from our own pages only, and serve it until it leaves."""
         try:
             who = await self._gateway.auth.admit(scope)
+            check_permission(who, "use")
         except Exception as error:
             await refuse(scope, send, wrapped(error))
             return

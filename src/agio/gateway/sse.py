@@ -19,6 +19,7 @@ from agio.gateway.errors import send_error, wrapped
 from agio.gateway.gateway import Gateway
 from agio.gateway.hub import Subscription
 from agio.gateway.piece import Piece
+from agio.gateway.routes.route import check_permission
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -120,6 +121,7 @@ class SessionStream:
         gateway = self._gateway
         try:
             who = await gateway.auth.admit(scope)
+            check_permission(who, "use")
             session = await gateway.store.get_session(who.tenant, who.user, owner_of(scope))
             after = await position(gateway.store, who, session, cursor_of(scope))
         except Exception as error:
