@@ -54,7 +54,7 @@ def _answers(values: Values) -> Plan[Sequence[Note]]:
     for entry in given.resume:
         question = asked.get(entry.interrupt_id)
         payload: object = entry.payload
-        said = cast("Mapping[str, object]", payload) if isinstance(payload, dict) else {}
+        said = cast("Mapping[str, object]", payload if isinstance(payload, dict) else {})
         details: dict[str, object] = {
             "tool": question.tool if question is not None else "",
             "approved": said.get("approved") is True,

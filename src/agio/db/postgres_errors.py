@@ -70,9 +70,7 @@ def where(url: str) -> str:
 
 def _wrap(code: str, text: str, error: Exception, url: str) -> StoreError:
     place = where(url)
-    wrapped = StoreError(
-        code, f"The store {place} {text} ({_words(error)}).", {"store": place}
-    )
+    wrapped = StoreError(code, f"The store {place} {text} ({_words(error)}).", {"store": place})
     wrapped.__cause__ = error
     return wrapped
 

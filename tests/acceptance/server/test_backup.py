@@ -15,7 +15,7 @@ import pytest
 
 from agio.db.repository import open_store
 from tests.acceptance.cli.command import AGIO, WAIT_S
-from tests.acceptance.crash.checker import check_positions, check_run, read_runs
+from tests.acceptance.crash.checker import Run, check_positions, check_run, read_runs
 from tests.acceptance.server.process import Server, answer_of, send, start_session, stream
 
 LIMITS = json.dumps({"running_per_user": 10})
@@ -95,7 +95,7 @@ async def log_problems(file: Path, expected: Sequence[str]) -> list[str]:
 def finished_problems(file: Path) -> list[str]:
     """Return what is wrong with a store nobody has open, and in which every run has ended."""
     runs = read_runs(file)
-    by_session = defaultdict(list)
+    by_session: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
         by_session[run.session_id].append(run)
     problems = [found for run in runs for found in check_run(run)]
@@ -141,6 +141,7 @@ def test_copies_made_under_load_are_whole_and_nothing_is_lost(tmp_path: Path) ->
         done = agio(tmp_path, "restore", str(tmp_path / f"copy-{number}"), "--data", str(home / "data"))
         assert done.returncode == 0, done.stderr
         assert asyncio.run(log_problems(home / "data" / "agio.db", expected)) == []
+    home = tmp_path / f"home-{COPIES - 1}"
     with Server(home) as again, again.client() as client:
         await_rest(client)
         assert again.stop() == 0

@@ -6,17 +6,18 @@ No line of the log has any of them; secrets are neither in the files of the stor
 import asyncio
 import json
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import apsw
 import httpx
 import pytest
 from websockets.sync.client import connect
 
-from agio.testing import Call, HttpStatus, ModelServer, Reply, VendorError
+from agio.db.sqlite import open_unchecked
+from agio.protocol.messages import Json
+from agio.testing import Call, HttpStatus, ModelServer, Reply
 from tests.acceptance.cli.command import WAIT_S
 from tests.acceptance.server.process import Server, answer_of, stream
 
@@ -51,7 +52,7 @@ class Words:
 
 
 @asynccontextmanager
-async def upstream(words: Words) -> AsyncIterator[str]:
+async def upstream(words: Words) -> AsyncGenerator[str]:
     """A service that HTTP tools call: it answers with words of its own, and fails if asked to."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -237,8 +238,7 @@ class Visitor:
 
     def break_store(self, file: Path) -> None:
         """Take a table away under the server's feet, and ask for it."""
-        connection = apsw.Connection(str(file))
-        connection.set_busy_timeout(10_000)
+        connection = open_unchecked(file)
         connection.execute(
             "alter table drafts rename to drafts_away; alter table profiles rename to profiles_away"
         )
@@ -247,8 +247,7 @@ class Visitor:
         assert broken.status_code >= 500, broken.text
         change = {"changes": {"city": self.words.say("profile that fails")}}
         assert self.ask("PATCH", "/api/profile", json=change).status_code >= 500
-        connection = apsw.Connection(str(file))
-        connection.set_busy_timeout(10_000)
+        connection = open_unchecked(file)
         connection.execute(
             "alter table drafts_away rename to drafts; alter table profiles_away rename to profiles"
         )
@@ -257,7 +256,11 @@ class Visitor:
 
 def replies(words: Words) -> list[Reply]:
     """What the model says: to the test of the connection, then to three conversations."""
-    draft = {"key": "plan", "title": words.say("draft title"), "content": words.say("draft content")}
+    draft: dict[str, Json] = {
+        "key": "plan",
+        "title": words.say("draft title"),
+        "content": words.say("draft content"),
+    }
     return [
         Reply(text="OK"),
         Reply(
@@ -271,7 +274,7 @@ def replies(words: Words) -> list[Reply]:
             ],
         ),
         Reply(text=words.say("answer")),
-        Reply(fault=HttpStatus(400, VendorError("invalid_request_error", words.say("model's failure")))),
+        Reply(fault=HttpStatus(400, words.say("model's failure"))),
         Reply(tool_calls=[Call("break_down", {"text": words.say("exception of a tool")})]),
         Reply(text=words.say("second answer")),
     ]

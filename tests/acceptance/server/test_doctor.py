@@ -7,9 +7,9 @@ import shutil
 import time
 from pathlib import Path
 
-import apsw
 import pytest
 
+from agio.db.sqlite import open_unchecked
 from agio.testing import ModelServer
 from tests.acceptance.server.process import Server, send, start_session
 from tests.acceptance.server.test_backup import agio
@@ -117,13 +117,13 @@ def test_damage_another_program_and_other_versions_are_told_apart(home: Path) ->
     assert (code, found["store"][0]) == (1, "problem")
     assert "restore" in found["store"][2]
     file.write_bytes(good)
-    connection = apsw.Connection(str(file))
+    connection = open_unchecked(file)
     newest = connection.execute("select max(version) from schema_migrations").get
     connection.execute("delete from schema_migrations where version = ?", (newest,))
     connection.close()
     code, found = doctor(home, "--offline", "--data", str(home / "data"))
     assert (code, found["tables"][0]) == (0, "warning")
-    connection = apsw.Connection(str(file))
+    connection = open_unchecked(file)
     connection.execute("insert into schema_migrations values (99, 'later', 0)")
     connection.close()
     code, found = doctor(home, "--offline", "--data", str(home / "data"))
@@ -136,7 +136,7 @@ def test_damage_another_program_and_other_versions_are_told_apart(home: Path) ->
 
 def test_a_clock_that_went_back_is_a_warning(home: Path) -> None:
     """S13: the newest run did not begin in the future."""
-    connection = apsw.Connection(str(home / "data" / "agio.db"))
+    connection = open_unchecked(home / "data" / "agio.db")
     connection.execute("update runs set created_at = ?", (int((time.time() + 3600) * 1000),))
     connection.close()
     code, found = doctor(home, "--offline", "--data", str(home / "data"))
@@ -145,7 +145,7 @@ def test_a_clock_that_went_back_is_a_warning(home: Path) -> None:
 
 def test_secrets_whose_key_is_gone_are_counted(home: Path) -> None:
     """S13: stored credentials that no key opens are a problem."""
-    connection = apsw.Connection(str(home / "data" / "agio.db"))
+    connection = open_unchecked(home / "data" / "agio.db")
     connection.execute(
         "insert into secrets values ('default', 'prv_1', 'api_key', 'gone', x'00', 0), "
         "('default', 'prv_2', 'api_key', 'gone', x'00', 0)"
