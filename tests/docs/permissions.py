@@ -48,7 +48,7 @@ _FRESH = f"""\
 a person with an account must have proved who they are within the last {FRESH_S // 60} minutes
 (`reauthentication_required` otherwise). API keys are not asked.
 """
-INTRODUCTION = f"""\
+INTRODUCTION = """\
 # Permissions
 
 Who may call what, made from the lists of routes in `src/agio/gateway/app.py` and checked by the tests, route by route,
@@ -99,7 +99,7 @@ def _team_routes() -> str:
         rows.append(
             [f"`{route.method} {route.path}`", f"`{route.needs}`", *may, _mark(route.fresh), "; ".join(notes)]
         )
-    words = f"**fresh**: {_FRESH}\n"
+    words = f"**fresh**: {_FRESH}"
     return f"## Routes\n\n{words}\n" + _table(["route", "needs", *ROLES, "fresh", ""], rows)
 
 
