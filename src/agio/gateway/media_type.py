@@ -82,7 +82,7 @@ def _by_signature(head: bytes) -> MediaType:
     import puremagic
 
     try:
-        name = puremagic.from_string(head, mime=True)
+        name = str(puremagic.from_string(head, mime=True))  # pyright: ignore[reportUnknownMemberType]
     except (puremagic.PureError, ValueError):
         return BYTES
     ending = _OTHERS.get(name)

@@ -119,7 +119,8 @@ class _Form:
     """A form as it comes: its part `file` goes to the spool, `session_id` is kept, anything else is refused."""
 
     def __init__(self, boundary: bytes, spool: Spool) -> None:
-        from python_multipart.multipart import FormParserError, MultipartParser
+        from python_multipart.exceptions import FormParserError
+        from python_multipart.multipart import MultipartParser
 
         self.session_id: str | None = None
         self._spool = spool

@@ -167,7 +167,14 @@ async def _refusal(home: Home, transport: str, agent_id: str, given: dict[str, o
     if transport == "ag-ui":
         path = f"/api/agents/{agent_id}/ag-ui"
         message = {"id": "m1", "role": "user", "content": [given]}
-        body = {"threadId": "t", "runId": "r", "messages": [message], "tools": [], "context": [], "state": {}}
+        body: dict[str, object] = {
+            "threadId": "t",
+            "runId": "r",
+            "messages": [message],
+            "tools": [],
+            "context": [],
+            "state": {},
+        }
         answered = await home.ask("POST", path, {**body, "forwardedProps": {}}, expect=404)
     else:
         session_id = await home.start_session(agent_id)

@@ -239,6 +239,10 @@ def _values(name: str, values: Mapping[str, object]) -> dict[str, object]:
         "revoke_invitation": {"id": "inv_a"},
         "next_run": {"code_agents": ["in-code"]},
         "old_session": {"session_id": values["old_session"], "now": BEYOND_ALL},
+        "inline_session": {"agent_id": values["inline_agent"], "alias": "inline"},
+        "forget_inline_agent": {"agent_id": values["inline_agent"]},
+        "revive_inline_agent": {"agent_id": values["forgotten_agent"]},
+        "begin_file": {"file_id": "file_new"},
         "finish_file": {"file_id": values["open_file"]},
         "attach_file": {"file_id": values["free_file"]},
         "read_file": {"idx": 0},
@@ -312,6 +316,11 @@ async def _fill(store: Repository) -> dict[str, object]:
     await store.create_provider(
         "a", "prv_a", ProviderFields(name="models", kind="openai"), Sealed("key_1", b"sealed")
     )
+    inline, forgotten = [
+        await store.start_inline_session("a", "ann", key, agent_fields("own"))
+        for key in ("inline", "forgotten")
+    ]
+    await store.delete_session("a", "ann", forgotten.session.id)
     attached, free_file, unfinished = (
         await upload(ann, session_id=session.id),
         await upload(ann),
@@ -332,6 +341,8 @@ async def _fill(store: Repository) -> dict[str, object]:
         "profile": b"{}",
         "definition": b"{}",
         "other_tool": "tool_a",
+        "inline_agent": inline.agent.id,
+        "forgotten_agent": forgotten.agent.id,
         "file_id": attached.id,
         "free_file": free_file.id,
         "open_file": unfinished.id,

@@ -64,9 +64,16 @@ def put_inline_agent(tenant: str, agent_id: str, fields: AgentFields) -> Plan[No
     """Make a session's own agent be this."""
     values = _values(tenant, agent_id, fields, "inline")
     if (yield from ask_one("add_agent", **values)) is None:
+        yield from ask("revive_inline_agent", tenant=tenant, agent_id=agent_id, now=now_ms())
         yield from ask("update_agent", **values)
         yield from ask("clear_assignments", tenant=tenant, agent_id=agent_id)
     yield from _assign(tenant, agent_id, fields.tools)
+
+
+def forget_inline_agent(tenant: str, agent_id: str) -> Plan[None]:
+    """Keep nothing of what was said of a session's own agent; any other agent stays as it is."""
+    if (yield from ask_one("forget_inline_agent", tenant=tenant, agent_id=agent_id, now=now_ms())) is not None:
+        yield from ask("clear_assignments", tenant=tenant, agent_id=agent_id)
 
 
 def create_agent(tenant: str, fields: AgentFields) -> Plan[AgentRecord]:

@@ -19,7 +19,7 @@ from agio.core.records import (
 from agio.core.repository import RunInfo
 from agio.db.cursors import page_of, page_size, pattern_of, read_cursor
 from agio.db.plan import Forget, Plan, Row, ask, ask_one
-from agio.db.plans.agents import get_agent
+from agio.db.plans.agents import forget_inline_agent, get_agent
 from agio.db.plans.identity import KEPT_MS
 from agio.db.plans.log import BEYOND_ALL, all_current, check_session, current
 from agio.db.records import message_record, now_ms, run_info, session_record, to_struct
@@ -186,7 +186,7 @@ def delete_session(tenant: str, user: str, session_id: str) -> Plan[list[RunInfo
         )
     yield from ask("delete_tool_requests_of_session", tenant=tenant, user_id=user, session_id=session_id)
     yield from ask("delete_session", tenant=tenant, user_id=user, session_id=session_id)
-    yield from ask("delete_inline_agent", tenant=tenant, agent_id=session.agent_id)
+    yield from forget_inline_agent(tenant, session.agent_id)
     for info in running:
         yield Forget(info.run_id)
     return running

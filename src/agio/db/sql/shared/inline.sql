@@ -4,8 +4,12 @@
 select id from agent_sessions
 where tenant_id = :tenant and user_id = :user_id and agent_id = :agent_id and alias = :alias;
 
--- name: delete_inline_agent
--- With the session it was made for.
-delete from agents
-where id = :agent_id and tenant_id = :tenant and source = 'inline'
-    and not exists (select 1 from agent_sessions where agent_id = :agent_id);
+-- name: forget_inline_agent
+-- With the session it was made for. The row stays, empty: finding out that nothing refers to it would read all runs.
+update agents set name = '', system_prompt = '', description = '', goal = null, deleted_at = :now, updated_at = :now
+where id = :agent_id and tenant_id = :tenant and source = 'inline' returning id;
+
+-- name: revive_inline_agent
+-- Its session's key is used anew.
+update agents set deleted_at = null, updated_at = :now
+where id = :agent_id and tenant_id = :tenant and source = 'inline' and deleted_at is not null;
