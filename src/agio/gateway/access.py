@@ -14,6 +14,7 @@ from agio.core.identity import Principal
 from agio.gateway.asgi import Event, Scope, Send
 from agio.gateway.shield import Shield
 from agio.telemetry.context import HEADER, REQUEST_ID, RUN_ID, TENANT, accept_request_id
+from agio.telemetry.logging import NAMED
 
 _log = logging.getLogger("agio.access")
 
@@ -79,7 +80,7 @@ class Access:
             "user": actor.user if actor is not None else "",
             "request_id": self.request_id,
         }
-        _log.log(level, "%s %s %d", method, shown, status, extra=named)
+        _log.log(level, "%s %s %d", method, shown, status, extra={NAMED: named})
 
 
 def note_actor(who: Principal) -> None:
@@ -117,13 +118,17 @@ def write_command_line(command: str, began: float, code: str | None) -> None:
         "code": code,
         "user": actor.user if actor is not None else "",
     }
-    _log.log(level, "%s %s", command, code or "ok", extra=named)
+    _log.log(level, "%s %s", command, code or "ok", extra={NAMED: named})
 
 
 def shown_path(pattern: str, path: str) -> str:
     """Return a path with every part that is neither the route's own nor an id of ours as the route names it."""
-    if "{" not in pattern:
+    before, brace, rest = pattern.partition("{")
+    if not brace:
         return pattern
+    after = rest.partition("}")[2]
+    if "{" not in after:
+        return path if _is_id(path[len(before) : len(path) - len(after)]) else pattern
     names, parts = pattern.split("/"), path.split("/")
     if len(names) != len(parts):
         return pattern

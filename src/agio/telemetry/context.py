@@ -3,12 +3,12 @@
 Whoever takes a request in sets `REQUEST_ID`; whoever works on a run says so with `bind_run`.
 """
 
+import os
 import re
 from contextvars import ContextVar
 
 from agio.core.audit import ACTOR
 from agio.core.repository import RunInfo
-from agio.protocol.ids import new_id
 
 REQUEST_ID: ContextVar[str] = ContextVar("agio_request_id", default="")
 TENANT: ContextVar[str] = ContextVar("agio_tenant", default="")
@@ -22,7 +22,7 @@ _SANE = re.compile(rb"[A-Za-z0-9._-]{1,64}").fullmatch
 
 def accept_request_id(given: bytes | None) -> str:
     """Return the id a request came with if it is one that can be written anywhere, else a new one."""
-    return given.decode("ascii") if given is not None and _SANE(given) else new_id("req")
+    return given.decode("ascii") if given is not None and _SANE(given) else f"req_{os.urandom(13).hex()}"
 
 
 def bind_run(info: RunInfo) -> None:

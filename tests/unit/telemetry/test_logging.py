@@ -19,6 +19,7 @@ from agio.telemetry.errors import trace_of, words_of
 from agio.telemetry.logging import JsonLines, TextLines, set_up_logging
 
 CANARY = "canary-7f3a"
+SWITCHES = ("raiseExceptions", "logThreads", "logProcesses", "logMultiprocessing", "_srcfile")
 INFO = RunInfo(
     run_id="run_1",
     thread_id="ses_1",
@@ -47,14 +48,8 @@ class Body(pydantic.BaseModel):
 def clean() -> Generator[None]:
     """Take back what setting the log up changes in this process, and any context."""
     root, ours = logging.getLogger(), logging.getLogger("agio")
-    before = (
-        root.handlers[:],
-        root.level,
-        ours.level,
-        sys.excepthook,
-        threading.excepthook,
-        logging.raiseExceptions,
-    )
+    before = (root.handlers[:], root.level, ours.level, sys.excepthook, threading.excepthook)
+    switches = {name: getattr(logging, name) for name in SWITCHES}
     tokens = [(variable, variable.set("")) for variable in (REQUEST_ID, TENANT, RUN_ID)]
     yield
     for variable, token in tokens:
@@ -62,7 +57,9 @@ def clean() -> Generator[None]:
     root.handlers[:] = before[0]
     root.setLevel(before[1])
     ours.setLevel(before[2])
-    sys.excepthook, threading.excepthook, logging.raiseExceptions = before[3:]
+    sys.excepthook, threading.excepthook = before[3:]
+    for name, value in switches.items():
+        setattr(logging, name, value)
 
 
 @pytest.fixture
