@@ -5,7 +5,7 @@ Whatever cannot be read as HTTP is answered in our shape, and the connection clo
 
 import asyncio
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from agio.errors import UserError
 from agio.gateway.errors import error_body, status_of
@@ -69,8 +69,9 @@ class BoundedHttp(HttpToolsProtocol):
             size += len(name) + len(value)
             hosts += name == b"host"
             if name == b"transfer-encoding":
-                codings += 1 if value.lower() == b"chunked" and self.parser.get_http_version() == "1.1" else 2
-        if size > HEAD_BYTES or hosts > 1 or codings > 1:
+                codings += 1 if value.lower() == b"chunked" else 2
+        old = self.parser is not None and self.parser.get_http_version() != "1.1"
+        if size > HEAD_BYTES or hosts > 1 or codings > (0 if old else 1):
             self._refuse(_too_large() if size > HEAD_BYTES else _unreadable())
             raise _Refused
         super().on_headers_complete()
@@ -113,14 +114,13 @@ class BoundedHttp(HttpToolsProtocol):
         if self._refused or self.transport.is_closing():
             return
         self._refused = True
-        busy = self.cycle is not None and not self.cycle.response_complete
+        cycle: RequestResponseCycle | None = self.cycle
+        busy = cycle is not None and not cycle.response_complete
+        speaking = busy and (cycle.response_started or bool(self.pipeline))
         if busy:
-            silent = not self.cycle.response_started and not self.pipeline
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
-        else:
-            silent = True
-        if silent:
+            cycle.disconnected = True
+            cycle.message_event.set()
+        if not speaking:
             body = error_body(error)
             self.transport.write(
                 b"%scontent-type: application/json\r\ncontent-length: %d\r\ncache-control: no-store\r\n"

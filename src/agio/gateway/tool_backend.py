@@ -78,6 +78,8 @@ class ToolBackend:
     async def end(self, held: HeldRun, key: str, record: ToolRecord) -> None:
         """Record the result of a tool of the worker's. Raises ToolError, StoreError."""
         await self._check_key(held, key)
+        if key in held.called:
+            raise ToolError("tool_not_allowed", f"The result of {key} is the gateway's to keep.")
         await self._store.end_tool(held.info.run_id, key, record)
 
     def cancel(self, run_id: str) -> None:

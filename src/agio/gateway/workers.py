@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import time
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from agio.core.identity import DEFAULT_TENANT
 from agio.core.link import Claim, Greeting, ToolOffer, Worker
@@ -85,7 +85,8 @@ class Seat:
         self.room = greeting.room
         self.fields = greeting.agents
         self.agents = frozenset(agent.name for agent in greeting.agents)
-        self.tools = {tool.name: tool for tool in greeting.tools}
+        # Whatever it says of them: what runs at the gateway is the gateway's to offer.
+        self.tools = {tool.name: structs.replace(tool, place="worker") for tool in greeting.tools}
         self.providers = frozenset(greeting.providers)
         self.leaving = False
 
