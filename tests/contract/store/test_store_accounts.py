@@ -277,13 +277,13 @@ async def test_somebody_who_signs_in_elsewhere_has_an_account(store: Store) -> N
     ]
     await store.add_identity("acc_ann", "https://other", "1")
     await store.add_identity("acc_ann", "https://other", "1")
-    for given, code in (
-        ((account("bob", "ANN@example.com"), "https://id", "9", "acme", "member"), "email_taken"),
-        ((account("bob"), "https://id", "42", "acme", "member"), "identity_taken"),
-        ((account("bob"), "https://id", "9", "nothing", "member"), "tenant_not_found"),
+    for who, subject, tenant, code in (
+        (account("bob", "ANN@example.com"), "9", "acme", "email_taken"),
+        (account("bob"), "42", "acme", "identity_taken"),
+        (account("bob"), "9", "nothing", "tenant_not_found"),
     ):
         with pytest.raises(UserError, match=code):
-            await store.join_by_identity(*given)
+            await store.join_by_identity(who, "https://id", subject, tenant, "member")
     assert await store.find_account("bob@example.com") is None
     await owner(store, "bob", "other")
     with pytest.raises(UserError, match="identity_taken"):

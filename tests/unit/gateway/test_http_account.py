@@ -132,7 +132,7 @@ async def test_a_new_password_signs_every_other_browser_out() -> None:
         assert (await sign_in(place, password=new)).status_code == 200
 
 
-FRESH = [
+FRESH: list[tuple[str, str, dict[str, str] | None]] = [
     ("PATCH", "/api/account", {"name": "x"}),
     ("POST", "/api/account/password", {"password": PASSWORD + "!"}),
     ("POST", "/api/api-keys", {"name": "k"}),
