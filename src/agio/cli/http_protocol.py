@@ -4,6 +4,7 @@ Whatever cannot be read as HTTP is answered in our shape, and the connection clo
 """
 
 import asyncio
+from typing import cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
@@ -66,7 +67,7 @@ class BoundedHttp(HttpToolsProtocol):
         self._in_body = True
         size, hosts, codings = len(self.url), 0, 0
         for name, value in self.headers:
-            size += len(name) + len(value)
+            size += len(name) + len(value) + 4  # the colon, the blank and the end of the line
             hosts += name == b"host"
             if name == b"transfer-encoding":
                 codings += 1 if value.lower() == b"chunked" else 2
@@ -114,7 +115,7 @@ class BoundedHttp(HttpToolsProtocol):
         if self._refused or self.transport.is_closing():
             return
         self._refused = True
-        cycle: RequestResponseCycle | None = self.cycle
+        cycle = cast("RequestResponseCycle | None", self.cycle)  # before the first request there is none
         busy = cycle is not None and not cycle.response_complete
         speaking = busy and (cycle.response_started or bool(self.pipeline))
         if busy:

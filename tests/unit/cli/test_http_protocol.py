@@ -1,0 +1,199 @@
+"""HTTP at the edge: what is no request, what might be two, what is too long or never comes."""
+
+import asyncio
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+import pytest
+
+from agio.cli import http_protocol
+from agio.cli.http_server import HttpServer
+from tests.unit.gateway.engine import soon
+
+HEAD = b"Host: a\r\n"
+
+
+async def _echo(scope: Any, receive: Any, send: Any) -> None:
+    """Answer with what was asked; a path that ends with `read` waits for the whole body."""
+    body = b""
+    more = scope["path"].endswith("read")
+    while more:
+        message = await receive()
+        if message["type"] != "http.request":
+            return
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    said = f"{scope['method']} {scope['path']} ".encode() + body
+    length = (b"content-length", str(len(said)).encode())
+    await send({"type": "http.response.start", "status": 200, "headers": [length]})
+    await send({"type": "http.response.body", "body": said})
+
+
+@asynccontextmanager
+async def _served() -> AsyncGenerator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = HttpServer(_echo, listener, max_message_bytes=1000)
+        serving = asyncio.create_task(server.run())
+        await soon(server.wait_started())
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            server.stop(at_once=True)
+            await soon(serving)
+
+
+async def _ask(port: int, *parts: bytes) -> bytes:
+    """Send bytes and return everything that is answered until the server closes."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    answered = b""
+    try:
+        for part in parts:
+            writer.write(part)
+            await writer.drain()
+        while part := await soon(reader.read(65536)):
+            answered += part
+    except ConnectionResetError:
+        pass  # it did not want to hear the rest
+    finally:
+        writer.close()
+    return answered
+
+
+def _code(answered: bytes) -> tuple[int, str]:
+    head, _, body = answered.partition(b"\r\n\r\n")
+    assert b"connection: close" in head
+    assert b"content-type: application/json" in head
+    return int(head.split()[1]), msgspec.json.decode(body)["error"]["code"]
+
+
+def _post(*headers: bytes, body: bytes = b"", version: bytes = b"1.1") -> bytes:
+    lines = b"".join(header + b"\r\n" for header in headers)
+    return b"POST /read HTTP/" + version + b"\r\n" + HEAD + lines + b"\r\n" + body
+
+
+SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"
+AMBIGUOUS = {
+    "length and chunks": _post(
+        b"Content-Length: 5", b"Transfer-Encoding: chunked", body=b"0\r\n\r\n" + SMUGGLED
+    ),
+    "chunks and length": _post(
+        b"Transfer-Encoding: chunked", b"Content-Length: 5", body=b"0\r\n\r\n" + SMUGGLED
+    ),
+    "two lengths": _post(b"Content-Length: 0", b"Content-Length: 36", body=SMUGGLED),
+    "the same length twice": _post(b"Content-Length: 36", b"Content-Length: 36", body=SMUGGLED),
+    "a list of lengths": _post(b"Content-Length: 36, 36", body=SMUGGLED),
+    "a length with a sign": _post(b"Content-Length: +36", body=SMUGGLED),
+    "a length below nothing": _post(b"Content-Length: -1", body=SMUGGLED),
+    "a length in hex": _post(b"Content-Length: 0x24", body=SMUGGLED),
+    "a coding nobody knows": _post(b"Transfer-Encoding: xchunked", body=b"0\r\n\r\n" + SMUGGLED),
+    "chunks that are not the last": _post(
+        b"Transfer-Encoding: chunked, identity", body=b"0\r\n\r\n" + SMUGGLED
+    ),
+    "two codings": _post(
+        b"Transfer-Encoding: identity", b"Transfer-Encoding: chunked", body=b"0\r\n\r\n" + SMUGGLED
+    ),
+    "chunks in HTTP/1.0": _post(b"Transfer-Encoding: chunked", body=b"0\r\n\r\n" + SMUGGLED, version=b"1.0"),
+    "a blank before the colon": _post(b"Transfer-Encoding : chunked", body=b"0\r\n\r\n" + SMUGGLED),
+    "a chunk of no size": _post(b"Transfer-Encoding: chunked", body=b"zz\r\nabc\r\n0\r\n\r\n" + SMUGGLED),
+    "two hosts": b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+    "lines without CR": b"GET / HTTP/1.1\nHost: a\n\n",
+    "a folded header": b"GET / HTTP/1.1\r\nHost: a\r\nX-A: b\r\n c\r\n\r\n",
+    "a null in a header": b"GET / HTTP/1.1\r\nHost: a\r\nX-A: b\0c\r\n\r\n",
+    "a CR in a header": b"GET / HTTP/1.1\r\nHost: a\r\nX-A: b\rX-B: c\r\n\r\n",
+    "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "nonsense": b"hello\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("kind", AMBIGUOUS)
+async def test_what_a_proxy_might_read_otherwise_is_refused(kind: str) -> None:
+    """R2: 400 in our shape, the connection closed, and nothing after it looked at."""
+    async with _served() as port:
+        answered = await _ask(port, AMBIGUOUS[kind])
+        assert _code(answered) == (400, "invalid_request")
+        assert b"smuggled" not in answered
+        assert b"GET / " in await _ask(port, b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nX-A: " + b"a" * 70_000 + b"\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\n" + b"X-A: b\r\n" * 12_000 + b"\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nX-A: " + b"a" * 200_000,
+    ],
+    ids=["a long line", "a long header", "many headers", "a header without an end"],
+)
+async def test_a_head_that_is_too_long_is_refused(request_: bytes) -> None:
+    """R2: 431 as soon as it is too long, also if its end never comes."""
+    async with _served() as port:
+        parts = [request_[at : at + 4096] for at in range(0, len(request_), 4096)]
+        answered = await _ask(port, *parts)
+        if answered:  # else the connection was reset before the answer was read
+            assert _code(answered) == (431, "headers_too_large")
+        assert b"GET / " in await _ask(port, b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+
+
+async def test_requests_that_follow_each_other_are_answered_in_order() -> None:
+    """R2: the bounds are each request's own."""
+    async with _served() as port:
+        big = b"X-A: " + b"a" * 50_000 + b"\r\n"
+        one = b"POST /1/read HTTP/1.1\r\n" + HEAD + big + b"Content-Length: 3\r\n\r\nabc"
+        two = (
+            b"POST /2/read HTTP/1.1\r\n"
+            + HEAD
+            + big
+            + b"Transfer-Encoding: chunked\r\n\r\n3\r\ndef\r\n0\r\n\r\n"
+        )
+        end = b"GET /3 HTTP/1.1\r\n" + HEAD + b"Connection: close\r\n\r\n"
+        answered = await _ask(port, one, two, end)
+        places = [answered.index(said) for said in (b"POST /1/read abc", b"POST /2/read def", b"GET /3 ")]
+        assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("parts", "code"),
+    [
+        ([], None),
+        ([b"GET / HTTP/1.1\r\nHost:"], (408, "request_timeout")),
+        ([b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc"], None),
+    ],
+    ids=["nothing", "half a head", "half a body, answered before it was read"],
+)
+async def test_whoever_does_not_go_on_is_not_waited_for(
+    parts: list[bytes], code: tuple[int, str] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R2: a connection that says nothing, or a little at a time, is closed."""
+    monkeypatch.setattr(http_protocol, "HEAD_S", 0.1)
+    monkeypatch.setattr(http_protocol, "REST_S", 0.1)
+    async with _served() as port:
+        answered = await _ask(port, *parts)
+        if code is not None:
+            assert _code(answered) == code
+        else:
+            assert b"408" not in answered[:12]
+
+
+async def test_a_slow_drip_does_not_begin_the_time_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R2: it is the head that must be there in time, not the next byte of it."""
+    monkeypatch.setattr(http_protocol, "HEAD_S", 0.3)
+    async with _served() as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        dripping = asyncio.create_task(_drip(writer))
+        try:
+            assert _code(await soon(reader.read())) == (408, "request_timeout")
+        finally:
+            dripping.cancel()
+            await asyncio.wait([dripping])
+            writer.close()
+
+
+async def _drip(writer: asyncio.StreamWriter) -> None:
+    for letter in b"GET / HTTP/1.1\r\nX-A: " + b"a" * 10_000:
+        writer.write(bytes([letter]))
+        await asyncio.sleep(0.02)
