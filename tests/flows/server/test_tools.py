@@ -8,6 +8,7 @@ from typing import cast
 
 from agio.protocol.codec import decode_lines
 from agio.protocol.events import AgentEvent, ToolCallResult
+from agio.protocol.messages import Json
 from agio.testing import Call, Reply
 from tests.canary import Canary, answer_with, canary
 from tests.flows.server.home import Home, LinkKind, open_home
@@ -162,7 +163,7 @@ async def test_what_is_noted_in_the_profile_is_known_in_the_next_run(
     async with open_home(database, link) as home:
         agent = await home.create_agent(tools=["update_profile"])
         first = await open_talk("sse", home, agent)
-        noted = {"changes": {"name": "Ada Lovelace", "language": "en"}}
+        noted: dict[str, Json] = {"changes": {"name": "Ada Lovelace", "language": "en"}}
         home.model.script(Reply(tool_calls=[Call("update_profile", noted)]), Reply("Noted."))
         await first.say("I am Ada Lovelace")
         assert "the user's profile" not in "\n".join(home.model.calls[0].texts())
@@ -186,8 +187,8 @@ async def test_a_draft_is_stored_and_found_again(database: str | Path, link: Lin
     async with open_home(database, link) as home:
         agent = await home.create_agent(tools=["store_draft_content", "fetch_project_context"])
         talk = await open_talk("sse", home, agent)
-        one = {"key": "plan", "title": "A plan", "content": "# One"}
-        two = {"key": "plan", "title": "A plan", "content": {"steps": [1, 2]}}
+        one: dict[str, Json] = {"key": "plan", "title": "A plan", "content": "# One"}
+        two: dict[str, Json] = {"key": "plan", "title": "A plan", "content": {"steps": [1, 2]}}
         home.model.script(
             Reply(tool_calls=[Call("store_draft_content", one)]),
             Reply(tool_calls=[Call("store_draft_content", two)]),
@@ -210,7 +211,7 @@ async def test_the_page_a_client_shows_is_part_of_the_project(database: str | Pa
     async with open_home(database, link) as home:
         agent = await home.create_agent(tools=["fetch_project_context"])
         home.model.script(Reply(tool_calls=[Call("fetch_project_context", {})]), Reply("Seen."))
-        body = {
+        body: dict[str, object] = {
             "threadId": "t1",
             "runId": "r1",
             "messages": [{"id": "m1", "role": "user", "content": "What is this?"}],

@@ -55,7 +55,7 @@ async def test_a_draft_that_cannot_be_kept_is_an_error_result(tmp_path: Path) ->
 async def test_a_profile_is_read_and_changed() -> None:
     """R11: by the user themselves; each has their own."""
     async with house() as place, place.client() as client, place.client("cid") as other:
-        empty = {"fields": {}, "version": 0, "updated_at": None}
+        empty: dict[str, object] = {"fields": {}, "version": 0, "updated_at": None}
         assert (await client.get("/api/profile")).json() == empty
         changed = await client.patch("/api/profile", json={"changes": {"name": "Ann", "language": "de"}})
         assert changed.json()["fields"] == {"name": "Ann", "language": "de"}

@@ -1,0 +1,101 @@
+"""The rack: a team's tools are made of their definitions, and kept while those are the same."""
+
+import pytest
+from msgspec import structs
+
+from agio.core.config import AgentRunConfig
+from agio.core.http_tool import HttpHeader, HttpTool
+from agio.core.link import ToolOffer
+from agio.core.provider import Sealed, SecretPlace
+from agio.core.records import AgentRecord, AgentTool
+from agio.egress import Egress
+from agio.errors import StoreError, UserError
+from agio.gateway.offers import knows_profile, tools_of
+from agio.gateway.tool_rack import ToolRack
+from agio.tools.clock import clock
+from agio.vault import Vault
+
+HTTP = HttpTool(
+    description="The weather.",
+    method="GET",
+    url="https://example.com/",
+    parameters={"type": "object", "properties": {}},
+    headers=[HttpHeader(name="X-Key", secret=True)],
+    effect="read",
+)
+TOOL = AgentTool("weather", None, "tool_1", HTTP, 1)
+PLACE = SecretPlace("t", "tool_1", "header:x-key")
+
+
+class Secrets:
+    """Secrets of one tool."""
+
+    def __init__(self, sealed: dict[str, Sealed]) -> None:
+        self.sealed = sealed
+
+    async def secrets_of(self, tenant: str, owner_id: str) -> dict[str, Sealed]:
+        """See the port."""
+        return self.sealed if (tenant, owner_id) == ("t", "tool_1") else {}
+
+
+def rack(vault: Vault | None, sealed: dict[str, Sealed] | None = None) -> ToolRack:
+    return ToolRack({"clock": clock}, AgentRunConfig(), Secrets(sealed or {}), vault, Egress())
+
+
+def test_a_tool_is_made_once_for_a_definition() -> None:
+    """C3: the same definition is the same tool; a changed one is another, also at the same moment."""
+    made = rack(None)
+    first = made.executor("t", TOOL)
+    assert made.executor("t", TOOL) is first
+    changed = structs.replace(TOOL, http=structs.replace(HTTP, url="https://example.com/other"))
+    assert made.executor("t", changed) is not first
+    assert [spec.name for spec in made.executor("t", None).specs] == ["clock"]
+
+
+async def test_secrets_are_opened_for_their_own_tool_alone() -> None:
+    """C3: another tenant's or another tool's do not open, and without a master key none do."""
+    vault = Vault([b"k" * 32])
+    sealed = {"header:x-key": vault.seal(PLACE, "secret")}
+    assert await rack(vault, sealed).open_secrets("t", "tool_1") == {"header:x-key": "secret"}
+    moved = {"header:x-key": vault.seal(structs.replace(PLACE, tenant="other"), "theirs")}
+    with pytest.raises(StoreError) as unreadable:
+        await rack(vault, moved).open_secrets("t", "tool_1")
+    assert unreadable.value.code == "secret_unreadable"
+    with pytest.raises(UserError) as locked:
+        await rack(None, sealed).open_secrets("t", "tool_1")
+    assert locked.value.code == "no_secret_key"
+
+
+def _offer(name: str, place: str) -> ToolOffer:
+    where = "worker" if place == "worker" else "gateway"
+    return ToolOffer(name=name, description=place, parameters={}, place=where)
+
+
+@pytest.mark.parametrize(("source", "description"), [("stored", "The weather."), ("code", "worker")])
+def test_a_teams_own_tool_comes_before_a_built_in_one(source: str, description: str) -> None:
+    """C3: a new built-in tool of the same name does not take its place; for an agent in code its module comes first."""
+    agent = AgentRecord(
+        name="a",
+        system_prompt="",
+        model_provider="demo",
+        model_name="demo",
+        tools=[TOOL],
+        id="agt_1",
+        tenant="t",
+        source="code" if source == "code" else "stored",
+        created_at=0,
+        updated_at=0,
+    )
+    built_in = {"weather": _offer("weather", "gateway")}
+    module = {"weather": _offer("weather", "worker")}
+    offers = tools_of(agent, built_in, module)
+    assert offers["weather"].description == description
+    asking = structs.replace(agent, tools=[structs.replace(TOOL, approval="ask")])
+    assert tools_of(asking, built_in, {})["weather"].approval == "ask"
+
+
+def test_only_agents_with_the_tools_are_told_the_profile() -> None:
+    """R11: and a worker's tool of that name is not one of them."""
+    assert knows_profile({"read_profile": _offer("read_profile", "gateway")})
+    assert not knows_profile({"read_profile": _offer("read_profile", "worker")})
+    assert not knows_profile({"clock": _offer("clock", "gateway")})
