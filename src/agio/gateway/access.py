@@ -37,10 +37,8 @@ class Access:
         self._began = time.perf_counter()
         self._status = 0
         self._bytes = 0
-        REQUEST_ID.set(self.request_id)
-        TENANT.set("")
-        RUN_ID.set("")
-        ACTOR.set(Actor(tenant="", user="", credential="", address=address, request_id=self.request_id))
+        actor = Actor(tenant="", user="", credential="", address=address, request_id=self.request_id)
+        self._before = (REQUEST_ID.set(self.request_id), TENANT.set(""), RUN_ID.set(""), ACTOR.set(actor))
 
     async def send(self, event: Event) -> None:
         """Send on, with the request's id and the headers every answer has."""
@@ -61,8 +59,16 @@ class Access:
             self._bytes += len(event.get("body", b""))
         await self._send(event)
 
-    def write_line(self, path: str | None) -> None:
+    def finish(self, path: str | None) -> None:
         """Write the line. `path` is the one of the list of routes that was asked for; None: there is none."""
+        self._write_line(path)
+        request_id, tenant, run_id, actor = self._before
+        REQUEST_ID.reset(request_id)
+        TENANT.reset(tenant)
+        RUN_ID.reset(run_id)
+        ACTOR.reset(actor)
+
+    def _write_line(self, path: str | None) -> None:
         status = self._status or 499
         level = logging.DEBUG if path in _QUIET and status < 400 else logging.INFO
         if not _log.isEnabledFor(level):

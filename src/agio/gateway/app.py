@@ -278,7 +278,7 @@ class App:
         try:
             await self._serve(scope, receive, access.send)
         finally:
-            access.write_line(self._pattern(scope))
+            access.finish(self._pattern(scope))
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
