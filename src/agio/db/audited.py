@@ -110,6 +110,7 @@ AUDITED: dict[str, Told] = {
     "sign_in.fail": _of_account("account_id"),
     "sign_in.switch": Told(target="session_id", user="result.user", credential="session_id"),
     "account.sign_out": _of_account("account_id"),
+    "user.sign_out": Told(target="user"),
     "account.create": Told(target="account.id", user="user"),
     "account.change": _of_account("account_id"),
     "account.password": _of_account("account_id", lambda values: values["instead_of"] is None),

@@ -136,7 +136,7 @@ class Repository:
     refresh_web_session = _write(identity.refresh_web_session)
     switch_tenant = _write(identity.switch_tenant, audit="sign_in.switch")
     end_web_sessions = _write(identity.end_web_sessions, audit="account.sign_out")
-    end_user_sessions = _write(identity.end_user_sessions)
+    end_user_sessions = _write(identity.end_user_sessions, audit="user.sign_out")
     find_credentials = _read(identity.find_credentials)
     sweep = _write(identity.sweep)
 
