@@ -113,7 +113,7 @@ class Authenticator:
         if secret is None:
             raise UserError(
                 "unauthenticated",
-                "Send an API key (Authorization: Bearer agio_...), or sign in with the link the server printed.",
+                "Send an API key (Authorization: Bearer agio_...), or sign in.",
             )
         if len(secret) in _SECRET_CHARS:
             digest = hash_secret(secret)

@@ -33,7 +33,7 @@ _SECURITY = {
         "type": "apiKey",
         "in": "cookie",
         "name": "__Host-agio_session",
-        "description": "A browser's session, begun with the one-time link the server printed.",
+        "description": "A browser's session, begun by signing in.",
     },
 }
 _PHRASES = {200: "Here it is.", 201: "Made.", 202: "Taken in.", 204: "Done.", 303: "Go on to `/`."}

@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from agio.core.identity import Role
+from agio.gateway.connections import Cut
 from tests.unit.gateway.house import House, code_of, house
 from tests.unit.gateway.people import OURS, PASSWORD, add_account, browser, sign_in, with_cookie
 
@@ -64,6 +65,38 @@ async def test_roles_are_changed_by_whoever_may() -> None:
             assert (await ann.delete("/api/members/olga")).status_code == 204
             for role in ("root", "", None, 1):
                 assert code_of(await ann.patch("/api/members/mia", json={"role": role})) == "invalid_body"
+
+
+@pytest.mark.parametrize("change", ["role", "removal", "key", "sign-out", "everywhere"])
+async def test_what_changes_a_credential_closes_its_streams(change: str) -> None:
+    """R2: a role, a removal, a revoked key and a sign-out end what is open, at once on this gateway."""
+    async with house() as place, place.client() as ann, await browser(place, "cid") as cid:
+        headers = cid if change in ("sign-out", "everywhere") else place.client("cid")
+        raw = [(name.encode(), value.encode()) for name, value in headers.headers.items()]
+        who = await place.auth.identify(raw)
+        opened = asyncio.Event()
+
+        async def stream() -> None:
+            async with place.gateway.connections.open(who):
+                opened.set()
+                await asyncio.Event().wait()
+
+        streaming = asyncio.create_task(stream())
+        await asyncio.wait_for(opened.wait(), 5)
+        match change:
+            case "role":
+                answered = await ann.patch("/api/members/cid", json={"role": "member"})
+            case "removal":
+                answered = await ann.delete("/api/members/cid")
+            case "key":
+                answered = await ann.delete(f"/api/api-keys/{who.credential}")
+            case "sign-out":
+                answered = await cid.post("/sign-out")
+            case _:
+                answered = await cid.post("/api/account/sign-out-everywhere")
+        assert answered.status_code in (200, 204), answered.text
+        with pytest.raises(Cut):
+            await asyncio.wait_for(streaming, 5)
 
 
 async def test_a_team_keeps_its_last_owner() -> None:
