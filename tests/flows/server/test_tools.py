@@ -101,11 +101,11 @@ async def test_a_call_that_must_happen_once_is_not_made_again_after_a_crash(
 ) -> None:
     """C3, law 5: the server stops while the call is under way; the model is told that its effect is unknown."""
     async with canary() as bird:
-        asked, never = asyncio.Event(), asyncio.Event()
+        asked, stopped = asyncio.Event(), asyncio.Event()
 
         async def hang(writer: asyncio.StreamWriter) -> None:
             asked.set()
-            await never.wait()
+            await stopped.wait()
 
         bird.answers["/pay/ann"] = hang
         allow = [f"127.0.0.1:{bird.port}"]
@@ -117,13 +117,13 @@ async def test_a_call_that_must_happen_once_is_not_made_again_after_a_crash(
             sent = await home.ask("POST", f"{path}/message", {"content": "Pay"}, expect=202)
             async with asyncio.timeout(WAIT_S):
                 await asked.wait()
+        stopped.set()
         bird.answers["/pay/ann"] = answer_with(b"paid twice")
         async with open_home(database, link, egress_allow=allow) as home:
             home.model.script(Reply("I do not know."))
             lines = await SseTalk(home, talk.session_id).read(str(sent["run_id"]))
             [(_, error)] = results(lines)
             assert error == "unknown"
-        never.set()
         assert len(bird.calls) == 1
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from agio.core.link import ToolOffer
 from agio.core.provider import SecretPlace
 from tests.canary import answer_with
 from tests.unit.gateway.house import AGENT, code_of, house
@@ -247,3 +248,30 @@ async def test_without_a_master_key_no_secret_is_taken() -> None:
         headers = [{"name": "X-Key", "value": "v", "secret": True}]
         refused = await client.post("/api/agent-tools", json={**tool, "name": "u", "headers": headers})
         assert (refused.status_code, code_of(refused)) == (409, "no_secret_key")
+
+
+async def test_a_workers_tool_is_listed_and_runs_only_in_a_run() -> None:
+    """C3, S4: it can be given to agents, and neither tried nor called; no tool takes its name."""
+    async with house() as place, place.client() as client:
+        offer = ToolOffer(name="lift", description="Lift.", parameters={"type": "object"}, place="worker")
+        await place.room.join(tools=[offer])
+        [lift] = [
+            tool for tool in (await client.get("/api/agent-tools")).json()["items"] if tool["name"] == "lift"
+        ]
+        assert (lift["kind"], lift["place"], lift["read_only"]) == ("worker", "worker", True)
+        tried = await client.post(f"/api/agent-tools/{lift['id']}/test", json={})
+        assert (tried.status_code, code_of(tried)) == (409, "tool_not_runnable")
+        called = await client.post("/api/tools/execute", json={"tool": "lift"})
+        assert (called.status_code, code_of(called)) == (409, "tool_not_runnable")
+        tool = {"name": "lift", "method": "GET", "url": "https://example.com/"}
+        assert code_of(await client.post("/api/agent-tools", json=tool)) == "tool_exists"
+
+
+async def test_a_team_has_only_so_many_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    """C3: a list must end somewhere."""
+    monkeypatch.setattr("agio.db.plans.tools.MAX_TOOLS", 1)
+    async with house() as place, place.client() as client:
+        tool = {"name": "one", "method": "GET", "url": "https://example.com/"}
+        assert (await client.post("/api/agent-tools", json=tool)).status_code == 201
+        refused = await client.post("/api/agent-tools", json={**tool, "name": "two"})
+        assert (refused.status_code, code_of(refused)) == (409, "too_many_tools")

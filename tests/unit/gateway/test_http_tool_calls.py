@@ -99,11 +99,12 @@ async def test_a_call_goes_on_when_its_caller_goes(tmp_path: Path) -> None:
 async def _lost_half_way(shop: Workshop, effect: str) -> None:
     """Stop the server's calls while one is under way, as a crash would: what is begun is in the store."""
     await shop.make(effect=effect)
-    asked, _ = await held(shop.bird, "/weather/Wien")
+    asked, go = await held(shop.bird, "/weather/Wien")
     call = asyncio.create_task(shop.execute("weather", WIEN, key="k1"))
     await soon(asked.wait())
     await soon(shop.server.gateway.link.calls.close())
     refused = await soon(call)
+    go.set()
     assert (refused.status_code, code_of(refused)) == (503, "store_closed")
     shop.bird.answers["/weather/Wien"] = answer_with(b"again")
 
