@@ -116,9 +116,9 @@ class BoundedHttp(HttpToolsProtocol):
             return
         self._refused = True
         cycle = cast("RequestResponseCycle | None", self.cycle)  # before the first request there is none
-        busy = cycle is not None and not cycle.response_complete
-        speaking = busy and (cycle.response_started or bool(self.pipeline))
-        if busy:
+        speaking = False
+        if cycle is not None and not cycle.response_complete:
+            speaking = cycle.response_started or bool(self.pipeline)
             cycle.disconnected = True
             cycle.message_event.set()
         if not speaking:

@@ -1,5 +1,6 @@
 """Looks into a store before it is opened for good: nothing is made, migrated or locked."""
 
+import asyncio
 from pathlib import Path
 
 from agio.db.postgres_driver import connect
@@ -17,7 +18,7 @@ async def has_account(database: str | Path) -> bool:
     """Whether a store is there and somebody can sign in to it without a link. Raises StoreError."""
     if isinstance(database, str):
         return await _postgres_has(database)
-    if not database.exists():
+    if not await asyncio.to_thread(database.exists):
         return False
     try:
         store = await open_store(database, read_only=True)

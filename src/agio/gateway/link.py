@@ -29,10 +29,10 @@ from agio.gateway.recorder import Recorder
 from agio.gateway.tool_backend import ToolBackend
 from agio.gateway.tool_calls import ToolCalls
 from agio.gateway.tool_rack import ToolRack
-from agio.gateway.workers import HeldRun, Permit, Seat, Workers
+from agio.gateway.workers import OPERATOR, HeldRun, Permit, Seat, Workers
 from agio.protocol.messages import Json
-from agio.vault import Vault
 from agio.telemetry.context import REQUEST_ID, about
+from agio.vault import Vault
 
 _log = logging.getLogger("agio.gateway")
 
@@ -129,11 +129,11 @@ class LinkService:
         await self.tools.close()
         await self.calls.close()
 
-    def connect(self, worker: Worker, permit: Permit = Permit()) -> "WorkerLink":
+    def connect(self, worker: Worker, permit: Permit = OPERATOR) -> "WorkerLink":
         """Give a worker its link. It begins with `greet`."""
         return WorkerLink(self, worker, permit)
 
-    def beat(self, worker: str, permit: Permit = Permit()) -> bool:
+    def beat(self, worker: str, permit: Permit = OPERATOR) -> bool:
         """Take a worker's heartbeat. False: it has no seat here, and must come again."""
         seat = self.workers.seats.get(worker)
         if seat is None or seat.permit != permit:

@@ -11,7 +11,7 @@ from agio.errors import LimitExceeded, StoreError
 from agio.gateway.address import Addresses
 from agio.gateway.auth import hash_secret
 from agio.gateway.rate import Rates
-from agio.gateway.workers import Permit
+from agio.gateway.workers import OPERATOR, Permit
 
 _BEARER = b"Bearer "
 _KEY_CHARS = range(20, 257)
@@ -46,7 +46,7 @@ class WorkerKeys:
         """Return what a worker may do; None if its key is not known."""
         shown = _bearer(scope)
         if self._operators is not None and hmac.compare_digest(shown, self._operators):
-            return Permit()
+            return OPERATOR
         address = self._addresses.client_of(scope)
         try:
             self._rates.check("bad_key", address)
@@ -61,8 +61,10 @@ class WorkerKeys:
         """Wait until a key allows no more what it did; for ever, for the operator's."""
         if not permit.key:
             await asyncio.Event().wait()
-        while await self._find(_bearer(scope)) == permit:
+        while True:
             await asyncio.sleep(self._recheck_s)
+            if await self._find(_bearer(scope)) != permit:
+                return
 
     async def _find(self, shown: bytes) -> Permit | None:
         if len(shown) not in _KEY_CHARS:

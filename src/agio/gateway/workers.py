@@ -29,6 +29,10 @@ class Permit(Struct, frozen=True):
     """Whose runs it may be given; None: every tenant's."""
 
 
+OPERATOR = Permit()
+"""The operator's own key, or no key at all: a worker in this process."""
+
+
 class HeldRun(Struct, eq=False, kw_only=True):
     """A run under a worker's claim: what its calls are checked against."""
 
@@ -55,7 +59,7 @@ class HeldRun(Struct, eq=False, kw_only=True):
 class Seat:
     """A worker's place at the gateway. It stays while the worker's link is being mended."""
 
-    def __init__(self, worker_id: str, permit: Permit = Permit()) -> None:
+    def __init__(self, worker_id: str, permit: Permit = OPERATOR) -> None:
         self.id = worker_id
         self.permit = permit
         self.worker: Worker | None = None

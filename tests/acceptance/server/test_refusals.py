@@ -44,25 +44,6 @@ def test_a_data_folder_that_cannot_be_one(tmp_path: Path) -> None:
         assert str(server.data) in refused(server, "store_unavailable")
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_an_address_that_others_can_reach(tmp_path: Path, host: str) -> None:
-    """R2: without TLS declared, a server listens to its own machine only."""
-    with Server(tmp_path, "--host", host, wait=False) as server:
-        assert "--behind-tls" in refused(server, "public_bind")
-
-
-def test_an_address_behind_a_proxy_that_ends_tls(tmp_path: Path) -> None:
-    """R2: whoever declares it may listen for others; the link is for the proxy's name."""
-    with Server(tmp_path, "--host", "0.0.0.0", "--behind-tls", wait=False) as server:
-        server.await_ready()
-        assert server.sign_in.startswith("https://YOUR-NAME/sign-in?token=")
-        port = server.url.rpartition(":")[2]
-        server.url = f"http://127.0.0.1:{port}"
-        with server.client() as client:
-            named = client.get("/api/agents", headers={"host": "agio.example.com"})
-            assert named.status_code == 200
-
-
 def test_a_host_that_is_none(tmp_path: Path) -> None:
     """L13: an address of another machine is said to be none of ours."""
     with Server(tmp_path, "--host", "nowhere.invalid", wait=False) as server:
