@@ -111,7 +111,8 @@ ROUTES: Sequence[Route] = [
           "session_not_found"),
 
     Route("POST", "/api/files", files.upload_file, 201, files.FileView,
-          "session_not_found file_too_large empty_file too_many_files invalid_body", takes=files.UPLOAD_BODY),
+          "session_not_found file_too_large empty_file too_many_files invalid_body rate_limited",
+          takes=files.UPLOAD_BODY),
     Route("GET", "/api/files/{file_id}", files.get_file, 200, files.FileView, "file_not_found"),
     Route("GET", "/api/files/{file_id}/content", files.download_file, 200, "application/octet-stream",
           "file_not_found"),

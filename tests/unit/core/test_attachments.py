@@ -5,6 +5,7 @@ import os
 from collections import Counter
 
 import pytest
+from msgspec import structs
 
 from agio.core.attachments import Attachments
 from agio.core.config import AgentRunConfig
@@ -43,7 +44,7 @@ class Shelf:
         return FilePiece(f"{file_id}.x", kind, len(data), piece)
 
     def attachments(self, **limits: int) -> Attachments:
-        return Attachments(self.read, AgentRunConfig(**limits), FENCE)
+        return Attachments(self.read, structs.replace(AgentRunConfig(), **limits), FENCE)
 
 
 def showing(*parts: ContentPart) -> UserMessage:
