@@ -1,5 +1,6 @@
 """`agio keys`: makes, lists and ends API keys, in the store itself or by asking a server."""
 
+import time
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -65,8 +66,7 @@ async def list_keys(opened: AbstractAsyncContextManager[Keys]) -> None:
         table.add_column(column, no_wrap=True)
     for key in found:
         used = "never" if key.last_used_at is None else ago(key.last_used_at)
-        state = Text("active", "green") if key.revoked_at is None else Text("revoked", "red")
-        table.add_row(key.id, printable(key.name), f"{key.prefix}...", ago(key.created_at), used, state)
+        table.add_row(key.id, printable(key.name), f"{key.prefix}...", ago(key.created_at), used, _state(key))
     console.print(table)
 
 
@@ -75,6 +75,14 @@ async def revoke_key(opened: AbstractAsyncContextManager[Keys], key_id: str) -> 
     async with opened as keys:
         await keys.revoke(key_id)
     print(f"{key_id} is revoked.")
+
+
+def _state(key: KeyView) -> Text:
+    if key.revoked_at is not None:
+        return Text("revoked", "red")
+    if key.expires_at is not None and key.expires_at <= time.time_ns() // 1_000_000:
+        return Text("expired", "red")
+    return Text("active", "green")
 
 
 async def print_sign_in_link(
