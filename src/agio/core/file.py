@@ -81,11 +81,23 @@ class FileStore(Protocol):
 
 def files_in(messages: Sequence[Message]) -> Iterator[str]:
     """The ids of the files that messages refer to: those kept here, not at a model's provider."""
+    return (source.value for source in _sources(messages) if is_ours(source))
+
+
+def handles_in(messages: Sequence[Message]) -> Iterator[str]:
+    """The ids of all files that messages refer to, also those under a handle that a provider gave.
+
+    With the operator's key such a handle would open anybody's file: on a server it is nobody's.
+    """
+    return (source.value for source in _sources(messages))
+
+
+def _sources(messages: Sequence[Message]) -> Iterator[FileSource]:
     for message in messages:
         if isinstance(message, (UserMessage, ToolMessage)) and not isinstance(message.content, str):
             for part in message.content:
-                if not isinstance(part, TextPart) and is_ours(part.source):
-                    yield part.source.value
+                if not isinstance(part, TextPart) and isinstance(part.source, FileSource):
+                    yield part.source
 
 
 def is_ours(source: object) -> bool:

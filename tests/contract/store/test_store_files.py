@@ -13,6 +13,7 @@ from agio.core.store import Store
 from agio.db.records import now_ms
 from agio.errors import LimitExceeded, UserError
 from agio.protocol.ids import new_id
+from agio.protocol.messages import DocumentPart, FileSource, UserMessage
 from tests.contract.store.scenes import LIMITS, Person, person
 from tests.contract.store.uploads import QUOTA, download, file_record, pieces, showing, upload
 
@@ -95,6 +96,17 @@ async def test_a_message_with_a_file_that_is_not_there_leaves_nothing(store: Sto
         session_id, None, messages=[showing(record.id)], start=SessionStart(agent_id=agent.id)
     )
     assert await _session_of(ann, record.id) == begun.session_id
+
+
+async def test_a_handle_at_a_vendor_is_nobodys(store: Store) -> None:
+    """S14: with the operator's key it would open a file of whoever uploaded it there."""
+    ann = await person(store)
+    session = await ann.session()
+    source = FileSource("file-abc", provider="openai")
+    message = UserMessage(id="msg_1", content=[DocumentPart(source=source)])
+    with pytest.raises(UserError) as refused:
+        await ann.send(session, None, messages=[message])
+    assert refused.value.code == "file_not_found"
 
 
 async def test_files_go_with_their_session(store: Store) -> None:

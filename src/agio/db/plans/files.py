@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from agio.core.file import FilePiece, FileQuota, FileRecord, files_in
+from agio.core.file import FilePiece, FileQuota, FileRecord, handles_in
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.plans.log import check_session
 from agio.db.records import now_ms, to_struct
@@ -93,7 +93,7 @@ def delete_file(tenant: str, user: str, file_id: str) -> Plan[None]:
 
 def attach_files(place: dict[str, object], messages: Sequence[Message]) -> Plan[None]:
     """Let the files that messages refer to be the session's. Raises UserError `file_not_found`."""
-    for file_id in dict.fromkeys(files_in(messages)):
+    for file_id in dict.fromkeys(handles_in(messages)):
         if (yield from ask_one("attach_file", file_id=file_id, **place)) is None:
             raise file_not_found(file_id)
 
