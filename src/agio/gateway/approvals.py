@@ -1,10 +1,16 @@
 """Whether a person approved a call, and with exactly these arguments: what the store says, not what a worker says."""
 
+from collections.abc import Callable, Mapping, Sequence
+
 import msgspec
 
+from agio.core.identity import Principal
+from agio.core.link import ToolOffer
+from agio.core.records import AgentRecord
 from agio.core.repository import RunInfo
+from agio.core.schema import validator
 from agio.core.store import Store
-from agio.errors import ToolError
+from agio.errors import ToolError, UserError
 from agio.protocol.codec import decode_event
 from agio.protocol.events import RunStarted
 from agio.protocol.messages import Json, ResumeEntry, json_object
@@ -23,6 +29,43 @@ async def check_approval(store: Store, run: RunInfo, key: str, arguments: dict[s
             if arguments == (_decoded(question.arguments) if edited is None else edited):
                 return
     raise ToolError("tool_not_allowed", f"Nobody approved the call {key} with these arguments.")
+
+
+async def check_edits(
+    store: Store,
+    who: Principal,
+    session_id: str,
+    answers: Sequence[ResumeEntry],
+    offers: Callable[[AgentRecord], Mapping[str, ToolOffer]],
+) -> None:
+    """Refuse arguments a person wrote that do not fit the tool's schema, while the question is still open.
+
+    Of a tool that nobody offers now, or of an agent that was deleted, nothing is known. Raises UserError
+    `invalid_answer`.
+    """
+    edits = {entry.interrupt_id: edited for entry in answers if (edited := _edited(entry)) is not None}
+    if not edits:
+        return
+    try:
+        session = await store.get_session(who.tenant, who.user, session_id)
+        asked = await store.list_interrupts(who.tenant, who.user, session_id)
+        known = offers(await store.get_agent(who.tenant, session.agent_id))
+    except UserError:  # the store says it better when it is asked to accept this
+        return
+    for question in asked:
+        offer = known.get(question.tool)
+        if question.state == "open" and question.id in edits and offer is not None:
+            problem = validator(offer.parameters, question.tool)(edits[question.id])
+            if problem is not None:
+                raise UserError(
+                    "invalid_answer",
+                    f"The arguments in the answer to {question.id} do not fit {question.tool}: {problem}.",
+                    {"interrupt_id": question.id, "tool": question.tool},
+                )
+
+
+def _edited(entry: ResumeEntry) -> Json:
+    return json_object(entry.payload).get("editedArgs")
 
 
 async def _answers(store: Store, run_id: str) -> list[ResumeEntry]:

@@ -13,7 +13,18 @@ from msgspec import structs
 
 from agio.core.config import AgentRunConfig, ServerLimits
 from agio.core.file import UNUSED_MS, FilePiece
-from agio.core.link import Answer, Claim, Greeting, Task, TaskResult, ToolReply, Welcome, Worker
+from agio.core.link import (
+    Answer,
+    Claim,
+    Greeting,
+    Task,
+    TaskResult,
+    ToolOffer,
+    ToolReply,
+    Welcome,
+    Worker,
+)
+from agio.core.records import AgentRecord
 from agio.core.repository import Append, Effect, RunInfo, ToolRecord
 from agio.core.store import Store
 from agio.core.tool import AnyTool
@@ -24,7 +35,7 @@ from agio.gateway.dispatcher import Dispatcher
 from agio.gateway.endpoints import ModelEndpoints
 from agio.gateway.figures import Figures
 from agio.gateway.hub import Hub
-from agio.gateway.offers import offer_tools
+from agio.gateway.offers import offer_tools, tools_of
 from agio.gateway.recorder import Recorder
 from agio.gateway.tool_backend import ToolBackend
 from agio.gateway.tool_calls import ToolCalls
@@ -79,6 +90,7 @@ class LinkService:
         )
         self._store = store
         self._hub = hub
+        self._built_in = built_in
         self._limits = limits
         self._tasks: list[asyncio.Task[None]] = []
         self._empty = asyncio.Event()
@@ -128,6 +140,10 @@ class LinkService:
         await self.dispatcher.close()
         await self.tools.close()
         await self.calls.close()
+
+    def offers_of(self, agent: AgentRecord) -> dict[str, ToolOffer]:
+        """Return the tools an agent has now, at the gateway and at the workers that are here, by name."""
+        return tools_of(agent, self._built_in, self.workers.tools_for(agent.tenant))
 
     def connect(self, worker: Worker, permit: Permit = OPERATOR) -> "WorkerLink":
         """Give a worker its link. It begins with `greet`."""

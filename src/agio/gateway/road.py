@@ -11,6 +11,7 @@ from agio.core.records import Acceptance, Accepted
 from agio.core.repository import RunInfo
 from agio.core.spec import RunRequest, check_request
 from agio.core.store import Store
+from agio.gateway.approvals import check_edits
 from agio.gateway.hub import Hub
 from agio.gateway.link import LinkService
 from agio.gateway.rate import Rates
@@ -55,6 +56,8 @@ class Road:
                 context=given.context,
             )
         )
+        if given.resume:
+            await check_edits(self._store, who, given.session_id, given.resume, self._link.offers_of)
         given = structs.replace(given, request_id=REQUEST_ID.get())
         # Once the store has it, the run must reach its worker even if the client does not wait for the answer.
         accepting = asyncio.ensure_future(self._accept(who, given))

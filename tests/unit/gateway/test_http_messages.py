@@ -35,7 +35,7 @@ def _ask(hand: Hand, tool: str, arguments: str) -> str:
     return key
 
 
-async def _end_with_question(hand: Hand, arguments: str = '{"to":"bob"}') -> str:
+async def end_with_question(hand: Hand, arguments: str = '{"to":"bob"}') -> str:
     """End a run with the question whether a call may be made; returns the question's id."""
     key = _ask(hand, "send_mail", arguments)
     question = Interrupt(f"int_{id_body(key)}", "tool_call", message="May Ada?", tool_call_id=key)
@@ -230,7 +230,7 @@ async def test_a_question_is_shown_with_exactly_what_would_be_called_and_answere
         path = f"/api/agent-sessions/{session_id}"
         worker, link = await place.joined()
         await _send(client, session_id, {"content": "Mail Bob"})
-        question = await _end_with_question(Hand(link, await worker.next_job()))
+        question = await end_with_question(Hand(link, await worker.next_job()))
         status = (await client.get(f"{path}/status")).json()
         assert status["state"] == "waiting"
         (asked,) = status["interrupts"]
@@ -263,7 +263,7 @@ async def test_a_question_may_be_dismissed_or_rejected() -> None:
             ({"approved": False, "reason": "too early"}, b'"reason":"too early"'),
             ({"dismissed": True}, b'"status":"cancelled"'),
         ):
-            question = await _end_with_question(Hand(link, await worker.next_job()))
+            question = await end_with_question(Hand(link, await worker.next_job()))
             body = {"answers": [{"interrupt_id": question, **answer}]}
             assert (
                 await client.post(f"/api/agent-sessions/{session_id}/answer", json=body)
