@@ -194,6 +194,7 @@ class Visitor:
             ) as reader:
                 stream(reader, session)
             self.ask("PATCH", f"/api/agent-sessions/{session}", json={"title": words.say(f"title {topic}")})
+        self.talk_in_one_turn(agents["openai-chat"])
         url = self.server.url.replace("http", "ws") + "/realtime"
         origin = {"cookie": self.cookie, "origin": self.server.url}
         with connect(url, additional_headers=origin, open_timeout=WAIT_S) as socket:
@@ -207,6 +208,26 @@ class Visitor:
                 socket.recv(WAIT_S)
             socket.send(words.say("no JSON on the socket"))
             socket.recv(WAIT_S)
+
+    def talk_in_one_turn(self, agent: str) -> None:
+        """Use the faces that answer with the whole turn, well and badly."""
+        words = self.words
+        once = {"agent_id": agent, "input": words.say("input of a turn")}
+        self.ask("POST", "/api/agent/run", json=once)
+        name = words.say("name of an SDK session")
+        made = {
+            "session_id": name,
+            "agent_name": words.say("inline agent"),
+            "instructions": words.say("inline instructions"),
+            "model": "openai-chat:m",
+        }
+        self.ask("POST", "/api/sdk/session/create", 200, json=made)
+        said = {"session_id": name, "user_input": words.say("SDK message")}
+        self.ask("POST", "/api/sdk/session/message", 200, json=said)
+        self.ask("GET", f"/api/sdk/session/transcript?session_id={name}", 200)
+        self.ask(
+            "POST", "/api/sdk/session/message", json={"session_id": words.say("no session"), "user_input": ""}
+        )
 
     def in_code(self) -> str:
         """The agent of the module."""
