@@ -64,7 +64,7 @@ user's role changes later.
 def render() -> str:
     """Write the page."""
     parts = [INTRODUCTION, _roles(), _team_routes(), _streams()]
-    for access, heading, words in (
+    others: list[tuple[Access, str, str]] = [
         (
             "public",
             "Routes without a credential",
@@ -75,8 +75,8 @@ def render() -> str:
             "Routes of this machine",
             "Without a credential from loopback only; with one from anywhere.",
         ),
-    ):
-        parts.append(f"## {heading}\n\n{words}\n\n{_plain(access)}")
+    ]
+    parts += [f"## {heading}\n\n{words}\n\n{_plain(access)}" for access, heading, words in others]
     return "\n".join(parts)
 
 

@@ -75,14 +75,16 @@ class Call(Struct, frozen=True, kw_only=True):
             raw=self.raw,
         )
 
-    async def send(self, client: httpx.AsyncClient, route: Route) -> httpx.Response:
-        """Call the route with what is filled in."""
+    async def send(
+        self, client: httpx.AsyncClient, route: Route, query: Mapping[str, str] | None = None
+    ) -> httpx.Response:
+        """Call the route with what is filled in, and more in the query."""
         content = self.raw if self.body is None else msgspec.json.encode(self.body)
         kind = {} if self.body is None else {"content-type": "application/json"}
         return await client.request(
             route.method,
             route.path.format(**self.path),
-            params=dict(self.query),
+            params={**self.query, **(query or {})},
             headers={**self.headers, **kind},
             content=content,
         )

@@ -1,4 +1,4 @@
-"""Nobody sees, changes or guesses what another team has, nor what another user has: every route, every place for an id."""
+"""Nobody sees, changes or guesses what another team or user has: every route, every place for an id."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,10 +14,11 @@ from agio.gateway.routes.route import Route
 from tests.docs.permissions import PERSON
 from tests.unit.gateway.calls import CALLS, Call
 from tests.unit.gateway.house import code_of, house
-from tests.unit.gateway.world import ACME, CANARY, OURS, Person, World, nowhere, world
+from tests.unit.gateway.world import ACME, CANARY, FURNISHED, OURS, Person, World, nowhere, world
 
 USERS_OWN = frozenset(
-    "session waiting calling live run live_run interrupt call file draft sdk message_key run_key tool_key".split()
+    {"session", "waiting", "calling", "live", "run", "live_run", "interrupt", "call", "file", "draft", "sdk"}
+    | {"message_key", "run_key", "tool_key"}
 )
 """The kinds of things that belong to a user and not to the team."""
 ANYBODYS = {
@@ -90,6 +91,39 @@ async def test_another_users_things_are_not_there(tmp_path: Path, name: str) -> 
         kinds = USERS_OWN | ({"key"} if name == "member" else set[str]())
         struck = await _strike(place, colleague, victim, kinds)
         assert struck > 40
+
+
+@pytest.mark.parametrize("name", FURNISHED[-1:] + FURNISHED[1:3])
+async def test_no_list_tells_a_word_of_anothers(tmp_path: Path, name: str) -> None:
+    """C2, R2: what can be read with one's own ids, or with a page's cursor that another was given, is one's own.
+
+    Of another team no word is in it; of a colleague none of their ids.
+    """
+    async with world(tmp_path) as place:
+        reader, victim = place.people[name], place.people[f"{ACME}/owner"]
+        words = {CANARY} if reader.tenant != ACME else {victim.ids[kind] for kind in USERS_OWN - {"title"}}
+        seen = given = 0
+        async with victim.client() as theirs, reader.client() as client:
+            for route in ROUTES:
+                if route.method != "GET" or route.access != "user":
+                    continue
+                bare = [] if route.name == "sdk_transcript" else [Call(path=CALLS[route.name][0].path)]
+                for call in (*bare, *CALLS[route.name]):
+                    answered = await call.filled(reader.ids).send(client, route)
+                    assert answered.status_code in (200, 403, 404), (route.name, answered.text)
+                    assert not [word for word in words if word in answered.text], route.name
+                    seen += 1
+                    mine = call.filled(victim.ids)
+                    listed = await theirs.get(route.path.format(**mine.path), params={"limit": 1})
+                    is_page = listed.headers["content-type"] == "application/json"
+                    cursor = listed.json().get("next") if is_page else None
+                    if cursor is not None:
+                        given += 1
+                        used = await call.filled(reader.ids).send(client, route, {"after": cursor})
+                        assert used.status_code in (200, 400, 403), (route.name, used.text)
+                        assert not [word for word in words if word in used.text], route.name
+        assert seen > 35
+        assert given >= 8, given
 
 
 async def _strike(place: World, stranger: Person, victim: Person, kinds: frozenset[str] | None) -> int:
@@ -169,7 +203,7 @@ def _filled(call: Call) -> Iterator[tuple[str, str]]:
     """The parameters and fields that have a mark in them."""
     for place in ("path", "query"):
         named = cast("Mapping[str, str]", getattr(call, place))
-        yield from ((place, name) for name, value in named.items())
+        yield from ((place, name) for name in named)
     yield from (("body", name) for name in _marked(call.body))
 
 

@@ -1,4 +1,4 @@
-"""A furnished world: one gateway as the server composes it, two teams with people, and something of every kind there is.
+"""A furnished world: one gateway as the server composes it, two teams, and something of every kind there is.
 
 Every text of the team ACME has the canary in it, so that a test can tell when one of its words got out.
 """
@@ -6,7 +6,7 @@ Every text of the team ACME has the canary in it, so that a test can tell when o
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncGenerator, Awaitable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -45,6 +45,8 @@ T = TypeVar("T")
 
 ACME = "acme"
 OURS = "default"
+ROLES: tuple[Role, ...] = ("owner", "admin", "member")
+FURNISHED = (f"{ACME}/owner", f"{ACME}/admin", f"{ACME}/member", f"{OURS}/owner")
 CANARY = "canary-acme"
 LIMITS = ServerLimits(
     running_per_user=50,
@@ -62,7 +64,6 @@ LIMITS = ServerLimits(
     sign_ins_at_once=10**6,
 )
 """Nothing runs out or happens by itself while a test looks."""
-_DAY_MS = 24 * 3600 * 1000
 OWNED_BY = {
     "agent_tool_assignments": "agent_id in (select id from agents where tenant_id = ?)",
     "logs": "run_id in (select run_id from runs where tenant_id = ?)",
@@ -123,6 +124,8 @@ class World:
         self.store = gateway.store
         self.app = create_app(gateway)
         self.people: dict[str, Person] = {}
+        self.live: dict[str, Hand] = {}
+        """The runs that are going on, by user."""
         self._path = path
         self._worker = worker
         self._link = link
@@ -228,7 +231,7 @@ async def furnish_team(world: World, owner: Person) -> None:
             "models": [f"{word}-model"],
         }
         ids["provider"] = (await _made(client.post("/api/providers", json=provider)))["id"]
-        tool = {
+        tool: dict[str, object] = {
             "name": ids["tool_name"],
             "description": f"{word} tool",
             "method": "GET",
@@ -252,6 +255,7 @@ async def furnish_team(world: World, owner: Person) -> None:
             "tools": [{"name": ids["tool_name"], "approval": "ask"}, "clock", "store_draft_content"],
         }
         ids["agent"] = (await _made(client.post("/api/agents", json=agent)))["id"]
+        await _made(client.post("/api/agents", json={**agent, "name": f"{word} Bea"}))
         invited = await _made(
             client.post("/api/invitations", json={"email": f"{word}-invited@example.com", "role": "member"})
         )
@@ -302,18 +306,20 @@ async def furnish_person(world: World, person: Person) -> None:
         ids["call"] = await _end_with_call(hand, word)
         hand = await session("live")
         ids["live_run"] = hand.run_id
+        world.live[person.user] = hand
         await hand.say(f"{word} part")
 
-        draft = {"key": f"{word}-draft", "title": f"{word} draft", "kind": ids["draft_kind"]}
-        for number in (1, 2):
-            arguments = {**draft, "content": f"{word} version {number}"}
+        draft = {"title": f"{word} draft", "kind": ids["draft_kind"]}
+        for number, name in enumerate(("old", "new", "new")):
+            arguments = {**draft, "key": f"{word}-{name}", "content": f"{word} version {number}"}
             asked = {"tool": "store_draft_content", "arguments": arguments, "session_id": ids["session"]}
-            key = {"idempotency-key": f"{ids['tool_key']}-{number}"} if number > 1 else {}
+            key = {"idempotency-key": f"{ids['tool_key']}-{number}"} if number else {}
             made = await _made(client.post("/api/tools/execute", json=asked, headers=key))
             assert made["ok"], made
-        asked = {"tool": "clock", "arguments": {}}
         await _made(
-            client.post("/api/tools/execute", json=asked, headers={"idempotency-key": ids["tool_key"]})
+            client.post(
+                "/api/tools/execute", json={"tool": "clock"}, headers={"idempotency-key": ids["tool_key"]}
+            )
         )
         drafts = (await client.get("/api/drafts")).json()["items"]
         ids["draft"] = drafts[0]["id"]
@@ -345,8 +351,10 @@ def ag_ui_input(thread: str, run: str, text: str, **more: object) -> dict[str, o
 
 
 @asynccontextmanager
-async def world(folder: Path, limits: ServerLimits = LIMITS) -> AsyncGenerator[World]:
-    """Open the world: two teams of an owner, an admin and two members; owners have things, and so have others of ACME."""
+async def world(
+    folder: Path, limits: ServerLimits = LIMITS, *, furnished: Sequence[str] = FURNISHED
+) -> AsyncGenerator[World]:
+    """Open the world: two teams of an owner, an admin and two members; who of them is furnished has things."""
     path = folder / "agio.db"
     async with opened_gateway(Plan(database=path, limits=limits)) as gateway:
         await gateway.link.start("at once")
@@ -355,10 +363,11 @@ async def world(folder: Path, limits: ServerLimits = LIMITS) -> AsyncGenerator[W
         await soon(link.greet(Greeting(worker="w1", room=1000)))
         made = World(gateway, path, worker, link)
         for tenant in (ACME, OURS):
-            for role, name in (("owner", None), ("admin", None), ("member", None), ("member", "spare")):
-                await made.add(tenant, role, name)
+            for role in ROLES:
+                await made.add(tenant, role)
+            await made.add(tenant, "member", "spare")
             await furnish_team(made, made.people[f"{tenant}/owner"])
-        for name in (f"{ACME}/owner", f"{ACME}/admin", f"{ACME}/member", f"{OURS}/owner"):
+        for name in furnished:
             await furnish_person(made, made.people[name])
         yield made
 
