@@ -16,7 +16,6 @@ from agio.protocol.codec import decode_event, encode
 from agio.protocol.events import AgentEvent, Custom
 from agio.protocol.messages import json_object
 from agio.settings import load_server_settings, load_settings
-from tests.docs.codes import error_codes, notice_codes, result_codes
 from tests.docs.pages import ROOT, blocks_of, rows_under, unquoted
 
 PROTOCOL = ROOT / "docs" / "streaming_protocol.md"
@@ -24,16 +23,6 @@ CONFIGURATION = ROOT / "docs" / "configuration.md"
 EVENT_TYPES = {
     str(kind.__struct_config__.tag) for kind in cast("tuple[type[msgspec.Struct]]", get_args(AgentEvent))
 }
-SECTIONS = (
-    "input",
-    "the model",
-    "limits",
-    "the store",
-    "the server",
-    "a server's runs",
-    "the command line",
-    "agio itself",
-)
 
 
 def _first_cells(heading: str) -> list[str]:
@@ -103,29 +92,6 @@ async def test_the_fields_of_agios_own_events_are_on_the_page() -> None:
     }
     rows = rows_under(PROTOCOL, "agio's own events")
     assert carried == {(unquoted(row[0]), unquoted(row[1])) for row in rows}
-
-
-def test_every_error_code_of_the_source_is_on_the_page_and_no_other_is() -> None:
-    """L8, L13: whatever code an error has, its meaning is written down."""
-    named = [code for section in SECTIONS for code in _codes(section)]
-    assert sorted(named) == sorted(error_codes())
-
-
-def _codes(section: str) -> list[str]:
-    heading = "Codes of your input" if section == "input" else f"Codes of {section}"
-    return _first_cells(heading)
-
-
-def test_every_code_of_a_tool_result_or_notice_is_on_the_page_and_no_other_is() -> None:
-    """L8, L13: the same for what the model is told and for what people are."""
-    assert set(_first_cells("Codes of tool results")) == result_codes()
-    assert set(_first_cells("Codes of notices")) == notice_codes()
-
-
-def test_the_page_says_how_often_a_model_call_is_tried_again() -> None:
-    """L8: the numbers of the error table are the defaults of `retries`."""
-    rows = rows_under(PROTOCOL, "Codes of the model")
-    assert {unquoted(row[0]): int(row[1]) for row in rows if row[1]} == AgentRunConfig().retries
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,18 @@ def chat(
     raise typer.Exit(chat(options, settings))
 
 
+@app.command()
+def explain(
+    code: Annotated[
+        str | None, typer.Argument(metavar="CODE", help="Such as store_full.", show_default=False)
+    ] = None,
+) -> None:
+    """Say what an error code means and what to do about it; without one, list them all."""
+    from agio.cli.explain import explain, list_codes
+
+    print(list_codes() if code is None else explain(code))
+
+
 @runs.command("list")
 def list_runs(
     store: StoreOption = None,

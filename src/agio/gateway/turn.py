@@ -111,6 +111,6 @@ def check_success(info: RunInfo, fold: Fold) -> None:
     if info.status not in ENDED or fold.error is None:
         return
     error = fold.error
-    code = error.code if isinstance(error.code, str) else "internal_error"
+    code = "internal_error" if not isinstance(error.code, str) else error.code
     kind = AgioError if code in _OURS else UserError if code in _LIMITS else ModelError
     raise kind(code, error.message, {"run_id": info.run_id, "session_id": info.thread_id})
