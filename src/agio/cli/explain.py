@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from agio.errors import UserError
 
-
 _LINK = re.compile(r"\[([^]]*)]\([^)]*\)")
 
 
