@@ -63,6 +63,10 @@ class _Figures(Collector):
         yield GaugeMetricFamily(
             "agio_open_streams", "Readers of sessions, connected now.", value=self._gateway.hub.open_streams
         )
+        yield _by(
+            CounterMetricFamily("agio_rate_limited", "Requests refused for coming too often.", labels=["kind"]),
+            self._gateway.rates.refused,
+        )
         yield GaugeMetricFamily(
             "agio_workers", "Workers connected now.", value=sum(seat.worker is not None for seat in seats)
         )
