@@ -1,5 +1,6 @@
 """HTTP tools of a team: what is called, and how a model's arguments become a request. Run by tools/http_tool.py."""
 
+import re
 from collections.abc import Mapping
 from typing import Literal, Protocol, TypeAlias
 
@@ -14,16 +15,11 @@ ToolKind: TypeAlias = Literal["named", "http"]
 
 
 class HttpHeader(Struct, frozen=True, kw_only=True):
-    """A header of a tool's request. A secret one has no value here: it is a secret with the field `header:<name>`."""
+    """A header of a tool's request. A secret one has no value here: it is a secret of the tool's."""
 
     name: str
     value: str = ""
     secret: bool = False
-
-    @property
-    def field(self) -> str:
-        """The field its value is kept under, if it is secret."""
-        return f"header:{self.name.lower()}"
 
 
 class HttpTool(Struct, frozen=True, kw_only=True):
@@ -44,6 +40,19 @@ class HttpTool(Struct, frozen=True, kw_only=True):
     timeout_s: float | None = None
     effect: Effect = "once"
     approval: Approval = "never"
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port of its URL."""
+        scheme, _, rest = self.url.partition("://")
+        return f"{scheme}://{re.split('[/?#]', rest, maxsplit=1)[0]}".lower()
+
+    def field_of(self, header: HttpHeader) -> str:
+        """The field a secret header's value is kept under.
+
+        It names the origin it was entered for: whoever still has an older definition does not find a newer secret.
+        """
+        return f"header:{header.name.lower()}@{self.origin}"
 
 
 class ToolDefinition(Struct, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ from agio.tools.http_template import Template, check_headers, check_result_path,
 from agio.tools.web_text import describe_binary, text_of
 
 Secrets: TypeAlias = Callable[[], Awaitable[Mapping[str, str]]]
-"""Opens the secrets of a tool: by field, `header:<name>`."""
+"""Opens the secrets of a tool: by field, as `HttpTool.field_of` names them."""
 
 
 class Sender(Protocol):
@@ -107,7 +107,7 @@ def _headers(
     if definition.effect != "read":
         headers["idempotency-key"] = ("Idempotency-Key", call_id)
     for header in definition.headers:
-        value = secrets.get(header.field) if header.secret else header.value
+        value = secrets.get(definition.field_of(header)) if header.secret else header.value
         if value is None:
             raise UserError("invalid_tool", f"Tool {name} has no value for its secret header {header.name}.")
         headers[header.name.lower()] = (header.name, value)

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from msgspec import structs
 
 from agio.core.http_tool import HttpHeader, HttpTool, ToolRequest
 from agio.core.provider import Sealed
@@ -23,7 +24,7 @@ WEATHER = HttpTool(
     effect="read",
     approval="ask",
 )
-SEALED = {"header:x-key": Sealed("k1", b"sealed")}
+SEALED = {"header:x-key@https://example.com": Sealed("k1", b"sealed")}
 
 
 def code_of(error: pytest.ExceptionInfo[UserError]) -> str:
@@ -60,18 +61,28 @@ async def test_a_change_keeps_the_secrets_of_headers_that_stay(store: Store) -> 
     """C3: what is given is replaced, what stays secret is kept, what is no secret header any more is gone."""
     two = [HttpHeader(name="X-Key", secret=True), HttpHeader(name="X-Other", secret=True)]
     http = HttpTool(description="", method="POST", url="https://a.example/", parameters={}, headers=two)
-    sealed = {"header:x-key": Sealed("k1", b"1"), "header:x-other": Sealed("k1", b"2")}
+    key, other = "header:x-key@https://a.example", "header:x-other@https://a.example"
+    sealed = {key: Sealed("k1", b"1"), other: Sealed("k1", b"2")}
     made = await store.create_tool_definition("default", "tool_1", "t", http, sealed)
     changed = await store.update_tool_definition(
-        "default", "tool_1", "renamed", http, {"header:x-other": Sealed("k2", b"3")}
+        "default", "tool_1", "renamed", http, {other: Sealed("k2", b"3")}
     )
     assert (changed.name, changed.created_at) == ("renamed", made.created_at)
-    assert await store.secrets_of("default", "tool_1") == {
-        "header:x-key": Sealed("k1", b"1"),
-        "header:x-other": Sealed("k2", b"3"),
-    }
-    await store.update_tool_definition("default", "tool_1", "renamed", WEATHER, {})
-    assert await store.secrets_of("default", "tool_1") == {"header:x-key": Sealed("k1", b"1")}
+    both = await store.secrets_of("default", "tool_1")
+    assert both == {key: Sealed("k1", b"1"), other: Sealed("k2", b"3")}
+    one = structs.replace(http, url="https://A.example/elsewhere?x=1", headers=two[:1])
+    await store.update_tool_definition("default", "tool_1", "renamed", one, {})
+    assert await store.secrets_of("default", "tool_1") == {key: Sealed("k1", b"1")}
+
+
+@pytest.mark.parametrize("url", ["https://b.example/", "http://a.example/", "https://a.example:444/"])
+async def test_no_secret_stays_when_a_tool_calls_another_origin(store: Store, url: str) -> None:
+    """C3: not even if whoever changed it saw the tool as somebody else had it a moment ago."""
+    http = structs.replace(WEATHER, url="https://a.example/")
+    sealed = {http.field_of(WEATHER.headers[0]): Sealed("k1", b"1")}
+    await store.create_tool_definition("default", "tool_1", "t", http, sealed)
+    await store.update_tool_definition("default", "tool_1", "t", structs.replace(http, url=url), {})
+    assert await store.secrets_of("default", "tool_1") == {}
 
 
 async def test_a_deleted_tool_is_gone_with_its_secrets_and_from_its_agents(store: Store) -> None:

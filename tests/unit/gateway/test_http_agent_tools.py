@@ -31,8 +31,8 @@ async def test_a_tool_is_shown_without_its_secrets(tmp_path: Path) -> None:
         vault = shop.server.gateway.vault
         assert vault is not None
         [(field, sealed)] = (await shop.store.secrets_of("default", made["id"])).items()
-        assert vault.open(SecretPlace("default", made["id"], "header:x-key"), sealed) == SECRET
-        assert field == "header:x-key"
+        assert vault.open(SecretPlace("default", made["id"], field), sealed) == SECRET
+        assert field == f"header:x-key@{shop.bird.url}"
 
 
 async def test_all_tools_are_listed_with_where_they_run_and_who_has_them(tmp_path: Path) -> None:

@@ -7,12 +7,16 @@ import httpx
 import pytest
 from msgspec import structs
 
+from agio.core.identity import Principal
+from agio.core.records import AgentTool
+from agio.gateway.tool_calls import Asked
 from tests.canary import answer_with
 from tests.unit.gateway.engine import QUICK, soon
 from tests.unit.gateway.house import AGENT, code_of
 from tests.unit.gateway.workshop import SECRET, Workshop, held, workshop
 
 WIEN = {"city": "Wien"}
+OWNER = Principal("default", "local", "owner", "test")
 
 
 async def test_a_tool_is_called_as_the_callers_user(tmp_path: Path) -> None:
@@ -181,4 +185,19 @@ async def test_a_tool_whose_secret_is_gone_says_so(tmp_path: Path) -> None:
         told = (await shop.execute("weather", WIEN)).json()
         assert (told["ok"], told["error"]["code"]) == (False, "invalid_tool")
         assert "X-Key" in told["content"]
+        assert shop.bird.calls == []
+
+
+async def test_a_secret_is_not_told_to_the_host_a_tool_called_before(tmp_path: Path) -> None:
+    """C3: a run that began before the change still has the old address, and does not get the new secret."""
+    async with workshop(tmp_path) as shop:
+        made = await shop.make()
+        before = await shop.store.get_tool_definition("default", made["id"])
+        headers = [{"name": "X-Key", "secret": True, "value": "entered-for-another"}]
+        moved = shop.tool(url="https://new.example.com/{city}", headers=headers)
+        assert (await shop.client.put(f"/api/agent-tools/{made['id']}", json=moved)).status_code == 200
+        held_by_run = AgentTool(before.name, None, before.id, before.http)
+        asked = Asked(tool="weather", effect="read", arguments={"city": "Wien"}, team=held_by_run)
+        told = await soon(shop.server.gateway.link.calls.make(OWNER, asked))
+        assert told.record.error == "invalid_tool"
         assert shop.bird.calls == []

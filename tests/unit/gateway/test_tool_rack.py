@@ -24,7 +24,7 @@ HTTP = HttpTool(
     effect="read",
 )
 TOOL = AgentTool("weather", None, "tool_1", HTTP, 1)
-PLACE = SecretPlace("t", "tool_1", "header:x-key")
+PLACE = SecretPlace("t", "tool_1", HTTP.field_of(HTTP.headers[0]))
 
 
 class Secrets:
@@ -55,9 +55,9 @@ def test_a_tool_is_made_once_for_a_definition() -> None:
 async def test_secrets_are_opened_for_their_own_tool_alone() -> None:
     """C3: another tenant's or another tool's do not open, and without a master key none do."""
     vault = Vault([b"k" * 32])
-    sealed = {"header:x-key": vault.seal(PLACE, "secret")}
-    assert await rack(vault, sealed).open_secrets("t", "tool_1") == {"header:x-key": "secret"}
-    moved = {"header:x-key": vault.seal(structs.replace(PLACE, tenant="other"), "theirs")}
+    sealed = {PLACE.field: vault.seal(PLACE, "secret")}
+    assert await rack(vault, sealed).open_secrets("t", "tool_1") == {PLACE.field: "secret"}
+    moved = {PLACE.field: vault.seal(structs.replace(PLACE, tenant="other"), "theirs")}
     with pytest.raises(StoreError) as unreadable:
         await rack(vault, moved).open_secrets("t", "tool_1")
     assert unreadable.value.code == "secret_unreadable"

@@ -52,7 +52,7 @@ class Bench:
 
     async def open(self) -> Mapping[str, str]:
         self.opened += 1
-        return self.secrets
+        return {f"{field}@{self.bird.url}": secret for field, secret in self.secrets.items()}
 
     async def call(self, definition: HttpTool, arguments: dict[str, Json] | str) -> ToolAnswer:
         definition = replace(definition, url=definition.url.replace("https://api.test", self.bird.url))

@@ -155,7 +155,9 @@ def _say(
     if row is None:
         raise _tool_not_found(tool_id)
     yield from put_secrets(tenant, tool_id, secrets)
-    yield from _keep_secrets(tenant, tool_id, {header.field for header in http.headers if header.secret})
+    yield from _keep_secrets(
+        tenant, tool_id, {http.field_of(header) for header in http.headers if header.secret}
+    )
     created_at = msgspec.convert(row[0], int)
     return ToolDefinition(
         id=tool_id, tenant=tenant, name=name, http=http, created_at=created_at, updated_at=now

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
-from urllib.parse import urlsplit
 
 from fastapi.responses import Response
 from msgspec import Struct
@@ -115,9 +114,7 @@ async def replace_agent_tool(call: Call, tool_id: Id, body: HttpToolBody) -> Res
     if body.name != before.name:
         _check_name(gateway, tenant, body.name)
     secrets = _sealed(gateway, tenant, tool_id, body)
-    same_host = _origin(before.http.url) == _origin(http.url)
-    kept = await gateway.store.secrets_of(tenant, tool_id) if same_host else {}
-    _check_secrets(http, secrets, kept)
+    _check_secrets(http, secrets, await gateway.store.secrets_of(tenant, tool_id))
     changed = await gateway.store.update_tool_definition(tenant, tool_id, body.name, http, secrets)
     return answer(tool_view(_http(changed), await _users(gateway, tenant)))
 
@@ -228,27 +225,22 @@ def _check_name(gateway: Gateway, tenant: str, name: str) -> None:
 def _sealed(gateway: Gateway, tenant: str, tool_id: str, body: HttpToolBody) -> dict[str, Sealed]:
     """Seal the secrets that were given. Raises UserError `invalid_tool`, `no_secret_key`."""
     sealed: dict[str, Sealed] = {}
-    for header, given in zip(body.http().headers, body.headers, strict=True):
+    http = body.http()
+    for header, given in zip(http.headers, body.headers, strict=True):
         if header.secret and given.value is not None:
             check_headers(body.name, [HttpHeader(name=header.name, value=given.value)])
-            place = SecretPlace(tenant, tool_id, header.field)
-            sealed[header.field] = need_vault(gateway.vault).seal(place, given.value)
+            place = SecretPlace(tenant, tool_id, http.field_of(header))
+            sealed[place.field] = need_vault(gateway.vault).seal(place, given.value)
     return sealed
 
 
 def _check_secrets(http: HttpTool, given: Mapping[str, Sealed], kept: Mapping[str, Sealed]) -> None:
     """Refuse a tool whose secrets are not all known: a secret goes only where it was entered for."""
-    missing = [
-        header.name for header in http.headers if header.secret and header.field not in {**given, **kept}
-    ]
+    known = {*given, *kept}
+    missing = [header.name for header in http.headers if header.secret and http.field_of(header) not in known]
     if missing:
         raise UserError(
             "secret_required",
             f"Enter the value of {', '.join(missing)}: it is not known, or was entered for another host.",
             {"headers": missing},
         )
-
-
-def _origin(url: str) -> tuple[str, str]:
-    parts = urlsplit(url)
-    return parts.scheme.lower(), parts.netloc.lower()
