@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from fastapi.requests import Request
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 from starlette.routing import Route as PageRoute
 
 from agio.errors import UserError
@@ -114,7 +115,7 @@ ROUTES: Sequence[Route] = [
           "session_not_found file_too_large empty_file too_many_files invalid_body rate_limited",
           takes=files.UPLOAD_BODY),
     Route("GET", "/api/files/{file_id}", files.get_file, 200, files.FileView, "file_not_found"),
-    Route("GET", "/api/files/{file_id}/content", files.download_file, 200, "application/octet-stream",
+    Route("GET", "/api/files/{file_id}/content", files.download_file, 200, "*/*",
           "file_not_found"),
     Route("DELETE", "/api/files/{file_id}", files.delete_file, 204, None, "file_not_found"),
 
@@ -215,7 +216,7 @@ ROUTES: Sequence[Route] = [
     Route("GET", "/api/sign-in/methods", sign_in.sign_in_methods, 200, people.SignInMethods, access="public"),
     Route("POST", "/api/sign-in", sign_in.sign_in_with_password, 200, people.TeamView,
           "wrong_credentials no_membership forbidden_origin rate_limited", access="public"),
-    Route("GET", "/sign-in", sign_in.sign_in, 303, None, "rate_limited", access="public"),
+    Route("GET", "/sign-in", sign_in.sign_in, 303, None, "rate_limited", access="public", pages=(200, 403)),
     Route("POST", "/sign-out", sign_in.sign_out, 204, None, "forbidden_origin", access="public"),
     Route("GET", "/sign-in/oidc/{provider}", oidc.begin_sign_in, 303, None,
           "sign_in_provider_not_found sign_in_provider_failed unauthenticated rate_limited", access="public"),
@@ -313,9 +314,9 @@ class App:
             return self._rest
         if found[0] == given:
             return found[1]
-        if found[0] == "WEBSOCKET":
+        if found[0] == "WEBSOCKET" and given == "GET":
             raise UserError("upgrade_required", f"{path} is a WebSocket: ask for an upgrade.")
-        raise _not_allowed(found[0])
+        raise _not_allowed("GET" if found[0] == "WEBSOCKET" else found[0])
 
 
 def _rest() -> FastAPI:
@@ -325,7 +326,8 @@ def _rest() -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},
         exception_handlers={HTTPException: _unrouted},
     )
-    made = [rest_route(route) for route in ROUTES]
+    fixed = frozenset(route.path for route in ROUTES if "{" not in route.path)
+    made = [rest_route(route, fixed) for route in ROUTES]
     rest.router.routes.extend(made)
     rest.router.routes.append(PageRoute("/", home))
     rest.router.routes.append(PageRoute("/set-up", set_up))
@@ -356,7 +358,9 @@ async def _unrouted(request: Request, error: Exception) -> Response:
         case 405:
             routes = cast("FastAPI", request.app).routes
             fitting = [
-                route for route in routes if isinstance(route, PageRoute) and route.path_regex.match(path)
+                route
+                for route in routes
+                if isinstance(route, PageRoute) and route.matches(request.scope)[0] is not Match.NONE
             ]
             return refusal(
                 _not_allowed(*sorted(method for route in fitting for method in route.methods or ()))

@@ -38,7 +38,11 @@ _SECURITY = {
 }
 _PHRASES = {200: "Here it is.", 201: "Made.", 202: "Taken in.", 204: "Done.", 303: "Go on to `/`."}
 _NOT_OURS = ("HTTPValidationError", "ValidationError")
-_STREAM_CODES = "unauthenticated store_failed store_full store_unavailable internal_error"
+_JSON_CODES = "invalid_json invalid_body body_too_large request_timeout unsupported_media_type"
+_STREAM_CODES = (
+    "unauthenticated forbidden forbidden_host rate_limited internal_error "
+    "store_failed store_full store_unavailable"
+)
 
 
 def describe(routes: Sequence[Route], made: Sequence[APIRoute]) -> bytes:
@@ -68,8 +72,11 @@ def describe(routes: Sequence[Route], made: Sequence[APIRoute]) -> bytes:
         content = route.answer if isinstance(route.answer, str | None) else of_answer[id(route.answer)]
         operation["responses"] = {
             str(route.status): _response(route.status, content),
-            **_errors(_codes(route, "requestBody" in operation and route.takes is None)),
+            **_errors(_codes(route, operation)),
         }
+        for status in route.pages:
+            shown: Schema = operation["responses"].setdefault(str(status), {"description": "A page."})
+            shown.setdefault("content", {})["text/html"] = {"schema": {"type": "string"}}
         if route.access == "user":
             operation["security"] = [{"apiKey": []}, {"cookie": []}]
         elif route.access == "local":
@@ -102,7 +109,7 @@ def _response(status: int, content: object) -> Schema:
     return {**words, "content": {"application/json": {"schema": content}}}
 
 
-def _codes(route: Route, has_body: bool) -> list[str]:
+def _codes(route: Route, operation: Schema) -> list[str]:
     """Return every code a route may refuse with: its own, and those of its kind."""
     codes = route.codes.split()
     codes += ["forbidden_host", "internal_error"]
@@ -114,9 +121,9 @@ def _codes(route: Route, has_body: bool) -> list[str]:
         codes.append("forbidden_origin")
     if route.fresh:
         codes.append("reauthentication_required")
-    if has_body:
-        codes += ["invalid_json", "invalid_body", "body_too_large", "request_timeout", "unsupported_media_type"]
-    elif "{" in route.path or route.method == "GET":
+    if "requestBody" in operation and route.takes is None:
+        codes += _JSON_CODES.split()
+    if "parameters" in operation or route.method == "GET":
         codes.append("invalid_query")
     return codes
 
@@ -140,7 +147,7 @@ def _streams() -> Schema:
     security: list[Schema] = [{"apiKey": []}, {"cookie": []}]
     events: Schema = {
         "description": "AG-UI 1.0 events as server-sent events: `id` is the session's position, `data` the event.",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "content": {"text/event-stream": {}},
     }
     return {
         "/api/agent-sessions/{session_id}/stream": {
@@ -161,9 +168,7 @@ def _streams() -> Schema:
                 ],
                 "responses": {
                     "200": events,
-                    **_errors(
-                        [*_STREAM_CODES.split(), "session_not_found", "invalid_cursor", "forbidden_host"]
-                    ),
+                    **_errors([*_STREAM_CODES.split(), "session_not_found", "invalid_cursor"]),
                 },
             }
         },
@@ -186,7 +191,14 @@ def _streams() -> Schema:
                             *("agent_not_found", "agent_inactive", "session_busy", "session_deleted"),
                             *("invalid_input", "body_too_large", "unknown_interrupt", "interrupt_closed"),
                             *("incomplete_answer", "unknown_tool_call", "too_many_sessions", "queue_full"),
-                            *("message_too_large", "forbidden_host", "forbidden_origin"),
+                            *("message_too_large", "empty_message", "invalid_json", "invalid_cursor"),
+                            *(
+                                "request_timeout",
+                                "unsupported_media_type",
+                                "file_not_found",
+                                "forbidden_origin",
+                            ),
+                            *("idempotency_conflict", "invalid_answer"),
                         ]
                     ),
                 },
@@ -200,9 +212,7 @@ def _streams() -> Schema:
                 "security": security,
                 "responses": {
                     "101": {"description": "The WebSocket is open."},
-                    **_errors(
-                        [*_STREAM_CODES.split(), "forbidden_host", "forbidden_origin", "upgrade_required"]
-                    ),
+                    **_errors([*_STREAM_CODES.split(), "forbidden_origin", "upgrade_required"]),
                 },
             }
         },

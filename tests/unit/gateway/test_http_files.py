@@ -311,3 +311,17 @@ async def test_thirty_uploads_at_once_take_little_memory(tmp_path: Path) -> None
         assert peak < count * size / 3
         seen = await client.get(f"/api/files/{sent[-1].json()['id']}/content")
         assert seen.content == piece * (size // len(piece))
+
+
+async def test_query_and_form_name_the_same_session() -> None:
+    """C9: a file is for one session, and nothing that was said is left out."""
+    async with house(ROOMY) as place, place.client() as client:
+        session = await place.start_session(client)
+        sent = await client.post(
+            f"/api/files?session_id={session}", files={"file": ("x", PNG)}, data={"session_id": "another"}
+        )
+        assert code_of(sent) == "invalid_body"
+        sent = await client.post(
+            f"/api/files?session_id={session}", files={"file": ("x", PNG)}, data={"session_id": session}
+        )
+        assert sent.status_code == 201, sent.text

@@ -13,12 +13,14 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
+from pydantic.config import JsonDict
 
 from agio.core.records import AgentFields, AgentStatus, AgentTool, ApprovalPolicy, OnBusy
 from agio.core.repository import Approval
 from agio.protocol.messages import Content, ContentPart, Json, ResumeEntry
 
 MAX_STEPS = 1000
+TOOL_NAME_CHARS = 64
 MAX_RETENTION_DAYS = 36_500
 _PARTS = {"type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/ContentPart"}}
 
@@ -41,11 +43,28 @@ def _content(given: object) -> Content:
     return parts
 
 
+def _whole(given: object) -> object:
+    """Take 7.0 for 7, as JSON schema does."""
+    return int(given) if isinstance(given, float) and given.is_integer() else given
+
+
+def any_given(**kinds: str) -> JsonDict:
+    """Say in a schema that one of these fields is given, and not null."""
+    return {
+        "anyOf": [{"required": [name], "properties": {name: {"type": kind}}} for name, kind in kinds.items()]
+    }
+
+
 def _named(given: object) -> object:
     return {"name": given} if isinstance(given, str) else given
 
 
-Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_not_blank)]
+NOT_BLANK: JsonDict = {"pattern": r"\S"}
+Name: TypeAlias = Annotated[
+    str, Field(min_length=1, max_length=100, json_schema_extra=NOT_BLANK), AfterValidator(_not_blank)
+]
+AS_WHOLE = BeforeValidator(_whole)
+ToolName: TypeAlias = Annotated[str, Field(min_length=1, max_length=TOOL_NAME_CHARS)]
 Title: TypeAlias = Annotated[str, Field(max_length=200)]
 Identifier: TypeAlias = Annotated[str, Field(min_length=1, max_length=200)]
 GivenContent: TypeAlias = Annotated[
@@ -62,12 +81,12 @@ class Body(BaseModel):
 class ToolBody(Body):
     """A tool an agent may use; `approval` overrides the tool's own."""
 
-    name: Annotated[str, Field(min_length=1, max_length=64)]
+    name: ToolName
     approval: Approval | None = None
 
 
 GivenTool: TypeAlias = Annotated[
-    ToolBody, BeforeValidator(_named, json_schema_input_type=str | ToolBody), Field(title="Tool")
+    ToolBody, BeforeValidator(_named, json_schema_input_type=ToolName | ToolBody), Field(title="Tool")
 ]
 
 
@@ -75,13 +94,15 @@ class AgentBody(Body):
     """An agent."""
 
     name: Name
-    system_prompt: Annotated[str, Field(min_length=1, max_length=100_000), AfterValidator(_not_blank)]
+    system_prompt: Annotated[
+        str, Field(min_length=1, max_length=100_000, json_schema_extra=NOT_BLANK), AfterValidator(_not_blank)
+    ]
     model_provider: Annotated[str, Field(min_length=1, max_length=100)]
     model_name: Annotated[str, Field(min_length=1, max_length=200)]
     description: Annotated[str, Field(max_length=2000)] = ""
     goal: Annotated[str, Field(min_length=1, max_length=10_000)] | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    max_steps: Annotated[int, Field(ge=1, le=MAX_STEPS)] | None = None
+    max_steps: Annotated[int, Field(ge=1, le=MAX_STEPS), AS_WHOLE] | None = None
     status: AgentStatus = "active"
     approval: ApprovalPolicy = "tool"
     tools: Annotated[list[GivenTool], Field(max_length=100)] = []
@@ -110,6 +131,8 @@ class SessionBody(Body):
 class SessionChange(Body):
     """What to change of a conversation."""
 
+    model_config = ConfigDict(json_schema_extra=any_given(title="string", on_busy="string"))
+
     title: Title | None = None
     on_busy: OnBusy | None = None
 
@@ -128,8 +151,34 @@ class MessageBody(Body):
     client_message_id: Identifier | None = None
 
 
+_LEFT_OUT: JsonDict = {"type": "null"}
+_ONE_ANSWER: JsonDict = {
+    "oneOf": [
+        {
+            "required": ["approved"],
+            "properties": {"approved": {"const": True}, "dismissed": _LEFT_OUT},
+        },
+        {
+            "required": ["approved"],
+            "properties": {"approved": {"const": False}, "dismissed": _LEFT_OUT, "edited_args": _LEFT_OUT},
+        },
+        {
+            "required": ["dismissed"],
+            "properties": {
+                "dismissed": {"const": True},
+                "approved": _LEFT_OUT,
+                "reason": _LEFT_OUT,
+                "edited_args": _LEFT_OUT,
+            },
+        },
+    ]
+}
+
+
 class AnswerBody(Body):
     """The answer to one question: approved or not, or dismissed."""
+
+    model_config = ConfigDict(json_schema_extra=_ONE_ANSWER)
 
     interrupt_id: Identifier
     approved: bool | None = None

@@ -14,7 +14,7 @@ from agio.errors import UserError
 from agio.gateway.asgi import Application, Receive, Scope, Send
 from agio.gateway.gateway import Gateway
 from agio.gateway.routes.query import ID_CHARS, Id
-from agio.gateway.routes.route import PRIVATE, Call, Route, answer, let_in, refused
+from agio.gateway.routes.route import PRIVATE, Call, Route, answer, let_in, let_stay, refused
 from agio.gateway.upload import Spool, receive_file
 from agio.protocol.ids import new_id
 
@@ -26,7 +26,7 @@ UPLOAD_BODY = {
                 "type": "object",
                 "properties": {
                     "file": {"type": "string", "format": "binary"},
-                    "session_id": {"type": "string"},
+                    "session_id": {"type": "string", "maxLength": ID_CHARS},
                 },
                 "required": ["file"],
                 "additionalProperties": False,
@@ -59,9 +59,12 @@ async def upload_file(
 ) -> Response:
     """Upload a file, as a form's part `file` or as the body itself."""
     limits, who = call.gateway.limits, call.who
-    call.gateway.rates.take("file", who.credential)
+    call.gateway.rates.take("file", who.credential, f"{who.tenant}/{who.user}")
     with Spool(limits.file_bytes) as spool:
         named = await receive_file(call.receive, call.scope["headers"], spool, limits.file_bytes)
+        if session_id and named and named != session_id:
+            raise UserError("invalid_body", "Query and form name different sessions: name one.")
+        await let_stay(call, _ROUTE)
         kind = spool.media_type()
         file_id = new_id("file")
         record = FileRecord(

@@ -2,11 +2,11 @@
 
 from typing import Annotated, Self, TypeAlias
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from agio.core.identity import Permission, Role
 from agio.gateway.passwords import MAX_CHARS
-from agio.gateway.routes.bodies import MAX_RETENTION_DAYS, Body, Identifier, Name
+from agio.gateway.routes.bodies import AS_WHOLE, MAX_RETENTION_DAYS, Body, Identifier, Name, any_given
 
 MAX_KEY_DAYS = 3650
 MAX_INVITATION_DAYS = 30
@@ -35,6 +35,8 @@ class AccountBody(Body):
 class AccountChange(Body):
     """What to change of an account."""
 
+    model_config = ConfigDict(json_schema_extra=any_given(email="string", name="string"))
+
     email: Email | None = None
     name: Name | None = None
 
@@ -56,7 +58,7 @@ class KeyBody(Body):
 
     name: Name
     permissions: Annotated[list[Permission], Field(min_length=1, max_length=4)] | None = None
-    expires_in_days: Annotated[int, Field(ge=1, le=MAX_KEY_DAYS)] | None = None
+    expires_in_days: Annotated[int, Field(ge=1, le=MAX_KEY_DAYS), AS_WHOLE] | None = None
 
 
 class TenantBody(Body):
@@ -68,8 +70,12 @@ class TenantBody(Body):
 class TenantChange(Body):
     """What to change of a team."""
 
+    model_config = ConfigDict(
+        json_schema_extra={"minProperties": 1, "allOf": [{"properties": {"name": {"type": "string"}}}]}
+    )
+
     name: Name | None = None
-    retention_days: Annotated[int, Field(ge=1, le=MAX_RETENTION_DAYS)] | None = None
+    retention_days: Annotated[int, Field(ge=1, le=MAX_RETENTION_DAYS), AS_WHOLE] | None = None
     """After how many days without a change a session is deleted; null: never."""
 
     @model_validator(mode="after")
@@ -96,7 +102,7 @@ class InvitationBody(Body):
 
     email: Email | None = None
     role: Role = "member"
-    expires_in_days: Annotated[int, Field(ge=1, le=MAX_INVITATION_DAYS)] = INVITATION_DAYS
+    expires_in_days: Annotated[int, Field(ge=1, le=MAX_INVITATION_DAYS), AS_WHOLE] = INVITATION_DAYS
 
 
 class AcceptBody(Body):

@@ -20,7 +20,12 @@ from agio.gateway.routes.route import Call, answer, refusal
 from agio.gateway.routes.sign_in import begin_session
 
 ReturnTo = Annotated[
-    str, Query(max_length=2000, description="Where to go afterwards: a path of this server.")
+    str,
+    Query(
+        max_length=2000,
+        description="Where to go afterwards: a path of this server.",
+        json_schema_extra={"pattern": r"^/([!-.0-\[\]-~][!-\[\]-~]*)?$"},
+    ),
 ]
 Given = Annotated[str, Query(max_length=4096)]
 

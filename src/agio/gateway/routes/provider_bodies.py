@@ -21,6 +21,7 @@ ProviderName: TypeAlias = Annotated[
         max_length=64,
         pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$",
         description="Lower-case letters, digits and hyphens. Agents write it in `model_provider`.",
+        json_schema_extra={"not": {"const": DEMO}},
     ),
     AfterValidator(_not_demo),
 ]

@@ -5,7 +5,7 @@ unknown can send a megabyte and every refusal has our shape.
 """
 
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
@@ -15,6 +15,7 @@ from fastapi.requests import Request
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
+from starlette.routing import Match
 
 from agio.core.identity import Permission, Principal
 from agio.errors import AgioError, UserError
@@ -65,6 +66,8 @@ class Route:
     """Whether a person must have proved who they are a short time ago."""
     takes: Mapping[str, Any] | None = None
     """OpenAPI's words for a body that is no JSON."""
+    pages: Sequence[int] = ()
+    """The statuses that come with a page for a person."""
 
     @property
     def name(self) -> str:
@@ -105,7 +108,20 @@ async def let_in(scope: Scope, receive: Receive, route: Route, *, body: bool) ->
         if call.raw:
             check_json_type(scope["headers"])
             call.given = decode_json(call.raw, gateway.limits)
+    if route.access == "user" and (body or route.fresh):
+        await let_stay(call, route)
     return call
+
+
+async def let_stay(call: Call, route: Route) -> None:
+    """Settle again who is asking: a body may take a minute to come, and a credential be revoked meanwhile.
+
+    For sensitive changes no earlier look-up counts: another gateway may have taken the right to make them.
+    """
+    call.who = await call.gateway.auth.identify(call.scope["headers"], anew=route.fresh)
+    check_permission(call.who, route.needs)
+    if route.fresh:
+        check_fresh(call.who)
 
 
 def check_permission(who: Principal, needs: Permission) -> None:
@@ -148,8 +164,9 @@ def refused(error: Exception) -> Response:
 class _RestRoute(APIRoute):
     """A FastAPI route that lets nobody in who may not, and answers every error in our shape."""
 
-    def __init__(self, route: Route) -> None:
+    def __init__(self, route: Route, others: Collection[str]) -> None:
         self.line = route
+        self._others = others if "{" in route.path else ()
         super().__init__(
             route.path,
             route.endpoint,
@@ -160,6 +177,10 @@ class _RestRoute(APIRoute):
             strict_content_type=False,
             openapi_extra=None if route.takes is None else {"requestBody": route.takes},
         )
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Say whether this is the route of a request. What is the whole path of another is no id."""
+        return (Match.NONE, {}) if scope["path"] in self._others else super().matches(scope)
 
     def get_route_handler(self) -> Handler:
         """Put our door before FastAPI's handler."""
@@ -177,9 +198,9 @@ class _RestRoute(APIRoute):
         return handle
 
 
-def rest_route(route: Route) -> APIRoute:
-    """Make the FastAPI route of a line of the list."""
-    return _RestRoute(route)
+def rest_route(route: Route, others: Collection[str]) -> APIRoute:
+    """Make the FastAPI route of a line of the list; `others` are the paths without parameters."""
+    return _RestRoute(route, others)
 
 
 def answer(value: object, status: int = 200) -> Response:

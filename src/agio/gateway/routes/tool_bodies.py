@@ -2,7 +2,8 @@
 
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
+from pydantic.config import JsonDict
 
 from agio.core.http_tool import HttpHeader, HttpMethod, HttpTool
 from agio.core.repository import Approval, Effect
@@ -15,8 +16,21 @@ def _no_parameters() -> dict[str, object]:
     return {"type": "object", "properties": {}}
 
 
+_WITH_VALUE: JsonDict = {
+    "anyOf": [
+        {"required": ["value"], "properties": {"value": {"type": "string"}, "secret": {"const": False}}},
+        {
+            "required": ["secret"],
+            "properties": {"value": {"type": ["string", "null"], "minLength": 1}, "secret": {"const": True}},
+        },
+    ]
+}
+
+
 class HeaderBody(Body):
     """A header of an HTTP tool. The value of a secret one is written and never read."""
+
+    model_config = ConfigDict(json_schema_extra=_WITH_VALUE)
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     value: Annotated[str, Field(max_length=MAX_SECRET_CHARS)] | None = None

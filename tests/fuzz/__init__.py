@@ -1,0 +1,1 @@
+"""Everything hostile that a machine can make up: requests, frames, and bytes that are neither."""

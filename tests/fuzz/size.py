@@ -1,0 +1,8 @@
+"""How much is thrown: little and always the same in the suite, more with `make fuzz`."""
+
+import os
+
+
+def examples(count: int) -> int:
+    """Return how many examples a test makes: so many, or AGIO_FUZZ times as many."""
+    return count * int(os.environ.get("AGIO_FUZZ", "1"))
