@@ -16,10 +16,10 @@ from agio.protocol.events import RunStarted
 from agio.protocol.messages import Json, ResumeEntry, json_object
 
 
-async def check_approval(store: Store, run: RunInfo, key: str, arguments: dict[str, Json]) -> None:
+async def check_approval(store: Store, run: RunInfo, key: str, tool: str, arguments: dict[str, Json]) -> None:
     """Refuse a call that asks first unless this run was begun with its approval. ToolError `tool_not_allowed`."""
     asked = await store.list_interrupts(run.tenant, run.user, run.thread_id)
-    question = next((entry for entry in asked if entry.tool_call_id == key), None)
+    question = next((entry for entry in asked if entry.tool_call_id == key and entry.tool == tool), None)
     if question is not None and question.state == "resolved":
         for answer in await _answers(store, run.run_id):
             payload = json_object(answer.payload)
@@ -28,7 +28,7 @@ async def check_approval(store: Store, run: RunInfo, key: str, arguments: dict[s
             edited = payload.get("editedArgs")
             if arguments == (_decoded(question.arguments) if edited is None else edited):
                 return
-    raise ToolError("tool_not_allowed", f"Nobody approved the call {key} with these arguments.")
+    raise ToolError("tool_not_allowed", f"Nobody approved the call {key} of {tool} with these arguments.")
 
 
 async def check_edits(

@@ -56,7 +56,7 @@ class ToolBackend:
             if held.cancelled:
                 return _CANCELLED
             if offer.approval == "ask":
-                await check_approval(self._store, held.info, key, arguments)
+                await check_approval(self._store, held.info, key, tool, arguments)
             running = asyncio.create_task(self._perform(held, key, offer, arguments))
             self._running[held.info.run_id, key] = running
             running.add_done_callback(lambda _: self._running.pop((held.info.run_id, key), None))

@@ -11,8 +11,10 @@ from agio.core.records import AgentTool
 from agio.core.repository import ToolRecord
 from agio.core.tool import ToolContext, tool
 from agio.errors import StoreError, ToolError
+from agio.protocol.messages import ResumeEntry
 from agio.tools.echo_context import echo_context
 from tests.unit.gateway.engine import ANN, Engine, Hand, HandWorker, engine, soon
+from tests.unit.gateway.test_http_messages import end_with_question
 
 
 class Bench:
@@ -262,3 +264,34 @@ async def test_a_call_nobody_approved_does_not_run_whatever_the_worker_says() ->
             await soon(link.call_tool(hand.claim, key, "pay", {}))
         assert refused.value.code == "tool_not_allowed"
         assert bench.calls == []
+
+
+async def test_an_approval_is_for_the_tool_that_was_asked_about() -> None:
+    """B7, R7: the same call and arguments under another tool's name are not what the person saw."""
+    bench = Bench()
+
+    @tool
+    def send_mail(to: str) -> str:
+        """Mail."""
+        return f"mailed {to}"
+
+    @tool
+    def erase(to: str) -> str:
+        """Erase."""
+        bench.calls.append(to)
+        return "gone"
+
+    async with engine(tools={"send_mail": send_mail, "erase": erase}) as room:
+        session = await room.session(tools=[AgentTool("send_mail", "ask"), AgentTool("erase", "ask")])
+        worker, link, _ = await room.join()
+        await room.say(session)
+        asking = Hand(link, await worker.next_job())
+        question = await end_with_question(asking)
+        await room.say(session, "", resume=[ResumeEntry(question, "resolved", {"approved": True})])
+        heir = Hand(link, await worker.next_job())
+        [asked] = await room.store.list_interrupts("default", "ann", session.id)
+        with pytest.raises(ToolError, match="tool_not_allowed"):
+            await soon(link.call_tool(heir.claim, asked.tool_call_id, "erase", {"to": "bob"}))
+        assert bench.calls == []
+        allowed = await soon(link.call_tool(heir.claim, asked.tool_call_id, "send_mail", {"to": "bob"}))
+        assert allowed == ToolReply("mailed bob")
