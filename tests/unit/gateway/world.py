@@ -106,13 +106,14 @@ class Person:
         """A program of theirs."""
         return self._world.client({"authorization": f"Bearer {key or self.key}"})
 
-    async def browser(self) -> httpx.AsyncClient:
-        """A browser in which they have just signed in."""
-        return self._world.client({"cookie": await self.cookie(), "origin": ADDRESS})
+    async def browser(self, signed_in_s_ago: float = 0) -> httpx.AsyncClient:
+        """A browser in which they signed in, just now or some time ago."""
+        return self._world.client({"cookie": await self.cookie(signed_in_s_ago), "origin": ADDRESS})
 
-    async def cookie(self) -> str:
+    async def cookie(self, signed_in_s_ago: float = 0) -> str:
         """The cookie of a new session of theirs."""
-        made = await self._world.gateway.auth.open_session(self.tenant, self.user)
+        at = time.time_ns() // 1_000_000 - int(signed_in_s_ago * 1000)
+        made = await self._world.gateway.auth.open_session(self.tenant, self.user, at)
         return made.partition(";")[0]
 
 
