@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
+from agio.core.file import FilePiece
 from agio.core.link import AgentOffer as Offer
 from agio.core.link import Answer, Claim, Greeting, Job, ToolOffer, ToolReply, Welcome
 from agio.core.repository import Append, Effect, RunInfo, RunLog, ToolRecord
+from agio.db.refusals import file_not_found
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.scripted import ScriptedDriver, ScriptedTurn
 from agio.errors import AgioError
@@ -81,6 +83,9 @@ class Ledger:
         self.called.append((key, tool, arguments))
         self.changed.set()
         return self.tool(tool, arguments)
+
+    async def read_file(self, claim: Claim, file_id: str, idx: int) -> FilePiece:
+        raise file_not_found(file_id)
 
     async def release(self, claim: Claim) -> None:
         self.released.append(claim)
