@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import cast, get_args
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import msgspec
 
@@ -53,7 +53,8 @@ class Template:
         """Return URL and body of a call. Raises UserError `egress_refused` for what would lead elsewhere."""
         path, _, query = self._url.partition("?")
         path = _PARAMETER.sub(lambda found: self._part(found[1], arguments, path=True), path)
-        if any(segment in (".", "..") for segment in path.split("/")):
+        # Some services take an encoded slash for a slash.
+        if any(segment in (".", "..") for segment in re.split(r"[/\\]", unquote(path))):
             raise UserError("egress_refused", "The arguments make a path that leads elsewhere.")
         pairs = [_PARAMETER.sub(lambda found: self._part(found[1], arguments), query)] if query else []
         rest = {name: value for name, value in arguments.items() if name not in self._names}

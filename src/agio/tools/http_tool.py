@@ -4,8 +4,9 @@ What the definition must look like is in http_template.py; core/http_tool.py is 
 """
 
 import re
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from html import escape
 from typing import Protocol, TypeAlias, cast
 from urllib.parse import quote
 
@@ -38,6 +39,8 @@ _GRACE_S = 5.0
 _ERROR_CHARS = 2000
 _SHORTEST_PART = 8
 _MASK = "[secret]"
+_URL_SAFE = str.maketrans("+/", "-_")
+_AS_GO_WRITES = str.maketrans({char: f"\\u{ord(char):04x}" for char in "&<>"})
 
 
 def check_http_tool(name: str, definition: HttpTool) -> None:
@@ -117,7 +120,7 @@ def _headers(
 def _answer(definition: HttpTool, response: EgressResponse, mask: "Mask") -> ToolAnswer:
     text = text_of(response)
     if response.status >= 400:
-        shown = describe_binary(response) if text is None else mask.text(text)[:_ERROR_CHARS]
+        shown = describe_binary(response) if text is None else _masked(text, mask)[:_ERROR_CHARS]
         return ToolAnswer(f"It answered {response.status}: {shown}", "upstream_error")
     if not response.body:
         return ToolAnswer(f"It answered {response.status}, without a body.")
@@ -133,6 +136,16 @@ def _answer(definition: HttpTool, response: EgressResponse, mask: "Mask") -> Too
         value = _find(value, definition.result_path)
     value = mask.json(value)
     return ToolAnswer(value if isinstance(value, str) else msgspec.json.encode(value).decode())
+
+
+def _masked(text: str, mask: "Mask") -> str:
+    """Return a text without secrets, as it is if it has none: JSON can write one in many ways."""
+    try:
+        value = cast(Json, msgspec.json.decode(text))
+        hidden = mask.json(value)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return mask.text(text)
+    return text if hidden == value else msgspec.json.encode(hidden).decode()
 
 
 def _find(value: Json, path: str) -> Json:
@@ -152,14 +165,14 @@ def _nothing_at(path: str, why: str) -> UpstreamError:
 
 
 class Mask:
-    """Takes secrets out of what an upstream mirrors: as they are, or as URLs and JSON write them."""
+    """Takes secrets out of what an upstream mirrors: as they are, or as URLs, JSON, HTML and base64 write them."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         words: set[str] = set()
         for secret in secrets:
             parts = [part for part in secret.split() if len(part) >= _SHORTEST_PART]
             for word in (secret.strip(), *parts, *_unpacked(secret)):
-                words |= {word, quote(word, safe=""), quote(word), msgspec.json.encode(word).decode()[1:-1]}
+                words |= _spellings(word)
         longest_first = sorted(filter(None, words), key=len, reverse=True)
         self._words = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE) if words else None
 
@@ -178,7 +191,18 @@ class Mask:
         if isinstance(value, dict):
             pairs = json_object(cast(Json, value)).items()
             return {self.text(key): self.json(item) for key, item in pairs}
+        if isinstance(value, (int, float)) and self._words.fullmatch(msgspec.json.encode(value).decode()):
+            return _MASK
         return value
+
+
+def _spellings(word: str) -> set[str]:
+    written = msgspec.json.encode(word).decode()[1:-1]
+    packed = b64encode(word.encode()).decode().rstrip("=")
+    return {
+        *(word, quote(word, safe=""), quote(word), escape(word), packed, packed.translate(_URL_SAFE)),
+        *(written, written.replace("/", "\\/"), written.translate(_AS_GO_WRITES)),
+    }
 
 
 def _unpacked(secret: str) -> list[str]:

@@ -113,7 +113,7 @@ async def test_an_argument_cannot_leave_its_place(given: str) -> None:
             assert call.target.startswith("/things/")
             assert call.target.count("/") == 2
             assert "x-evil" not in call.headers
-    if given in ("..", ".", ""):
+    if given in ("..", ".", "", "../../admin", "\\..\\"):
         assert answer.error == "egress_refused"
         assert bird.connections == 0
 
@@ -174,6 +174,34 @@ async def test_a_secret_that_is_mirrored_is_masked(status: int, kind: str, secre
     assert all(part.lower() not in text.lower() for part in hidden)
     assert SECRET not in text
     assert "horse" not in text
+
+
+@pytest.mark.parametrize("status", [200, 403])
+@pytest.mark.parametrize(
+    ("secret", "kind", "body"),
+    [
+        (SECRET, "application/json", json.dumps({"got": SECRET}).replace("/", "\\/")),
+        (SECRET, "text/plain", json.dumps({"got": SECRET}).replace("/", "\\/") + "\nmore"),
+        (SECRET, "application/json", '{"got":"' + "".join(f"\\u{ord(c):04x}" for c in SECRET) + '"}'),
+        ("a&b<c>defgh", "text/plain", 'log: "a\\u0026b\\u003cc\\u003edefgh"'),
+        ("a&b<c>defgh", "text/html", "<p>a&amp;b&lt;c&gt;defgh</p>"),
+        ("1234567890123", "application/json", '{"pin": 1234567890123}'),
+        (SECRET, "text/plain", base64.b64encode(SECRET.encode()).decode()),
+    ],
+)
+async def test_a_secret_is_masked_however_it_is_written(
+    status: int, secret: str, kind: str, body: str
+) -> None:
+    """C3: as PHP and Go write JSON, as pages write it, as a number, packed."""
+    async with canary() as bird:
+        bird.answers["/things/1"] = answer_with(body.encode(), status=status, kind=kind)
+        definition = replace(TOOL, headers=[HttpHeader(name="X-Auth", secret=True)])
+        answer = await Bench(bird, {"header:x-auth": secret}).call(definition, {"id": "1"})
+        other = await Bench(bird, {"header:x-auth": "another-secret"}).call(definition, {"id": "1"})
+    assert "[secret]" in str(answer.content)
+    assert "[secret]" not in str(other.content)
+    if status == 403:
+        assert str(other.content).endswith(body)
 
 
 async def test_a_secret_in_a_redirect_is_masked_too() -> None:
