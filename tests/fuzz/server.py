@@ -24,6 +24,8 @@ LIMITS = {
     "sign_in_every_s": 0.001,
     "queued_per_tenant": 100_000,
     "unused_files": 100_000,
+    "running_per_user": 100_000,
+    "running_per_tenant": 100_000,
     "link_grace_s": 0.1,
 }
 HARMLESS = (
