@@ -98,6 +98,7 @@ class LinkService:
     async def start(self, takeover: Takeover = "after grace") -> None:
         """Find the runs that are running, and begin to dispatch. Raises StoreError."""
         found = await self._store.running_runs()
+        self.calls.others = takeover != "at once"
         if takeover == "at once":
             self.attendance.offered = None
             self.attendance.take_over(found)

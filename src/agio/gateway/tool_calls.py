@@ -7,6 +7,7 @@ asks again with the same key waits for it, or gets the result it had.
 import asyncio
 import hashlib
 import logging
+import time
 
 import msgspec
 from msgspec import Struct, structs
@@ -25,6 +26,11 @@ from agio.protocol.ids import new_id
 from agio.protocol.messages import FunctionCall, Json, ToolCall
 
 _log = logging.getLogger("agio.gateway")
+
+
+_LONGEST_S = 150.0
+"""No call takes longer: one that another gateway began before was lost with it."""
+_LOOK_S = 0.5
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -61,6 +67,8 @@ class ToolCalls:
         self._figures = figures
         self._retry_s = retry_s
         self._running: dict[tuple[str, str, str], _Under] = {}
+        self.others = False
+        """Whether other gateways may be making calls on this store: what they do once is waited for."""
 
     async def make(
         self, who: Principal, asked: Asked, executor: ToolExecutor | None = None
@@ -107,6 +115,10 @@ class ToolCalls:
             session_id=asked.session_id,
         )
         record, is_new = await self._store.begin_tool_request(who.tenant, who.user, request)
+        until = record.started_at / 1000 + _LONGEST_S
+        while self.others and not is_new and _is_open(record) and time.time() < until:
+            await asyncio.sleep(min(_LOOK_S, self._retry_s))
+            record, is_new = await self._store.begin_tool_request(who.tenant, who.user, request)
         if record.ended_at is not None:
             return record
         if not is_new and record.effect == "once":
@@ -142,3 +154,7 @@ class ToolCalls:
                 continue
             # It may be gone with its session, which does not undo what was done.
             return kept or structs.replace(record, record=result, ended_at=record.started_at)
+
+
+def _is_open(record: ToolRequestRecord) -> bool:
+    return record.effect == "once" and record.ended_at is None

@@ -9,7 +9,9 @@ from msgspec import structs
 
 from agio.core.identity import Principal
 from agio.core.records import AgentTool
-from agio.gateway.tool_calls import Asked
+from agio.core.repository import ToolRecord
+from agio.gateway.figures import Figures
+from agio.gateway.tool_calls import Asked, ToolCalls
 from tests.canary import answer_with
 from tests.unit.gateway.engine import QUICK, soon
 from tests.unit.gateway.house import AGENT, code_of
@@ -201,3 +203,25 @@ async def test_a_secret_is_not_told_to_the_host_a_tool_called_before(tmp_path: P
         told = await soon(shop.server.gateway.link.calls.make(OWNER, asked))
         assert told.record.error == "invalid_tool"
         assert shop.bird.calls == []
+
+
+async def test_a_repeat_at_another_gateway_waits_for_the_first(tmp_path: Path) -> None:
+    """S4: a call that must happen once is not given up as unknown while somebody else makes it."""
+    async with workshop(tmp_path) as shop:
+        made = await shop.make(effect="once")
+        kept = await shop.store.get_tool_definition("default", made["id"])
+        link = shop.server.gateway.link
+        elsewhere = ToolCalls(shop.store, link.rack, Figures(), 0.01)
+        elsewhere.others = True
+        team = AgentTool(kept.name, None, kept.id, kept.http)
+        asked = Asked(tool="weather", effect="once", arguments={"city": "Wien"}, team=team, key="k1")
+        called, go = await held(shop.bird, "/weather/Wien")
+        first = asyncio.create_task(link.calls.make(OWNER, asked))
+        await soon(called.wait())
+        second = asyncio.create_task(elsewhere.make(OWNER, asked))
+        done, _ = await asyncio.wait([second], timeout=0.1)
+        assert not done
+        go.set()
+        assert (await soon(second)) == (await soon(first))
+        assert first.result().record == ToolRecord("done")
+        assert len(shop.bird.calls) == 1
