@@ -7,6 +7,7 @@ import asyncio
 from typing import cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from agio.errors import UserError
 from agio.gateway.errors import error_body, status_of
@@ -37,11 +38,13 @@ class BoundedHttp(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Begin to wait for a request."""
         super().connection_made(transport)
+        self._unanswered: list[RequestResponseCycle] = []
         self._wait(HEAD_S)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no more."""
         self._wait_no_more()
+        self._leave()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -76,6 +79,12 @@ class BoundedHttp(HttpToolsProtocol):
             self._refuse(_too_large() if size > HEAD_BYTES else _unreadable())
             raise _Refused
         super().on_headers_complete()
+        cycle = cast(
+            "RequestResponseCycle | None", self.cycle
+        )  # none before the first request, as for an upgrade
+        if cycle is not None and cycle not in self._unanswered:
+            self._unanswered = [before for before in self._unanswered if not before.response_complete]
+            self._unanswered.append(cycle)
 
     def on_message_complete(self) -> None:
         """Take the end of a request."""
@@ -89,6 +98,13 @@ class BoundedHttp(HttpToolsProtocol):
         super().on_response_complete()
         if unread and not self.transport.is_closing():
             self._wait(REST_S)
+
+    def handle_websocket_upgrade(self) -> None:
+        """Go on as a WebSocket; a handshake that none can begin with would wait for ever, and is refused."""
+        super().handle_websocket_upgrade()
+        upgraded = cast("WebSocketsSansIOProtocol", self.transport.get_protocol())
+        if not upgraded.handshake_initiated:
+            self._refuse(_unreadable())
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP."""
@@ -115,12 +131,7 @@ class BoundedHttp(HttpToolsProtocol):
         if self._refused or self.transport.is_closing():
             return
         self._refused = True
-        cycle = cast("RequestResponseCycle | None", self.cycle)  # before the first request there is none
-        speaking = False
-        if cycle is not None and not cycle.response_complete:
-            speaking = cycle.response_started or bool(self.pipeline)
-            cycle.disconnected = True
-            cycle.message_event.set()
+        speaking = self._leave() or bool(self.pipeline)
         if not speaking:
             body = error_body(error)
             self.transport.write(
@@ -129,6 +140,17 @@ class BoundedHttp(HttpToolsProtocol):
                 % (STATUS_LINE[status_of(error)], len(body), body)
             )
         self.transport.close()
+
+    def _leave(self) -> bool:
+        """Tell every request of the connection that nobody waits for its answer; return whether one has begun.
+
+        uvicorn tells only the newest: those before it would write to a connection that is closed.
+        """
+        waiting = [cycle for cycle in self._unanswered if not cycle.response_complete]
+        for cycle in waiting:
+            cycle.disconnected = True
+            cycle.message_event.set()
+        return any(cycle.response_started for cycle in waiting)
 
 
 def _unreadable() -> UserError:
