@@ -344,22 +344,26 @@ class IdentityStore(Protocol):
         """A tenant's users, by name."""
         ...
 
-    async def set_role(self, tenant: str, user: str, role: Role, *, by_owner: bool = True) -> Member:
-        """Change a user's role; whoever may do less has no invitations open any more.
+    async def set_role(
+        self, tenant: str, user: str, role: Role, *, by_owner: bool = True, by: str | None = None
+    ) -> Member:
+        """Change a user's role; whoever may do less has no invitations open any more. `by` is the user who does it.
 
         Raises UserError `user_not_found`, `last_owner`, `forbidden` (owners are made and changed by owners).
         """
         ...
 
-    async def remove_member(self, tenant: str, user: str, *, by_owner: bool = True) -> None:
-        """Let a user be no member any more: their keys, sessions and invitations end.
+    async def remove_member(
+        self, tenant: str, user: str, *, by_owner: bool = True, by: str | None = None
+    ) -> None:
+        """Let a user be no member any more: their keys, sessions and invitations end. `by` is the user who does it.
 
         Raises UserError `user_not_found`, `last_owner`, `forbidden` (owners are removed by owners).
         """
         ...
 
     async def add_invitation(self, invitation: Invitation, token_hash: bytes) -> None:
-        """Keep an invitation."""
+        """Keep an invitation. Raises UserError `forbidden` if whoever invites may not any more."""
         ...
 
     async def list_invitations(self, tenant: str) -> list[Invitation]:

@@ -85,6 +85,8 @@ class RunAgent:
         check_permission(who, "use")
         check_json_type(scope["headers"])
         body = await read_body(receive, scope["headers"], self._gateway.limits.ag_ui_body_bytes)
+        who = await self._gateway.auth.identify(scope["headers"])  # it may have taken a minute to come
+        check_permission(who, "use")
         given = decode_input(body)
         agent_id, ids, cursor = owner_of(scope), ids_of(given), cursor_of(scope)
         session = await self._own_session(who, agent_id, ids.thread_id)

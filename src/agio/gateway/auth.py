@@ -102,8 +102,8 @@ class Authenticator:
         note_actor(principal)
         return principal
 
-    async def identify(self, headers: Headers, address: str = "") -> Principal:
-        """Return whose key or cookie this is. Raises UserError `unauthenticated`.
+    async def identify(self, headers: Headers, address: str = "", *, anew: bool = False) -> Principal:
+        """Return whose key or cookie this is; `anew`: as the store has it now. Raises UserError `unauthenticated`.
 
         From an address that shows many that are not known, those seen for the first time are not even looked up:
         LimitExceeded `rate_limited`.
@@ -118,7 +118,9 @@ class Authenticator:
         if len(secret) in _SECRET_CHARS:
             digest = hash_secret(secret)
             known = self._known.get(digest)
-            if known is not None and known[1] > time.monotonic():
+            if known is not None and (known[0].authenticated_at is None) is (key is None):
+                known = None  # a key is no cookie, nor a cookie a key
+            if known is not None and known[1] > time.monotonic() and not anew:
                 return known[0]
             if known is None:
                 self._rates.check("bad_key", address)

@@ -270,3 +270,32 @@ async def test_all_keys_of_a_team_are_listed_for_whoever_manages_it(store: Store
     await store.add_api_key(ApiKey("key_2", "acme", "ben", "k", "p", 2), b"2")
     await store.add_api_key(ApiKey("key_3", "default", "local", "k", "p", 3), b"3")
     assert [key.id for key in await store.list_api_keys("acme", None)] == ["key_2", "key_1"]
+
+
+async def test_what_somebody_may_is_settled_when_the_team_is_changed(store: Store) -> None:
+    """R2: whoever was an owner, or an admin, a moment ago makes nobody anything any more."""
+    await owner(store)
+    await store.add_user("acme", "ben", "Ben", "owner")
+    await store.add_user("acme", "cat", "Cat", "member")
+    await store.set_role("acme", "ben", "admin")
+    for change in (
+        store.set_role("acme", "ben", "owner", by="ben"),
+        store.set_role("acme", "ann", "member", by="ben"),
+        store.remove_member("acme", "ann", by="ben"),
+    ):
+        with pytest.raises(UserError, match="forbidden"):
+            await change
+    await store.set_role("acme", "ben", "member")
+    for change in (
+        store.set_role("acme", "cat", "admin", by="ben"),
+        store.remove_member("acme", "cat", by="ben"),
+        invite(store, b"by ben", by="ben"),
+    ):
+        with pytest.raises(UserError, match="forbidden"):
+            await change
+    assert {member.user: member.role for member in await store.list_members("acme")} == {
+        "ann": "owner",
+        "ben": "member",
+        "cat": "member",
+    }
+    await store.set_role("acme", "cat", "admin", by="ann")

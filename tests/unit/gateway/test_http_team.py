@@ -1,6 +1,7 @@
 """Teams over HTTP: members and their roles, invitations, new teams."""
 
 import asyncio
+from collections.abc import AsyncGenerator
 
 import httpx
 import pytest
@@ -286,3 +287,42 @@ async def test_a_team_is_renamed_without_touching_the_rest() -> None:
         assert both.json() == {"id": "default", "name": "H", "retention_days": None}
         for body in ({}, {"name": None}, {"name": ""}, {"name": "x" * 101}, {"id": "other"}):
             assert code_of(await ann.patch("/api/tenant", json=body)) == "invalid_body"
+
+
+async def test_whoever_lost_a_right_meanwhile_cannot_use_it_any_more() -> None:
+    """R2: a request whose body comes late is judged by what its sender may do when it has come."""
+    async with house() as place:
+        await _add(place, "olga", "owner")
+        await _add(place, "oleg", "owner")
+        admitted, demoted = asyncio.Event(), asyncio.Event()
+
+        async def slowly() -> AsyncGenerator[bytes]:
+            admitted.set()
+            await demoted.wait()
+            yield b'{"role": "owner"}'
+
+        async with place.client("olga") as olga, place.client("oleg") as oleg:
+            pending = asyncio.create_task(
+                oleg.patch(
+                    "/api/members/oleg", content=slowly(), headers={"content-type": "application/json"}
+                )
+            )
+            async with asyncio.timeout(5):
+                await admitted.wait()
+            assert (await olga.patch("/api/members/oleg", json={"role": "member"})).status_code == 200
+            demoted.set()
+            assert code_of(await pending) == "forbidden"
+            assert (await oleg.get("/api/me")).json()["role"] == "member"
+
+
+async def test_what_another_gateway_took_away_is_gone_at_once_for_sensitive_changes() -> None:
+    """R2: an earlier look-up, which counts for seconds elsewhere, does not let a former owner come back."""
+    async with house() as place:
+        await _add(place, "olga", "owner")
+        await _add(place, "oleg", "owner")
+        async with place.client("oleg") as oleg:
+            assert (await oleg.get("/api/me")).json()["role"] == "owner"
+            await place.store.set_role("default", "oleg", "member")
+            refused = await oleg.patch("/api/members/oleg", json={"role": "owner"})
+            assert code_of(refused) == "forbidden"
+            assert code_of(await oleg.post("/api/invitations", json={"role": "owner"})) == "forbidden"

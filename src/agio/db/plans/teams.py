@@ -34,8 +34,11 @@ def list_members(tenant: str) -> Plan[list[Member]]:
     return [to_struct(Member, row) for row in rows]
 
 
-def set_role(tenant: str, user: str, role: Role, *, by_owner: bool = True) -> Plan[Member]:
+def set_role(
+    tenant: str, user: str, role: Role, *, by_owner: bool = True, by: str | None = None
+) -> Plan[Member]:
     """Change a user's role. Raises UserError `user_not_found`, `last_owner`, `forbidden`."""
+    by_owner = yield from _acts_as_owner(tenant, by, by_owner=by_owner)
     member = yield from _changeable(tenant, user, by_owner=by_owner, stays_owner=role == "owner")
     if role == "owner" and not by_owner:
         raise _forbidden()
@@ -45,8 +48,9 @@ def set_role(tenant: str, user: str, role: Role, *, by_owner: bool = True) -> Pl
     return Member(member.user, member.name, role, member.email, member.created_at)
 
 
-def remove_member(tenant: str, user: str, *, by_owner: bool = True) -> Plan[None]:
+def remove_member(tenant: str, user: str, *, by_owner: bool = True, by: str | None = None) -> Plan[None]:
     """Let a user be no member any more. Raises UserError `user_not_found`, `last_owner`, `forbidden`."""
+    by_owner = yield from _acts_as_owner(tenant, by, by_owner=by_owner)
     yield from _changeable(tenant, user, by_owner=by_owner, stays_owner=False)
     now = now_ms()
     yield from ask("remove_user", tenant=tenant, user_id=user, now=now)
@@ -57,7 +61,10 @@ def remove_member(tenant: str, user: str, *, by_owner: bool = True) -> Plan[None
 
 
 def add_invitation(invitation: Invitation, token_hash: bytes) -> Plan[None]:
-    """Keep an invitation."""
+    """Keep an invitation. Raises UserError `forbidden` if whoever invites may not any more."""
+    by_owner = yield from _acts_as_owner(invitation.tenant, invitation.invited_by)
+    if invitation.role == "owner" and not by_owner:
+        raise _forbidden()
     yield from ask(
         "add_invitation",
         id=invitation.id,
@@ -128,7 +135,6 @@ def _join(account: Account, invitation: Invitation) -> Plan[Membership]:
 
 def _changeable(tenant: str, user: str, *, by_owner: bool, stays_owner: bool) -> Plan[Member]:
     """A member whose role may be changed by whoever asks, and without whom the team still has an owner."""
-    yield from ask("lock_tenant", tenant=tenant)
     row = yield from ask_one("get_member", tenant=tenant, user_id=user)
     if row is None:
         raise user_not_found(user)
@@ -139,6 +145,20 @@ def _changeable(tenant: str, user: str, *, by_owner: bool, stays_owner: bool) ->
     if leaves and (yield from ask_one("other_owner", tenant=tenant, but=user)) is None:
         raise UserError("last_owner", "A team needs an owner: make somebody else one first.")
     return member
+
+
+def _acts_as_owner(tenant: str, by: str | None, *, by_owner: bool = True) -> Plan[bool]:
+    """Whether an owner acts, as the team stands now: `by` may have lost the right since it was looked up.
+
+    Nobody else changes the team until the transaction is over. Raises UserError `forbidden`.
+    """
+    yield from ask("lock_tenant", tenant=tenant)
+    if by is None:
+        return by_owner
+    row = yield from ask_one("get_user", tenant=tenant, user_id=by)
+    if row is None or row[1] not in ("owner", "admin"):
+        raise UserError("forbidden", "You may not manage this team any more.", {"needs": "manage"})
+    return by_owner and row[1] == "owner"
 
 
 def _forbidden() -> UserError:

@@ -61,7 +61,9 @@ async def list_members(call: Call) -> Response:
 async def change_member(call: Call, user: Id, body: MemberChange) -> Response:
     """Change what a member may do. Only owners make and change owners; the last one stays."""
     by_owner = "own" in call.who.permissions
-    member = await call.gateway.store.set_role(call.who.tenant, user, body.role, by_owner=by_owner)
+    member = await call.gateway.store.set_role(
+        call.who.tenant, user, body.role, by_owner=by_owner, by=call.who.user
+    )
     drop_user(call.gateway, call.who.tenant, user)
     return answer(member_view(member))
 
@@ -69,6 +71,6 @@ async def change_member(call: Call, user: Id, body: MemberChange) -> Response:
 async def remove_member(call: Call, user: Id) -> Response:
     """Remove a member: their keys and sessions end. Only owners remove owners; the last one stays."""
     by_owner = "own" in call.who.permissions
-    await call.gateway.store.remove_member(call.who.tenant, user, by_owner=by_owner)
+    await call.gateway.store.remove_member(call.who.tenant, user, by_owner=by_owner, by=call.who.user)
     drop_user(call.gateway, call.who.tenant, user)
     return Response(status_code=204)
