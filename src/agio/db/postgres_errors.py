@@ -65,6 +65,8 @@ def where(url: str) -> str:
         host, port = parts.hostname or "localhost", parts.port
     except ValueError:
         return "postgresql://..."
+    if "@" in parts.path:  # it is mistyped, and what should be the password is here
+        return "postgresql://..."
     return f"postgresql://{host}{f':{port}' if port else ''}{parts.path}"
 
 

@@ -72,6 +72,8 @@ async def test_a_migration_that_fails_changes_nothing(postgres: PostgresServer) 
         pytest.param("postgresql://agio:secret@/agio?host=/nowhere", id="no server"),
         pytest.param("postgresql://agio:secret@127.0.0.1:1/agio", id="a closed port"),
         pytest.param("postgresql://agio:secret@127.0.0.1:port/agio", id="no port"),
+        pytest.param("postgresql//agio:secret@127.0.0.1/agio", id="no colon"),
+        pytest.param("postgresql://agio:1/secret@127.0.0.1:1/agio", id="a slash in the password"),
         pytest.param("{postgres}", id="no such database"),
     ],
 )
