@@ -118,7 +118,9 @@ class _Server:
         host = self._options.host
         if self._options.behind_tls:
             if self._server.public_url is None:
-                _log.warning("Every name leads here: say with --public-url by which one people call this server.")
+                _log.warning(
+                    "Every name leads here: say with --public-url by which one people call this server."
+                )
             if not self._server.trusted_proxies:
                 _log.warning("All clients have the proxy's address: name it in AGIO_TRUSTED_PROXIES.")
         elif is_public(self._socket):
