@@ -309,7 +309,7 @@ class App:
         )
         given = "WEBSOCKET" if scope["type"] == "websocket" else scope["method"]
         if found is None:
-            if given == "WEBSOCKET" or "\0" in path:
+            if given == "WEBSOCKET" or "\0" in path or path.endswith("\n"):  # which patterns overlook
                 raise not_found(path)
             return self._rest
         if found[0] == given:

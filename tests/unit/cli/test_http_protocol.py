@@ -197,3 +197,22 @@ async def _drip(writer: asyncio.StreamWriter) -> None:
     for letter in b"GET / HTTP/1.1\r\nX-A: " + b"a" * 10_000:
         writer.write(bytes([letter]))
         await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize(
+    ("line", "more"),
+    [
+        (b"POST / HTTP/1.1\r\n", b"Content-Length: 3\r\n"),
+        (b"GET / HTTP/1.1\r\n", b"Content-Length: 3\r\n"),
+        (b"GET / HTTP/1.1\r\n", b"Transfer-Encoding: chunked\r\n"),
+        (b"GET / HTTP/1.1\r\n", b"Cookie: " + b"a" * 9000 + b"\r\n"),
+    ],
+    ids=["not a GET", "with a body", "with chunks", "with a long header"],
+)
+async def test_a_handshake_that_no_websocket_begins_with_is_refused(line: bytes, more: bytes) -> None:
+    """S14: it is not left open, without an answer and without an end."""
+    upgrade = b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    key = b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+    async with _served() as port:
+        answered = await _ask(port, line + HEAD + upgrade + key + more + b"\r\n")
+        assert _code(answered) == (400, "invalid_request")

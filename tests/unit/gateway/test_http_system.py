@@ -221,3 +221,10 @@ async def test_a_whole_number_may_be_written_with_a_point() -> None:
         assert made.json()["max_steps"] == 7
         refused = await client.post("/api/agents", json={**AGENT, "name": "Bea", "max_steps": 7.5})
         assert code_of(refused) == "invalid_body"
+
+
+async def test_a_line_break_behind_a_path_makes_it_another() -> None:
+    """S14: what a proxy keeps people from by its path is not reached by one that only looks different to it."""
+    async with house() as place, place.client() as client:
+        for path in ("/api/me", "/metrics", "/api/agents/x", "/"):
+            assert code_of(await client.get(f"{path}%0a")) == "not_found", path
