@@ -1,5 +1,6 @@
 # setup: prepare everything · run: serve (PORT= HOST= DATA= APP=) · test: every test · check: lint and types
-# bench: measure · chaos N=200: kill -9 · dev: serve, again whenever the source changes · lock: newer versions
+# bench: measure · chaos N=200: kill -9 · fuzz N=20000: hostile requests and frames
+# dev: serve, again whenever the source changes · lock: newer versions
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -12,7 +13,7 @@ SERVE = $(VENV)/bin/agio serve --port $(PORT) --host $(HOST) $(if $(DATA),--data
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup chromium run test check bench chaos dev lock clean
+.PHONY: setup chromium run test check bench chaos fuzz dev lock clean
 
 setup: $(VENV)/.run $(VENV)/.test $(NODE_DIR)/node_modules/.stamp
 
@@ -60,6 +61,11 @@ bench: setup
 
 chaos: setup
 	$(PY) -m tests.acceptance.crash.harness $(N)
+
+fuzz: N = 20000
+fuzz: setup
+	$(PY) -m tests.fuzz.openapi $(N)
+	AGIO_FUZZ=20 $(PY) -m pytest tests/fuzz --deselect tests/fuzz/test_openapi.py --timeout 3600
 
 dev: setup
 	@$(SERVE) --reload

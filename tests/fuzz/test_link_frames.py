@@ -1,6 +1,6 @@
 """Frames on `/link`, also from a worker that holds a run: answered with an error, or the link is closed with a code."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 import httpx
@@ -117,13 +117,12 @@ def _hold(server: Target, socket: ClientConnection) -> Claim:
                 return frame.job.claim
 
 
-def _in_the_name_of(claim: Claim, message: bytes | str) -> bytes:
-    assert isinstance(message, bytes)
+def _in_the_name_of(claim: Claim, message: bytes) -> bytes:
     named = message.replace(NOBODYS.run_id.encode(), claim.run_id.encode())
     return named.replace(NOBODYS.token.encode(), claim.token.encode())
 
 
-def _say(socket: ClientConnection, sent: list[bytes | str]) -> int | None:
+def _say(socket: ClientConnection, sent: Sequence[bytes | str]) -> int | None:
     """Send messages and then a question; return the code if the socket was closed, None if it was answered."""
     try:
         for message in sent:
@@ -150,7 +149,7 @@ BOUNDED = settings(
 
 @BOUNDED
 @given(sent=st.lists(messages(NOBODYS), min_size=1, max_size=4))
-def test_whatever_comes_before_a_greeting_closes_the_link(server: Target, sent: list[bytes | str]) -> None:
+def test_whatever_comes_before_a_greeting_closes_the_link(server: Target, sent: list[bytes]) -> None:
     """R7: who does not greet is no worker."""
     with _connected(server) as socket:
         if sent[0] in (_pack([frame]) for frame in _frames_with(NOBODYS) if isinstance(frame, wire.Greet)):
@@ -161,7 +160,7 @@ def test_whatever_comes_before_a_greeting_closes_the_link(server: Target, sent: 
 @BOUNDED
 @given(sent=st.lists(messages(NOBODYS), min_size=1, max_size=6))
 def test_whatever_follows_a_greeting_is_answered_or_closes_the_link(
-    server: Target, sent: list[bytes | str]
+    server: Target, sent: list[bytes]
 ) -> None:
     """R7: a worker without a run gets errors with a code, or is sent away."""
     with _connected(server) as socket:
@@ -172,7 +171,7 @@ def test_whatever_follows_a_greeting_is_answered_or_closes_the_link(
 @BOUNDED
 @given(sent=st.lists(messages(NOBODYS), min_size=1, max_size=6))
 def test_whatever_a_worker_with_a_run_sends_is_answered_or_closes_the_link(
-    server: Target, sent: list[bytes | str]
+    server: Target, sent: list[bytes]
 ) -> None:
     """R7: a real claim opens nothing but its run, and its run comes to an end without the worker."""
     with _connected(server) as socket:

@@ -112,6 +112,8 @@ def set_up_logging(
     logging.getLogger("uvicorn.error").addFilter(
         lambda record: "completing handshake" not in record.getMessage()
     )
+    # A form that cannot be read: its sender is told, and a byte of it would be in the line.
+    logging.getLogger("python_multipart").setLevel(logging.ERROR)
     sys.excepthook = _uncaught
     threading.excepthook = lambda hook: _uncaught(hook.exc_type, hook.exc_value, hook.exc_traceback)
 
