@@ -102,7 +102,7 @@ async def opened_gateway(plan: Plan) -> AsyncGenerator[Gateway]:
             limits=plan.limits,
             hub=hub,
             link=link,
-            road=Road(store, hub, link, rates=rates),
+            road=Road(store, hub, link, rates=rates, egress=egress),
             auth=Authenticator(store, rates=rates, addresses=addresses, origins=origins),
             rates=rates,
             addresses=addresses,

@@ -64,7 +64,7 @@ from agio.gateway.trial import ConnectionTest
 ROUTES: Sequence[Route] = [
     Route("POST", "/api/agent-sessions/{session_id}/message", messages.send_message, 202, views.Sent,
           "session_not_found agent_inactive session_busy idempotency_conflict empty_message message_too_large "
-          "file_not_found too_many_sessions queue_full"),
+          "file_not_found egress_refused too_many_sessions queue_full"),
     Route("GET", "/api/agent-sessions/{session_id}", sessions.get_session, 200, views.SessionWithMessages,
           "session_not_found invalid_cursor"),
     Route("GET", "/api/agent-sessions/{session_id}/status", sessions.session_status, 200, views.SessionStatus,
@@ -78,7 +78,7 @@ ROUTES: Sequence[Route] = [
           "idempotency_conflict too_many_sessions queue_full"),
     Route("POST", "/api/agent-sessions/{session_id}/tool-results", messages.send_tool_results, 202, views.Sent,
           "session_not_found agent_inactive unknown_tool_call idempotency_conflict message_too_large "
-          "too_many_sessions queue_full"),
+          "egress_refused too_many_sessions queue_full"),
     Route("GET", "/api/agent-sessions/{session_id}/events", log.session_events, 200, log.NDJSON,
           "session_not_found"),
     Route("PATCH", "/api/agent-sessions/{session_id}", sessions.change_session, 200, views.SessionView,
@@ -102,12 +102,12 @@ ROUTES: Sequence[Route] = [
 
     Route("POST", "/api/agent/run", agent_run.run_agent_once, 200, turn_views.RunOutcome,
           "agent_not_found agent_inactive session_not_found session_deleted idempotency_conflict empty_message "
-          "message_too_large file_not_found too_many_sessions queue_full not_ready"),
+          "message_too_large file_not_found egress_refused too_many_sessions queue_full not_ready"),
     Route("POST", "/api/sdk/session/create", sdk_sessions.create_sdk_session, 200, sdk_sessions.SdkSession,
           "empty_input agent_inactive invalid_model session_deleted"),
     Route("POST", "/api/sdk/session/message", sdk_sessions.send_sdk_message, 200, sdk_sessions.SdkAnswer,
           "empty_input session_not_found agent_inactive invalid_model empty_message message_too_large file_not_found "
-          "too_many_sessions queue_full not_ready"),
+          "egress_refused too_many_sessions queue_full not_ready"),
     Route("GET", "/api/sdk/session/transcript", sdk_sessions.sdk_transcript, 200, sdk_sessions.SdkTranscript,
           "session_not_found"),
 

@@ -11,10 +11,12 @@ from agio.core.records import Acceptance, Accepted
 from agio.core.repository import RunInfo
 from agio.core.spec import RunRequest, check_request
 from agio.core.store import Store
+from agio.egress import Egress
 from agio.gateway.approvals import check_edits
 from agio.gateway.hub import Hub
 from agio.gateway.link import LinkService
 from agio.gateway.rate import Rates
+from agio.gateway.remote_parts import check_addresses
 from agio.telemetry.context import REQUEST_ID, RUN_ID
 
 
@@ -29,8 +31,10 @@ class Road:
         config: AgentRunConfig | None = None,
         *,
         rates: Rates,
+        egress: Egress | None = None,
     ) -> None:
         self._rates = rates
+        self._egress = egress or Egress()
         self._store = store
         self._hub = hub
         self._link = link
@@ -41,11 +45,12 @@ class Road:
         """Take a message, results or answers into a session; what it returns is committed.
 
         If a worker has room and nothing waits before it, the run begins in the same commit. Raises UserError
-        `empty_message`, `message_too_large`, `invalid_message`, `invalid_answer`, `duplicate_answer`, LimitExceeded
-        `rate_limited`, and what `Store.accept` raises.
+        `empty_message`, `message_too_large`, `invalid_message`, `invalid_answer`, `duplicate_answer`,
+        `egress_refused`, LimitExceeded `rate_limited`, and what `Store.accept` raises.
         """
         self._rates.take("message", who.credential, f"{who.tenant}/{who.user}")
         check_input(given.messages, given.resume, self._message_bytes)
+        await check_addresses(self._egress, given.messages)
         check_request(
             RunRequest(
                 thread_id=given.session_id,

@@ -6,7 +6,15 @@ from agio.core.config import ServerLimits
 from agio.core.records import Acceptance
 from agio.errors import UserError
 from agio.protocol.ids import new_id
-from agio.protocol.messages import Json, Message, ResumeEntry, SystemMessage, UserMessage
+from agio.protocol.messages import (
+    ImagePart,
+    Json,
+    Message,
+    ResumeEntry,
+    SystemMessage,
+    UrlSource,
+    UserMessage,
+)
 from tests.unit.gateway.engine import ANN, QUICK, Hand, engine, soon
 
 
@@ -206,3 +214,40 @@ async def test_a_deleted_session_takes_its_run_from_the_worker_and_its_readers_w
             await hand.say("too late")
         with pytest.raises(UserError, match="session_not_found"):
             await room.road.delete_session(ANN, session.id)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://169.254.169.254/latest/meta-data/",
+        "http://[::ffff:127.0.0.1]/a.png",
+        "http://2130706433/a.png",
+        "http://localhost:8000/a.png",
+        "https://me:you@example.com/a.png",
+        "gs://bucket/a.png",
+        "file:///etc/passwd",
+        "https://generativelanguage.googleapis.com/v1beta/files/abc123",
+    ],
+)
+async def test_an_address_that_a_models_service_must_not_call_is_refused(url: str) -> None:
+    """R2: the service may be inside the operator's network, and has the operator's key; nothing is kept of it."""
+    async with engine() as room:
+        session = await room.session()
+        message = UserMessage(id=new_id("msg"), content=[ImagePart(source=UrlSource(url))])
+        given = Acceptance(session_id=session.id, run_id=new_id("run"), messages=[message])
+        with pytest.raises(UserError) as refused:
+            await soon(room.road.send(ANN, given))
+        assert refused.value.code == "egress_refused"
+        assert (await room.store.list_messages("default", "ann", session.id)).items == []
+
+
+@pytest.mark.parametrize(
+    "url", ["https://example.com/a.png", "data:image/png;base64,AAAA", "http://1.1.1.1/a"]
+)
+async def test_a_public_address_in_a_message_is_taken(url: str) -> None:
+    """R3: also bytes that are written as one."""
+    async with engine() as room:
+        session = await room.session()
+        message = UserMessage(id=new_id("msg"), content=[ImagePart(source=UrlSource(url))])
+        given = Acceptance(session_id=session.id, run_id=new_id("run"), messages=[message])
+        assert (await soon(room.road.send(ANN, given))).run_id == given.run_id
