@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from agio.core.audit import Actor
 from agio.core.identity import DEFAULT_TENANT
+from agio.core.provider import KEY_FIELD, Sealed
 from agio.core.records import Acceptance, InterruptRecord
 from agio.db.plan import Plan
 from agio.db.plans import agents, identity, providers, retention, sessions, tools
@@ -90,6 +91,14 @@ def _provider(values: Values) -> Plan[object]:
     return (yield from providers.get_provider(_text(values, "tenant"), _text(values, "provider_id")))
 
 
+def _new_key(values: Values) -> list[str]:
+    return [KEY_FIELD] if isinstance(values["key"], Sealed) else []
+
+
+def _new_secrets(values: Values) -> list[str]:
+    return list(cast("Mapping[str, Sealed]", values["secrets"]))
+
+
 def _browser(values: Values) -> Plan[object]:
     return (yield from identity.find_web_session(cast("bytes", values["token_hash"])))
 
@@ -152,11 +161,17 @@ AUDITED: dict[str, Told] = {
     "agent.assign": Told(target="agent_id", facts={"tool": "name", "approval": "approval"}),
     "agent.unassign": Told(target="agent_id", facts={"tool": "name"}),
     "tool.create": Told(target="tool_id", facts={"name": "name"}),
-    "tool.update": Told(target="tool_id", facts={"name": "name"}, before=_tool, compare=True),
+    "tool.update": Told(
+        target="tool_id", facts={"name": "name"}, before=_tool, compare=True, sealed=_new_secrets
+    ),
     "tool.delete": Told(target="tool_id", before=_tool, facts={"name": "before.name"}),
     "provider.create": Told(target="provider_id", facts={"name": "fields.name", "kind": "fields.kind"}),
     "provider.update": Told(
-        target="provider_id", facts={"name": "fields.name"}, before=_provider, compare=True
+        target="provider_id",
+        facts={"name": "fields.name"},
+        before=_provider,
+        compare=True,
+        sealed=_new_key,
     ),
     "provider.delete": Told(target="provider_id", before=_provider, facts={"name": "before.name"}),
     # What somebody does by hand

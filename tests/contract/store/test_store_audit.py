@@ -323,3 +323,15 @@ async def _refused_by_postgres(backend: PostgresDatabase, statement: str) -> Non
     with pytest.raises(Exception, match="append-only"):
         await connection.execute(statement)
     await connection.close()
+
+
+async def test_a_secret_that_was_entered_anew_is_told_by_its_field(store: Store, ann: Person) -> None:
+    """B11: who replaced a key can be found out, also if nothing else was changed."""
+    await store.create_tool_definition("default", "tool_1", "weather", TOOL, {})
+    await store.update_tool_definition("default", "tool_1", "weather", TOOL, {"header:x": SEALED})
+    await store.create_provider("default", "prv_1", PROVIDER, SEALED)
+    await store.update_provider("default", "prv_1", PROVIDER, SEALED)
+    await store.update_provider("default", "prv_1", PROVIDER, "keep")
+    log = [entry.details for entry in await entries(store) if entry.action.endswith(".update")]
+    assert [details.get("secrets") for details in log] == [["header:x"], ["api_key"], None]
+    assert str(SEALED.data) not in str(log)

@@ -1,6 +1,6 @@
 """The audit log: an entry beside each change that somebody makes, and its reader."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias, TypeVar, cast
 
 import msgspec
@@ -42,6 +42,8 @@ class Told(Struct, frozen=True, kw_only=True):
     before: Callable[[Values], Plan[object]] | None = None
     compare: bool = False
     """Whether the names of the fields that are not as `before` are told."""
+    sealed: Callable[[Values], Iterable[str]] | None = None
+    """The fields of the secrets that were entered anew: how they were before, nobody can see."""
     when: Callable[[Values], bool] | None = None
     """Whether there is anything to tell."""
     notes: Callable[[Values], Plan[Sequence[Note]]] | None = None
@@ -98,6 +100,8 @@ def _note(told: Told, actor: Actor, values: Values) -> Note:
     details = {name: value for name, value in details.items() if value is not None}
     if told.compare:
         details["changed"] = _changed(values["before"], values["result"])
+    if told.sealed is not None and (fields := sorted(told.sealed(values))):
+        details["secrets"] = fields
     return Note(
         tenant=str(tenant or actor.tenant),
         target=str(look(told.target, values) or ""),
