@@ -79,7 +79,7 @@ def throw(server: Target, folder: Path, given: Round) -> str:
             "HOME": str(folder),
             "LANG": "C.UTF-8",
             "PYTHONPATH": str(ROOT),
-            checks.OWN_KEY_ID: server.key_id(),
+            checks.OWN_KEY_ID: server.key_id,
         },
         capture_output=True,
         text=True,
@@ -100,7 +100,8 @@ def throw_many(count: int) -> Findings:
                 seed += 1
                 given = Round(seed, "coverage,fuzzing,stateful", 40)
                 if failure := throw(server, folder, given):
-                    found.failed.append(f"seed {seed}\n{failure}")
+                    found.failed.append(failure)
+                    print(failure, flush=True)
                 found.requests = server.requests()
                 found.memory_kib.append(server.memory_kib)
                 print(f"seed {seed}: {found.requests.total()} requests so far", flush=True)
@@ -113,8 +114,6 @@ def main() -> int:
     for status, count in sorted(found.requests.items()):
         print(f"{status}  {count:>7}")
     print(f"all  {found.requests.total():>7}; the server's memory in KiB: {found.memory_kib}")
-    for failure in found.failed:
-        print(failure)
     return 1 if found.failed else 0
 
 

@@ -4,13 +4,16 @@ import json
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
+from secrets import token_hex
 from typing import cast
 
 import httpx
 
 from tests.acceptance.cli.command import AGIO
-from tests.acceptance.server.process import Server, answer_of, send, start_session, stream, text_of
+from tests.acceptance.server.process import Server, answer_of, send, stream, text_of
+from tests.unit.gateway.house import AGENT
 
 WORKER_KEY = "the-key-of-a-worker-that-sends-nonsense."
 _OFTEN = 10_000_000
@@ -84,11 +87,12 @@ class Target(Server):
             and not str(line["message"]).startswith(HARMLESS)
         ]
 
+    @cached_property
     def key_id(self) -> str:
-        """Return the id of the key that the tests come with."""
+        """The id of the key that the tests come with: asked for while there is no other."""
         with self.client() as client:
-            items = cast("list[dict[str, str]]", answer_of(client.get("/api/api-keys"))["items"])
-            return items[0]["id"]
+            (key,) = cast("list[dict[str, str]]", answer_of(client.get("/api/api-keys"))["items"])
+            return key["id"]
 
     def check_alive(self) -> None:
         """See that it is well: it answers, a whole run works, and nothing happened that nobody foresaw."""
@@ -96,7 +100,8 @@ class Target(Server):
         with self.client() as client:
             assert client.get("/api/health").status_code == 200
             assert client.get("/api/ready").status_code == 200
-            session = start_session(client)
+            made = answer_of(client.post("/api/agents", json={**AGENT, "name": token_hex(8)}))
+            session = str(answer_of(client.post(f"/api/agents/{made['id']}/sessions", json={}))["id"])
             send(client, session, "Are you there?")
             assert text_of(stream(client, session))
         assert not self.complaints(), self.complaints()[:5]
