@@ -25,7 +25,8 @@ async def describe_agent(
 ) -> AgentFields:
     """Make an agent of what is said; `now` is the one it changes, from which the rest is taken.
 
-    An agent of the name lends model, tools and limits, and its prompt where no instructions are given. Raises
+    An agent of the name lends model and limits, and its prompt where no instructions are given; its tools, and
+    whether they ask, whenever a run begins, so that what a team takes from it is taken from all. Raises
     UserError `empty_input`, `agent_inactive`, `invalid_model`, `unknown_provider`.
     """
     known = await gateway.store.find_agent(who.tenant, said.name) if said.name else None
@@ -50,7 +51,6 @@ async def describe_agent(
         temperature=base.temperature,
         max_steps=base.max_steps,
         approval=base.approval,
-        tools=base.tools,
     )
 
 

@@ -3,11 +3,12 @@
 import asyncio
 
 import pytest
+from msgspec import structs
 
 from agio.core.records import AgentTool
 from agio.core.store import Store
 from agio.errors import UserError
-from tests.contract.store.scenes import agent_fields, claim, person
+from tests.contract.store.scenes import WORKER, agent_fields, answer, claim, person
 
 
 async def test_the_same_key_is_the_same_session(store: Store) -> None:
@@ -49,19 +50,43 @@ async def test_nothing_else_finds_the_agent(store: Store) -> None:
 
 
 async def test_the_agent_runs_as_it_is_described_last(store: Store) -> None:
-    """S9: a run is claimed with the agent as it stands, its tools too."""
+    """S9: a run is claimed with the agent as it stands."""
     ann = await person(store)
-    fields = agent_fields("own", tools=[AgentTool("clock")])
+    fields = agent_fields("own")
     found = await store.start_inline_session(ann.tenant, ann.user, "k", fields)
     await ann.send(found.session)
-    changed = agent_fields("other", system_prompt="Anew.", tools=[AgentTool("echo"), AgentTool("clock")])
+    changed = agent_fields("other", system_prompt="Anew.")
     again = await store.change_inline_agent(ann.tenant, ann.user, "k", changed)
     assert (again.session.id, again.agent.id) == (found.session.id, found.agent.id)
     claimed = await claim(store)
     assert (claimed.agent.name, claimed.agent.system_prompt) == ("other", "Anew.")
-    assert [tool.name for tool in claimed.agent.tools] == ["echo", "clock"]
     with pytest.raises(UserError):
         await store.change_inline_agent(ann.tenant, "ben", "k", changed)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_tools_are_lent_as_the_team_has_them_when_a_run_begins(store: Store, at_once: bool) -> None:
+    """S9, B7: what is taken from the agent of the name, or asks from now on, is so in sessions there are too."""
+    ann = await person(store)
+    given = agent_fields("own", tools=[AgentTool("clock"), AgentTool("echo")])
+    agent = await store.create_agent(ann.tenant, given)
+    found = await store.start_inline_session(ann.tenant, ann.user, "k", agent_fields("own"))
+
+    async def lent() -> tuple[str, list[AgentTool]]:
+        sent = await ann.send(found.session, claim=WORKER if at_once else None)
+        claimed = sent.claimed or await claim(store)
+        await answer(store, claimed)
+        return claimed.agent.approval, claimed.agent.tools
+
+    assert await lent() == ("tool", given.tools)
+    strict = agent_fields("own", tools=[AgentTool("clock", "ask")], approval="ask")
+    await store.update_agent(ann.tenant, agent.id, strict)
+    assert await lent() == ("ask", strict.tools)
+    await store.change_inline_agent(ann.tenant, ann.user, "k", agent_fields("nobody"))
+    assert (await lent())[1] == []
+    await store.change_inline_agent(ann.tenant, ann.user, "k", agent_fields("own"))
+    await store.update_agent(ann.tenant, agent.id, structs.replace(strict, status="inactive"))
+    assert (await lent())[1] == []
 
 
 async def test_the_agent_is_forgotten_with_its_session(store: Store) -> None:

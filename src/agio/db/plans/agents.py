@@ -45,11 +45,16 @@ def agent_of_run(tenant: str, agent_id: str) -> Plan[AgentRecord]:
     row = yield from ask_one("agent_of_run", tenant=tenant, agent_id=agent_id)
     if row is None:
         raise agent_not_found(agent_id)
-    return (yield from _with_tools(tenant, row))
+    return (yield from with_tools(agent_record(row, ())))
 
 
 def with_tools(agent: AgentRecord) -> Plan[AgentRecord]:
-    """An agent with the tools it was given."""
+    """An agent with the tools it was given; a session's own has those that an agent of its name has now."""
+    if agent.source == "inline":
+        known = yield from agent_named(agent.tenant, agent.name)
+        if known is None or known.status != "active":
+            return agent
+        return structs.replace(agent, tools=known.tools, approval=known.approval)
     tools = yield from ask("tools_of_agents", tenant=agent.tenant, agent_ids=[agent.id])
     return structs.replace(agent, tools=[agent_tool(tool) for _, *tool in tools])
 
@@ -61,19 +66,16 @@ def agent_named(tenant: str, name: str) -> Plan[AgentRecord | None]:
 
 
 def put_inline_agent(tenant: str, agent_id: str, fields: AgentFields) -> Plan[None]:
-    """Make a session's own agent be this."""
+    """Make a session's own agent be this; its tools are lent to it when it runs."""
     values = _values(tenant, agent_id, fields, "inline")
     if (yield from ask_one("add_agent", **values)) is None:
         yield from ask("revive_inline_agent", tenant=tenant, agent_id=agent_id, now=now_ms())
         yield from ask("update_agent", **values)
-        yield from ask("clear_assignments", tenant=tenant, agent_id=agent_id)
-    yield from _assign(tenant, agent_id, fields.tools)
 
 
 def forget_inline_agent(tenant: str, agent_id: str) -> Plan[None]:
     """Keep nothing of what was said of a session's own agent; any other agent stays as it is."""
-    if (yield from ask_one("forget_inline_agent", tenant=tenant, agent_id=agent_id, now=now_ms())) is not None:
-        yield from ask("clear_assignments", tenant=tenant, agent_id=agent_id)
+    yield from ask("forget_inline_agent", tenant=tenant, agent_id=agent_id, now=now_ms())
 
 
 def create_agent(tenant: str, fields: AgentFields) -> Plan[AgentRecord]:
