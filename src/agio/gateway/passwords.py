@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
 from agio.core.email import fold_email
-from agio.errors import UserError
+from agio.errors import LimitExceeded, UserError
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
@@ -23,6 +23,8 @@ T = TypeVar("T")
 MIN_CHARS = 12
 MAX_CHARS = 1024
 _AT_ONCE = 2
+_WAITING = 32
+"""More do not wait: whoever floods us must not keep everybody else from signing in for minutes."""
 _FEWEST_DIFFERENT = 5
 """A password of fewer different characters is a pattern."""
 # fmt: off
@@ -65,6 +67,7 @@ class Passwords:
         self._memory_kib = memory_kib
         self._passes = passes
         self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="agio-password")
+        self._asked = 0
         self.verified = 0
         """How many checks were made."""
 
@@ -102,7 +105,20 @@ class Passwords:
         return self._hasher.hash(secrets.token_bytes(32))
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        """Raises LimitExceeded `rate_limited` while too many wait."""
+        if self._asked >= _AT_ONCE + _WAITING:
+            raise LimitExceeded(
+                "rate_limited",
+                "Too many passwords are being checked: try again in 5 s.",
+                {"retry_after_s": 5},
+            )
+        self._asked += 1
+        done = asyncio.get_running_loop().run_in_executor(self._threads, work)
+        done.add_done_callback(self._answered)
+        return await done
+
+    def _answered(self, _: object) -> None:
+        self._asked -= 1
 
 
 def _normal(password: str) -> str:

@@ -9,9 +9,10 @@ import pytest
 from msgspec import structs
 
 from agio.core.identity import Account
-from agio.errors import UserError
+from agio.errors import LimitExceeded, UserError
 from agio.gateway.auth import COOKIE, SignInLink
 from agio.gateway.passwords import MAX_CHARS, Passwords, check_new_password
+from tests.unit.gateway.engine import soon
 from tests.unit.gateway.house import ADDRESS, code_of, house
 from tests.unit.gateway.people import (
     OURS,
@@ -294,3 +295,15 @@ async def test_an_account_is_what_the_store_keeps() -> None:
         async with await browser(place) as client:
             for path in ("/api/account", "/api/me", "/api/members"):
                 assert "argon2" not in (await client.get(path)).text
+
+
+async def test_passwords_do_not_queue_up_without_end() -> None:
+    """R2, S14: whoever floods us is refused at once, and whoever comes afterwards need not wait for minutes."""
+    passwords = Passwords(memory_kib=1024, passes=1)
+    checks = [passwords.verify(None, "x") for _ in range(100)]
+    done = await soon(asyncio.gather(*checks, return_exceptions=True))
+    refused = [error for error in done if isinstance(error, LimitExceeded)]
+    assert len(refused) == 100 - passwords.verified
+    assert 0 < passwords.verified < 50
+    assert {error.code for error in refused} == {"rate_limited"}
+    assert await passwords.verify(await passwords.hash("x"), "x")

@@ -5,9 +5,11 @@ from collections.abc import AsyncGenerator
 
 import httpx
 import pytest
+from msgspec import structs
 
 from agio.core.identity import Role
 from agio.gateway.connections import Cut
+from tests.unit.gateway.engine import QUICK
 from tests.unit.gateway.house import House, code_of, house
 from tests.unit.gateway.people import OURS, PASSWORD, add_account, browser, sign_in, with_cookie
 
@@ -326,3 +328,16 @@ async def test_what_another_gateway_took_away_is_gone_at_once_for_sensitive_chan
             refused = await oleg.patch("/api/members/oleg", json={"role": "owner"})
             assert code_of(refused) == "forbidden"
             assert code_of(await oleg.post("/api/invitations", json={"role": "owner"})) == "forbidden"
+
+
+async def test_an_invitation_is_no_way_to_ask_for_accounts_or_to_keep_others_from_signing_in() -> None:
+    """R2, S14: making an account counts like an attempt to sign in, whatever becomes of it."""
+    limits = structs.replace(QUICK, sign_ins_at_once=5)
+    async with house(limits) as place:
+        await add_account(place)
+        token = await _invite(place)
+        weak, taken = {**ZOE, "password": "short"}, {**ZOE, "email": "ann@example.com"}
+        answers = [await _accept(place, token, **given) for given in (weak, taken) * 5]
+        codes = [code_of(answer) for answer in answers]
+        assert codes == ["weak_password", "email_taken"] * 2 + ["weak_password"] + ["rate_limited"] * 5
+        assert code_of(await _accept(place, token, **ZOE)) == "rate_limited"

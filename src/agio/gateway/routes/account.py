@@ -63,6 +63,8 @@ async def change_account(call: Call, body: AccountChange) -> Response:
     _in_browser(call)
     account = await _account(call)
     email = account.email if body.email is None else checked_email(body.email)
+    if email != account.email:
+        _take(call, email)
     changed = await call.gateway.store.change_account(account.id, body.name or account.name, email)
     return answer(account_view(changed))
 
@@ -72,6 +74,7 @@ async def set_password(call: Call, body: PasswordBody) -> Response:
     who = _in_browser(call)
     account = await _account(call)
     check_new_password(body.password, account.email)
+    _take(call, account.email)
     await call.gateway.store.set_password(account.id, await call.gateway.passwords.hash(body.password))
     await call.gateway.store.end_web_sessions(account.id, but=who.credential)
     await drop_account(call.gateway, account.id)
@@ -103,12 +106,21 @@ async def sign_out_everywhere(call: Call) -> Response:
 
 
 async def new_account(call: Call, email: str, name: str, password: str) -> Account:
-    """Return the row of a new account. Raises UserError `invalid_email`, `email_taken`, `weak_password`."""
+    """Return the row of a new account.
+
+    Raises UserError `invalid_email`, `email_taken`, `weak_password`, LimitExceeded `rate_limited`.
+    """
     checked = checked_email(email)
+    _take(call, checked)
     if await call.gateway.store.find_account(checked) is not None:
         raise UserError("email_taken", "There is an account with this e-mail address. Sign in with it.")
     check_new_password(password, checked)
     return Account(new_id("acc"), checked, name, await call.gateway.passwords.hash(password))
+
+
+def _take(call: Call, email: str) -> None:
+    """Count what tells whether an account is there, or costs a hash, like an attempt to sign in. LimitExceeded."""
+    call.gateway.rates.take("sign_in", call.gateway.addresses.client_of(call.scope), email)
 
 
 def _in_browser(call: Call) -> Principal:
