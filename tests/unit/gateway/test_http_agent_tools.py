@@ -98,6 +98,7 @@ async def test_a_deleted_tool_is_gone_with_its_secrets(tmp_path: Path) -> None:
     ("change", "code"),
     [
         ({"name": "clock"}, "tool_exists"),
+        ({"name": "complete_goal"}, "tool_exists"),
         ({"name": "no name"}, "invalid_tool"),
         ({"url": "ftp://example.com/{city}"}, "invalid_tool"),
         ({"url": "https://{city}.example.com/"}, "invalid_tool"),

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 from fastapi.responses import Response
 from msgspec import Struct
 
+from agio.core.fold import COMPLETE_GOAL
 from agio.core.http_tool import HttpHeader, HttpMethod, HttpTool, ToolDefinition
 from agio.core.link import Place, ToolOffer
 from agio.core.provider import Sealed, SecretPlace
@@ -218,7 +219,7 @@ def _shown_headers(http: HttpTool) -> list[HeaderView]:
 
 
 def _check_name(gateway: Gateway, tenant: str, name: str) -> None:
-    if name in _standing(gateway, tenant):
+    if name == COMPLETE_GOAL or name in _standing(gateway, tenant):
         raise UserError("tool_exists", f"There is already a tool {name}.", {"name": name})
 
 
