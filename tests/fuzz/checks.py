@@ -19,6 +19,7 @@ _MALFORMED = frozenset({"invalid_body", "invalid_json", "invalid_query", "unsupp
 _BEYOND_A_SCHEMA = (
     b"a null character",  # in any text: no schema of ours repeats it
     b"are the same thing",  # a header and a field that say the same differently
+    b"name different sessions",  # so do a query and a form
     b"nested deeper",
     b"answer each question once",
 )
