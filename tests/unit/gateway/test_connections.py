@@ -203,13 +203,19 @@ async def test_a_stream_of_a_run_ends_too() -> None:
         assert (await place.store.count_runs())["queued"] == 1
 
 
-async def test_a_download_that_nobody_reads_is_broken_off() -> None:
+@pytest.mark.parametrize("what", ["log", "file"])
+async def test_a_download_that_nobody_reads_is_broken_off(what: str) -> None:
     """R2: the reader has stopped in the middle, and must not get the rest later as if nothing had been."""
     async with house() as place, place.client() as client:
         session_id = await place.start_session(client)
         _, hand = await place.begin(client, session_id)
         await hand.say("Hello")
         await hand.finish()
+        uploaded = await client.post("/api/files", files={"file": b"a" * 100_000})
+        paths = {
+            "log": f"/api/agent-sessions/{session_id}/events",
+            "file": f"/api/files/{uploaded.json()['id']}/content",
+        }
         stalled = asyncio.Event()
         sent: list[dict[str, Any]] = []
 
@@ -225,7 +231,7 @@ async def test_a_download_that_nobody_reads_is_broken_off() -> None:
         scope = {
             "type": "http",
             "method": "GET",
-            "path": f"/api/agent-sessions/{session_id}/events",
+            "path": paths[what],
             "query_string": b"",
             "headers": [(b"host", b"127.0.0.1"), (b"authorization", f"Bearer {place.keys['ann']}".encode())],
         }

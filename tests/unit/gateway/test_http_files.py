@@ -325,3 +325,29 @@ async def test_query_and_form_name_the_same_session() -> None:
             f"/api/files?session_id={session}", files={"file": ("x", PNG)}, data={"session_id": session}
         )
         assert sent.status_code == 201, sent.text
+
+
+async def test_more_keys_are_not_more_files() -> None:
+    """S14: uploads are counted by user as well."""
+    async with house(structs.replace(QUICK, files_per_minute=2)) as place, place.client() as ann:
+        key = (await ann.post("/api/api-keys", json={"name": "second"})).json()
+        second = place.client(None, {"authorization": f"Bearer {key['key']}"})
+        assert [(await _upload(client, b"abc")).status_code for client in (ann, second)] == [201, 201]
+        assert code_of(await _upload(second, b"abc")) == "rate_limited"
+
+
+async def test_an_upload_by_a_key_that_was_revoked_meanwhile_is_refused() -> None:
+    """R2: however long it takes to come."""
+    async with house() as place, place.client() as ann:
+        key = (await ann.post("/api/api-keys", json={"name": "second"})).json()
+
+        async def slowly() -> AsyncIterator[bytes]:
+            yield b"abc"
+            assert (await ann.delete(f"/api/api-keys/{key['id']}")).status_code == 204
+            yield b"def"
+
+        second = place.client(None, {"authorization": f"Bearer {key['key']}"})
+        sent = await second.post(
+            "/api/files", content=slowly(), headers={"content-type": "application/octet-stream"}
+        )
+        assert code_of(sent) == "unauthenticated"

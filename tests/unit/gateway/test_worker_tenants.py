@@ -15,7 +15,7 @@ from agio.core.records import AgentFields, SessionRecord
 from agio.errors import ModelError, UserError
 from agio.gateway.auth import hash_secret
 from agio.gateway.link import WorkerLink
-from agio.gateway.worker_keys import new_worker_key
+from agio.gateway.worker_keys import WorkerKeys, new_worker_key
 from agio.gateway.workers import OPERATOR, Permit
 from agio.worker.link_socket import SocketLink
 from tests.contract.link.wiring import RING, Visitor, served
@@ -196,6 +196,27 @@ async def test_a_worker_whose_key_is_revoked_is_dismissed_and_its_runs_go_to_oth
         assert not running[1].done()
         await links[1].close()
         await soon(running[1])
+
+
+async def test_others_bad_keys_do_not_shut_out_a_worker_with_a_good_one() -> None:
+    """R7, S14: from the same address, as behind a proxy: the worker's heartbeat goes on."""
+    async with engine(QUICK) as room:
+        keys = WorkerKeys(room.store, room.rates, room.addresses, operators=None, recheck_s=60)
+        await room.session(BOB)
+        good = await _stored_key(room, "wkey_1", ["other"])
+
+        async def shown(key: str) -> Permit | None:
+            headers = [(b"authorization", f"Bearer {key}".encode())]
+            return await keys.permit({"headers": headers, "client": ("203.0.113.9", 1)})
+
+        assert await shown(good) == FOR_BOB
+        for _ in range(QUICK.bad_keys_per_minute + 1):
+            assert await shown(new_worker_key()) is None
+        late = await _stored_key(room, "wkey_2", ["other"])
+        assert await shown(late) is None
+        assert await shown(good) == FOR_BOB
+        await room.store.revoke_worker_key("wkey_1")
+        assert await shown(good) is None
 
 
 async def test_a_key_for_every_tenant_is_like_the_operators() -> None:

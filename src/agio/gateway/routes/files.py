@@ -6,13 +6,14 @@ from typing import Annotated
 from urllib.parse import parse_qs
 
 from fastapi import Query
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 from msgspec import Struct
 
 from agio.core.file import FileQuota, FileRecord
 from agio.errors import UserError
 from agio.gateway.asgi import Application, Receive, Scope, Send
 from agio.gateway.gateway import Gateway
+from agio.gateway.routes.log import Download
 from agio.gateway.routes.query import ID_CHARS, Id
 from agio.gateway.routes.route import PRIVATE, Call, Route, answer, let_in, let_stay, refused
 from agio.gateway.upload import Spool, receive_file
@@ -92,15 +93,12 @@ async def get_file(call: Call, file_id: Id) -> Response:
 async def download_file(call: Call, file_id: Id) -> Response:
     """Download a file, to be saved and not shown."""
     record = await _record(call, file_id)
-    return StreamingResponse(
-        _pieces(call, record),
-        headers={
-            **_DOWNLOAD,
-            "content-length": str(record.size),
-            "content-disposition": f'attachment; filename="{record.name}"',
-        },
-        media_type=record.media_type,
-    )
+    headers = {
+        **_DOWNLOAD,
+        "content-length": str(record.size),
+        "content-disposition": f'attachment; filename="{record.name}"',
+    }
+    return Download(call, _pieces(call, record), headers, record.media_type)
 
 
 async def delete_file(call: Call, file_id: Id) -> Response:

@@ -1,6 +1,6 @@
 """The log as it was streamed: events as JSON lines, to the byte, read in pages so that any length costs the same."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 
 from fastapi.responses import Response, StreamingResponse
@@ -18,13 +18,13 @@ _PAGE_BYTES = 256 * 1024
 async def session_events(call: Call, session_id: Id, after: AfterPos = 0) -> Response:
     """Read a session's log: each line is the event of the next position after `after`."""
     session = await call.gateway.store.get_session(call.who.tenant, call.who.user, session_id)
-    return LogResponse(call, _session_lines(call.gateway.store, session.id, after, session.last_pos))
+    return Download(call, _session_lines(call.gateway.store, session.id, after, session.last_pos))
 
 
 async def run_events(call: Call, run_id: Id, after: AfterPos = 0) -> Response:
     """Read a run's log: each line is the event of the next sequence number after `after`."""
     run = await call.gateway.store.find_run(call.who.tenant, call.who.user, run_id)
-    return LogResponse(call, _run_lines(call.gateway.store, run.run_id, after, run.last_seq))
+    return Download(call, _run_lines(call.gateway.store, run.run_id, after, run.last_seq))
 
 
 async def _session_lines(store: Store, session_id: str, after: int, until: int) -> AsyncIterator[bytes]:
@@ -45,11 +45,17 @@ async def _run_lines(store: Store, run_id: str, after: int, until: int) -> Async
         after += chunk.count
 
 
-class LogResponse(StreamingResponse):
+class Download(StreamingResponse):
     """A download that is broken off, visibly, if its reader's credential is revoked meanwhile."""
 
-    def __init__(self, call: Call, pages: AsyncIterator[bytes]) -> None:
-        super().__init__(pages, headers=PRIVATE, media_type=NDJSON)
+    def __init__(
+        self,
+        call: Call,
+        pages: AsyncIterator[bytes],
+        headers: Mapping[str, str] = PRIVATE,
+        media_type: str = NDJSON,
+    ) -> None:
+        super().__init__(pages, headers=headers, media_type=media_type)
         self._call = call
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -119,7 +119,7 @@ async def check_provider(gateway: Gateway, tenant: str, name: str) -> None:
 
 def _take(call: Call) -> None:
     """Count a call out as one of a tool. Raises LimitExceeded `rate_limited`."""
-    call.gateway.rates.take("tool", call.who.credential)
+    call.gateway.rates.take("tool", call.who.credential, f"{call.who.tenant}/{call.who.user}")
 
 
 async def _check(gateway: Gateway, kind: ProviderKind, base_url: str | None, *, has_key: bool) -> None:
