@@ -4,6 +4,8 @@ from agio.core.repository import RunInfo
 from agio.errors import StoreError, UserError
 from agio.protocol.frames import Frame
 
+_ID_CHARS = 200
+
 
 def run_not_found(run_id: str) -> UserError:
     """No run has this id."""
@@ -32,7 +34,8 @@ def agent_not_found(agent_id: str) -> UserError:
 
 def file_not_found(file_id: str) -> UserError:
     """The user has no file of this id, or it is another session's."""
-    return UserError("file_not_found", f"There is no file {file_id}.", {"file_id": file_id})
+    shown = file_id[:_ID_CHARS]  # a message may refer to anything
+    return UserError("file_not_found", f"There is no file {shown}.", {"file_id": shown})
 
 
 def agent_inactive(name: str) -> UserError:
