@@ -16,7 +16,7 @@ ROUNDS = [
 ]
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_no_request_breaks_the_server_or_its_description(tmp_path: Path) -> None:
     """S14: no 5xx, no answer and no code that is not described, nothing described that is refused for its form."""
     with target(tmp_path) as server:
