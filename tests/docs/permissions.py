@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from agio.core.identity import PERMISSIONS, Permission, Role
 from agio.gateway.app import DOORS, ROUTES
-from agio.gateway.routes.route import FRESH_S, Access
+from agio.gateway.routes.route import FRESH_S, Access, Route
 from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs" / "permissions.md"
@@ -49,12 +49,13 @@ a person with an account must have proved who they are within the last {FRESH_S 
 (`reauthentication_required` otherwise). API keys are not asked.
 """
 INTRODUCTION = """\
-# Permissions
+# Endpoints and permissions
 
-Who may call what, made from the lists of routes in `src/agio/gateway/app.py` and checked by the tests, route by route,
-role by role, and with an API key for each permission. Without a credential the answer is 401 `unauthenticated`, without
-the permission 403 `forbidden`, before anything of the request's body is read. What belongs to another team is 404,
-whatever one's role; so is what belongs to another user, for sessions, runs, files, drafts, profiles and tool calls.
+Every endpoint and who may call it, made from the lists of routes in `src/agio/gateway/app.py` and checked by the tests,
+route by route, role by role, and with an API key for each permission. Without a credential the answer is 401
+`unauthenticated`, without the permission 403 `forbidden`, before anything of the request's body is read. What belongs to
+another team is 404, whatever one's role; so is what belongs to another user, for sessions, runs, files, drafts, profiles
+and tool calls.
 
 A role has permissions. An API key has those of its user, or fewer, as its maker said; never more, also when the
 user's role changes later.
@@ -96,11 +97,10 @@ def _team_routes() -> str:
         may = [_mark(route.needs in PERMISSIONS[role]) for role in ROLES]
         notes = ["a person, no API key"] if route.name in PERSON else []
         notes += [NOTES[route.name]] if route.name in NOTES else []
-        rows.append(
-            [f"`{route.method} {route.path}`", f"`{route.needs}`", *may, _mark(route.fresh), "; ".join(notes)]
-        )
+        what = "; ".join([_words(route), *notes])
+        rows.append([f"`{route.method} {route.path}`", what, f"`{route.needs}`", *may, _mark(route.fresh)])
     words = f"**fresh**: {_FRESH}"
-    return f"## Routes\n\n{words}\n" + _table(["route", "needs", *ROLES, "fresh", ""], rows)
+    return f"## Routes\n\n{words}\n" + _table(["route", "what it does", "needs", *ROLES, "fresh"], rows)
 
 
 def _streams() -> str:
@@ -117,9 +117,14 @@ def _streams() -> str:
 
 
 def _plain(access: Access) -> str:
-    return _table(
-        ["route"], [[f"`{route.method} {route.path}`"] for route in ROUTES if route.access == access]
-    )
+    rows = [[f"`{route.method} {route.path}`", _words(route)] for route in ROUTES if route.access == access]
+    return _table(["route", "what it does"], rows)
+
+
+def _words(route: Route) -> str:
+    """Return what a route does: the first sentence of its endpoint."""
+    lines = (route.endpoint.__doc__ or "").strip().partition("\n\n")[0].split()
+    return " ".join(lines).partition(". ")[0].removesuffix(".").replace("|", "\\|")
 
 
 def _mark(good: bool) -> str:

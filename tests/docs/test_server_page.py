@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 from typing import cast
 
-from agio.gateway.app import DOORS, ROUTES
 from tests.acceptance.server.process import KEY, Server
-from tests.docs.pages import ROOT, Block, blocks_of, rows_under, unquoted
+from tests.docs.pages import ROOT, Block, blocks_of
 
 PAGE = ROOT / "docs" / "server.md"
 DOCUMENTED_URL = "http://127.0.0.1:8700"
@@ -99,10 +98,3 @@ def _fits(said: object, given: object) -> bool:
             return len(entries) == len(others) and all(map(_fits, entries, others))
         case _:
             return _plain(json.dumps(said)) == _plain(json.dumps(given))
-
-
-def test_the_table_of_endpoints_is_complete() -> None:
-    """L16: what the page lists is what the application has, and the other way round."""
-    listed = [unquoted(row[0]) for row in rows_under(PAGE, "Every endpoint")]
-    there = {f"{entry.method} {entry.path}" for entry in (*ROUTES, *DOORS)}
-    assert sorted(listed) == sorted(there)
