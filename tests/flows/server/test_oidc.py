@@ -86,6 +86,7 @@ async def scene(
         )
         object.__setattr__(place.gateway, "oidc", oidc)
         await place.gateway.store.add_tenant("other", "The others")
+        await place.gateway.store.add_user("other", "local", "Somebody", "owner")
         yield Scene(place.url, place.gateway.store, provider)
         await oidc.aclose()
 
