@@ -99,7 +99,7 @@ async def test_an_http_tool_that_asks_is_called_when_a_person_approves(
 async def test_a_call_that_must_happen_once_is_not_made_again_after_a_crash(
     database: str | Path, link: LinkKind
 ) -> None:
-    """C3, law 5: the server stops while the call is under way; the model is told that its effect is unknown."""
+    """C3: the server stops while the call is under way; the model is told that its effect is unknown."""
     async with canary() as bird:
         asked, stopped = asyncio.Event(), asyncio.Event()
 
