@@ -272,7 +272,7 @@ async def _fill(store: Repository) -> dict[str, object]:
         )
     )
     await store.add_user("a", "olga", "Olga", "owner")
-    await store.set_role("a", "ann", "admin")
+    await store.set_role("a", "ann", "owner")
     await store.create_account(Account("acc_a", "ann@example.com", "Ann", None), "a", "ann")
     await store.add_sign_in_link("a", "ann", b"link", BEYOND_ALL)
     await store.add_invitation(
