@@ -5,9 +5,10 @@ from importlib.resources import files
 
 from hatchling.builders.wheel import WheelBuilder
 
+from agio.gateway.auth import COOKIE
 from agio.gateway.pages import ASSETS
 from tests.docs.pages import ROOT
-from tests.unit.gateway.house import house
+from tests.unit.gateway.house import code_of, house
 
 PAGES = files("agio.gateway.pages")
 NAMES = (
@@ -89,3 +90,11 @@ def test_every_file_is_served() -> None:
     """C8: none is left over, none is missing."""
     there = {file.name for file in PAGES.iterdir() if "." in file.name and not file.name.endswith(".py")}
     assert there == set(NAMES)
+
+
+async def test_pages_say_in_our_shape_that_the_store_is_away() -> None:
+    """S14: whoever shows a cookie gets a code, and nobody a bare error."""
+    async with house() as place, place.client(None, {"cookie": f"{COOKIE}={'a' * 43}"}) as client:
+        await place.store.close()
+        for path in ("/", "/set-up"):
+            assert code_of(await client.get(path)).startswith("store_"), path

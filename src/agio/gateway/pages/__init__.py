@@ -74,7 +74,10 @@ async def home(request: Request) -> Response:
 async def set_up(request: Request) -> Response:
     """Offer an account to whoever is signed in without one."""
     gateway = cast("Gateway", request.scope["gateway"])
-    who = await gateway.auth.browser(request.scope["headers"])
+    try:
+        who = await gateway.auth.browser(request.scope["headers"])
+    except Exception as error:
+        return refused(error)
     if who is None or who.account is not None:
         return RedirectResponse("/", 303, {"cache-control": "no-store"})
     return page_response("set-up.html")
