@@ -5,7 +5,7 @@
 a.id, a.email, a.name, a.password_hash
 
 -- name: any_account
-select id from accounts limit 1;
+select id from accounts order by id limit 1;
 
 -- name: add_account
 insert into accounts (id, email, name, password_hash, created_at, updated_at)
