@@ -98,5 +98,7 @@ def _report(done: Rotated, vault: Vault, store: str) -> int:
         )
     if done.missed or done.unreadable:
         return 1
-    print("Every secret opens with this key alone: the others can be taken out of AGIO_SECRET_KEY or secret.key.")
+    print(
+        "Every secret opens with this key alone: the others can be taken out of AGIO_SECRET_KEY or secret.key."
+    )
     return 0

@@ -225,8 +225,7 @@ DownFrame: TypeAlias = (
 )
 
 _KINDS: dict[str, type[AgioError]] = {
-    kind.__name__: kind
-    for kind in (UserError, ToolError, UpstreamError, StoreError, BusError, LimitExceeded)
+    kind.__name__: kind for kind in (UserError, ToolError, UpstreamError, StoreError, BusError, LimitExceeded)
 }
 _encoder = msgspec.msgpack.Encoder(enc_hook=str)
 _up = msgspec.msgpack.Decoder(list[UpFrame])

@@ -64,7 +64,9 @@ class _Figures(Collector):
             "agio_open_streams", "Readers of sessions, connected now.", value=self._gateway.hub.open_streams
         )
         yield _by(
-            CounterMetricFamily("agio_rate_limited", "Requests refused for coming too often.", labels=["kind"]),
+            CounterMetricFamily(
+                "agio_rate_limited", "Requests refused for coming too often.", labels=["kind"]
+            ),
             self._gateway.rates.refused,
         )
         yield GaugeMetricFamily(

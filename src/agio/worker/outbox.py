@@ -98,7 +98,9 @@ class Outbox:
             return
         error = done.exception()
         if error is not None:
-            wrapped = error if isinstance(error, AgioError) else StoreError("store_failed", type(error).__name__)
+            wrapped = (
+                error if isinstance(error, AgioError) else StoreError("store_failed", type(error).__name__)
+            )
             self._refused(write, written, troubles, wrapped)
             return
         if write.end is not None:

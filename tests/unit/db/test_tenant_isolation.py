@@ -194,9 +194,20 @@ async def test_a_stranger_finds_and_changes_nothing(rows: tuple[Rows, dict[str, 
     before = await database.dump()
     for name, query in load_queries(database.dialect).items():
         strangers = [("b", "bob")]
-        if name in ("get_user", "get_member", "set_role", "remove_user", "reinstate_user"):  # Bob himself is there
+        if name in (
+            "get_user",
+            "get_member",
+            "set_role",
+            "remove_user",
+            "reinstate_user",
+        ):  # Bob himself is there
             strangers = [("b", "ann")]
-        elif name in ("get_tenant", "set_retention", "rename_tenant", "list_members"):  # so is Bob's own tenant
+        elif name in (
+            "get_tenant",
+            "set_retention",
+            "rename_tenant",
+            "list_members",
+        ):  # so is Bob's own tenant
             strangers = [("c", "bob")]
         elif "user_id" in parameters_of(query) and name != "count_active":  # which counts the tenant's runs
             strangers.append(("a", "ben"))
