@@ -98,7 +98,7 @@ def throw_many(count: int) -> Findings:
             seed = 0
             while found.requests.total() < count:
                 seed += 1
-                given = Round(seed, "coverage,fuzzing,stateful", 40)
+                given = Round(seed, "coverage,fuzzing,stateful", 50)
                 if failure := throw(server, folder, given):
                     found.failed.append(failure)
                     print(failure, flush=True)

@@ -76,7 +76,8 @@ class Target(Server):
 
     def requests(self) -> Counter[int]:
         """How many requests it answered, by status."""
-        return Counter(int(str(line["status"])) for line in self.lines() if "status" in line)
+        told = (line.get("status") for line in self.lines() if line["logger"] == "agio.access")
+        return Counter(status for status in told if isinstance(status, int))
 
     def complaints(self) -> list[dict[str, object]]:
         """Everything it logged that it should not have had to."""
