@@ -59,4 +59,52 @@ from runs;
 insert into idempotency_keys (tenant_id, user_id, kind, scope, hash, digest, run_id, created_at)
 select tenant_id, user_id, 'key', session_id, run_id::bytea, '', run_id, number from runs;
 
+insert into accounts (id, email, name, created_at, updated_at)
+select 'acc_' || tenant_id || id, tenant_id || id || '@example.com', 'A', 0, 0 from users;
+
+insert into memberships (account_id, tenant_id, user_id, created_at)
+select 'acc_' || tenant_id || id, tenant_id, id, 0 from users;
+
+insert into identities (issuer, subject, account_id, created_at) select 'https://id.example', id, id, 0 from accounts;
+
+insert into sign_in_links (token_hash, tenant_id, user_id, created_at, expires_at)
+select (tenant_id || id)::bytea, tenant_id, id, 0, 1 from users;
+
+insert into sign_in_flows (state_hash, flow, created_at, expires_at)
+select n::text::bytea, ''::bytea, 0, n from generate_series(1, 500) n;
+
+insert into invitations (id, tenant_id, role, token_hash, invited_by, created_at, expires_at)
+select 'inv_' || tenant_id || id, tenant_id, 'member', (tenant_id || id)::bytea, id, 0, 1 from users;
+
+insert into worker_keys (id, name, prefix, hash, created_at)
+select 'wky_' || n, 'W', 'w', n::text::bytea, 0 from generate_series(1, 500) n;
+
+insert into providers (id, tenant_id, name, kind, models, created_at, updated_at)
+select 'prv_' || t.id || '_' || n, t.id, 'p' || n, 'openai', '[]', 0, 0 from tenants t, generate_series(1, 20) n;
+
+insert into secrets (tenant_id, owner_id, field, key_id, sealed, updated_at)
+select tenant_id, id, 'api_key', 'k', ''::bytea, 0 from providers;
+
+insert into profiles (tenant_id, user_id, profile, version, updated_at)
+select tenant_id, id, '{}'::bytea, 1, 0 from users;
+
+insert into drafts (id, tenant_id, user_id, key, kind, title, version, created_at, updated_at)
+select 'drf_' || tenant_id || id || '_' || n, tenant_id, id, n, 'document', 'D', 1, 0, n from users, generate_series(1, 10) n;
+
+insert into draft_versions (draft_id, version, title, content, call_id, created_at)
+select id, 1, 'D', '1'::bytea, id, 0 from drafts;
+
+insert into files (id, tenant_id, user_id, session_id, name, media_type, size, digest, created_at, stored_at)
+select 'file_' || id, tenant_id, user_id, case when updated_at % 2 = 0 then id end, 'F', 'text/plain', 1, ''::bytea, 0, 0
+from agent_sessions;
+
+insert into file_chunks (file_id, idx, data) select id, 0, ''::bytea from files;
+
+insert into tool_requests (id, tenant_id, user_id, session_id, key_hash, digest, tool, effect, state, started_at)
+select 'req_' || id, tenant_id, user_id, id, id::bytea, ''::bytea, 'clock', 'read', 'finished', updated_at
+from agent_sessions;
+
+insert into audit_log (tenant_id, at, user_id, credential, address, request_id, action, object, details)
+select tenant_id, n, id, '', '', '', 'agent.create', '', '{}' from users, generate_series(1, 10) n;
+
 analyze;

@@ -10,7 +10,28 @@ from agio.db.postgres_driver import Connection, connect
 from agio.db.queries import load_queries, number_parameters
 
 QUERIES = load_queries("postgres")
-SMALL = {"schema_migrations", "tenants", "users", "api_keys", "web_sessions", "agents", "agent_tools"}
+SMALL = {
+    *(
+        "schema_migrations",
+        "tenants",
+        "users",
+        "api_keys",
+        "web_sessions",
+        "agents",
+        "agent_tools",
+        "accounts",
+    ),
+    *(
+        "memberships",
+        "identities",
+        "sign_in_links",
+        "sign_in_flows",
+        "invitations",
+        "worker_keys",
+        "providers",
+    ),
+    *("secrets", "profiles", "agent_tool_assignments"),
+}
 """Tables that have few rows, here or always."""
 WHOLE = re.compile(r"Seq Scan on (\w+)")
 

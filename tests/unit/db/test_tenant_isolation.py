@@ -42,7 +42,8 @@ WITHOUT_TENANT = {
         "sweep_tool_requests"
     ),
     "by the hash of a secret, which says who asks": (
-        "find_worker_key note_worker_key find_api_key note_api_key find_web_session end_web_session refresh_web_session "
+        "find_worker_key note_worker_key find_api_key note_api_key find_web_session end_web_session "
+        "refresh_web_session "
         "take_sign_in_link take_sign_in_flow add_sign_in_flow find_invitation take_invitation"
     ),
     "a person's own, whose account the credential says": "list_identities remove_identities lock_account",
@@ -260,13 +261,13 @@ def _values(name: str, values: Mapping[str, object]) -> dict[str, object]:
         "read_file": {"idx": 0},
         "read_session_file": {"idx": 0},
     }
-    meant |= dict.fromkeys(
-        ("get_tool_definition", "add_http_tool", "change_http_tool", "clear_assignments_of_tool"),
-        {"tool_id": "tool_a"},
-    )
-    meant |= dict.fromkeys(("delete_tool", "inherit_assignments"), {"tool_id": "tool_spare"})
-    meant |= dict.fromkeys(("find_tool_definition", "delete_assignment"), {"name": "weather"})
-    meant |= dict.fromkeys(("list_drafts_of_kind", "move_draft"), {"kind": "document"})
+    alike: dict[str, dict[str, object]] = {
+        "get_tool_definition add_http_tool change_http_tool clear_assignments_of_tool": {"tool_id": "tool_a"},
+        "delete_tool inherit_assignments": {"tool_id": "tool_spare"},
+        "find_tool_definition delete_assignment": {"name": "weather"},
+        "list_drafts_of_kind move_draft": {"kind": "document"},
+    }
+    meant |= {name: values for names, values in alike.items() for name in names.split()}
     if name.startswith("find_runs"):
         meant[name] = {"status": "queued"}
     return {**values, **meant.get(name, {})}
