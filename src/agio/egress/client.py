@@ -165,8 +165,11 @@ class Egress:
                     await answer.aclose()
         except (httpcore.NetworkError, httpcore.TimeoutException) as error:
             words = str(error) or type(error).__name__
+            before = isinstance(error, (httpcore.ConnectError, httpcore.ConnectTimeout))
             raise UpstreamError(
-                "upstream_unreachable", f"{target.authority} cannot be reached: {words}."
+                "upstream_unreachable",
+                f"{target.authority} cannot be reached: {words}.",
+                {"sent": not before},
             ) from error
         except httpcore.LocalProtocolError:  # its words may hold a header
             raise refused("it cannot be written as HTTP") from None

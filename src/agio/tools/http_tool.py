@@ -72,12 +72,28 @@ def make_http_tool(name: str, definition: HttpTool, secrets: Secrets, sender: Se
             response = await sender.request(
                 EgressRequest(definition.method, url, headers, body, timeout_s=timeout_s)
             )
+        except AgioError as error:
+            error.message = mask.text(error.message)
+            if definition.effect == "once" and _may_have_acted(error):
+                return ToolAnswer(
+                    f"It is unknown whether {name} took effect: {error.message} Check before you call it again.",
+                    "unknown",
+                )
+            raise
+        try:
             return _answer(definition, response, mask)
         except AgioError as error:
             error.message = mask.text(error.message)
             raise
 
     return _make(name, definition, call)
+
+
+def _may_have_acted(error: AgioError) -> bool:
+    """Whether a request may have been carried out although its answer did not come whole."""
+    if not isinstance(error, UpstreamError) or error.code == "too_many_redirects":
+        return False
+    return error.code != "upstream_unreachable" or error.details.get("sent") is True
 
 
 def _make(name: str, definition: HttpTool, call: Callable[..., Awaitable[ToolAnswer]]) -> AnyTool:

@@ -96,3 +96,18 @@ async def test_the_only_way_to_sign_in_is_not_taken_away(store: Store) -> None:
     outcomes = await asyncio.gather(*both, return_exceptions=True)
     assert [outcome is None for outcome in outcomes].count(True) == 1
     assert len(await store.list_identities("acc_ben")) == 1
+
+
+async def test_an_unlinked_identity_stays_its_accounts(store: Store) -> None:
+    """R2: it signs nobody in, makes nobody new, and can be linked again by the account that had it."""
+    await owner(store)
+    await store.add_identity("acc_ann", ISSUER, "1")
+    await store.remove_identity("acc_ann", ISSUER)
+    assert await store.find_identity(ISSUER, "1") is None
+    with pytest.raises(UserError, match="identity_taken"):
+        await store.join_by_identity(account("new", password=None), ISSUER, "1", "default", "member")
+    assert await store.find_account("new@example.com") is None
+    await store.add_identity("acc_ann", ISSUER, "1")
+    found = await store.find_identity(ISSUER, "1")
+    assert found is not None
+    assert found.id == "acc_ann"

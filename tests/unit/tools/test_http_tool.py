@@ -285,6 +285,26 @@ async def test_a_large_answer_is_cut_and_a_failed_one_is_said() -> None:
     assert too_large.error == "upstream_too_large"
 
 
+@pytest.mark.parametrize(("effect", "code"), [("once", "unknown"), ("idempotent", "upstream_invalid")])
+async def test_an_answer_that_breaks_off_leaves_a_once_only_call_unknown(effect: Effect, code: str) -> None:
+    """C3: it may have been carried out, and the model is told so; a call that may be repeated has failed."""
+    async with canary() as bird:
+        bird.answers["/things/7"] = b"HTTP/1.1 200 So\r\nContent-Length: 10\r\n\r\nhalf"
+        answer = await Bench(bird).call(replace(TOOL, method="POST", effect=effect), {"id": "7"})
+        assert answer.error == code
+        assert bird.connections == 1
+
+
+async def test_a_call_that_was_never_sent_has_simply_failed() -> None:
+    """C3: nobody answered the connection, so nothing can have happened."""
+    async with canary() as bird:
+        port = bird.port
+    gone = Canary()
+    gone.port = port
+    answer = await Bench(gone).call(replace(TOOL, method="POST", effect="once"), {"id": "7"})
+    assert answer.error == "upstream_unreachable"
+
+
 async def test_arguments_that_do_not_fit_are_not_sent() -> None:
     """C3: the schema is checked first, as for any tool."""
     async with canary() as bird:

@@ -81,9 +81,7 @@ def add_identity(account_id: str, issuer: str, subject: str) -> Plan[None]:
         "add_identity", issuer=issuer, subject=subject, account_id=account_id, now=now_ms()
     )
     if added is None:
-        owner = yield from find_identity(issuer, subject)
-        if owner is None or owner.id != account_id:
-            raise UserError("identity_taken", "This sign-in belongs to another account.")
+        raise UserError("identity_taken", "This sign-in belongs to another account, or once did.")
 
 
 def join_by_identity(account: Account, issuer: str, subject: str, tenant: str, role: Role) -> Plan[str]:

@@ -4,7 +4,7 @@ from agio.core.identity import Account, Identity, Membership
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.plans.accounts import add_identity, create_account
 from agio.db.plans.teams import accept_invitation
-from agio.db.records import to_struct
+from agio.db.records import now_ms, to_struct
 from agio.errors import UserError
 
 
@@ -32,7 +32,9 @@ def list_identities(account_id: str) -> Plan[list[Identity]]:
 def remove_identity(account_id: str, issuer: str) -> Plan[None]:
     """Let an account be signed in to at an OpenID provider no more. UserError `identity_not_found`, `last_sign_in`."""
     locked = yield from ask_one("lock_account", account_id=account_id)
-    if locked is None or not (yield from ask("remove_identities", account_id=account_id, issuer=issuer)):
+    if locked is None or not (
+        yield from ask("remove_identities", account_id=account_id, issuer=issuer, now=now_ms())
+    ):
         raise UserError("identity_not_found", "This sign-in is not linked to your account.")
     if locked[0] is None and not (yield from list_identities(account_id)):
         raise UserError(

@@ -37,11 +37,13 @@ where id = :account_id and password_hash = :instead_of;
 
 -- name: find_identity
 select {account_columns} from identities i join accounts a on a.id = i.account_id
-where i.issuer = :issuer and i.subject = :subject;
+where i.issuer = :issuer and i.subject = :subject and i.unlinked_at is null;
 
 -- name: add_identity
+-- One that was unlinked is its account's again; no other account gets it.
 insert into identities (issuer, subject, account_id, created_at) values (:issuer, :subject, :account_id, :now)
-on conflict do nothing returning account_id;
+on conflict (issuer, subject) do update set unlinked_at = null
+where identities.account_id = excluded.account_id returning account_id;
 
 -- name: add_membership
 insert into memberships (account_id, tenant_id, user_id, created_at)

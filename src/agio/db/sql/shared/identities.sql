@@ -2,10 +2,13 @@
 
 -- name: list_identities
 -- In the order of Identity's fields.
-select issuer, subject, created_at from identities where account_id = :account_id order by issuer, subject;
+select issuer, subject, created_at from identities
+where account_id = :account_id and unlinked_at is null order by issuer, subject;
 
 -- name: remove_identities
-delete from identities where account_id = :account_id and issuer = :issuer returning subject;
+-- They are remembered: who was removed from a team does not come back as somebody new.
+update identities set unlinked_at = :now where account_id = :account_id and issuer = :issuer and unlinked_at is null
+returning subject;
 
 -- name: lock_account
 -- Nobody else changes how this person signs in until the transaction is over.

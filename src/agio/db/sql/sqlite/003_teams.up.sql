@@ -39,6 +39,7 @@ create table identities (
     subject text not null,
     account_id text not null references accounts (id) on delete cascade,
     created_at integer not null,
+    unlinked_at integer,                       -- it signs nobody in any more, and no other account either
     primary key (issuer, subject)
 ) strict, without rowid;
 
