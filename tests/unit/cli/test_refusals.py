@@ -1,0 +1,58 @@
+"""What a command is refused with when what it needs is not there."""
+
+import builtins
+import os
+from typing import Any
+
+import pytest
+
+from agio.cli.listen import listen
+from agio.cli.processes import WorkerProcesses
+from agio.cli.reload import serve_and_reload
+from agio.cli.server_client import ServerClient, refusal
+from agio.errors import UserError
+
+
+async def test_a_worker_that_cannot_begin_stops_the_server() -> None:
+    """R5: it has said why; the server does not try for ever."""
+    environment = {**os.environ, "AGIO_GATEWAY_URL": "nonsense", "AGIO_WORKER_KEY": "k" * 40}
+    processes = WorkerProcesses(1, [], environment)
+    with pytest.raises(UserError) as refused:
+        await processes.run()
+    assert refused.value.code == "worker_failed"
+
+
+def test_reloading_without_its_package_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    """L16: the name of what to install."""
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any, **named: Any) -> Any:
+        if name == "watchfiles":
+            raise ImportError(name)
+        return real(name, *rest, **named)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(UserError) as refused:
+        serve_and_reload(None)
+    assert refused.value.code == "missing_package"
+    assert "watchfiles" in refused.value.message
+
+
+@pytest.mark.parametrize("said", [b"<html>", b"[]", b"{}"])
+def test_what_is_no_agio_is_told_so(said: bytes) -> None:
+    """R5: another program's answer is no error of agio's."""
+    assert refusal(404, said).code == "not_agio"
+
+
+def test_an_address_that_is_none_is_told_so() -> None:
+    """R5: before anything is sent."""
+    with pytest.raises(UserError) as refused:
+        ServerClient("nonsense", "key")
+    assert refused.value.code == "invalid_server_url"
+
+
+def test_a_name_that_is_no_address_of_this_machine_is_told_so() -> None:
+    """R2: with the reason the system gives."""
+    with pytest.raises(UserError) as refused:
+        listen("no.such.host.invalid", 0)
+    assert refused.value.code == "cannot_listen"
