@@ -102,12 +102,12 @@ ROUTES: Sequence[Route] = [
 
     Route("POST", "/api/agent/run", agent_run.run_agent_once, 200, turn_views.RunOutcome,
           "agent_not_found agent_inactive session_not_found session_deleted idempotency_conflict empty_message "
-          "message_too_large file_not_found egress_refused too_many_sessions queue_full not_ready"),
+          "message_too_large file_not_found egress_refused too_many_sessions queue_full not_ready", waits=True),
     Route("POST", "/api/sdk/session/create", sdk_sessions.create_sdk_session, 200, sdk_sessions.SdkSession,
           "empty_input agent_inactive invalid_model session_deleted"),
     Route("POST", "/api/sdk/session/message", sdk_sessions.send_sdk_message, 200, sdk_sessions.SdkAnswer,
           "empty_input session_not_found agent_inactive invalid_model empty_message message_too_large file_not_found "
-          "egress_refused too_many_sessions queue_full not_ready"),
+          "egress_refused too_many_sessions queue_full not_ready", waits=True, streams=True),
     Route("GET", "/api/sdk/session/transcript", sdk_sessions.sdk_transcript, 200, sdk_sessions.SdkTranscript,
           "session_not_found"),
 

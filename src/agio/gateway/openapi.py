@@ -39,6 +39,7 @@ _SECURITY = {
 _PHRASES = {200: "Here it is.", 201: "Made.", 202: "Taken in.", 204: "Done.", 303: "Go on to `/`."}
 _NOT_OURS = ("HTTPValidationError", "ValidationError")
 _JSON_CODES = "invalid_json invalid_body body_too_large request_timeout unsupported_media_type"
+_FAILED_RUN = (422, 502, 504)
 _STREAM_CODES = (
     "unauthenticated forbidden forbidden_host rate_limited internal_error "
     "store_failed store_full store_unavailable"
@@ -74,6 +75,13 @@ def describe(routes: Sequence[Route], made: Sequence[APIRoute]) -> bytes:
             str(route.status): _response(route.status, content),
             **_errors(_codes(route, operation)),
         }
+        if route.waits:
+            for status in _FAILED_RUN:
+                operation["responses"].setdefault(
+                    str(status), _refusal("The run failed: `code` is the run's.")
+                )
+        if route.streams:
+            operation["responses"][str(route.status)]["content"]["text/event-stream"] = {}
         for status in route.pages:
             shown: Schema = operation["responses"].setdefault(str(status), {"description": "A page."})
             shown.setdefault("content", {})["text/html"] = {"schema": {"type": "string"}}
@@ -134,12 +142,14 @@ def _errors(codes: Iterable[str]) -> Schema:
         status = 500 if code == "internal_error" else status_of(UserError(code, ""))
         by_status.setdefault(status, []).append(code)
     return {
-        str(status): {
-            "description": ", ".join(f"`{code}`" for code in sorted(set(given))),
-            "content": {"application/json": {"schema": {"$ref": _REF.format(name="Error")}}},
-        }
+        str(status): _refusal(", ".join(f"`{code}`" for code in sorted(set(given))))
         for status, given in sorted(by_status.items())
     }
+
+
+def _refusal(words: str) -> Schema:
+    schema = {"$ref": _REF.format(name="Error")}
+    return {"description": words, "content": {"application/json": {"schema": schema}}}
 
 
 def _streams() -> Schema:

@@ -228,3 +228,14 @@ async def test_a_line_break_behind_a_path_makes_it_another() -> None:
     async with house() as place, place.client() as client:
         for path in ("/api/me", "/metrics", "/api/agents/x", "/"):
             assert code_of(await client.get(f"{path}%0a")) == "not_found", path
+
+
+async def test_the_description_says_what_comes_of_waiting_for_a_run() -> None:
+    """C2: a run that fails is a 502 or 504 with its code, and an answer that may be a stream says so."""
+    async with house() as place:
+        paths = (await _description(place))["paths"]
+    for path in ("/api/agent/run", "/api/sdk/session/message"):
+        assert {"422", "502", "504"} <= set(paths[path]["post"]["responses"])
+    answer = paths["/api/sdk/session/message"]["post"]["responses"]["200"]
+    assert set(answer["content"]) == {"application/json", "text/event-stream"}
+    assert set(paths["/sign-in"]["get"]["responses"]["200"]["content"]) == {"text/html"}

@@ -68,6 +68,10 @@ class Route:
     """OpenAPI's words for a body that is no JSON."""
     pages: Sequence[int] = ()
     """The statuses that come with a page for a person."""
+    streams: bool = False
+    """Whether the answer may come as server-sent events, if it is asked for."""
+    waits: bool = False
+    """Whether it waits for a run, and is refused with the code of one that fails."""
 
     @property
     def name(self) -> str:
