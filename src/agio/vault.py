@@ -179,8 +179,8 @@ def _bound_to(place: SecretPlace) -> bytes:
 def _unreadable(place: SecretPlace, why: str) -> StoreError:
     return StoreError(
         "secret_unreadable",
-        f"No master key in AGIO_SECRET_KEY opens this: the {place.field} of {place.owner_id} ({why}). "
-        "Put the key it was sealed with back into the list, or enter the secret anew.",
+        f"No master key of this server opens the {place.field} of {place.owner_id} ({why}). Put the key it was "
+        "sealed with back (AGIO_SECRET_KEY, or secret.key beside the store), or enter the secret anew.",
         {"owner_id": place.owner_id, "field": place.field},
     )
 

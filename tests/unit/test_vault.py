@@ -169,21 +169,35 @@ def test_a_damaged_key_file_is_neither_used_nor_replaced(tmp_path: Path) -> None
         assert path.read_bytes() == content
 
 
-def test_a_store_in_a_file_has_a_key_and_a_shared_one_needs_the_operators(tmp_path: Path) -> None:
+async def test_a_store_in_a_file_has_a_key_and_a_shared_one_needs_the_operators(tmp_path: Path) -> None:
     """C4: keys of the environment come first, those of the file still open."""
-    assert open_vault("postgresql://localhost/agio", []) is None
-    shared = open_vault("postgresql://localhost/agio", [NEW])
+    store = await open_store(":memory:")
+    assert await open_vault("postgresql://localhost/agio", [], store) is None
+    shared = await open_vault("postgresql://localhost/agio", [NEW], store)
     assert shared is not None
     assert shared.current_key_id == key_id(NEW)
-    given = open_vault(tmp_path / "agio.db", [NEW])
+    given = await open_vault(tmp_path / "agio.db", [NEW], store)
     assert given is not None
     assert not (tmp_path / KEY_FILE).exists()
-    made = open_vault(tmp_path / "agio.db", [])
-    both = open_vault(tmp_path / "agio.db", [NEW])
+    made = await open_vault(tmp_path / "agio.db", [], store)
+    both = await open_vault(tmp_path / "agio.db", [NEW], store)
+    await store.close()
     assert made is not None
     assert both is not None
     assert both.current_key_id == key_id(NEW)
     assert both.open(PLACE, made.seal(PLACE, SECRET)) == SECRET
+
+
+async def test_no_new_key_is_made_for_a_store_whose_key_is_missing(tmp_path: Path) -> None:
+    """C4: a restored store asks for its key; a key of the operator's lets it begin all the same."""
+    store = await open_store(":memory:")
+    key = Vault([OLD]).seal(SecretPlace("default", "prv_1", "api_key"), SECRET)
+    await store.create_provider("default", "prv_1", ProviderFields(name="a", kind="openai"), key)
+    with pytest.raises(UserError, match="no_secret_key"):
+        await open_vault(tmp_path / "agio.db", [], store)
+    assert not (tmp_path / KEY_FILE).exists()
+    assert await open_vault(tmp_path / "agio.db", [NEW], store) is not None
+    await store.close()
 
 
 async def test_a_missing_master_key_is_told_at_the_start(caplog: pytest.LogCaptureFixture) -> None:

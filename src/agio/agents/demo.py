@@ -1,5 +1,6 @@
 """The demo agent: works without a key or a network and shows what a run looks like."""
 
+from agio.core.records import AgentFields, AgentTool
 from agio.core.tool import AnyTool, ToolContext, tool
 from agio.tools.calculator import calculator
 from agio.tools.clock import clock
@@ -23,3 +24,16 @@ def send_postcard(context: ToolContext, to: str, text: str) -> str:
 
 
 TOOLS: list[AnyTool] = [calculator, clock, send_postcard]
+
+
+def demo_agent(name: str = NAME) -> AgentFields:
+    """Return the demo agent as a team is given it."""
+    provider, _, model = MODEL.partition(":")
+    return AgentFields(
+        name=name,
+        description="Works without a key or a network, and shows what a run looks like.",
+        system_prompt=INSTRUCTIONS,
+        model_provider=provider,
+        model_name=model,
+        tools=[AgentTool(each.name) for each in TOOLS],
+    )

@@ -86,7 +86,7 @@ async def opened_gateway(plan: Plan) -> AsyncGenerator[Gateway]:
         if isinstance(plan.database, str):
             lock = await lock_database(plan.database)
         await make_first(store, plan.bootstrap_key)
-        vault = open_vault(plan.database, plan.secret_keys)
+        vault = await open_vault(plan.database, plan.secret_keys, store)
         await check_secrets(store, vault)
         egress = Egress(plan.egress_allow)
         tools = built_in_tools(store, egress)

@@ -2,9 +2,7 @@
 
 from agio.agents import demo
 from agio.core.identity import DEFAULT_TENANT, LOCAL_USER
-from agio.core.records import AgentFields, AgentTool
 from agio.core.store import Store
-from agio.drivers.registry import split_model
 from agio.errors import UserError
 from agio.gateway.auth import SignInLink, describe_key, hash_secret
 
@@ -27,15 +25,7 @@ async def offer_sign_in(store: Store) -> SignInLink | None:
 
 
 async def _add_demo(store: Store, taken: set[str]) -> None:
-    provider, model = split_model(demo.MODEL)
-    fields = AgentFields(
-        name=demo.NAME if demo.NAME not in taken else f"{demo.NAME}-agent",
-        description="Works without a key or a network, and shows what a run looks like.",
-        system_prompt=demo.INSTRUCTIONS,
-        model_provider=provider,
-        model_name=model,
-        tools=[AgentTool(tool.name) for tool in demo.TOOLS],
-    )
+    fields = demo.demo_agent(demo.NAME if demo.NAME not in taken else f"{demo.NAME}-agent")
     try:
         await store.create_agent(DEFAULT_TENANT, fields)
     except UserError as error:

@@ -38,7 +38,7 @@ async def rotate_keys(data: Path | None, batch: int, settings: Settings, server:
     with hint_if_locked("Stop the server that has it, rotate, and start it again."):
         store = await open_database(database)
     try:
-        vault = open_vault(database, server.secret_keys)
+        vault = await open_vault(database, server.secret_keys, store)
         if vault is None:
             raise UserError(
                 "missing_setting",

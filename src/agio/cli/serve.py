@@ -52,6 +52,12 @@ def serve(options: ServeOptions, settings: Settings, server: ServerSettings) -> 
     set_up_logging(server.log_format, server.log_level)
     if options.public_url is not None:
         server = structs.replace(server, public_url=read_public_url(options.public_url))
+    if options.behind_tls and server.public_url is not None and server.public_url.startswith("http:"):
+        raise UserError(
+            "invalid_setting",
+            f"The public URL {server.public_url} is not encrypted, and --behind-tls says that it is: write https://.",
+            {"variable": "AGIO_PUBLIC_URL"},
+        )
     sock = listen(options.host, options.port)
     with sock, event_loop() as loop:
         app = load_app(options.app) if options.app is not None and options.workers is None else None

@@ -201,9 +201,11 @@ class ToolExecutor:
             raise error
         if isinstance(error, KeyboardInterrupt):
             raise error
+        if isinstance(error, AgioError):  # it knew what it was saying
+            _log.info("tool %s failed: %s", tool.name, error.code)
+            return ToolAnswer(cut(f"{tool.name} failed: {error.message}", _ERROR_BYTES), error.code)
         _log.info("tool %s failed", tool.name, exc_info=error)
-        code = error.code if isinstance(error, AgioError) else "tool_failed"
-        return ToolAnswer(cut(f"{tool.name} failed: {_words(error)}", _ERROR_BYTES), code)
+        return ToolAnswer(cut(f"{tool.name} failed: {_words(error)}", _ERROR_BYTES), "tool_failed")
 
     async def _let_go(self, task: asyncio.Future[object], context: ToolContext) -> None:
         """Tell the tool to stop, give it its grace, cancel it, and leave it behind if it does not obey."""

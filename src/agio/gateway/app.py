@@ -182,11 +182,13 @@ ROUTES: Sequence[Route] = [
           "tool_not_found tool_not_runnable approval_required session_not_found idempotency_conflict rate_limited"),
     Route("GET", "/api/agent-tools", agent_tools.list_agent_tools, 200, agent_tools.AgentTools),
     Route("POST", "/api/agent-tools", agent_tools.create_agent_tool, 201, agent_tools.AgentToolDetails,
-          "tool_exists too_many_tools invalid_tool invalid_schema secret_required no_secret_key", needs="build"),
+          "tool_exists too_many_tools invalid_tool invalid_schema egress_refused secret_required "
+          "no_secret_key", needs="build"),
     Route("GET", "/api/agent-tools/{tool_id}", agent_tools.get_agent_tool, 200, agent_tools.AgentToolDetails,
           "tool_not_found"),
     Route("PUT", "/api/agent-tools/{tool_id}", agent_tools.replace_agent_tool, 200, agent_tools.AgentToolDetails,
-          "tool_not_found tool_exists tool_read_only invalid_tool invalid_schema secret_required no_secret_key",
+          "tool_not_found tool_exists tool_read_only invalid_tool invalid_schema egress_refused secret_required "
+          "no_secret_key",
           needs="build"),
     Route("DELETE", "/api/agent-tools/{tool_id}", agent_tools.delete_agent_tool, 204, None,
           "tool_not_found tool_read_only", needs="build"),

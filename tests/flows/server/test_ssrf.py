@@ -11,8 +11,10 @@ from typing import cast
 import pytest
 from msgspec.structs import replace
 
+from agio.core.http_tool import HttpTool
 from agio.protocol.codec import decode_lines
 from agio.protocol.events import ToolCallResult
+from agio.protocol.ids import new_id
 from agio.testing import Call, Reply
 from tests.canary import Canary, answer_with, canary, redirect
 from tests.flows.server.home import LIMITS, Home, open_home
@@ -79,6 +81,13 @@ class Scene:
             told = await answer.json()
             assert answer.status in (201, 400, 422), told
             return None if answer.status == 201 else str(told["error"]["code"])
+
+    async def keep_tool(self, name: str, url: str) -> None:
+        """Put an HTTP tool into the store that nobody would be let make now."""
+        definition = HttpTool(
+            description="", method="GET", url=url, parameters={"type": "object"}, effect="read"
+        )
+        await self.home.gateway.store.create_tool_definition("default", new_id("tool"), name, definition, {})
 
     async def execute(self, tool: str, **arguments: object) -> Json:
         """Call a tool outside a run; returns its result."""
@@ -162,6 +171,9 @@ async def test_no_http_tool_leads_inside(tmp_path: Path, monkeypatch: pytest.Mon
         called, through = 0, dict[str, str | None]()
         for number, url in enumerate(urls):
             code = await scene.make_tool(f"t{number}", url)
+            if code == "egress_refused":  # and one that was made when the address was allowed
+                await scene.keep_tool(f"t{number}", url)
+                code = None
             if code is None:
                 called += 1
                 code = _code(await scene.execute(f"t{number}"))

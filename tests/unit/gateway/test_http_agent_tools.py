@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from agio.core.http_tool import HttpTool
 from agio.core.link import ToolOffer
 from agio.core.provider import SecretPlace
 from tests.canary import answer_with
@@ -160,11 +161,15 @@ async def test_a_try_shows_what_was_sent_but_for_the_secrets(tmp_path: Path) -> 
 
 
 async def test_a_try_that_is_refused_by_the_guard_says_so(tmp_path: Path) -> None:
-    """C3: an address that is not public is not called."""
+    """C3: an address that is not public is not called, nor taken in the first place."""
     async with workshop(tmp_path) as shop:
-        made = await shop.make(url="http://127.0.0.1:1/{city}")
+        inside = shop.tool(url="http://127.0.0.1:1/{city}", headers=[])
+        refused = await shop.client.post("/api/agent-tools", json=inside)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (422, "egress_refused")
+        kept = HttpTool(description="", method="GET", url="http://127.0.0.1:1/{city}", parameters=SCHEMA)
+        await shop.store.create_tool_definition("default", "tool_kept", "weather", kept, {})
         tried = (
-            await shop.client.post(f"/api/agent-tools/{made['id']}/test", json={"arguments": {"city": "x"}})
+            await shop.client.post("/api/agent-tools/tool_kept/test", json={"arguments": {"city": "x"}})
         ).json()
         assert (tried["ok"], tried["error"]["code"]) == (False, "egress_refused")
         assert tried["request"]["status"] is None

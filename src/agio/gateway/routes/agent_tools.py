@@ -12,6 +12,7 @@ from agio.core.http_tool import HttpHeader, HttpMethod, HttpTool, ToolDefinition
 from agio.core.link import Place, ToolOffer
 from agio.core.provider import Sealed, SecretPlace
 from agio.core.repository import Approval, Effect
+from agio.egress import parse_target
 from agio.errors import UserError
 from agio.gateway.endpoints import need_vault
 from agio.gateway.gateway import Gateway
@@ -92,6 +93,7 @@ async def create_agent_tool(call: Call, body: HttpToolBody) -> Response:
     gateway, tenant = call.gateway, call.who.tenant
     http = body.http()
     check_http_tool(body.name, http)
+    await _check_address(gateway, http.url)
     _check_name(gateway, tenant, body.name)
     tool_id = new_id("tool")
     secrets = _sealed(gateway, tenant, tool_id, body)
@@ -112,6 +114,7 @@ async def replace_agent_tool(call: Call, tool_id: Id, body: HttpToolBody) -> Res
     before = await _own_tool(gateway, tenant, tool_id)
     http = body.http()
     check_http_tool(body.name, http)
+    await _check_address(gateway, http.url)
     if body.name != before.name:
         _check_name(gateway, tenant, body.name)
     secrets = _sealed(gateway, tenant, tool_id, body)
@@ -245,3 +248,10 @@ def _check_secrets(http: HttpTool, given: Mapping[str, Sealed], kept: Mapping[st
             f"Enter the value of {', '.join(missing)}: it is not known, or was entered for another host.",
             {"headers": missing},
         )
+
+
+async def _check_address(gateway: Gateway, url: str) -> None:
+    """Refuse at once an address that every call would be refused for. Raises UserError `egress_refused`."""
+    target = parse_target(url)
+    if target.address is not None or target.host == "localhost" or target.host.endswith(".localhost"):
+        await gateway.egress.addresses(target.host, target.port)

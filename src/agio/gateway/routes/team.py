@@ -2,6 +2,7 @@
 
 from fastapi.responses import Response
 
+from agio.agents.demo import demo_agent
 from agio.core.identity import DEFAULT_TENANT
 from agio.errors import UserError
 from agio.gateway.routes.account import teams_of
@@ -23,7 +24,9 @@ async def create_tenant(call: Call, body: TenantBody) -> Response:
     if who.tenant != DEFAULT_TENANT:
         raise UserError("forbidden", "Only owners of the team `default`, the operator's, make teams.")
     name, _ = await store.get_user(who.tenant, who.user)
-    return answer(team_view(await store.create_tenant(body.name, who.account, name)), 201)
+    team = await store.create_tenant(body.name, who.account, name)
+    await store.create_agent(team.tenant, demo_agent())
+    return answer(team_view(team), 201)
 
 
 async def switch_tenant(call: Call, body: SwitchBody) -> Response:
