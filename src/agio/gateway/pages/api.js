@@ -29,7 +29,10 @@ export async function request(method, path, body) {
   }
   if (response.ok) return answer;
   const error = answer?.error ?? { code: "unknown", message: `The server answered ${response.status}.` };
-  if (error.code === "unauthenticated") location.reload(); // signed out elsewhere: the page says how to come back
+  if (error.code === "unauthenticated") {
+    sessionStorage.setItem("signed-out", "1"); // elsewhere, or by somebody else: the page to sign in on says so
+    location.reload();
+  }
   throw new ApiError(response.status, error.code, error.message);
 }
 

@@ -8,8 +8,10 @@ import { Socket } from "/assets/socket.js";
 import { Thread } from "/assets/thread.js";
 
 const TRY = "Try: What is 12 * 7? · What time is it in Europe/Vienna? · Send a postcard to Ann";
+const NO_AGENT = "This team has no agent yet. Make one: POST /api/agents (docs/server.md)";
 const STATES = { running: "answering", queued: "waiting its turn", waiting: "waiting for you", idle: "" };
 
+let me = null;
 let socket = null;
 let agents = [];
 let current = null; // the session that is open
@@ -43,8 +45,10 @@ function showState(state) {
 }
 
 async function start() {
-  byId("me").textContent = (await api.me()).name;
-  socket = new Socket({ online, events, deleted, failed: complain });
+  me = await api.me();
+  byId("me").textContent = me.name;
+  restoreUnsent();
+  socket = new Socket({ online, events, deleted, failed: complain, refused });
   await refreshAgents();
   addEventListener("hashchange", openFromAddress);
   await openFromAddress();
@@ -52,6 +56,35 @@ async function start() {
 
 function online(yes) {
   byId("offline").hidden = yes;
+}
+
+// Whether the socket should try again: not for whoever is signed out, or is somebody else by now.
+async function refused() {
+  try {
+    const now = await api.me();
+    if (now.tenant === me.tenant && now.user === me.user) return true;
+    location.reload();
+    return false;
+  } catch (error) {
+    return error.code !== "unauthenticated";
+  }
+}
+
+// What was typed outlives the page in its tab, for whoever typed it.
+function keepUnsent() {
+  if (me === null) return;
+  const { tenant, user } = me;
+  const text = byId("text").value;
+  if (text) sessionStorage.setItem("unsent", JSON.stringify({ tenant, user, text }));
+  else sessionStorage.removeItem("unsent");
+}
+
+function restoreUnsent() {
+  const kept = JSON.parse(sessionStorage.getItem("unsent"));
+  sessionStorage.removeItem("unsent");
+  if (kept === null || kept.tenant !== me.tenant || kept.user !== me.user) return;
+  byId("text").value = kept.text;
+  fit();
 }
 
 function events(sessionId, list) {
@@ -74,10 +107,7 @@ async function refreshAgents() {
       element("option", { value: agent.id, textContent: agent.name, selected: agent.id === chosen }),
     ),
   );
-  byId("new-session").disabled = agents.length === 0;
-  if (agents.length === 0) {
-    byId("title").textContent = "There is no agent yet. Make one with POST /api/agents.";
-  }
+  for (const id of ["agent", "new-session", "composer"]) byId(id).hidden = agents.length === 0;
   await refreshSessions();
 }
 
@@ -115,7 +145,11 @@ async function openFromAddress() {
 // What stands in an empty thread: whom one would talk to, and how to begin.
 function welcome() {
   const agent = agents.find(({ id }) => id === byId("agents").value);
-  if (!agent) return;
+  if (!agent) {
+    byId("title").textContent = "No agent yet";
+    thread.root.append(element("div", { className: "welcome", textContent: NO_AGENT }));
+    return;
+  }
   thread.root.append(
     element(
       "div",
@@ -299,6 +333,7 @@ byId("text").onkeydown = (event) => {
 addEventListener("keydown", (event) => {
   if (event.key === "Escape") cancel();
 });
+addEventListener("pagehide", keepUnsent);
 byId("cancel").onclick = cancel;
 byId("agents").onchange = () => {
   localStorage.setItem("agent", byId("agents").value);
@@ -332,11 +367,14 @@ byId("new-key").onclick = async () => {
   }
 };
 byId("sign-out").onclick = async () => {
+  socket?.close(); // the server would close it, and the page would be told that it was signed out
   try {
     await api.signOut();
-    location.assign("/");
+    byId("text").value = "";
+    location.assign("/sign-in");
   } catch (error) {
     complain(error);
+    socket?.open();
   }
 };
 byId("side-open").onclick = () => byId("side").classList.add("open");

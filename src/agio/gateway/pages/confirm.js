@@ -36,7 +36,8 @@ function prove() {
         await request("POST", "/api/account/confirm", { password: password.value });
         dialog.close("proved");
       } catch (error) {
-        problem.textContent = error.message;
+        problem.textContent = error.code === "wrong_credentials" ? "That is not the password." : error.message;
+        password.select();
         problem.hidden = false;
       }
     };

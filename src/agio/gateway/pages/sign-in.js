@@ -10,7 +10,16 @@ onSend(byId("sign-in"), async () => {
   else location.replace("/");
 });
 
+// Why one is here, if one meant to be elsewhere.
+function showReason() {
+  const wasSignedOut = sessionStorage.getItem("signed-out") !== null;
+  sessionStorage.removeItem("signed-out");
+  if (wasSignedOut) byId("notice").textContent = "You were signed out.";
+  byId("notice").hidden = !wasSignedOut && location.pathname === "/sign-in";
+}
+
 async function start() {
+  showReason();
   const methods = await showProviders({ return_to: "/" });
   byId("sign-in").hidden = !methods.password;
   byId("first").hidden = methods.password || methods.providers.length > 0;

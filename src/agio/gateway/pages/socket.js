@@ -2,9 +2,11 @@
 
 const PING_MS = 20000;
 const ANSWER_MS = 15000;
+const REFUSED = 1008;
 
 export class Socket {
-  // `on` is told: events(sessionId, runId, pos, events), deleted(sessionId), online(true or false).
+  // `on` is told: events(sessionId, events), deleted(sessionId), online(true or false), failed(error), and asked
+  // whether to go on when the server turned us away: refused() is a promise of that.
   constructor(on) {
     this.on = on;
     this.waiting = new Map(); // command id -> { resolve, reject }
@@ -25,19 +27,31 @@ export class Socket {
     this.socket?.close();
     const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/realtime`);
     this.socket = socket;
+    let opened = false;
     socket.onopen = () => {
+      opened = true;
       this.tries = 0;
       this.on.online(true);
       if (this.watched) this.subscribe();
     };
     socket.onmessage = (message) => this.take(JSON.parse(message.data));
-    socket.onclose = () => {
+    socket.onclose = async ({ code }) => {
       if (socket !== this.socket) return;
       for (const { reject } of this.waiting.values()) reject(new Error("The connection was lost."));
       this.waiting.clear();
       this.on.online(false);
+      if ((code === REFUSED || !opened) && !(await this.on.refused())) return;
+      if (socket !== this.socket) return;
       this.timer = setTimeout(() => this.open(), Math.min(10000, 250 * 2 ** this.tries++) * (0.5 + Math.random()));
     };
+  }
+
+  // Stay away, until it is opened again.
+  close() {
+    const socket = this.socket;
+    this.socket = null;
+    clearTimeout(this.timer);
+    socket?.close();
   }
 
   take(message) {
