@@ -1,7 +1,7 @@
 """The plain page in a real browser: sign in, talk, watch, approve, stop, come back."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from shutil import which
@@ -17,14 +17,17 @@ from tests.unit.gateway.served import Served, served
 
 CHROMIUM = which("chromium") or which("chromium-browser") or which("google-chrome")
 PATIENCE_MS = 15_000
+UNAUTHENTICATED = ("status of 401", "HTTP Authentication failed")
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
 expect.set_options(timeout=PATIENCE_MS)
 
 
 @asynccontextmanager
-async def browsing(server: Served, *, width: int = 1100, dark: bool = False) -> AsyncGenerator[Page]:
-    """Open a page in a new browser; what goes wrong on it fails the test."""
+async def browsing(
+    server: Served, *, width: int = 1100, dark: bool = False, refused: Sequence[str] = ()
+) -> AsyncGenerator[Page]:
+    """Open a page in a new browser; what goes wrong on it fails the test, but for the answers named."""
     complaints: list[str] = []
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
@@ -43,7 +46,7 @@ async def browsing(server: Served, *, width: int = 1100, dark: bool = False) -> 
             yield page
         finally:
             await browser.close()
-    assert complaints == []
+    assert [said for said in complaints if not any(words in said for words in refused)] == []
 
 
 async def _signed_in(page: Page, server: Served) -> None:
@@ -210,6 +213,8 @@ async def test_a_phone_in_the_dark_can_use_it(tmp_path: Path) -> None:
     """C8: nothing is cut off, the list opens and closes, dark is dark."""
     async with served(tmp_path) as server, browsing(server, width=380, dark=True) as page:
         await _signed_in(page, server)
+        await expect(page.locator(".welcome .quiet")).to_contain_text("Try:")
+        assert await page.evaluate("document.getElementById('thread').scrollWidth") <= 380
         await expect(page.locator("#side")).to_be_hidden()
         await page.click("#side-open")
         await page.click("#new-session")
@@ -251,13 +256,25 @@ async def test_an_invitation_makes_an_account(tmp_path: Path) -> None:
         await expect(page.locator("#email")).to_have_value("zoe@example.com")
         await page.fill("#name", "Zoe")
         await page.fill("#password", PASSWORD)
+        await page.fill("#again", "something else")
+        await page.click("#create button.primary")
+        await expect(page.locator("#problem")).to_contain_text("not the same")
+        await page.fill("#again", PASSWORD)
         await page.click("#create button.primary")
         await expect(page.locator("#me")).to_have_text("Zoe")
 
 
+async def test_an_invitation_that_was_used_leads_to_signing_in(tmp_path: Path) -> None:
+    """R2, C8: whoever opens the link again finds the way in."""
+    async with served(tmp_path) as server, browsing(server, refused=["status of 404"]) as page:
+        await page.goto(f"{server.url}/invitation#used")
+        await page.click("#over a")
+        await expect(page).to_have_url(f"{server.url}/sign-in")
+
+
 async def test_a_key_after_a_long_time_asks_for_the_password(tmp_path: Path) -> None:
     """R2, C8: whoever has proved anew who they are goes on where they were."""
-    async with served(tmp_path) as server, browsing(server) as page:
+    async with served(tmp_path) as server, browsing(server, refused=UNAUTHENTICATED) as page:
         store = server.gateway.store
         kept = await server.gateway.passwords.hash(PASSWORD)
         await store.create_account(Account("acc_1", "olga@example.com", "Olga", kept), "default", "local")
@@ -276,6 +293,9 @@ async def test_a_key_after_a_long_time_asks_for_the_password(tmp_path: Path) -> 
         await page.goto(server.url)
         await expect(page.locator("#me")).to_have_text("Olga")
         await page.click("#new-key")
+        await page.fill("#prove-password", "something else")
+        await page.click("#prove .primary")
+        await expect(page.locator("#prove-problem")).to_have_text("That is not the password.")
         await page.fill("#prove-password", PASSWORD)
         await page.click("#prove .primary")
         await expect(page.locator("#prove")).to_be_hidden()
@@ -287,9 +307,56 @@ async def test_signing_out_leaves_nothing_behind(tmp_path: Path) -> None:
     """R2, C8: the page asks to sign in again."""
     async with served(tmp_path) as server, browsing(server) as page:
         await _signed_in(page, server)
+        await page.fill("#text", "half a thought")
         await page.click("#sign-out")
-        await expect(page.locator("body")).to_contain_text("You are not signed in")
+        await expect(page.locator("#first")).to_be_visible()
+        await expect(page.locator("#notice")).to_be_hidden()
         assert await page.context.cookies() == []
+        assert await page.evaluate("sessionStorage.length") == 0
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_whoever_is_signed_out_elsewhere_is_told_and_loses_no_word(
+    tmp_path: Path, at_once: bool
+) -> None:
+    """R2, C8: the page stops trying, says what happened, and goes on where it was after signing in."""
+    async with served(tmp_path) as server, browsing(server, refused=UNAUTHENTICATED) as page:
+        await page.add_init_script(
+            "window.sockets = [];"
+            "const Real = WebSocket;"
+            "window.WebSocket = class extends Real { constructor(url) { super(url); sockets.push(this); } };"
+        )
+        await _begun(page, server)
+        await _say(page, "What is 1 + 1?")
+        await expect(page.locator(".message.assistant")).to_contain_text("2")
+        await page.fill("#text", "half a thought")
+        address = page.url
+        if at_once:
+            cookie = (await page.context.cookies())[0]
+            told = {"cookie": f"{cookie.get('name')}={cookie.get('value')}", "origin": server.url}
+            async with httpx.AsyncClient(base_url=server.url, headers=told) as elsewhere:
+                assert (await elsewhere.post("/sign-out")).status_code == 204
+        else:
+            await page.context.clear_cookies()
+            await page.evaluate("window.sockets.forEach(socket => socket.close())")
+        await expect(page.locator("#notice")).to_have_text("You were signed out.")
+        await page.goto(await server.new_link())
+        await page.goto(address)
+        await expect(page.locator("#text")).to_have_value("half a thought")
+        await expect(page.locator(".message.user")).to_have_text("What is 1 + 1?")
+
+
+async def test_a_team_without_an_agent_says_how_to_make_one(tmp_path: Path) -> None:
+    """C8: nothing is offered that cannot be done."""
+    async with served(tmp_path) as server, browsing(server) as page:
+        async with httpx.AsyncClient(base_url=server.url, headers=server.headers) as program:
+            for agent in (await program.get("/api/agents")).json()["items"]:
+                assert (await program.delete(f"/api/agents/{agent['id']}")).status_code == 204
+        await page.goto(server.link)
+        await page.click("#skip")
+        await expect(page.locator(".welcome")).to_contain_text("This team has no agent yet. Make one")
+        for gone in ("#agents", "#new-session", "#send", "#text"):
+            await expect(page.locator(gone)).to_be_hidden()
 
 
 async def test_what_is_shown_of_arguments_is_what_they_are(tmp_path: Path) -> None:

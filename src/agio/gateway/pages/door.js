@@ -26,6 +26,11 @@ export function onSend(form, action) {
   };
 }
 
+// See that a new password was entered twice alike.
+export function checkRepeated(password, again) {
+  if (password.value !== again.value) throw new Error("The two passwords are not the same.");
+}
+
 // The buttons of other places to sign in at, which come back to where one is to go on.
 export async function showProviders(given) {
   const methods = await request("GET", "/api/sign-in/methods");

@@ -1,7 +1,7 @@
 // The page an invitation's link leads to. Its token is behind the #, where no server on the way sees it.
 
 import { request } from "/assets/api.js";
-import { complain, onSend, showProviders } from "/assets/door.js";
+import { checkRepeated, complain, onSend, showProviders } from "/assets/door.js";
 import { byId } from "/assets/elements.js";
 
 const token = decodeURIComponent(location.hash.slice(1));
@@ -25,9 +25,10 @@ function choose(known) {
   complain(null);
 }
 
-onSend(byId("create"), () =>
-  join({ name: byId("name").value, email: byId("email").value, password: byId("password").value }),
-);
+onSend(byId("create"), async () => {
+  checkRepeated(byId("password"), byId("again"));
+  await join({ name: byId("name").value, email: byId("email").value, password: byId("password").value });
+});
 onSend(byId("have"), async () => {
   await request("POST", "/api/sign-in", { email: byId("my-email").value, password: byId("my-password").value });
   await join();
@@ -43,6 +44,7 @@ async function start() {
     offer = await request("GET", `/api/invitations/open?token=${encodeURIComponent(token || "-")}`);
   } catch (error) {
     byId("words").textContent = error.message;
+    byId("over").hidden = false;
     return;
   }
   byId("heading").textContent = `Join ${offer.team}`;
