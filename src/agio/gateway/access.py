@@ -14,7 +14,7 @@ from agio.core.identity import Principal
 from agio.gateway.asgi import Event, Scope, Send
 from agio.gateway.shield import Shield
 from agio.telemetry.context import HEADER, REQUEST_ID, RUN_ID, TENANT, accept_request_id
-from agio.telemetry.logging import NAMED
+from agio.telemetry.logging import NAMED, write_often
 
 _log = logging.getLogger("agio.access")
 
@@ -76,7 +76,7 @@ class Access:
         scope, actor = self._scope, ACTOR.get()
         method = "WEBSOCKET" if scope["type"] == "websocket" else scope["method"]
         shown = "-" if path is None else shown_path(path, scope["path"])
-        named = {
+        named: dict[str, object] = {
             "method": method,
             "path": shown,
             "status": status,
@@ -86,7 +86,11 @@ class Access:
             "user": actor.user if actor is not None else "",
             "request_id": self.request_id,
         }
-        _log.log(level, "%s %s %d", method, shown, status, extra={NAMED: named})
+        message = f"{method} {shown} {status}"
+        if level == logging.INFO:
+            write_often(_log, message, named)
+        else:
+            _log.debug(message, extra={NAMED: named})
 
 
 def note_actor(who: Principal) -> None:
@@ -118,13 +122,17 @@ def write_command_line(command: str, began: float, code: str | None) -> None:
     if not _log.isEnabledFor(level):
         return
     actor = ACTOR.get()
-    named = {
+    named: dict[str, object] = {
         "command": command,
         "ms": round((time.perf_counter() - began) * 1000, 1),
         "code": code,
         "user": actor.user if actor is not None else "",
     }
-    _log.log(level, "%s %s", command, code or "ok", extra={NAMED: named})
+    message = f"{command} {code or 'ok'}"
+    if level == logging.INFO:
+        write_often(_log, message, named)
+    else:
+        _log.debug(message, extra={NAMED: named})
 
 
 def shown_path(pattern: str, path: str) -> str:

@@ -15,6 +15,7 @@ from agio.core.link import Answer, Claim, Link
 from agio.core.repository import Append, Effect, RunStatus, ToolRecord
 from agio.core.runner import LET_GO
 from agio.errors import AgioError, StoreError
+from agio.telemetry.logging import write_often
 
 _log = logging.getLogger("agio.worker")
 
@@ -118,7 +119,8 @@ class Outbox:
 
     def _note_end(self, status: RunStatus, code: str | None) -> None:
         ms = round((time.perf_counter() - self._began) * 1000, 1)
-        _log.info("run ended: %s", status, extra={"status": status, "code": code, "ms": ms})
+        if _log.isEnabledFor(logging.INFO):
+            write_often(_log, f"run ended: {status}", {"status": status, "code": code, "ms": ms})
 
     def _refused(
         self,
