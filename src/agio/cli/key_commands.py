@@ -1,20 +1,38 @@
 """`agio keys`: the options of its commands."""
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, get_args
 
+import msgspec
 import typer
 
 from agio.cli.options import ApiKeyOption, DataOption, ServerOption
-from agio.core.identity import DEFAULT_TENANT, LOCAL_USER
+from agio.core.identity import DEFAULT_TENANT, LOCAL_USER, MAX_KEY_DAYS, Permission
 from agio.settings import load_server_settings, load_settings
 
 keys = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+_PERMISSIONS: tuple[Permission, ...] = get_args(Permission)
 
 
 @keys.command("create")
 def create_key(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the key is for.", show_default=False)],
+    permission: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--permission",
+            metavar="|".join(_PERMISSIONS),
+            help="What it may do; again for more.",
+            show_default="all that its maker may",
+        ),
+    ] = None,
+    expires_in_days: Annotated[
+        int | None,
+        typer.Option(
+            "--expires-in-days", min=1, max=MAX_KEY_DAYS, help="When it ends.", show_default="never"
+        ),
+    ] = None,
     data: DataOption = None,
     server: ServerOption = None,
     api_key: ApiKeyOption = None,
@@ -22,8 +40,17 @@ def create_key(
     """Make an API key and print it: it is shown once."""
     from agio.cli.keys import create_key, opened_keys
 
+    permissions: list[Permission] | None = [_permission(each) for each in permission] if permission else None
     opened = opened_keys(load_settings(), load_server_settings(), data, server, api_key)
-    asyncio.run(create_key(opened, name))
+    asyncio.run(create_key(opened, name, permissions, expires_in_days))
+
+
+def _permission(named: str) -> Permission:
+    try:
+        return msgspec.convert(named, Permission)
+    except msgspec.ValidationError:
+        known = ", ".join(_PERMISSIONS)
+        raise typer.BadParameter(f"{named!r} is not one of {known}.", param_hint="--permission") from None
 
 
 @keys.command("list")
@@ -59,7 +86,7 @@ def revoke_key(
     server: ServerOption = None,
     api_key: ApiKeyOption = None,
 ) -> None:
-    """End an API key."""
+    """End an API key and all that were made with it."""
     from agio.cli.keys import opened_keys, revoke_key
 
     opened = opened_keys(load_settings(), load_server_settings(), data, server, api_key)

@@ -1,18 +1,20 @@
 """`agio keys`: makes, lists and ends API keys, in the store itself or by asking a server."""
 
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import structs
 from rich.text import Text
 
 from agio.cli.output import make_console
 from agio.cli.server_client import ServerClient
 from agio.cli.tables import ago, new_table
 from agio.cli.view import printable
-from agio.core.identity import DEFAULT_TENANT, LOCAL_USER
+from agio.core.identity import DEFAULT_TENANT, LOCAL_USER, Permission
 from agio.core.store import Store
 from agio.gateway.auth import SignInLink, describe_key, hash_secret, new_api_key
 from agio.gateway.routes.rendering import key_view
@@ -20,12 +22,16 @@ from agio.gateway.routes.views import Keys as KeyList
 from agio.gateway.routes.views import KeyView, NewKey
 from agio.settings import ServerSettings, Settings
 
+_DAY_MS = 24 * 3600 * 1000
+
 
 class Keys(Protocol):
     """Where keys are kept."""
 
-    async def create(self, name: str) -> tuple[str, str]:
-        """Make a key; returns its id and the key."""
+    async def create(
+        self, name: str, permissions: Sequence[Permission] | None, days: int | None
+    ) -> tuple[str, str]:
+        """Make a key that may do no more than this, for no longer; returns its id and the key."""
         ...
 
     async def list(self) -> "list[KeyView]":
@@ -33,7 +39,7 @@ class Keys(Protocol):
         ...
 
     async def revoke(self, key_id: str) -> None:
-        """End a key. Raises UserError `key_not_found`."""
+        """End a key and all that were made with it. Raises UserError `key_not_found`."""
         ...
 
 
@@ -46,10 +52,15 @@ def opened_keys(
     return _stored(settings, server, data)
 
 
-async def create_key(opened: AbstractAsyncContextManager[Keys], name: str) -> None:
+async def create_key(
+    opened: AbstractAsyncContextManager[Keys],
+    name: str,
+    permissions: Sequence[Permission] | None,
+    days: int | None,
+) -> None:
     """Print a new key, alone on standard output."""
     async with opened as keys:
-        _, key = await keys.create(name)
+        _, key = await keys.create(name, permissions, days)
     print(key)
 
 
@@ -62,11 +73,15 @@ async def list_keys(opened: AbstractAsyncContextManager[Keys]) -> None:
         console.print("There are no API keys yet. Make one: agio keys create NAME", markup=False)
         return
     table = new_table()
-    for column in ("KEY_ID", "NAME", "BEGINS", "MADE", "LAST USED", "STATE"):
-        table.add_column(column, no_wrap=True)
+    for column in ("KEY_ID", "NAME", "BEGINS", "PERMISSIONS", "MADE", "LAST USED", "ENDS", "STATE"):
+        table.add_column(column, no_wrap=column != "PERMISSIONS")
     for key in found:
         used = "never" if key.last_used_at is None else ago(key.last_used_at)
-        table.add_row(key.id, printable(key.name), f"{key.prefix}...", ago(key.created_at), used, _state(key))
+        may = "all" if key.permissions is None else ", ".join(key.permissions)
+        table.add_row(
+            *(key.id, printable(key.name), f"{key.prefix}...", may, ago(key.created_at), used),
+            *(_end(key), _state(key)),
+        )
     console.print(table)
 
 
@@ -75,6 +90,10 @@ async def revoke_key(opened: AbstractAsyncContextManager[Keys], key_id: str) -> 
     async with opened as keys:
         await keys.revoke(key_id)
     print(f"{key_id} is revoked.")
+
+
+def _end(key: KeyView) -> str:
+    return "never" if key.expires_at is None else f"{datetime.fromtimestamp(key.expires_at / 1000):%Y-%m-%d}"
 
 
 def _state(key: KeyView) -> Text:
@@ -99,9 +118,16 @@ class _StoredKeys:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def create(self, name: str) -> tuple[str, str]:
+    async def create(
+        self, name: str, permissions: Sequence[Permission] | None, days: int | None
+    ) -> tuple[str, str]:
         secret = new_api_key()
-        key = describe_key(secret, DEFAULT_TENANT, LOCAL_USER, name)
+        made = describe_key(secret, DEFAULT_TENANT, LOCAL_USER, name)
+        key = structs.replace(
+            made,
+            permissions=None if permissions is None else frozenset(permissions),
+            expires_at=None if days is None else made.created_at + days * _DAY_MS,
+        )
         await self._store.add_api_key(key, hash_secret(secret))
         return key.id, secret
 
@@ -116,8 +142,11 @@ class _AskedKeys:
     def __init__(self, server: ServerClient) -> None:
         self._server = server
 
-    async def create(self, name: str) -> tuple[str, str]:
-        made = await self._server.post("/api/api-keys", {"name": name}, NewKey)
+    async def create(
+        self, name: str, permissions: Sequence[Permission] | None, days: int | None
+    ) -> tuple[str, str]:
+        asked = {"name": name, "permissions": permissions, "expires_in_days": days}
+        made = await self._server.post("/api/api-keys", asked, NewKey)
         return made.id, made.key
 
     async def list(self) -> "list[KeyView]":

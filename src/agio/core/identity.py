@@ -18,6 +18,8 @@ Permission: TypeAlias = Literal["use", "build", "manage", "own"]
 """`use`: talk to agents, and one's own sessions, files, drafts, keys. `build`: agents, tools, providers. `manage`:
 members, invitations, the team's settings. `own`: owners, the audit log, new tenants."""
 
+MAX_KEY_DAYS = 3650
+"""How long an API key that ends may last."""
 EVERYTHING: frozenset[Permission] = frozenset({"use", "build", "manage", "own"})
 PERMISSIONS: dict[Role, frozenset[Permission]] = {
     "member": frozenset({"use"}),
@@ -103,6 +105,8 @@ class ApiKey(Struct, frozen=True):
     permissions: frozenset[Permission] | None = None
     """None: all that its user may do."""
     expires_at: int | None = None
+    made_by: str | None = None
+    """The id of the API key that made it; None: a person did, or the operator."""
 
 
 class WorkerKey(Struct, frozen=True):
@@ -175,15 +179,21 @@ class IdentityStore(Protocol):
         ...
 
     async def add_api_key(self, key: ApiKey, key_hash: bytes, *, only_first: bool = False) -> bool:
-        """Keep a key; with `only_first` only if there is none at all. Returns whether it was kept."""
+        """Keep a key, unless the key that makes it was revoked; with `only_first` only if there is none at all.
+
+        Returns whether it was kept.
+        """
         ...
 
     async def list_api_keys(self, tenant: str, user: str | None) -> list[ApiKey]:
         """A user's keys, or with None all of the tenant's, newest first, revoked ones too."""
         ...
 
-    async def revoke_api_key(self, tenant: str, user: str, key_id: str) -> None:
-        """End a key. Raises UserError `key_not_found`."""
+    async def revoke_api_key(self, tenant: str, user: str, key_id: str) -> list[str]:
+        """End a key and all that were made with it, and with those; returns their ids, its own first.
+
+        Raises UserError `key_not_found`.
+        """
         ...
 
     async def find_api_key(self, key_hash: bytes) -> Principal | None:

@@ -68,6 +68,17 @@ def _answers(values: Values) -> Plan[Sequence[Note]]:
     return notes
 
 
+def _revoked(values: Values) -> Plan[Sequence[Note]]:
+    """Tell of a key and of each that ended with it."""
+    yield from ()
+    tenant, first = _text(values, "tenant"), _text(values, "key_id")
+    of: dict[str, object] = {"of": _text(values, "user")}
+    return [
+        Note(tenant=tenant, target=key_id, details=of if key_id == first else {**of, "with": first})
+        for key_id in cast("list[str]", values["result"])
+    ]
+
+
 class _Was(Struct, frozen=True):
     """A member as they were."""
 
@@ -132,7 +143,7 @@ AUDITED: dict[str, Told] = {
         facts={"name": "key.name", "permissions": "key.permissions", "for": "key.user"},
         when=lambda values: values["result"] is True,
     ),
-    "key.revoke": Told(target="key_id", facts={"of": "user"}),
+    "key.revoke": Told(target="key_id", notes=_revoked),
     "worker_key.create": Told(
         target="key.id", tenant=_OPERATOR, facts={"name": "key.name", "tenants": "key.tenants"}
     ),

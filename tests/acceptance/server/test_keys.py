@@ -1,11 +1,14 @@
 """`agio keys` and `agio migrate`, on the data folder and by asking a server."""
 
 import re
+import time
+from datetime import datetime
 from pathlib import Path
 
 from tests.acceptance.cli.command import Cli
 from tests.acceptance.server.process import KEY, Server
 
+DAY_S = 86_400
 MADE = re.compile(r"agio_[\w-]{43}\n")
 
 
@@ -53,6 +56,30 @@ def test_keys_of_a_running_server_are_made_and_ended_by_asking_it(tmp_path: Path
         assert refused.returncode == 1
         assert "[unauthenticated]" in refused.stderr
         assert "[key_not_found]" in cli.run("keys", "revoke", "key_nonsense", *asking).stderr
+
+
+def test_a_key_is_made_with_fewer_permissions_and_an_end(tmp_path: Path) -> None:
+    """R2: in the data folder and by asking a server alike; the list shows both."""
+    cli = Cli(tmp_path)
+    narrow = ["--permission", "use", "--permission", "build", "--expires-in-days", "2"]
+    for wrong in (["--permission", "all"], ["--expires-in-days", "0"], ["--expires-in-days", "3651"]):
+        assert cli.run("keys", "create", "ci", *wrong).returncode == 2
+    first = cli.run("keys", "create", "ci", *narrow).stdout.strip()
+    [header, row] = cli.run("keys", "list").stdout.splitlines()
+    assert re.split(r"\s{2,}", header.strip())[3::3] == ["PERMISSIONS", "ENDS"]
+    [may, end] = re.split(r"\s{2,}", row.strip())[3::3]
+    assert may == "build, use"
+    assert abs(datetime.fromisoformat(end).timestamp() - (time.time() + DAY_S)) <= DAY_S * 1.1
+    with Server(tmp_path) as server:
+        asking = ["--server", server.url, "--api-key", first]
+        made = cli.run("keys", "create", "child", "--permission", "use", "--expires-in-days", "1", *asking)
+        with server.client(made.stdout.strip()) as child:
+            assert child.get("/api/me").json()["permissions"] == ["use"]
+            assert "[forbidden]" in cli.run("keys", "create", "x", "--permission", "own", *asking).stderr
+            [_, newest, oldest] = cli.run("keys", "list", *asking).stdout.splitlines()
+            assert re.split(r"\s{2,}", newest)[3] == "use"
+            assert cli.run("keys", "revoke", oldest.split()[0], *asking).returncode == 0
+            assert child.get("/api/me").status_code == 401
 
 
 def test_a_server_that_is_not_there_or_no_agio_is_said_to_be(tmp_path: Path) -> None:

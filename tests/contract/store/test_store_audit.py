@@ -133,6 +133,18 @@ async def test_keys_and_sessions_of_browsers_are_told(store: Store, ann: Person)
     assert (ended.action, ended.object) == ("key.revoke", "key_9")
 
 
+async def test_every_key_that_ends_with_another_is_told(store: Store, ann: Person) -> None:
+    """B11: an entry each, which says with which key it ended."""
+    await store.add_api_key(ApiKey("key_1", "default", "ann", "ci", "agio_abcd", 1), b"1")
+    await store.add_api_key(ApiKey("key_2", "default", "ann", "x", "agio_abcd", 1, made_by="key_1"), b"2")
+    await store.revoke_api_key("default", "ann", "key_1")
+    ended = [entry for entry in await entries(store) if entry.action == "key.revoke"]
+    assert [(entry.object, entry.details) for entry in ended] == [
+        ("key_1", {"of": "ann"}),
+        ("key_2", {"of": "ann", "with": "key_1"}),
+    ]
+
+
 async def test_teams_and_people_are_told(store: Store, ann: Person) -> None:
     """B11: accounts, members, roles, invitations, the team's settings; no e-mail address among them."""
     account = Account("acc_1", "ann@example.com", "Ann", "hash")

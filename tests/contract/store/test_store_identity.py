@@ -1,5 +1,6 @@
 """Tenants, users, keys and browsers are kept alike on every store."""
 
+import asyncio
 import time
 
 import pytest
@@ -59,6 +60,76 @@ async def test_a_key_stands_for_its_user_until_it_is_revoked(store: Store) -> No
     assert await store.find_api_key(b"hash a") is None
     [listed] = await store.list_api_keys("acme", "ann")
     assert (listed.id, listed.prefix, listed.revoked_at is None) == ("key_a", "agio_a", False)
+
+
+async def _family(store: Store, tenant: str, *lines: str) -> None:
+    """Keep keys of a tenant's ann, each line the name of a key and of its maker: their ids are tenant, _ and name."""
+    await person(store, tenant, "ann")
+    for line in lines:
+        name, _, maker = line.partition(" of ")
+        made = key(f"{tenant}_{name}", tenant=tenant, user="ann")
+        made = structs.replace(made, made_by=f"key_{tenant}_{maker}" if maker else None)
+        assert await store.add_api_key(made, f"{tenant} {name}".encode())
+
+
+async def _good(store: Store, tenant: str) -> set[str]:
+    """The keys of a tenant that are still good, by name."""
+    keys = await store.list_api_keys(tenant, "ann")
+    names = [each.id.removeprefix(f"key_{tenant}_") for each in keys]
+    return {name for name in names if await store.find_api_key(f"{tenant} {name}".encode())}
+
+
+async def test_a_revoked_key_takes_along_all_that_were_made_with_it(store: Store) -> None:
+    """R2: three generations end at once; its maker, its siblings and another team's keys stay."""
+    lines = ("root", "a of root", "b of root", "a1 of a", "a2 of a", "a11 of a1", "b1 of b", "other")
+    await _family(store, "acme", *lines)
+    await _family(store, "rival", "root", "a of root")
+    foreign = structs.replace(key("rival_x", tenant="rival", user="ann"), made_by="key_acme_a")
+    assert not await store.add_api_key(foreign, b"rival x")
+    revoked = await store.revoke_api_key("acme", "ann", "key_acme_a")
+    assert revoked[0] == "key_acme_a"
+    assert sorted(revoked) == ["key_acme_a", "key_acme_a1", "key_acme_a11", "key_acme_a2"]
+    assert await _good(store, "acme") == {"root", "b", "b1", "other"}
+    assert await _good(store, "rival") == {"root", "a"}
+    makers = {each.id: each.made_by for each in await store.list_api_keys("acme", None)}
+    assert (makers["key_acme_a11"], makers["key_acme_root"]) == ("key_acme_a1", None)
+    with pytest.raises(UserError, match="key_not_found"):
+        await store.revoke_api_key("rival", "ann", "key_acme_root")
+    assert sorted(await store.revoke_api_key("acme", "ann", "key_acme_root")) == [
+        "key_acme_b",
+        "key_acme_b1",
+        "key_acme_root",
+    ]
+    assert await _good(store, "acme") == {"other"}
+    assert await _good(store, "rival") == {"root", "a"}
+
+
+async def test_when_a_key_was_revoked_first_is_kept(store: Store) -> None:
+    """R2: revoking its maker later changes nothing about a key that was over."""
+    await _family(store, "acme", "root", "a of root")
+    await store.revoke_api_key("acme", "ann", "key_acme_a")
+    before = {each.id: each.revoked_at for each in await store.list_api_keys("acme", "ann")}
+    assert await store.revoke_api_key("acme", "ann", "key_acme_root") == ["key_acme_root"]
+    after = {each.id: each.revoked_at for each in await store.list_api_keys("acme", "ann")}
+    assert after["key_acme_a"] == before["key_acme_a"]
+
+
+async def test_a_revoked_key_makes_no_keys(store: Store) -> None:
+    """R2: neither afterwards nor in the same moment: no key is left of one that was revoked."""
+    await _family(store, "acme", "root", "a of root")
+
+    async def make(number: int) -> bool:
+        made = key(f"acme_{number}", tenant="acme", user="ann", created_at=2)
+        return await store.add_api_key(structs.replace(made, made_by="key_acme_a"), f"acme {number}".encode())
+
+    async with asyncio.timeout(30):
+        await asyncio.gather(
+            *(make(number) for number in range(10)),
+            store.revoke_api_key("acme", "ann", "key_acme_root"),
+            *(make(number) for number in range(10, 20)),
+        )
+    assert await _good(store, "acme") == set()
+    assert not await make(20)
 
 
 async def test_the_use_of_a_key_is_noted(store: Store) -> None:

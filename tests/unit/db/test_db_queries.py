@@ -23,6 +23,7 @@ WHOLE_TABLES = {
     "has_migrations": "the schema",
     "old_sessions": "the tenants; of those that keep sessions for a time their users, and by index what is old",
     "newest_run_at": "one row is enough",
+    "revoke_made_keys": "what it has gathered itself: the keys that one key led to",
     "read_tail": "at the start, what is read is what is needed",
 }
 """Queries that read a table from end to end, and why that is little."""

@@ -139,6 +139,23 @@ async def test_streams_end_with_what_let_them_in_and_others_stay(tmp_path: Path,
         assert len(server.gateway.connections) == 2
 
 
+async def test_streams_end_when_the_key_that_made_theirs_is_revoked(tmp_path: Path) -> None:
+    """R2: at once, two generations on; those of the keys before it stay open."""
+    async with served(tmp_path, LATE) as server, AsyncExitStack() as stack:
+        family = [await _add(server.gateway.store, "ann", "admin")]
+        for name in ("child", "grandchild"):
+            async with httpx.AsyncClient(base_url=server.url, headers=family[-1].headers) as client:
+                made = (await client.post("/api/api-keys", json={"name": name})).json()
+            family.append(Guest({"authorization": f"Bearer {made['key']}"}, made["id"]))
+        for guest in family:
+            await stack.enter_async_context(_streaming(server, guest))
+        first, child, grandchild = family
+        async with httpx.AsyncClient(base_url=server.url, headers=first.headers) as client:
+            assert (await client.delete(f"/api/api-keys/{child.key_id}")).status_code == 204
+        assert [(await guest.gone())[0] for guest in (child, grandchild)] == [POLICY_VIOLATION] * 2
+        assert await first.here()
+
+
 async def test_streams_end_when_the_browser_signs_out(tmp_path: Path) -> None:
     """R2: in every tab of it, at once; another browser of the same person's stays signed in."""
     async with served(tmp_path, LATE) as server, AsyncExitStack() as stack:

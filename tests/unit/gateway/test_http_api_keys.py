@@ -101,6 +101,49 @@ async def test_an_expired_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
             assert code_of(await client.get("/api/me")) == "unauthenticated"
 
 
+async def test_a_revoked_key_takes_along_all_that_were_made_with_it() -> None:
+    """R2: children and theirs are refused at once, though they were just let in; its maker and siblings are not."""
+    async with house() as place, await browser(place) as ann:
+        first = await ann.post("/api/api-keys", json={"name": "first"})
+        sibling = await ann.post("/api/api-keys", json={"name": "sibling"})
+        assert first.json()["made_by"] is None
+        async with program(place, first) as maker, program(place, sibling) as other:
+            child = await maker.post("/api/api-keys", json={"name": "child"})
+            assert child.json()["made_by"] == first.json()["id"]
+            async with program(place, child) as middle:
+                last = await middle.post("/api/api-keys", json={"name": "last"})
+                listed = (await middle.get("/api/api-keys")).json()["items"]
+                makers = {key["name"]: key["made_by"] for key in listed}
+                assert (makers["last"], makers["sibling"]) == (child.json()["id"], None)
+                async with program(place, last) as end:
+                    for client in (maker, middle, end, other):
+                        assert (await client.get("/api/me")).status_code == 200
+                    revoked = await ann.delete(f"/api/api-keys/{first.json()['id']}")
+                    assert revoked.status_code == 204
+                    for client in (maker, middle, end):
+                        refused = await client.get("/api/me")
+                        assert (refused.status_code, code_of(refused)) == (401, "unauthenticated")
+            assert (await other.get("/api/me")).status_code == 200
+        assert (await ann.get("/api/me")).status_code == 200
+
+
+async def test_whoever_lacks_a_permission_is_told_why() -> None:
+    """R2: the key was made without it, or the role does not have it."""
+    async with house() as place, await browser(place) as ann:
+        made = await ann.post("/api/api-keys", json={"name": "reader", "permissions": ["use"]})
+        await _add(place, "mia", "member")
+        async with program(place, made) as reader, place.client("mia") as mia:
+            by_key, by_role = await reader.get("/api/invitations"), await mia.get("/api/invitations")
+            owners = await reader.get("/api/audit")
+        for answered, why in (
+            (by_key, "'manage': this API key was made without it."),
+            (by_role, "'manage': admins and owners have it."),
+            (owners, "'own': owners have it."),
+        ):
+            assert (answered.status_code, code_of(answered)) == (403, "forbidden")
+            assert answered.json()["error"]["message"] == f"This needs the permission {why}"
+
+
 async def test_a_list_of_keys_says_whose_they_are_and_when_they_were_used() -> None:
     """R2: one's own; and for whoever manages the team everybody's, of this team."""
     async with house() as place, place.client() as ann, place.client("cid") as cid:

@@ -53,9 +53,16 @@ def get_user(tenant: str, user: str) -> Plan[tuple[str, Role]]:
 
 
 def add_api_key(key: ApiKey, key_hash: bytes, *, only_first: bool = False) -> Plan[bool]:
-    """Keep a key; with `only_first` only if there is none at all. Returns whether it was kept."""
+    """Keep a key, unless the key that makes it was revoked; with `only_first` only if there is none at all.
+
+    Returns whether it was kept.
+    """
     if only_first and (yield from ask_one("any_api_key")) is not None:
         return False
+    if key.made_by is not None:
+        maker = yield from ask_one("lock_maker", id=key.made_by, tenant=key.tenant)
+        if maker is None:
+            return False
     added = yield from ask_one(
         "add_api_key",
         id=key.id,
@@ -67,6 +74,7 @@ def add_api_key(key: ApiKey, key_hash: bytes, *, only_first: bool = False) -> Pl
         created_at=key.created_at,
         permissions=None if key.permissions is None else encode_names(sorted(key.permissions)),
         expires_at=key.expires_at,
+        made_by=key.made_by,
     )
     return added is not None
 
@@ -80,11 +88,17 @@ def list_api_keys(tenant: str, user: str | None) -> Plan[list[ApiKey]]:
     return [_api_key(row) for row in rows]
 
 
-def revoke_api_key(tenant: str, user: str, key_id: str) -> Plan[None]:
-    """End a key. Raises UserError `key_not_found`."""
-    row = yield from ask_one("revoke_api_key", id=key_id, tenant=tenant, user_id=user, now=now_ms())
+def revoke_api_key(tenant: str, user: str, key_id: str) -> Plan[list[str]]:
+    """End a key and all that were made with it, and with those. Returns their ids. Raises UserError `key_not_found`."""
+    now = now_ms()
+    row = yield from ask_one("revoke_api_key", id=key_id, tenant=tenant, user_id=user, now=now)
     if row is None:
         raise UserError("key_not_found", f"There is no key {key_id}.", {"key_id": key_id})
+    revoked = [key_id]
+    # Again until there are none: one of them may have been making a key, which is there once its row was waited for.
+    while rows := (yield from ask("revoke_made_keys", id=key_id, tenant=tenant, now=now)):
+        revoked += [msgspec.convert(made, str) for (made,) in rows]
+    return revoked
 
 
 def find_api_key(key_hash: bytes) -> Plan[tuple[Principal, int | None] | None]:
@@ -186,7 +200,7 @@ def touch_store() -> Plan[None]:
 
 def _api_key(row: Row) -> ApiKey:
     permissions = None if row[8] is None else decode_names(msgspec.convert(row[8], str))
-    return to_struct(ApiKey, (*row[:8], permissions, row[9]))
+    return to_struct(ApiKey, (*row[:8], permissions, *row[9:]))
 
 
 def _principal(row: Row) -> Principal:

@@ -34,15 +34,18 @@ async def create_key(call: Call, body: KeyBody) -> Response:
     """Make an API key, which may do no more than its maker. It is shown in this answer and never again."""
     secret = new_api_key()
     made = describe_key(secret, call.who.tenant, call.who.user, body.name)
-    permissions, expires_at = await _bounds(call, body, made.created_at)
-    key = structs.replace(made, permissions=permissions, expires_at=expires_at)
-    await call.gateway.store.add_api_key(key, hash_secret(secret))
+    maker = await _maker(call)
+    permissions, expires_at = _bounds(call, maker, body, made.created_at)
+    made_by = None if maker is None else maker.id
+    key = structs.replace(made, permissions=permissions, expires_at=expires_at, made_by=made_by)
+    if not await call.gateway.store.add_api_key(key, hash_secret(secret)):
+        raise UserError("unauthenticated", "This API key was revoked.")
     shown = key_view(key)
     return answer(NewKey(**{name: getattr(shown, name) for name in shown.__struct_fields__}, key=secret), 201)
 
 
 async def revoke_key(call: Call, key_id: Id) -> Response:
-    """Revoke an API key: it is refused from now on, by other gateways within 5 seconds."""
+    """Revoke an API key and all made with it: they are refused from now on, by other gateways within 5 seconds."""
     store, who = call.gateway.store, call.who
     owner = who.user
     if "manage" in who.permissions:
@@ -50,15 +53,16 @@ async def revoke_key(call: Call, key_id: Id) -> Response:
         owner = next((key.user for key in keys if key.id == key_id), who.user)
         if owner != who.user and "own" not in who.permissions:
             await _check_no_owner(call, owner)
-    await store.revoke_api_key(who.tenant, owner, key_id)
-    drop_credential(call.gateway, key_id)
+    for revoked in await store.revoke_api_key(who.tenant, owner, key_id):
+        drop_credential(call.gateway, revoked)
     return Response(status_code=204)
 
 
-async def _bounds(call: Call, body: KeyBody, now: int) -> tuple[frozenset[Permission] | None, int | None]:
+def _bounds(
+    call: Call, maker: ApiKey | None, body: KeyBody, now: int
+) -> tuple[frozenset[Permission] | None, int | None]:
     """Return what a new key may do and until when: as was asked, within what its maker may. UserError `forbidden`."""
     who = call.who
-    maker = await _maker(call)
     permissions = maker.permissions if maker is not None else None
     if body.permissions is not None:
         permissions = frozenset(body.permissions)

@@ -4,11 +4,10 @@ from typing import Annotated, Self, TypeAlias
 
 from pydantic import ConfigDict, Field, model_validator
 
-from agio.core.identity import Permission, Role
+from agio.core.identity import MAX_KEY_DAYS, Permission, Role
 from agio.gateway.passwords import MAX_CHARS
 from agio.gateway.routes.bodies import AS_WHOLE, MAX_RETENTION_DAYS, Body, Identifier, Name, any_given
 
-MAX_KEY_DAYS = 3650
 MAX_INVITATION_DAYS = 30
 INVITATION_DAYS = 7
 

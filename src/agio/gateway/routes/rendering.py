@@ -105,6 +105,7 @@ def key_view(key: ApiKey) -> KeyView:
         last_used_at=key.last_used_at,
         expires_at=key.expires_at,
         revoked_at=key.revoked_at,
+        made_by=key.made_by,
     )
 
 

@@ -17,7 +17,7 @@ from fastapi.routing import APIRoute
 from pydantic import ValidationError
 from starlette.routing import Match
 
-from agio.core.identity import Permission, Principal
+from agio.core.identity import PERMISSIONS, Permission, Principal
 from agio.errors import AgioError, UserError
 from agio.gateway.asgi import Receive, Scope
 from agio.gateway.errors import error_body, error_headers, status_of, wrapped
@@ -40,7 +40,7 @@ FRESH_S = 15 * 60
 """For so long somebody who proved who they are may make sensitive changes."""
 _FIELDS_TOLD = 20
 _WHO: dict[Permission, str] = {
-    "use": "every member has it, but this API key was made without it",
+    "use": "every member has it",
     "build": "admins and owners have it",
     "manage": "admins and owners have it",
     "own": "owners have it",
@@ -131,7 +131,8 @@ async def let_stay(call: Call, route: Route) -> None:
 def check_permission(who: Principal, needs: Permission) -> None:
     """Raise UserError `forbidden` if a credential may not do this."""
     if needs not in who.permissions:
-        raise UserError("forbidden", f"This needs the permission {needs!r}: {_WHO[needs]}.", {"needs": needs})
+        why = "this API key was made without it" if needs in PERMISSIONS[who.role] else _WHO[needs]
+        raise UserError("forbidden", f"This needs the permission {needs!r}: {why}.", {"needs": needs})
 
 
 def check_fresh(who: Principal) -> None:

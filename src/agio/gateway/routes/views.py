@@ -217,6 +217,8 @@ class KeyView(Struct, frozen=True, kw_only=True):
     last_used_at: int | None
     expires_at: int | None
     revoked_at: int | None
+    made_by: str | None
+    """The id of the API key that made it; null: a person did, or the operator."""
 
 
 class Keys(Struct, frozen=True):

@@ -25,6 +25,8 @@ alter table agent_tools drop column definition;
 alter table agent_tools drop column kind;
 alter table runs drop column request_id;
 alter table web_sessions drop column authenticated_at;
+drop index api_keys_of_maker;
+alter table api_keys drop column made_by;
 alter table api_keys drop column expires_at;
 alter table api_keys drop column permissions;
 alter table users drop column removed_at;

@@ -100,6 +100,10 @@ order by m.run_number, m.idx;
 union all
 {browser_principal} and s.id = any(:ids::text[]);
 
+-- name: lock_maker
+-- A key that makes a key is not revoked meanwhile.
+select id from api_keys where id = :id and tenant_id = :tenant and revoked_at is null for no key update;
+
 -- name: lock_tenant
 select id from tenants where id = :tenant for no key update;
 

@@ -21,13 +21,13 @@ select name, role from users where tenant_id = :tenant and id = :user_id and rem
 select id from api_keys limit 1;
 
 -- name: add_api_key
-insert into api_keys (id, tenant_id, user_id, name, prefix, hash, created_at, permissions, expires_at)
-values (:id, :tenant, :user_id, :name, :prefix, :hash, :created_at, :permissions, :expires_at)
+insert into api_keys (id, tenant_id, user_id, name, prefix, hash, created_at, permissions, expires_at, made_by)
+values (:id, :tenant, :user_id, :name, :prefix, :hash, :created_at, :permissions, :expires_at, :made_by)
 on conflict do nothing returning id;
 
 -- part: api_key_columns
 -- In the order of ApiKey's fields.
-id, tenant_id, user_id, name, prefix, created_at, last_used_at, revoked_at, permissions, expires_at
+id, tenant_id, user_id, name, prefix, created_at, last_used_at, revoked_at, permissions, expires_at, made_by
 
 -- name: list_api_keys
 select {api_key_columns}
@@ -39,6 +39,16 @@ select {api_key_columns} from api_keys where tenant_id = :tenant order by create
 -- name: revoke_api_key
 update api_keys set revoked_at = coalesce(revoked_at, :now)
 where id = :id and tenant_id = :tenant and user_id = :user_id returning id;
+
+-- name: revoke_made_keys
+-- The keys of the tenant that a key made, those that they made, and so on.
+with recursive made (id) as (
+    select id from api_keys where id = :id and tenant_id = :tenant
+    union
+    select k.id from made m join api_keys k on k.made_by = m.id where k.tenant_id = :tenant
+)
+update api_keys set revoked_at = :now
+where id in (select id from made) and revoked_at is null returning id;
 
 -- part: key_principal
 -- Who a good API key stands for.

@@ -3,11 +3,14 @@
 alter table users add column removed_at integer;                       -- no member any more; what it did stays readable
 alter table api_keys add column permissions text;                      -- JSON list; null: all that its user may do
 alter table api_keys add column expires_at integer;
+alter table api_keys add column made_by text;                          -- the API key that made it; null: a person, or the operator
 alter table web_sessions add column authenticated_at integer not null default 0;
 alter table runs add column request_id text not null default '';       -- the request that began it, in every log line
 alter table agent_tools add column kind text not null default 'named'; -- named (built in, or a worker's), http
 alter table agent_tools add column definition blob;                    -- JSON of an HTTP tool, without its secrets
 alter table agent_tools add column updated_at integer not null default 0;
+
+create index api_keys_of_maker on api_keys (made_by) where made_by is not null;
 
 drop index agents_by_name;
 create unique index agents_by_name on agents (tenant_id, name) where deleted_at is null and source <> 'inline';

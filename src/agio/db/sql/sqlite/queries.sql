@@ -51,6 +51,10 @@ order by m.run_number, m.idx;
 union all
 {browser_principal} and s.id in (select value from json_each(:ids));
 
+-- name: lock_maker
+-- A key that makes a key.
+select id from api_keys where id = :id and tenant_id = :tenant and revoked_at is null;
+
 -- name: lock_tenant
 -- The one writer is the lock.
 select id from tenants where id = :tenant;
