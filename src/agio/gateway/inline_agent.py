@@ -38,7 +38,8 @@ async def describe_agent(
     if not name.strip() or not instructions.strip():
         raise UserError("empty_input", "An agent needs a name and instructions.")
     if said.model is not None or base is None:
-        provider, model = await choose_model(gateway, who.tenant, said.model)
+        beside = base.model_provider if base is not None else _DEMO
+        provider, model = await choose_model(gateway, who.tenant, said.model, beside)
     else:
         provider, model = base.model_provider, base.model_name
     fields = AgentFields(name=name, system_prompt=instructions, model_provider=provider, model_name=model)
@@ -54,10 +55,13 @@ async def describe_agent(
     )
 
 
-async def choose_model(gateway: Gateway, tenant: str, named: str | None) -> tuple[str, str]:
-    """Return the provider and model meant by `provider:model`, or by a model alone where one provider is set up.
+async def choose_model(
+    gateway: Gateway, tenant: str, named: str | None, beside: str = _DEMO
+) -> tuple[str, str]:
+    """Return the provider and model meant by `provider:model`, or by a model alone.
 
-    Nothing said and nothing set up: the demo model. Raises UserError `invalid_model`, `unknown_provider`.
+    That is one of the provider the agent has (`beside`), or of the only one that is set up. Nothing said and nothing
+    set up: the demo model. Raises UserError `invalid_model`, `unknown_provider`.
     """
     own = await gateway.store.list_providers(tenant)
     seats = (seat for seat in gateway.link.workers.seats.values() if seat.may_serve(tenant))
@@ -77,6 +81,8 @@ async def choose_model(gateway: Gateway, tenant: str, named: str | None) -> tupl
         if not model.strip():
             raise UserError("invalid_model", f"{named!r} names no model: write provider:model.")
         return provider, model.strip()
+    if beside != _DEMO:
+        return beside, named
     if len(set_up) == 1:
         return set_up.pop(), named
     if not set_up:

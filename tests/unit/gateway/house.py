@@ -11,6 +11,7 @@ from agio.agents import demo
 from agio.core.config import ServerLimits
 from agio.core.identity import Principal
 from agio.core.tool import AnyTool
+from agio.egress import Egress
 from agio.gateway.app import create_app
 from agio.gateway.auth import Authenticator, SignInLink, describe_key, hash_secret, new_api_key
 from agio.gateway.gateway import Gateway
@@ -53,6 +54,7 @@ class House:
             tools=TOOLS,
             vault=room.vault,
             providers=frozenset({"demo", "openai"}),
+            egress=Egress(["127.0.0.1:9"]),
             worker_key="w" * 40,
         )
         self.app = create_app(self.gateway)

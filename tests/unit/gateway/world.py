@@ -357,7 +357,7 @@ async def world(
 ) -> AsyncGenerator[World]:
     """Open the world: two teams of an owner, an admin and two members; who of them is furnished has things."""
     path = folder / "agio.db"
-    async with opened_gateway(Plan(database=path, limits=limits)) as gateway:
+    async with opened_gateway(Plan(database=path, limits=limits, egress_allow=["127.0.0.1:9"])) as gateway:
         await gateway.link.start("at once")
         worker = HandWorker()
         link = gateway.link.connect(worker)

@@ -83,7 +83,7 @@ async def delete_provider(call: Call, provider_id: Id) -> Response:
 
 
 async def try_provider(call: Call, provider_id: Id, body: ProviderTestBody | None = None) -> Response:
-    """Try a provider: a worker asks the model for a word. Whatever comes of it, the answer is 200 and says so."""
+    """Try a provider: a worker asks the model for a word. What the model makes of it is answered with 200."""
     gateway, tenant = call.gateway, call.who.tenant
     provider = await gateway.store.get_provider(tenant, provider_id)
     model = (body and body.model) or next(iter(provider.models), None)
