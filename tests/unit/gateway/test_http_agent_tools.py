@@ -166,7 +166,7 @@ async def test_a_try_that_is_refused_by_the_guard_says_so(tmp_path: Path) -> Non
         inside = shop.tool(url="http://127.0.0.1:1/{city}", headers=[])
         refused = await shop.client.post("/api/agent-tools", json=inside)
         assert (refused.status_code, refused.json()["error"]["code"]) == (422, "egress_refused")
-        kept = HttpTool(description="", method="GET", url="http://127.0.0.1:1/{city}", parameters=SCHEMA)
+        kept = HttpTool(description="", method="GET", url="http://127.0.0.1:1/{city}", parameters={**SCHEMA})
         await shop.store.create_tool_definition("default", "tool_kept", "weather", kept, {})
         tried = (
             await shop.client.post("/api/agent-tools/tool_kept/test", json={"arguments": {"city": "x"}})
