@@ -6,6 +6,7 @@ import logging
 import sys
 import threading
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from types import TracebackType
@@ -103,6 +104,7 @@ class Sink(logging.StreamHandler[TextIO]):
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
         self._waiting: list[str] = []
+        self._writing = threading.Lock()
         atexit.register(self.write_out)
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -112,31 +114,30 @@ class Sink(logging.StreamHandler[TextIO]):
 
     def add(self, line: str) -> None:
         """Let a line wait; without an event loop it is written at once."""
-        self._waiting.append(line)
-        if len(self._waiting) > 1:
-            return
+        with self._writing:
+            self._waiting.append(line)
+            if len(self._waiting) > 1:
+                return
         try:
             asyncio.get_running_loop().call_later(SOON_S, self.write_out)
         except RuntimeError:
             self.write_out()
 
     def write_out(self) -> None:
-        """Write what waits."""
-        lines, self._waiting = self._waiting, []
-        if lines:
-            try:
-                self.stream.write("\n".join(lines) + "\n")
-                self.stream.flush()
-            except (OSError, ValueError):  # the log is gone: whoever is served must not suffer
-                pass
-
-
-_sink: Sink | None = None
+        """Write what waits. Threads of the store write to the log too."""
+        with self._writing:
+            lines, self._waiting = self._waiting, []
+            if lines:
+                with suppress(OSError, ValueError):  # the log is gone: whoever is served must not suffer
+                    self.stream.write("\n".join(lines) + "\n")
+                    self.stream.flush()
 
 
 def write_often(logger: logging.Logger, message: str, named: dict[str, object]) -> None:
     """Write a line that every request or run causes, at info: what `logger` would, at a fraction of the cost."""
-    if _sink is None:
+    handlers = logging.root.handlers
+    sink = handlers[0] if len(handlers) == 1 else None
+    if not isinstance(sink, Sink) or not isinstance(sink.formatter, JsonLines):
         logger.info(message, extra={NAMED: named})
         return
     now = time.time()
@@ -151,7 +152,7 @@ def write_often(logger: logging.Logger, message: str, named: dict[str, object]) 
             line[name] = value
     line |= {name: value for name, value in named.items() if value is not None and value != ""}
     try:
-        _sink.add(_encode(line).decode())
+        sink.add(_encode(line).decode())
     except (TypeError, ValueError):  # a lone surrogate
         logger.info(message, extra={NAMED: named})
 
@@ -165,10 +166,8 @@ def set_up_logging(
     """
     out: TextIO = stream or sys.stderr
     how = how or ("text" if out.isatty() else "json")
-    global _sink
     handler = Sink(out)
     handler.setFormatter(TextLines() if how == "text" else JsonLines())
-    _sink = handler if how == "json" else None
     logging.raiseExceptions = False  # a line that cannot be written is not told with its values
     # No line tells them, and finding them out costs more than all the rest.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False

@@ -1,5 +1,6 @@
 """Lines of the log: their shape, and what may not be in them."""
 
+import asyncio
 import io
 import json
 import logging
@@ -16,7 +17,7 @@ from agio.core.repository import RunInfo
 from agio.errors import BusError, ModelError, StoreError, UserError
 from agio.telemetry.context import REQUEST_ID, RUN_ID, TENANT, about, accept_request_id, bind_run
 from agio.telemetry.errors import trace_of, words_of
-from agio.telemetry.logging import JsonLines, TextLines, set_up_logging
+from agio.telemetry.logging import SOON_S, JsonLines, Sink, TextLines, set_up_logging, write_often
 
 CANARY = "canary-7f3a"
 SWITCHES = ("raiseExceptions", "logThreads", "logProcesses", "logMultiprocessing", "_srcfile")
@@ -226,3 +227,29 @@ def test_any_other_request_id_is_replaced(given: bytes | None) -> None:
     made = accept_request_id(given)
     assert made.startswith("req_")
     assert made != accept_request_id(given)
+
+
+async def test_lines_of_requests_are_written_together_soon_and_in_order(log: io.StringIO) -> None:
+    """S13: they wait a moment for each other; whatever is said meanwhile comes after them."""
+    logger = logging.getLogger("agio.access")
+    root = logging.getLogger()
+    root.handlers[:] = [
+        each for each in root.handlers if isinstance(each, Sink)
+    ]  # pytest listens too, and every line would go to both at once
+    REQUEST_ID.set("req-1")
+    write_often(logger, "first", {"status": 200, "user": ""})
+    write_often(logger, "second", {"status": 201})
+    assert log.getvalue() == ""
+    logging.getLogger("agio.db").warning("third")
+    assert [line["message"] for line in lines(log)] == ["first", "second", "third"]
+    assert {key: value for key, value in lines(log)[0].items() if key != "time"} == {
+        "level": "info",
+        "logger": "agio.access",
+        "message": "first",
+        "request_id": "req-1",
+        "status": 200,
+    }
+    write_often(logger, "fourth", {})
+    async with asyncio.timeout(10):
+        while len(lines(log)) < 4:
+            await asyncio.sleep(SOON_S)
