@@ -92,7 +92,7 @@ async def test_a_job_that_was_lost_with_the_link_is_given_out_again() -> None:
 
 async def test_a_worker_whose_heart_stops_is_given_up() -> None:
     """B1: one that is stopped holds its connection open and does nothing."""
-    async with engine() as room:
+    async with engine(structs.replace(QUICK, silence_s=0.2)) as room:
         session = await room.session()
         worker, link, _ = await room.join("w1")
         await room.say(session)
