@@ -1,11 +1,15 @@
 # setup: prepare everything · run: serve (PORT= HOST= DATA= APP=) · test: every test · check: lint and types
 # bench: measure · chaos N=200: kill -9 · fuzz N=20000: hostile requests and frames
+# pages: build the web app · types: its API types, from the server · images: the screenshots of the docs
 # dev: serve, again whenever the source changes · lock: newer versions
 
 VENV := .venv
 PY := $(VENV)/bin/python
 NODE_BIN := $(VENV)/bin
 NODE_DIR := tests/node
+WEB := web
+PAGES := src/agio/gateway/pages/dist/index.html
+API_TYPES := $(WEB)/src/protocol/api.gen.ts
 N ?= 200
 PORT ?= 8700
 HOST ?= 127.0.0.1
@@ -13,9 +17,9 @@ SERVE = $(VENV)/bin/agio serve --port $(PORT) --host $(HOST) $(if $(DATA),--data
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup chromium run test check bench chaos fuzz dev lock clean
+.PHONY: setup pages chromium run test check types bench chaos fuzz dev lock clean
 
-setup: $(VENV)/.run $(VENV)/.test $(NODE_DIR)/node_modules/.stamp
+setup: $(VENV)/.run $(VENV)/.test $(NODE_DIR)/node_modules/.stamp $(PAGES)
 
 $(PY):
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "agio needs Python 3.11 or newer; python3 is $$(python3 --version)."; exit 1; }
@@ -34,7 +38,17 @@ $(NODE_DIR)/node_modules/.stamp: $(NODE_DIR)/package-lock.json $(VENV)/.test
 	cd $(NODE_DIR) && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
-run: $(VENV)/.run
+$(WEB)/node_modules/.stamp: $(WEB)/package-lock.json $(WEB)/.npmrc | $(VENV)/.run
+	cd $(WEB) && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+pages: $(PAGES)
+
+$(PAGES): $(WEB)/node_modules/.stamp $(WEB)/index.html $(WEB)/vite.config.ts $(shell find $(WEB)/src $(WEB)/public -type f -not -name '*.test.ts*' 2>/dev/null)
+	cd $(WEB) && npm run --silent build -- --logLevel warn
+	@touch $@
+
+run: $(VENV)/.run $(PAGES)
 	@$(SERVE)
 
 # Debian's browser for the tests of the pages; without it they are skipped, and say so.
@@ -45,6 +59,7 @@ chromium:
 	|| echo "There is no Chromium here: the tests of the pages are skipped. Install it with: apt-get install chromium"
 
 test: setup chromium
+	cd $(WEB) && npm run --silent test
 	@$(PY) -m pytest -n 2 --dist worksteal $(ARGS)
 
 check: setup
@@ -52,9 +67,16 @@ check: setup
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/lint-imports
 	node $(NODE_DIR)/node_modules/pyright/index.js
+	cd $(WEB) && npm run --silent lint && npm run --silent types
+	@$(MAKE) --no-print-directory types API_TYPES=$(VENV)/api.gen.ts && cmp $(VENV)/api.gen.ts $(API_TYPES) \
+	|| { echo "The pages' API types are not the server's: run make types."; exit 1; }
 	$(VENV)/bin/bandit -q -c pyproject.toml -r src
 	$(PY) -m tests.checks.source
 	$(PY) -m tests.checks.dependencies
+
+types: setup
+	@$(PY) -m tests.docs.openapi > $(VENV)/openapi.json
+	@$(NODE_DIR)/node_modules/.bin/openapi-typescript $(VENV)/openapi.json -o $(API_TYPES) --alphabetize --root-types --root-types-no-schema-prefix > /dev/null
 
 bench: setup
 	$(PY) bench/run.py $(ARGS)
@@ -76,6 +98,7 @@ lock: $(PY)
 	$(VENV)/bin/uv pip compile -q --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --group build -o requirements/build.txt
 	$(VENV)/bin/uv pip compile -q --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --group test --group check -c requirements/run.txt -o requirements/test.txt
 	cd $(NODE_DIR) && npm install --package-lock-only --silent
+	cd $(WEB) && npm install --package-lock-only --silent
 
 clean:
-	rm -rf $(VENV) $(NODE_DIR)/node_modules
+	rm -rf $(VENV) $(NODE_DIR)/node_modules $(WEB)/node_modules $(dir $(PAGES))

@@ -23,7 +23,7 @@ from agio.gateway.errors import refuse, wrapped
 from agio.gateway.gateway import Gateway
 from agio.gateway.link_socket import link_socket
 from agio.gateway.openapi import describe
-from agio.gateway.pages import ASSETS, home, page, set_up
+from agio.gateway.pages import PAGES, asset, icon, page, page_response, wants_page
 from agio.gateway.realtime import realtime
 from agio.gateway.routes import (
     account,
@@ -321,6 +321,11 @@ class App:
         raise _not_allowed("GET" if found[0] == "WEBSOCKET" else found[0])
 
 
+def describe_api() -> bytes:
+    """Return the OpenAPI document without a server."""
+    return cast("bytes", _rest().state.openapi())
+
+
 def _rest() -> FastAPI:
     rest = FastAPI(
         openapi_url=None,
@@ -331,10 +336,9 @@ def _rest() -> FastAPI:
     fixed = frozenset(route.path for route in ROUTES if "{" not in route.path)
     made = [rest_route(route, fixed) for route in ROUTES]
     rest.router.routes.extend(made)
-    rest.router.routes.append(PageRoute("/", home))
-    rest.router.routes.append(PageRoute("/set-up", set_up))
-    rest.router.routes.append(PageRoute("/invitation", page("invitation.html")))
-    rest.router.routes.extend(PageRoute(f"/assets/{name}", page(name)) for name in ASSETS)
+    rest.router.routes.extend(PageRoute(path, page) for path in PAGES)
+    rest.router.routes.append(PageRoute("/assets/{name}", asset))
+    rest.router.routes.append(PageRoute("/icon.svg", icon))
     rest.state.openapi = cache(partial(describe, ROUTES, made))
     return rest
 
@@ -356,7 +360,7 @@ async def _unrouted(request: Request, error: Exception) -> Response:
     path = request.url.path
     match status:
         case 404:
-            return refusal(not_found(path))
+            return page_response(404) if wants_page(request) else refusal(not_found(path))
         case 405:
             routes = cast("FastAPI", request.app).routes
             fitting = [

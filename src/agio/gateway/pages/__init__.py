@@ -1,92 +1,120 @@
-"""The plain pages: sign in, pick an agent, chat. Files as they are, without a build, from this server alone."""
+"""The pages: the web app that `make pages` builds from web/ into `dist`, handed out as files of this server alone.
 
-from collections.abc import Awaitable, Callable, Mapping
+Every page is the same document; which one it shows is decided in the browser, from the address.
+"""
+
+import secrets
 from functools import cache
+from html import escape
 from importlib.resources import files
-from typing import cast
 
+import msgspec
 from fastapi.requests import Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
-from agio.errors import UserError
-from agio.gateway.gateway import Gateway
-from agio.gateway.routes.route import refused
+from agio.errors import AgioError, UserError
+from agio.gateway.routes.route import refusal
 
-_TYPES = {
-    "html": "text/html; charset=utf-8",
-    "css": "text/css; charset=utf-8",
-    "js": "text/javascript; charset=utf-8",
-    "svg": "image/svg+xml",
-}
+PAGES = (
+    "/",
+    "/chat",
+    "/chat/{session_id}",
+    "/runs",
+    "/runs/{run_id}",
+    "/agents",
+    "/agents/new",
+    "/agents/{agent_id}",
+    "/tools",
+    "/tools/new",
+    "/tools/{tool_id}",
+    "/settings",
+    "/settings/{section}",
+    "/set-up",
+    "/invitation",
+)
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; img-src 'self' blob: data:; "
+    "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 _HEADERS = {
-    "cache-control": "no-cache",
-    "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    ),
+    "cache-control": "no-store",
     "cross-origin-opener-policy": "same-origin",
     "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
 }
-ASSETS = (
-    "style.css",
-    "icon.svg",
-    "app.js",
-    "api.js",
-    "socket.js",
-    "thread.js",
-    "elements.js",
-    "approval.js",
-    "confirm.js",
-    "door.js",
-    "sign-in.js",
-    "set-up.js",
-    "invitation.js",
-)
+_TYPES = {
+    "js": "text/javascript; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "svg": "image/svg+xml",
+    "woff2": "font/woff2",
+}
+_CODINGS = {"br": ".br", "gzip": ".gz"}
+_FOREVER = "public, max-age=31536000, immutable"
+_NOT_BUILT = "<!doctype html><title>agio</title><p>The pages are not built: run <code>make pages</code>."
+
+
+def page_response(status: int = 200, problem: AgioError | None = None) -> Response:
+    """Answer with the document; a `problem` is what it has to tell whoever came."""
+    nonce = secrets.token_urlsafe(16)
+    told = b"" if problem is None else msgspec.json.encode({"code": problem.code, "message": problem.message})
+    body = _document().replace("{nonce}", nonce).replace("{problem}", escape(told.decode()))
+    headers = {**_HEADERS, "content-security-policy": _POLICY.format(nonce=nonce)}
+    return Response(body.encode("utf-8", "replace"), status, headers, "text/html; charset=utf-8")
+
+
+async def page(request: Request) -> Response:
+    """Show a page."""
+    return page_response()
+
+
+async def asset(request: Request) -> Response:
+    """Hand out a file of the app. Its name changes with its content, so a browser never asks for it again."""
+    name: str = request.path_params["name"]
+    if name not in _assets():
+        return refusal(UserError("not_found", "There is no such file: load the page again."))
+    taken = {part.split(";")[0].strip() for part in request.headers.get("accept-encoding", "").split(",")}
+    headers = {"cache-control": _FOREVER, "vary": "accept-encoding"}
+    for coding, ending in _CODINGS.items():
+        if coding in taken and name + ending in _assets():
+            headers["content-encoding"] = coding
+            return _file_response(f"assets/{name}{ending}", name, headers)
+    return _file_response(f"assets/{name}", name, headers)
+
+
+async def icon(request: Request) -> Response:
+    """Hand out the icon."""
+    if "icon.svg" not in _names(""):
+        return refusal(UserError("not_found", "The pages are not built."))
+    return _file_response("icon.svg", "icon.svg", {"cache-control": "public, max-age=86400"})
+
+
+def wants_page(request: Request) -> bool:
+    """Whether somebody looks at an address with a browser, rather than a program."""
+    path = request.url.path
+    return (
+        request.method in ("GET", "HEAD")
+        and not path.startswith(("/api/", "/assets/"))
+        and "text/html" in request.headers.get("accept", "")
+    )
+
+
+def _file_response(path: str, name: str, headers: dict[str, str]) -> Response:
+    return Response(_read(path), 200, headers, _TYPES.get(name.rpartition(".")[2], "application/octet-stream"))
+
+
+def _assets() -> frozenset[str]:
+    return _names("assets")
 
 
 @cache
-def _file(name: str) -> bytes:
-    return files(__name__).joinpath(name).read_bytes()
+def _names(folder: str) -> frozenset[str]:
+    place = files(__name__).joinpath("dist").joinpath(folder) if folder else files(__name__).joinpath("dist")
+    return frozenset(entry.name for entry in place.iterdir()) if place.is_dir() else frozenset()
 
 
-def page_response(name: str, status: int = 200, words: Mapping[str, str] | None = None) -> Response:
-    """Answer with one of the page's files; `words`, escaped, go where their names are in braces."""
-    body = _file(name)
-    for place, text in (words or {}).items():
-        body = body.replace(b"{%s}" % place.encode(), text.encode("utf-8", "replace"))
-    return Response(body, status, _HEADERS, _TYPES[name.rpartition(".")[2]])
+@cache
+def _read(path: str) -> bytes:
+    return files(__name__).joinpath("dist").joinpath(path).read_bytes()
 
 
-async def home(request: Request) -> Response:
-    """Show the page to whoever is signed in, and to others how to sign in."""
-    gateway = cast("Gateway", request.scope["gateway"])
-    try:
-        await gateway.auth.identify(request.scope["headers"])
-    except UserError:
-        return page_response("sign-in.html")
-    except Exception as error:
-        return refused(error)
-    return page_response("index.html")
-
-
-async def set_up(request: Request) -> Response:
-    """Offer an account to whoever is signed in without one."""
-    gateway = cast("Gateway", request.scope["gateway"])
-    try:
-        who = await gateway.auth.browser(request.scope["headers"])
-    except Exception as error:
-        return refused(error)
-    if who is None or who.account is not None:
-        return RedirectResponse("/", 303, {"cache-control": "no-store"})
-    return page_response("set-up.html")
-
-
-def page(name: str) -> Callable[[Request], Awaitable[Response]]:
-    """Make the endpoint of one of the page's files."""
-
-    async def serve(request: Request) -> Response:
-        return page_response(name)
-
-    return serve
+def _document() -> str:
+    return _read("index.html").decode() if "index.html" in _names("") else _NOT_BUILT

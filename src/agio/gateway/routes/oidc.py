@@ -1,6 +1,5 @@
 """Sign-in at an OpenID provider: leaving for it, coming back, and linking it to an account."""
 
-from html import escape
 from typing import Annotated, Literal
 
 from fastapi import Query
@@ -189,5 +188,4 @@ def _failed(call: Call, error: AgioError) -> Response:
     """Tell a person on a page, and a program in JSON, what went wrong."""
     if "text/html" not in call.headers.get("accept", ""):
         return refusal(error)
-    words = {"message": escape(error.message), "code": escape(error.code)}
-    return page_response("sign-in-failed.html", status_of(error), words)
+    return page_response(status_of(error), error)

@@ -19,6 +19,11 @@ from agio.gateway.standing import drop_credential
 
 _log = logging.getLogger("agio.gateway")
 _noting: set[asyncio.Future[None]] = set()
+_LINK_OVER = UserError(
+    "sign_in_link_over",
+    "This sign-in link does not work any more. Each link signs in one browser, once, within a day. Whoever runs "
+    "the server makes a new one with `agio keys sign-in`.",
+)
 
 
 async def sign_in_methods(call: Call) -> Response:
@@ -46,12 +51,12 @@ async def sign_in(call: Call, token: Annotated[str, Query(max_length=200)] = "")
     """Sign a browser in with a one-time link; without one, show the page to sign in on."""
     gateway = call.gateway
     if not token:
-        return page_response("sign-in.html")
+        return page_response()
     gateway.rates.check("sign_in", gateway.addresses.client_of(call.scope))
     cookie = await gateway.auth.sign_in(token)
     if cookie is None:
         gateway.rates.take("sign_in", gateway.addresses.client_of(call.scope))
-        return page_response("link-over.html", 403)
+        return page_response(403, _LINK_OVER)
     await _end_session(call)
     return RedirectResponse("/set-up", 303, {"set-cookie": cookie, "cache-control": "no-store"})
 

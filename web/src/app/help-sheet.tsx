@@ -1,0 +1,54 @@
+/** The keyboard shortcuts, on a sheet that ? opens. */
+import { useNavigate } from "@tanstack/react-router";
+import { type ReactNode, useCallback } from "react";
+import { Dialog } from "@/components/ui/dialog";
+import { COMMAND_KEY, useShortcut } from "@/lib/shortcuts";
+
+const SHORTCUTS: [keys: string[], what: string][] = [
+  [["Enter"], "Send the message"],
+  [["Shift", "Enter"], "New line"],
+  [["Esc"], "Stop the run"],
+  [[COMMAND_KEY, "Shift", "O"], "New chat"],
+  [[COMMAND_KEY, "K"], "Search chats"],
+  [["/"], "Go to the message box"],
+  [["?"], "This sheet"],
+];
+
+export function HelpSheet({
+  open,
+  onOpenChange,
+}: {
+  open: boolean;
+  onOpenChange: (open: boolean) => void;
+}): ReactNode {
+  const navigate = useNavigate();
+  useShortcut(
+    { key: "?" },
+    useCallback(() => onOpenChange(true), [onOpenChange]),
+  );
+  useShortcut(
+    { key: "o", command: true, shift: true },
+    useCallback(() => void navigate({ to: "/chat", search: {} }), [navigate]),
+  );
+  return (
+    <Dialog open={open} onClose={() => onOpenChange(false)} title="Keyboard shortcuts">
+      <dl className="flex flex-col gap-2 text-sm">
+        {SHORTCUTS.map(([keys, what]) => (
+          <div key={what} className="flex items-center justify-between gap-4">
+            <dt className="text-soft">{what}</dt>
+            <dd className="flex gap-1">
+              {keys.map((key) => (
+                <kbd
+                  key={key}
+                  className="rounded-md border border-line bg-panel px-1.5 py-0.5 font-mono text-xs"
+                >
+                  {key}
+                </kbd>
+              ))}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}

@@ -1,0 +1,26 @@
+/** An address where nothing is. */
+import { Link } from "@tanstack/react-router";
+import { Compass } from "lucide-react";
+import type { ReactNode } from "react";
+import { buttonClass } from "@/components/ui/button";
+import { Empty } from "@/components/ui/empty";
+import { useTitle } from "@/components/ui/page";
+
+export function NotFound(): ReactNode {
+  useTitle("Not found");
+  return (
+    <main className="h-full overflow-y-auto">
+      <Empty
+        icon={Compass}
+        title="There is nothing here"
+        action={
+          <Link to="/chat" className={buttonClass("primary")}>
+            Go to the chat
+          </Link>
+        }
+      >
+        The address is wrong, or what was here is gone.
+      </Empty>
+    </main>
+  );
+}

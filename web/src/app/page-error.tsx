@@ -1,0 +1,34 @@
+/** A page that broke: the rest of the app still works, and this one can be tried again. */
+import { type ErrorComponentProps, useRouter } from "@tanstack/react-router";
+import { ServerCrash } from "lucide-react";
+import type { ReactNode } from "react";
+import { Button } from "@/components/ui/button";
+import { Empty } from "@/components/ui/empty";
+import { useTitle } from "@/components/ui/page";
+import { problemOf } from "@/lib/problem";
+
+export function PageError({ error, reset }: ErrorComponentProps): ReactNode {
+  const router = useRouter();
+  const { message } = problemOf(error);
+  const stale = /dynamically imported module|Importing a module script failed/i.test(message);
+  useTitle("Something broke");
+  const again = () => {
+    if (stale) location.reload();
+    else void router.invalidate().then(reset);
+  };
+  return (
+    <main className="h-full overflow-y-auto">
+      <Empty
+        icon={ServerCrash}
+        title={stale ? "There is a newer version" : "This page broke"}
+        action={
+          <Button look="primary" onClick={again}>
+            {stale ? "Load it" : "Try again"}
+          </Button>
+        }
+      >
+        {stale ? "The server was updated since you opened this page." : message}
+      </Empty>
+    </main>
+  );
+}

@@ -1,0 +1,144 @@
+/** Which address shows what. Each page is loaded when it is first gone to. */
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from "@tanstack/react-router";
+import { NotFound } from "./not-found";
+import { PageError } from "./page-error";
+import { PageLoading } from "./page-loading";
+import { SignedIn } from "./signed-in";
+
+const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in",
+  validateSearch: (search: Record<string, unknown>): { return_to?: string } =>
+    typeof search.return_to === "string" ? { return_to: search.return_to } : {},
+  component: lazyRouteComponent(() => import("@/features/welcome/sign-in-page"), "SignInPage"),
+});
+const invitation = createRoute({
+  getParentRoute: () => root,
+  path: "/invitation",
+  component: lazyRouteComponent(() => import("@/features/welcome/invitation-page"), "InvitationPage"),
+});
+
+/** What only somebody who is signed in sees. */
+const inside = createRoute({ getParentRoute: () => root, id: "inside", component: SignedIn });
+
+const setUp = createRoute({
+  getParentRoute: () => inside,
+  path: "/set-up",
+  component: lazyRouteComponent(() => import("@/features/welcome/set-up-page"), "SetUpPage"),
+});
+const home = createRoute({
+  getParentRoute: () => inside,
+  path: "/",
+  beforeLoad: () => {
+    throw redirect({ to: "/chat", replace: true });
+  },
+});
+const newChat = createRoute({
+  getParentRoute: () => inside,
+  path: "/chat",
+  validateSearch: (search: Record<string, unknown>): { agent?: string } =>
+    typeof search.agent === "string" ? { agent: search.agent } : {},
+  component: lazyRouteComponent(() => import("@/features/chat/chat-page"), "NewChatPage"),
+});
+const chat = createRoute({
+  getParentRoute: () => inside,
+  path: "/chat/$sessionId",
+  component: lazyRouteComponent(() => import("@/features/chat/chat-page"), "ChatPage"),
+});
+const runs = createRoute({
+  getParentRoute: () => inside,
+  path: "/runs",
+  validateSearch: (search: Record<string, unknown>) => search as Record<string, string | undefined>,
+  component: lazyRouteComponent(() => import("@/features/runs/runs-page"), "RunsPage"),
+});
+const run = createRoute({
+  getParentRoute: () => inside,
+  path: "/runs/$runId",
+  component: lazyRouteComponent(() => import("@/features/runs/run-page"), "RunPage"),
+});
+const agents = createRoute({
+  getParentRoute: () => inside,
+  path: "/agents",
+  component: lazyRouteComponent(() => import("@/features/agents/agents-page"), "AgentsPage"),
+});
+const newAgent = createRoute({
+  getParentRoute: () => inside,
+  path: "/agents/new",
+  validateSearch: (search: Record<string, unknown>): { copy?: string } =>
+    typeof search.copy === "string" ? { copy: search.copy } : {},
+  component: lazyRouteComponent(() => import("@/features/agents/agent-page"), "NewAgentPage"),
+});
+const agent = createRoute({
+  getParentRoute: () => inside,
+  path: "/agents/$agentId",
+  component: lazyRouteComponent(() => import("@/features/agents/agent-page"), "AgentPage"),
+});
+const tools = createRoute({
+  getParentRoute: () => inside,
+  path: "/tools",
+  component: lazyRouteComponent(() => import("@/features/tools/tools-page"), "ToolsPage"),
+});
+const newTool = createRoute({
+  getParentRoute: () => inside,
+  path: "/tools/new",
+  component: lazyRouteComponent(() => import("@/features/tools/tool-page"), "NewToolPage"),
+});
+const tool = createRoute({
+  getParentRoute: () => inside,
+  path: "/tools/$toolId",
+  component: lazyRouteComponent(() => import("@/features/tools/tool-page"), "ToolPage"),
+});
+const settings = createRoute({
+  getParentRoute: () => inside,
+  path: "/settings",
+  beforeLoad: () => {
+    throw redirect({ to: "/settings/$section", params: { section: "providers" }, replace: true });
+  },
+});
+const settingsSection = createRoute({
+  getParentRoute: () => inside,
+  path: "/settings/$section",
+  component: lazyRouteComponent(() => import("@/features/settings/settings-page"), "SettingsPage"),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([
+    signIn,
+    invitation,
+    inside.addChildren([
+      setUp,
+      home,
+      newChat,
+      chat,
+      runs,
+      run,
+      agents,
+      newAgent,
+      agent,
+      tools,
+      newTool,
+      tool,
+      settings,
+      settingsSection,
+    ]),
+  ]),
+  defaultPreload: "intent",
+  defaultErrorComponent: PageError,
+  defaultPendingComponent: PageLoading,
+  defaultNotFoundComponent: NotFound,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,57 @@
+/** Who one is, with the ways to one's profile, to help and out. */
+import { Link } from "@tanstack/react-router";
+import { CircleUser, Keyboard, LogOut, SunMoon } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { Menu, MenuItem, MenuLine } from "@/components/ui/menu";
+import { useToast } from "@/components/ui/toast";
+import { signOut } from "@/lib/browser-session";
+import type { Me } from "@/protocol/api";
+import { HelpSheet } from "./help-sheet";
+
+export function UserMenu({ me }: { me: Me }): ReactNode {
+  const toast = useToast();
+  const [help, setHelp] = useState(false);
+  return (
+    <>
+      <Menu
+        align="start"
+        side="top"
+        trigger={
+          <button
+            type="button"
+            className="flex h-10 w-full items-center gap-2.5 rounded-lg px-2 text-left hover:bg-hover"
+            aria-label={`You are ${me.name}`}
+          >
+            <span
+              aria-hidden
+              className="grid size-6 shrink-0 place-items-center rounded-full bg-accent-soft text-xs font-semibold text-accent-text"
+            >
+              {me.name.slice(0, 1).toUpperCase()}
+            </span>
+            <span className="min-w-0 flex-1 truncate text-sm">{me.name}</span>
+            <span className="text-xs text-soft">{me.role}</span>
+          </button>
+        }
+      >
+        <MenuItem asChild>
+          <Link to="/settings/$section" params={{ section: "profile" }}>
+            <CircleUser className="size-4" aria-hidden /> Profile
+          </Link>
+        </MenuItem>
+        <MenuItem asChild>
+          <Link to="/settings/$section" params={{ section: "appearance" }}>
+            <SunMoon className="size-4" aria-hidden /> Appearance
+          </Link>
+        </MenuItem>
+        <MenuItem onSelect={() => setHelp(true)}>
+          <Keyboard className="size-4" aria-hidden /> Keyboard shortcuts
+        </MenuItem>
+        <MenuLine />
+        <MenuItem onSelect={() => void signOut().catch(toast.failed)}>
+          <LogOut className="size-4" aria-hidden /> Sign out
+        </MenuItem>
+      </Menu>
+      <HelpSheet open={help} onOpenChange={setHelp} />
+    </>
+  );
+}

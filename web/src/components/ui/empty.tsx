@@ -1,0 +1,23 @@
+/** What a page shows when it has nothing yet: why, and what to do next. */
+import type { LucideIcon } from "lucide-react";
+import type { ReactNode } from "react";
+
+interface EmptyProps {
+  icon: LucideIcon;
+  title: string;
+  children?: ReactNode;
+  action?: ReactNode;
+}
+
+export function Empty({ icon: Icon, title, children, action }: EmptyProps): ReactNode {
+  return (
+    <div className="mx-auto flex max-w-md flex-col items-center gap-3 px-6 py-14 text-center">
+      <div className="grid size-12 place-items-center rounded-2xl bg-accent-soft text-accent-text">
+        <Icon className="size-6" aria-hidden />
+      </div>
+      <h2 className="text-base font-semibold">{title}</h2>
+      {children && <div className="text-sm text-soft">{children}</div>}
+      {action && <div className="mt-2 flex flex-wrap justify-center gap-2">{action}</div>}
+    </div>
+  );
+}

@@ -1,0 +1,67 @@
+/** Numbers and times as people read them, in their own language and zone. */
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+const compact = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
+const whole = new Intl.NumberFormat();
+
+export const formatMoment = (ms: number): string => moment.format(ms);
+export const formatDay = (ms: number): string => day.format(ms);
+export const formatClock = (ms: number): string => clock.format(ms);
+export const formatCount = (count: number): string => whole.format(count);
+
+/** How long ago, in words: "5 minutes ago", "yesterday". */
+export function formatAgo(ms: number, now: number = Date.now()): string {
+  const past = now - ms;
+  if (past < MINUTE) return "just now";
+  if (past < 60 * MINUTE) return relative.format(-Math.floor(past / MINUTE), "minute");
+  if (past < DAY) return relative.format(-Math.floor(past / (60 * MINUTE)), "hour");
+  if (past < 30 * DAY) return relative.format(-Math.floor(past / DAY), "day");
+  return day.format(ms);
+}
+
+/** A length of time: "320 ms", "4.2 s", "2 min 5 s", "1 h 3 min". */
+export function formatDuration(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`;
+  if (ms < MINUTE) return `${Math.round(ms / 1000)} s`;
+  const minutes = Math.floor(ms / MINUTE);
+  if (minutes < 60) return `${minutes} min ${Math.round((ms % MINUTE) / 1000)} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** "950 tokens", "12.3K tokens". */
+export function formatTokens(tokens: number): string {
+  return `${tokens < 10_000 ? whole.format(tokens) : compact.format(tokens)} ${tokens === 1 ? "token" : "tokens"}`;
+}
+
+/** Money in the currency of the operator's prices, which has no name here; small sums keep their digits. */
+export function formatCost(cost: number): string {
+  if (cost === 0) return "0.00";
+  return cost < 0.01 ? cost.toPrecision(2) : cost.toFixed(cost < 1 ? 3 : 2);
+}
+
+/** "12 KB", "3.4 MB". */
+export function formatBytes(bytes: number): string {
+  const units = ["bytes", "KB", "MB", "GB"];
+  let size = bytes;
+  let unit = 0;
+  while (size >= 1024 && unit < units.length - 1) {
+    size /= 1024;
+    unit += 1;
+  }
+  return `${unit === 0 || size >= 10 ? Math.round(size) : size.toFixed(1)} ${units[unit]}`;
+}
+
+/** JSON text made readable; what is no JSON stays as it is. */
+export function prettyJson(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

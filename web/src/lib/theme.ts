@@ -1,0 +1,20 @@
+/** Light, dark, or as the system says; kept in this browser. */
+export type Theme = "light" | "dark" | "system";
+
+const KEPT = "agio.theme";
+
+export function storedTheme(): Theme {
+  const kept = localStorage.getItem(KEPT);
+  return kept === "light" || kept === "dark" ? kept : "system";
+}
+
+export function applyTheme(theme: Theme = storedTheme()): void {
+  if (theme === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}
+
+export function storeTheme(theme: Theme): void {
+  if (theme === "system") localStorage.removeItem(KEPT);
+  else localStorage.setItem(KEPT, theme);
+  applyTheme(theme);
+}

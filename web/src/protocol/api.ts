@@ -1,0 +1,2 @@
+/** The REST surface, as `make types` reads it from the server's own description. */
+export type * from "./api.gen";

@@ -1,0 +1,57 @@
+/** Events as the log has them: AG-UI's, and agio's own, which travel as CUSTOM. */
+import type { Event as AgUiEvent } from "@ag-ui/core";
+
+export type { ContentPart, Interrupt, Message } from "@ag-ui/core";
+
+/** AG-UI's events, with their types as the plain strings they are on the wire. */
+export type Event = Plain<AgUiEvent>;
+type Plain<E> = E extends { type: infer T extends string } ? Omit<E, "type"> & { type: `${T}` } : never;
+export type EventOf<Type extends Event["type"]> = Extract<Event, { type: Type }>;
+
+/** What every event of a logged run carries in its metadata. */
+export interface Place {
+  run: string;
+  seq: number;
+}
+
+export interface Metrics {
+  scope: "step" | "run";
+  step?: number;
+  steps?: number;
+  model?: string;
+  run_ms?: number;
+  input_tokens: number;
+  output_tokens: number;
+  cached_input_tokens: number;
+  reasoning_tokens: number;
+  model_ms: number;
+  tool_ms: number;
+  model_calls: number;
+  first_token_ms?: number;
+  cost?: number;
+}
+
+/** The CUSTOM events the server writes, by name. One that is not listed here is somebody else's. */
+export interface OwnEvents {
+  "agio.metrics": Metrics;
+  "agio.error": { code: string; message: string; attempt?: number; retry_in_ms?: number };
+  "agio.notice": { code: string; message: string };
+  "agio.rewind": { to_seq: number };
+  "agio.tool_progress": { tool_call_id: string; message?: string; fraction?: number };
+}
+
+/** The value of one of our own events; undefined if the event is another. */
+export function ownValue<Name extends keyof OwnEvents>(
+  event: Event,
+  name: Name,
+): OwnEvents[Name] | undefined {
+  return event.type === "CUSTOM" && event.name === name ? (event.value as OwnEvents[Name]) : undefined;
+}
+
+/** Where in its run an event is; undefined for one that is not from a log. */
+export function placeOf(event: Event): Place | undefined {
+  const metadata = event.metadata as Partial<Place> | undefined;
+  return typeof metadata?.run === "string" && typeof metadata.seq === "number"
+    ? { run: metadata.run, seq: metadata.seq }
+    : undefined;
+}

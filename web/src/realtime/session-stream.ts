@@ -1,0 +1,172 @@
+/** One conversation as it is followed: its newest messages, then its events as they come, a frame's worth at a time. */
+import { api, data } from "@/lib/api";
+import { Problem, problemOf } from "@/lib/problem";
+import type { SessionWithMessages } from "@/protocol/api";
+import type { Event } from "@/protocol/events";
+import { foldEvents } from "@/state/fold";
+import { type KnownRun, prependTurns, turnsOf } from "@/state/history";
+import { EMPTY, type Thread, type TurnStatus } from "@/state/thread";
+import { backoffMs } from "./backoff";
+import type { Feed } from "./feed";
+
+export interface Stream {
+  thread: Thread;
+  /** loading: its messages are on their way; live: it is followed; gone: it was deleted; failed: see `problem`. */
+  phase: "loading" | "live" | "gone" | "failed";
+  online: boolean;
+  problem: Problem | null;
+  /** Whether there are older messages than those here. */
+  older: boolean;
+  loadingOlder: boolean;
+}
+
+const PAGE = 100;
+const BEGIN: Stream = {
+  thread: EMPTY,
+  phase: "loading",
+  online: true,
+  problem: null,
+  older: false,
+  loadingOlder: false,
+};
+
+export class SessionStream {
+  readonly sessionId: string;
+  private stream: Stream = BEGIN;
+  private readonly feed: Feed;
+  private readonly watchers = new Set<() => void>();
+  private readonly came: { first: number; events: Event[] }[] = [];
+  private flushing = false;
+  private previous: string | null = null;
+  private unfollow: (() => void) | undefined;
+  private started = false;
+  private again: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(sessionId: string, feed: Feed) {
+    this.sessionId = sessionId;
+    this.feed = feed;
+  }
+
+  /** For `useSyncExternalStore`: follows the session as long as somebody watches. */
+  watch = (watcher: () => void): (() => void) => {
+    this.watchers.add(watcher);
+    if (!this.started) this.start();
+    return () => {
+      this.watchers.delete(watcher);
+      if (this.watchers.size === 0) this.stop();
+    };
+  };
+
+  get = (): Stream => this.stream;
+
+  /** Reads the page of messages before the oldest one here. */
+  loadOlder = async (): Promise<void> => {
+    if (this.previous === null || this.stream.loadingOlder) return;
+    this.change({ loadingOlder: true });
+    try {
+      const page = await this.read({ before: this.previous });
+      this.previous = page.previous;
+      const thread = prependTurns(this.stream.thread, turnsOf(page.messages, await this.runsOf(page)));
+      this.change({ thread, older: page.previous !== null, loadingOlder: false });
+    } catch (thrown) {
+      this.change({ loadingOlder: false, problem: problemOf(thrown) });
+    }
+  };
+
+  private start(): void {
+    this.started = true;
+    void this.load(0);
+  }
+
+  private stop(): void {
+    this.started = false;
+    clearTimeout(this.again);
+    this.unfollow?.();
+    this.unfollow = undefined;
+    this.came.length = 0;
+    this.stream = BEGIN;
+  }
+
+  private async load(tries: number): Promise<void> {
+    try {
+      const page = await this.read({ tail: true });
+      const runs = await this.runsOf(page);
+      if (!this.started || this.unfollow) return;
+      this.previous = page.previous;
+      const after = page.stream_after ?? page.last_pos;
+      this.change({
+        thread: { turns: turnsOf(page.messages, runs), pos: after },
+        phase: "live",
+        problem: null,
+        older: page.previous !== null,
+      });
+      this.follow(after);
+    } catch (thrown) {
+      if (!this.started) return;
+      const problem = problemOf(thrown);
+      if (problem.code === "session_not_found") this.change({ phase: "gone", problem });
+      else if (problem.code === "offline" || problem.status >= 500) {
+        this.change({ online: false, problem });
+        this.again = setTimeout(() => void this.load(tries + 1), backoffMs(tries));
+      } else this.change({ phase: "failed", problem });
+    }
+  }
+
+  private follow(after: number): void {
+    this.unfollow = this.feed.follow(this.sessionId, after, {
+      events: (first, events) => {
+        this.came.push({ first, events });
+        if (!this.flushing) this.flushSoon();
+      },
+      deleted: () =>
+        this.change({ phase: "gone", problem: new Problem("session_not_found", "This chat was deleted.") }),
+      failed: (problem) => this.change({ phase: "failed", problem }),
+      online: (online) => this.change({ online }),
+    });
+  }
+
+  /** Folds what came since the last frame at once: a page cannot show more than that. */
+  private flushSoon(): void {
+    this.flushing = true;
+    nextFrame(() => {
+      this.flushing = false;
+      if (!this.started) return;
+      const batches = this.came.splice(0);
+      const thread = batches.reduce(
+        (folded, { first, events }) => foldEvents(folded, first, events),
+        this.stream.thread,
+      );
+      this.change({ thread });
+    });
+  }
+
+  private read(query: { tail?: boolean; before?: string }): Promise<SessionWithMessages> {
+    const path = { session_id: this.sessionId };
+    return data(
+      api.GET("/api/agent-sessions/{session_id}", { params: { path, query: { ...query, limit: PAGE } } }),
+    );
+  }
+
+  private async runsOf(page: SessionWithMessages): Promise<Map<string, KnownRun>> {
+    if (page.messages.length === 0) return new Map();
+    const query = { session_id: this.sessionId, limit: PAGE };
+    const runs = await data(api.GET("/api/runs", { params: { query } }));
+    return new Map(
+      runs.items.map((run) => [
+        run.id,
+        { id: run.id, status: run.status as TurnStatus, started_at: run.started_at, ended_at: run.ended_at },
+      ]),
+    );
+  }
+
+  private change(changes: Partial<Stream>): void {
+    this.stream = { ...this.stream, ...changes };
+    for (const watcher of this.watchers) watcher();
+  }
+}
+
+/** A hidden page has no frames; it still reads along. */
+function nextFrame(call: () => void): void {
+  if (document.visibilityState === "visible") requestAnimationFrame(call);
+  else setTimeout(call, 100);
+}

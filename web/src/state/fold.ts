@@ -1,0 +1,350 @@
+/** The one reducer: folds the log's events into a thread. Pure, and what did not change stays the same object. */
+import { type Event, type EventOf, ownValue, placeOf } from "@/protocol/events";
+import {
+  type CallPart,
+  newTurn,
+  type Part,
+  type Question,
+  type SubagentPart,
+  type TextPart,
+  type Thread,
+  type Turn,
+} from "./thread";
+
+/** Folds events that begin at a position into a thread. Those it has seen are left out. */
+export function foldEvents(thread: Thread, first: number, events: readonly Event[]): Thread {
+  let folded = thread;
+  events.forEach((event, index) => {
+    if (first + index > folded.pos) folded = { ...foldEvent(folded, event), pos: first + index };
+  });
+  return folded;
+}
+
+function foldEvent(thread: Thread, event: Event): Thread {
+  switch (event.type) {
+    case "RUN_STARTED":
+      return startRun(thread, event);
+    case "MESSAGES_SNAPSHOT":
+    case "RAW":
+      return thread; // ours are never in a log: the log itself is whole
+    case "TOOL_CALL_RESULT":
+      return takeResult(thread, event);
+    default:
+      return changeTurn(thread, currentRun(thread, event), (turn) => foldIntoTurn(turn, event));
+  }
+}
+
+function startRun(thread: Thread, event: EventOf<"RUN_STARTED">): Thread {
+  const given = event.input?.messages ?? [];
+  const asked = given.flatMap((message) =>
+    message.role === "user"
+      ? [
+          {
+            id: message.id,
+            content: message.content as Turn["asked"][number]["content"],
+            at: event.timestamp ?? null,
+          },
+        ]
+      : [],
+  );
+  const started = { status: "running", startedAt: event.timestamp ?? null } as const;
+  if (thread.turns.some((turn) => turn.runId === event.runId)) {
+    return changeTurn(thread, event.runId, (turn) => ({
+      ...turn,
+      ...(turn.status === "queued" || turn.status === "running" ? started : {}),
+      asked: turn.asked.length ? turn.asked : asked,
+    }));
+  }
+  const waiting = thread.turns.findIndex((turn) => turn.status === "queued");
+  const at = waiting < 0 ? thread.turns.length : waiting;
+  return { ...thread, turns: thread.turns.toSpliced(at, 0, { ...newTurn(event.runId), ...started, asked }) };
+}
+
+/** The run an event is of: it says so itself, or it is the newest that has begun. */
+function currentRun(thread: Thread, event: Event): string | undefined {
+  return placeOf(event)?.run ?? thread.turns.findLast((turn) => turn.status !== "queued")?.runId;
+}
+
+function changeTurn(thread: Thread, runId: string | undefined, change: (turn: Turn) => Turn): Thread {
+  const at = thread.turns.findLastIndex((turn) => turn.runId === runId);
+  const turn = thread.turns[at];
+  if (!turn) return thread;
+  const changed = change(turn);
+  return changed === turn ? thread : { ...thread, turns: thread.turns.with(at, changed) };
+}
+
+function foldIntoTurn(turn: Turn, event: Event): Turn {
+  const seq = placeOf(event)?.seq ?? 0;
+  const at = event.timestamp ?? null;
+  switch (event.type) {
+    case "STEP_STARTED":
+      return inSubagent(event) ? turn : { ...turn, step: stepNumber(event.stepName) ?? turn.step + 1 };
+    case "TEXT_MESSAGE_START":
+      return say(turn, event, "text", event.messageId, "", seq);
+    case "TEXT_MESSAGE_CONTENT":
+      return say(turn, event, "text", event.messageId, event.delta, seq);
+    case "TEXT_MESSAGE_CHUNK":
+      return say(turn, event, "text", event.messageId ?? lastId(turn, "text"), event.delta ?? "", seq);
+    case "REASONING_MESSAGE_START":
+      return say(turn, event, "reasoning", event.messageId, "", seq);
+    case "REASONING_MESSAGE_CONTENT":
+      return say(turn, event, "reasoning", event.messageId, event.delta, seq);
+    case "REASONING_MESSAGE_CHUNK":
+      return say(
+        turn,
+        event,
+        "reasoning",
+        event.messageId ?? lastId(turn, "reasoning"),
+        event.delta ?? "",
+        seq,
+      );
+    case "TOOL_CALL_START":
+      return startCall(turn, event, event.toolCallId, event.toolCallName, seq);
+    case "TOOL_CALL_CHUNK": {
+      const id = event.toolCallId ?? lastId(turn, "call");
+      const begun = findPart(turn.parts, "call", id)
+        ? turn
+        : startCall(turn, event, id, event.toolCallName ?? "", seq);
+      return changeCall(begun, id, (call) => ({ ...call, args: call.args + (event.delta ?? "") }));
+    }
+    case "TOOL_CALL_ARGS":
+      return changeCall(turn, event.toolCallId, (call) =>
+        call.asked ? call : { ...call, args: call.args + event.delta },
+      );
+    case "TOOL_CALL_END":
+      return changeCall(turn, event.toolCallId, (call) =>
+        call.asked ? call : { ...call, asked: true, startedAt: at },
+      );
+    case "SUBAGENT_STARTED": {
+      const part: SubagentPart = {
+        kind: "subagent",
+        id: event.subagentRunId,
+        name: event.name,
+        parts: [],
+        status: "running",
+        message: null,
+        seq,
+      };
+      if (findPart(turn.parts, "subagent", part.id)) return turn;
+      return withParts(turn, insert(turn.parts, event.parentSubagentRunId, part));
+    }
+    case "SUBAGENT_FINISHED":
+      return changePart(turn, "subagent", event.subagentRunId, (part) => ({ ...part, status: "completed" }));
+    case "SUBAGENT_ERROR":
+      return changePart(turn, "subagent", event.subagentRunId, (part) => ({
+        ...part,
+        status: "failed",
+        message: event.message,
+      }));
+    case "RUN_FINISHED":
+      return finish(turn, event);
+    case "RUN_ERROR":
+      return {
+        ...turn,
+        status: "failed",
+        endedAt: at,
+        error: { code: event.code ?? "error", message: event.message },
+      };
+    case "CUSTOM":
+      return foldOwn(turn, event, seq);
+    default:
+      return turn;
+  }
+}
+
+function foldOwn(turn: Turn, event: EventOf<"CUSTOM">, seq: number): Turn {
+  const metrics = ownValue(event, "agio.metrics");
+  if (metrics) return metrics.scope === "run" ? { ...turn, metrics } : addUsage(turn, metrics);
+  const rewind = ownValue(event, "agio.rewind");
+  if (rewind) return withParts(turn, rewindParts(turn.parts, rewind.to_seq));
+  const progress = ownValue(event, "agio.tool_progress");
+  if (progress) return changeCall(turn, progress.tool_call_id, (call) => ({ ...call, progress }));
+  const trouble = ownValue(event, "agio.error");
+  const told = trouble ?? ownValue(event, "agio.notice");
+  if (!told) return turn;
+  const retryAt =
+    trouble?.retry_in_ms !== undefined && event.timestamp ? event.timestamp + trouble.retry_in_ms : null;
+  const id = `notice-${turn.runId}-${seq || turn.parts.length}`;
+  const level = trouble ? "error" : "notice";
+  return withParts(turn, [
+    ...turn.parts,
+    { kind: "notice", id, level, code: told.code, message: told.message, retryAt, seq },
+  ]);
+}
+
+function addUsage(turn: Turn, step: { input_tokens: number; output_tokens: number; cost?: number }): Turn {
+  const { inputTokens, outputTokens, cost } = turn.spent;
+  return {
+    ...turn,
+    spent: {
+      inputTokens: inputTokens + step.input_tokens,
+      outputTokens: outputTokens + step.output_tokens,
+      cost: step.cost === undefined ? cost : (cost ?? 0) + step.cost,
+    },
+  };
+}
+
+function finish(turn: Turn, event: EventOf<"RUN_FINISHED">): Turn {
+  const outcome = event.outcome;
+  const endedAt = event.timestamp ?? null;
+  if (outcome?.type === "cancelled") return { ...turn, status: "cancelled", endedAt };
+  if (outcome?.type !== "interrupt") {
+    return { ...turn, status: "completed", endedAt, pending: outcome?.pendingToolCallIds ?? [] };
+  }
+  const questions = outcome.interrupts.map((asked): Question => {
+    const expires = asked.expiresAt ? Date.parse(asked.expiresAt) : Number.NaN;
+    return {
+      id: asked.id,
+      callId: asked.toolCallId ?? "",
+      message: asked.message ?? "",
+      expiresAt: Number.isNaN(expires) ? null : expires,
+    };
+  });
+  return { ...turn, status: "interrupted", endedAt, questions };
+}
+
+/** A result belongs to its call, which may be of an earlier run: one that waited for a person or a client. */
+function takeResult(thread: Thread, event: EventOf<"TOOL_CALL_RESULT">): Thread {
+  const at = thread.turns.findLastIndex((turn) => findPart(turn.parts, "call", event.toolCallId));
+  const turn = thread.turns[at];
+  if (!turn) return thread;
+  const code = (event.metadata as { error?: unknown } | undefined)?.error;
+  const changed = changeCall(turn, event.toolCallId, (call) =>
+    call.result !== null
+      ? call
+      : {
+          ...call,
+          result: event.content as CallPart["result"],
+          resultSeq: placeOf(event)?.run === turn.runId ? (placeOf(event)?.seq ?? 0) : 0,
+          error: typeof code === "string" ? code : null,
+          endedAt: event.timestamp ?? null,
+        },
+  );
+  return { ...thread, turns: thread.turns.with(at, changed) };
+}
+
+function say(
+  turn: Turn,
+  event: Event,
+  kind: TextPart["kind"],
+  id: string | undefined,
+  delta: string,
+  seq: number,
+): Turn {
+  if (id === undefined) return turn;
+  const at = event.timestamp ?? null;
+  if (!findPart(turn.parts, kind, id)) {
+    const part: TextPart = { kind, id, text: delta, seq, startedAt: at, endedAt: at };
+    return withParts(turn, insert(turn.parts, inSubagent(event), part));
+  }
+  return changePart(turn, kind, id, (part) =>
+    part.seq === 0 && seq > 0 ? part : { ...part, text: part.text + delta, endedAt: at },
+  );
+}
+
+function startCall(turn: Turn, event: Event, id: string | undefined, name: string, seq: number): Turn {
+  if (id === undefined || findPart(turn.parts, "call", id)) return turn;
+  const part = newCall(id, name, { seq, startedAt: event.timestamp ?? null });
+  return withParts(turn, insert(turn.parts, inSubagent(event), part));
+}
+
+export function newCall(id: string, name: string, known: Partial<CallPart> = {}): CallPart {
+  return {
+    kind: "call",
+    id,
+    name,
+    args: "",
+    asked: false,
+    result: null,
+    resultSeq: 0,
+    error: null,
+    progress: null,
+    seq: 0,
+    startedAt: null,
+    endedAt: null,
+    ...known,
+  };
+}
+
+/** What came after an event is taken back: a turn broke off and is done again, under the same ids. */
+function rewindParts(parts: Part[], seq: number): Part[] {
+  return parts
+    .filter((part) => part.seq <= seq)
+    .map((part) => {
+      if (part.kind === "subagent") return { ...part, parts: rewindParts(part.parts, seq) };
+      if (part.kind !== "call" || part.resultSeq <= seq) return part;
+      return { ...part, result: null, resultSeq: 0, error: null, endedAt: null };
+    });
+}
+
+/** The number in the name of a step of ours, so that who joins late counts right. */
+function stepNumber(name: string): number | undefined {
+  const found = /^step-(\d+)$/.exec(name);
+  return found ? Number(found[1]) : undefined;
+}
+
+function inSubagent(event: Event): string | undefined {
+  return "subagentRunId" in event ? (event.subagentRunId ?? undefined) : undefined;
+}
+
+function lastId(turn: Turn, kind: Part["kind"]): string | undefined {
+  return turn.parts.findLast((part) => part.kind === kind)?.id;
+}
+
+function withParts(turn: Turn, parts: Part[]): Turn {
+  return parts === turn.parts ? turn : { ...turn, parts };
+}
+
+function changeCall(turn: Turn, id: string | undefined, change: (call: CallPart) => CallPart): Turn {
+  return changePart(turn, "call", id, change);
+}
+
+type PartOf<Kind extends Part["kind"]> = Extract<Part, { kind: Kind }>;
+
+function changePart<Kind extends Part["kind"]>(
+  turn: Turn,
+  kind: Kind,
+  id: string | undefined,
+  change: (part: PartOf<Kind>) => PartOf<Kind>,
+): Turn {
+  return withParts(turn, changeParts(turn.parts, kind, id, change));
+}
+
+function changeParts<Kind extends Part["kind"]>(
+  parts: Part[],
+  kind: Kind,
+  id: string | undefined,
+  change: (part: PartOf<Kind>) => PartOf<Kind>,
+): Part[] {
+  for (let at = parts.length - 1; at >= 0; at--) {
+    const part = parts[at] as Part;
+    if (part.id === id && (part.kind as string) === kind) {
+      const changed = change(part as PartOf<Kind>);
+      return changed === part ? parts : parts.with(at, changed);
+    }
+    if (part.kind === "subagent") {
+      const inner = changeParts(part.parts, kind, id, change);
+      if (inner !== part.parts) return parts.with(at, { ...part, parts: inner });
+    }
+  }
+  return parts;
+}
+
+function findPart(parts: Part[], kind: Part["kind"], id: string | undefined): Part | undefined {
+  for (const part of parts) {
+    if (part.id === id && part.kind === kind) return part;
+    const inner = part.kind === "subagent" ? findPart(part.parts, kind, id) : undefined;
+    if (inner) return inner;
+  }
+  return undefined;
+}
+
+/** Adds a part at the end, in the subagent it belongs to if that is here. */
+function insert(parts: Part[], subagent: string | undefined, part: Part): Part[] {
+  if (subagent === undefined) return [...parts, part];
+  const inside = changeParts(parts, "subagent", subagent, (owner) => ({
+    ...owner,
+    parts: [...owner.parts, part],
+  }));
+  return inside === parts ? [...parts, part] : inside;
+}

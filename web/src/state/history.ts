@@ -1,0 +1,80 @@
+/** A thread from stored messages: how a conversation begins when it is opened, before its events come. */
+import type { MessageView } from "@/protocol/api";
+import type { Content } from "@/protocol/commands";
+import type { Message } from "@/protocol/events";
+import { newCall } from "./fold";
+import { type CallPart, newTurn, type Part, type Thread, type Turn, type TurnStatus } from "./thread";
+
+/** What the server knows of a run beyond its messages. */
+export interface KnownRun {
+  id: string;
+  status: TurnStatus;
+  started_at: number | null;
+  ended_at: number | null;
+}
+
+/** Makes turns of messages in the order of the conversation; a result joins its call, in whichever turn that is. */
+export function turnsOf(
+  messages: readonly MessageView[],
+  runs: ReadonlyMap<string, KnownRun> = new Map(),
+): Turn[] {
+  const turns = new Map<string, Turn>();
+  const calls = new Map<string, CallPart>();
+  for (const view of messages) {
+    const turn = turns.get(view.run_id) ?? begun(view, runs.get(view.run_id));
+    turns.set(view.run_id, turn);
+    addMessage(turn, calls, view);
+  }
+  return [...turns.values()];
+}
+
+/** Puts an older page before what a thread has; a run that lies on both pages becomes one turn. */
+export function prependTurns(thread: Thread, older: Turn[]): Thread {
+  const first = thread.turns[0];
+  const last = older.at(-1);
+  if (!first || !last || first.runId !== last.runId) return { ...thread, turns: [...older, ...thread.turns] };
+  const joined = { ...first, asked: [...last.asked, ...first.asked], parts: [...last.parts, ...first.parts] };
+  return { ...thread, turns: [...older.slice(0, -1), joined, ...thread.turns.slice(1)] };
+}
+
+function begun(view: MessageView, run: KnownRun | undefined): Turn {
+  const status = run?.status ?? (view.pos === null ? "queued" : "completed");
+  return {
+    ...newTurn(view.run_id, status),
+    startedAt: run?.started_at ?? null,
+    endedAt: run?.ended_at ?? null,
+  };
+}
+
+function addMessage(turn: Turn, calls: Map<string, CallPart>, view: MessageView): void {
+  const message = view.message as unknown as Message;
+  switch (message.role) {
+    case "user":
+      turn.asked.push({ id: message.id, content: message.content as Content, at: view.created_at });
+      break;
+    case "reasoning":
+      turn.parts.push(finished("reasoning", message.id, message.content));
+      break;
+    case "assistant":
+      if (message.content) turn.parts.push(finished("text", message.id, message.content));
+      for (const call of message.toolCalls ?? []) {
+        const part = newCall(call.id, call.function.name, { args: call.function.arguments, asked: true });
+        calls.set(call.id, part);
+        turn.parts.push(part);
+      }
+      break;
+    case "tool": {
+      const call = calls.get(message.toolCallId);
+      if (!call) break;
+      call.result = message.content as Content;
+      call.error = message.error ?? null;
+      break;
+    }
+    default:
+      break;
+  }
+}
+
+function finished(kind: "text" | "reasoning", id: string, text: string): Part {
+  return { kind, id, text, seq: 0, startedAt: null, endedAt: null };
+}

@@ -1,0 +1,136 @@
+/** What a conversation looks like: turns in order, each a run with what was asked and the parts of its answer. */
+import type { Content } from "@/protocol/commands";
+import type { Metrics } from "@/protocol/events";
+
+export type TurnStatus =
+  | "queued"
+  | "running"
+  | "completed"
+  | "failed"
+  | "cancelled"
+  | "interrupted"
+  | "expired";
+
+export interface Asked {
+  id: string;
+  content: Content;
+  at: number | null;
+}
+
+export interface TextPart {
+  kind: "text" | "reasoning";
+  id: string;
+  text: string;
+  /** The number of the event it began with; 0 if it came as a finished message. */
+  seq: number;
+  startedAt: number | null;
+  endedAt: number | null;
+}
+
+export interface CallPart {
+  kind: "call";
+  id: string;
+  name: string;
+  /** JSON text, as the model writes it. */
+  args: string;
+  /** Whether the arguments are complete. */
+  asked: boolean;
+  result: Content | null;
+  resultSeq: number;
+  /** The code of the failure the result tells of. */
+  error: string | null;
+  progress: { message?: string; fraction?: number } | null;
+  seq: number;
+  startedAt: number | null;
+  endedAt: number | null;
+}
+
+export interface SubagentPart {
+  kind: "subagent";
+  id: string;
+  name: string;
+  parts: Part[];
+  status: "running" | "completed" | "failed";
+  message: string | null;
+  seq: number;
+}
+
+export interface NoticePart {
+  kind: "notice";
+  id: string;
+  level: "notice" | "error";
+  code: string;
+  message: string;
+  retryAt: number | null;
+  seq: number;
+}
+
+export type Part = TextPart | CallPart | SubagentPart | NoticePart;
+
+/** A question to a person about a call. */
+export interface Question {
+  id: string;
+  callId: string;
+  message: string;
+  expiresAt: number | null;
+}
+
+/** One run: what it was given, and what came of it. */
+export interface Turn {
+  runId: string;
+  asked: Asked[];
+  parts: Part[];
+  status: TurnStatus;
+  step: number;
+  startedAt: number | null;
+  endedAt: number | null;
+  metrics: Metrics | null;
+  /** The usage of the steps so far, while the run goes on. */
+  spent: { inputTokens: number; outputTokens: number; cost: number | null };
+  error: { code: string; message: string } | null;
+  questions: Question[];
+  /** Calls that wait for this client's results. */
+  pending: string[];
+}
+
+export interface Thread {
+  turns: Turn[];
+  /** The position of the last event that is in here. */
+  pos: number;
+}
+
+export const EMPTY: Thread = { turns: [], pos: 0 };
+
+export function newTurn(runId: string, status: TurnStatus = "running"): Turn {
+  return {
+    runId,
+    asked: [],
+    parts: [],
+    status,
+    step: 0,
+    startedAt: null,
+    endedAt: null,
+    metrics: null,
+    spent: { inputTokens: 0, outputTokens: 0, cost: null },
+    error: null,
+    questions: [],
+    pending: [],
+  };
+}
+
+/** The turn that is going on; undefined when nothing is. */
+export function runningTurn(thread: Thread): Turn | undefined {
+  return thread.turns.findLast((turn) => turn.status === "running");
+}
+
+/** The questions that are open: those of the newest turn that has begun. */
+export function openQuestions(thread: Thread): Question[] {
+  const newest = thread.turns.findLast((turn) => turn.status !== "queued");
+  return newest?.status === "interrupted" ? newest.questions : [];
+}
+
+/** The text of a message, without what is not text. */
+export function textOf(content: Content): string {
+  if (typeof content === "string") return content;
+  return content.map((part) => (part.type === "text" ? part.text : "")).join("");
+}

@@ -1,0 +1,53 @@
+/** How the pages are built: into the Python package, hashed and compressed, so that the server only hands out files. */
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import tailwind from "@tailwindcss/vite";
+import react from "@vitejs/plugin-react";
+import type { Plugin } from "vite";
+import { defineConfig } from "vitest/config";
+
+const out = join(import.meta.dirname, "../src/agio/gateway/pages/dist");
+const server = process.env.AGIO_DEV_SERVER ?? "http://127.0.0.1:8700";
+
+export default defineConfig({
+  plugins: [react(), tailwind(), compressed()],
+  resolve: { alias: { "@": join(import.meta.dirname, "src") } },
+  build: {
+    outDir: out,
+    emptyOutDir: true,
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    chunkSizeWarningLimit: 800,
+  },
+  server: {
+    proxy: Object.fromEntries(
+      ["/api", "/realtime", "/sign-out", "/sign-in/oidc"].map((path) => [path, { target: server, ws: true }]),
+    ),
+  },
+  test: {
+    environment: "happy-dom",
+    include: ["src/**/*.test.{ts,tsx}"],
+    setupFiles: ["src/testing/setup.ts"],
+    restoreMocks: true,
+  },
+});
+
+/** Writes each asset a second and a third time, as brotli and gzip, once and at the highest level. */
+function compressed(): Plugin {
+  return {
+    name: "compressed",
+    apply: "build",
+    closeBundle() {
+      const folder = join(out, "assets");
+      for (const name of readdirSync(folder)) {
+        if (!/\.(js|css|svg)$/.test(name)) continue;
+        const data = readFileSync(join(folder, name));
+        const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } };
+        writeFileSync(join(folder, `${name}.br`), brotliCompressSync(data, quality));
+        writeFileSync(join(folder, `${name}.gz`), gzipSync(data, { level: constants.Z_BEST_COMPRESSION }));
+      }
+    },
+  };
+}
