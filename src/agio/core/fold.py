@@ -53,6 +53,9 @@ COMPLETE_GOAL = "complete_goal"
 """The tool with which an agent that has a goal says that it is met."""
 
 
+TITLE_CHARS = 80
+
+
 class CallDraft(Struct):
     """A tool call whose arguments are still coming."""
 
@@ -324,4 +327,14 @@ def fold_events(fold: Fold, events: Iterable[AgentEvent], turns: Iterable[TurnRe
 def title_of(messages: Iterable[Message]) -> str:
     """Return the beginning of the newest user message, for lists of runs."""
     texts = [text_of(message.content) for message in messages if isinstance(message, UserMessage)]
-    return " ".join(texts[-1].split())[:80] if texts else ""
+    return _beginning(" ".join(texts[-1].split())) if texts else ""
+
+
+def _beginning(text: str) -> str:
+    """At most TITLE_CHARS, up to the end of a word; a word that would leave less than half of it is cut."""
+    if len(text) <= TITLE_CHARS:
+        return text
+    cut = text[: TITLE_CHARS - 1]
+    if text[len(cut)] != " " and (end := cut.rfind(" ")) >= TITLE_CHARS // 2:
+        cut = cut[:end]
+    return cut.rstrip() + "…"

@@ -28,6 +28,8 @@ class Page(Struct, Generic[T], frozen=True):
 
     items: list[T]
     next: str | None = None
+    previous: str | None = None
+    """The cursor of the page before, in a list that can be read from its end; None on the first."""
 
 
 class AgentTool(Struct, frozen=True):
@@ -92,6 +94,10 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     """The newest run that has begun."""
     last_pos: int
     """The position of the session's last event."""
+    seen_pos: int
+    """The position up to which the user has read it."""
+    forked_from: str | None
+    """The session it was copied from; that one may have been deleted since."""
 
 
 class MessageRecord(Struct, frozen=True, kw_only=True):

@@ -89,7 +89,10 @@ class Store(
         after: str | None = None,
         limit: int = 50,
     ) -> Page[SessionRecord]:
-        """A user's sessions, those changed last first. Raises UserError `invalid_cursor`."""
+        """A user's sessions, those changed last first. Raises UserError `invalid_cursor`.
+
+        `search` is a part of the title, or of what the user or the agent said.
+        """
         ...
 
     async def start_session(
@@ -120,8 +123,12 @@ class Store(
         *,
         title: str | None = None,
         on_busy: OnBusy | None = None,
+        seen_pos: int | None = None,
     ) -> SessionRecord:
-        """Change what is given. Raises UserError `session_not_found`."""
+        """Change what is given. Raises UserError `session_not_found`.
+
+        `seen_pos` only grows, no further than the session's last position, and is no change that lists order by.
+        """
         ...
 
     async def delete_session(self, tenant: str, user: str, session_id: str) -> list[RunInfo]:
@@ -135,6 +142,12 @@ class Store(
         self, tenant: str, user: str, session_id: str, *, after: str | None = None, limit: int = 200
     ) -> Page[MessageRecord]:
         """A session's finished messages in the order of the conversation, those of queued runs last."""
+        ...
+
+    async def last_messages(
+        self, tenant: str, user: str, session_id: str, *, before: str | None = None, limit: int = 200
+    ) -> Page[MessageRecord]:
+        """The newest of a session's finished messages, or those before a cursor, in the order of `list_messages`."""
         ...
 
     async def find_messages(

@@ -67,7 +67,7 @@ def session_record(row: Sequence[object], last_pos: int) -> SessionRecord:
     active, questions = msgspec.convert(row[7:9], tuple[SessionState | None, int])
     state: SessionState = "waiting" if questions and active != "running" else active or "idle"
     pending = decode_names(msgspec.convert(row[10], str))
-    fields = (*row[:7], state, row[9], pending, *row[11:14], last_pos)
+    fields = (*row[:7], state, row[9], pending, *row[11:14], last_pos, *row[17:])
     return to_struct(SessionRecord, fields)
 
 

@@ -265,6 +265,7 @@ class Repository:
     update_session = _write(sessions.update_session)
     delete_session = _write(sessions.delete_session, audit="session.delete")
     list_messages = _read(sessions.list_messages)
+    last_messages = _read(sessions.last_messages)
     find_messages = _read(sessions.find_messages)
     list_interrupts = _read(sessions.list_interrupts)
     expire_interrupts = _write(sessions.expire_interrupts)

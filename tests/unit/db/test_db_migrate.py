@@ -69,6 +69,7 @@ async def test_a_store_of_runs_is_carried_over(tmp_path: Path) -> None:
     assert await store.begin_tool("r1", "k") == ToolRecord("done")
     session = await store.get_session("default", "local", "t1")
     assert (session.title, session.agent_name, session.last_run_id, session.last_pos) == ("one", "a", "r2", 3)
+    assert session.seen_pos == 3
     agents = (await store.list_agents("default")).items
     assert [(agent.name, agent.source, agent.status) for agent in agents] == [
         ("a", "library", "inactive"),

@@ -19,7 +19,7 @@ async def test_a_session_is_started_listed_renamed_and_deleted() -> None:
         assert (session["agent_id"], session["agent_name"], session["last_pos"]) == (agent_id, "Ada", 0)
         path = f"/api/agent-sessions/{session['id']}"
         shown = (await client.get(path)).json()
-        assert shown == {**session, "messages": [], "next": None, "stream_after": 0}
+        assert shown == {**session, "messages": [], "next": None, "previous": None, "stream_after": 0}
         changed = await client.patch(path, json={"title": "Schemes"})
         assert (changed.json()["title"], changed.json()["on_busy"]) == ("Schemes", "refuse")
         assert (await client.patch(path, json={"on_busy": "interrupt"})).json()["title"] == "Schemes"
@@ -90,6 +90,75 @@ async def test_a_session_is_read_with_its_messages_page_by_page() -> None:
             assert page["stream_after"] is None
             after = f"&after={page['next']}"
         assert seen == texts
+
+
+async def test_a_session_is_opened_at_its_end() -> None:
+    """C5: the newest messages with one request, those before with the next, each once."""
+    async with house() as place, place.client() as client:
+        session_id = await place.start_session(client)
+        worker, link = await place.joined()
+        path = f"/api/agent-sessions/{session_id}"
+        for number in range(3):
+            await client.post(f"{path}/message", json={"content": f"ask {number}"})
+            hand = Hand(link, await worker.next_job())
+            await hand.say(f"answer {number}")
+            await hand.finish()
+        whole = (await client.get(path)).json()
+        tail = (await client.get(f"{path}?tail=true&limit=4")).json()
+        assert tail["messages"] == whole["messages"][2:]
+        assert (tail["next"], tail["stream_after"]) == (None, whole["last_pos"])
+        first = (await client.get(f"{path}?before={tail['previous']}&limit=4")).json()
+        assert first["messages"] == whole["messages"][:2]
+        assert (first["previous"], first["stream_after"]) == (None, None)
+        assert (await client.get(f"{path}?after={first['next']}")).json()["messages"] == tail["messages"]
+        every = (await client.get(f"{path}?tail=true")).json()
+        assert (every["messages"], every["previous"]) == (whole["messages"], None)
+        for query in (
+            f"after={first['next']}&tail=true",
+            f"after=x&before={tail['previous']}",
+            "tail=perhaps",
+        ):
+            refused = await client.get(f"{path}?{query}")
+            assert (refused.status_code, code_of(refused)) == (422, "invalid_query")
+        assert code_of(await client.get(f"{path}?before=x")) == "invalid_cursor"
+
+
+async def test_the_last_page_has_what_is_going_on_and_what_waits() -> None:
+    """C5, C7: as small as a page may be, what the run has finished is on the last one, and nothing is twice."""
+    async with house() as place, place.client() as client:
+        session_id = await place.start_session(client, tools=["calculator"])
+        _, hand = await place.begin(client, session_id, "What is 6 * 7?")
+        await hand.ask("calculator", '{"expression":"6*7"}', "read")
+        path = f"/api/agent-sessions/{session_id}"
+        await client.post(f"{path}/message", json={"content": "And then?"})
+        whole = (await client.get(path)).json()
+        assert (await client.get(f"{path}?tail=true")).json() == whole
+        tail = (await client.get(f"{path}?tail=true&limit=1")).json()
+        assert [entry["role"] for entry in tail["messages"]] == ["assistant", "user"]
+        assert tail["stream_after"] == whole["stream_after"]
+        first = (await client.get(f"{path}?before={tail['previous']}&limit=1")).json()
+        assert first["messages"] + tail["messages"] == whole["messages"]
+        page = (await client.get(f"{path}?limit=1")).json()
+        rest = (await client.get(f"{path}?limit=1&after={page['next']}")).json()
+        assert page["messages"] + rest["messages"] == whole["messages"]
+
+
+async def test_a_session_knows_how_far_it_was_read() -> None:
+    """C5: a client says so; what comes later is new, and no list is shuffled by it."""
+    async with house() as place, place.client() as client:
+        session_id = await place.start_session(client)
+        _, hand = await place.begin(client, session_id)
+        await hand.finish()
+        path = f"/api/agent-sessions/{session_id}"
+        shown = (await client.get(path)).json()
+        assert (shown["seen_pos"], shown["forked_from"]) == (0, None)
+        assert shown["last_pos"] > 1
+        seen = (await client.patch(path, json={"seen_pos": 10**9})).json()
+        assert (seen["seen_pos"], seen["updated_at"]) == (shown["last_pos"], shown["updated_at"])
+        assert (await client.patch(path, json={"seen_pos": 0})).json()["seen_pos"] == shown["last_pos"]
+        for wrong in (-1, 1.5, "1", True, None, 2**53, [1]):
+            refused = await client.patch(path, json={"seen_pos": wrong})
+            assert (refused.status_code, code_of(refused)) == (422, "invalid_body"), wrong
 
 
 async def test_a_running_run_shows_what_it_has_finished_and_where_the_stream_goes_on() -> None:

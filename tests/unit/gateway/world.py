@@ -88,7 +88,7 @@ OF_USERS = {
     "file_chunks",
 }
 """Those of them that have what belongs to a user."""
-NOBODYS = {"schema_migrations", "tail", "sign_in_flows", "worker_keys"}
+NOBODYS = {"schema_migrations", "tail", "sign_in_flows", "worker_keys", "forks"}
 """Tables of no tenant. `tail` has the newest events of all that runs: they are compared by reading the log."""
 
 

@@ -17,7 +17,7 @@ from agio.core.records import (
     SessionStart,
 )
 from agio.core.repository import RunInfo
-from agio.db.cursors import page_of, page_size, pattern_of, read_cursor
+from agio.db.cursors import page_of, page_size, pattern_of, read_cursor, write_cursor
 from agio.db.plan import Forget, Plan, Row, ask, ask_one
 from agio.db.plans.agents import forget_inline_agent, get_agent
 from agio.db.plans.identity import KEPT_MS
@@ -47,7 +47,10 @@ def list_sessions(
     after: str | None = None,
     limit: int = 50,
 ) -> Plan[Page[SessionRecord]]:
-    """A user's sessions, those changed last first. Raises UserError `invalid_cursor`."""
+    """A user's sessions, those changed last first. Raises UserError `invalid_cursor`.
+
+    `search` is a part of the title, or of what the user or the agent said.
+    """
     place = (BEYOND_ALL, "") if after is None else read_cursor(after, tuple[int, str])
     values = {
         "tenant": tenant,
@@ -148,17 +151,18 @@ def update_session(
     *,
     title: str | None = None,
     on_busy: OnBusy | None = None,
+    seen_pos: int | None = None,
 ) -> Plan[SessionRecord]:
-    """Change what is given. Raises UserError `session_not_found`."""
-    yield from ask(
-        "update_session",
-        tenant=tenant,
-        user_id=user,
-        session_id=session_id,
-        title=title,
-        on_busy=on_busy,
-        now=now_ms(),
-    )
+    """Change what is given. Raises UserError `session_not_found`.
+
+    `seen_pos` only grows, no further than the session's last position, and is no change that lists order by.
+    """
+    place = {"tenant": tenant, "user_id": user, "session_id": session_id}
+    if title is not None or on_busy is not None:
+        yield from ask("update_session", title=title, on_busy=on_busy, now=now_ms(), **place)
+    if seen_pos is not None:
+        there_is = (yield from get_session(tenant, user, session_id)).last_pos
+        yield from ask("see_session", seen_pos=min(seen_pos, there_is), **place)
     return (yield from get_session(tenant, user, session_id))
 
 
@@ -211,7 +215,35 @@ def list_messages(
     if len(rows) < asked:
         left = asked - len(rows)
         rows += yield from ask("list_queued_messages", run_number=number, idx=idx, limit=left, **values)
-    return page_of(rows, limit, message_record, lambda row: row[5:8])
+    page = page_of(rows, limit, message_record, lambda row: row[5:8])
+    previous = write_cursor(rows[0][5:8]) if after is not None and rows else None
+    return Page(page.items, page.next, previous)
+
+
+def last_messages(
+    tenant: str, user: str, session_id: str, *, before: str | None = None, limit: int = 200
+) -> Plan[Page[MessageRecord]]:
+    """The newest of a session's finished messages, or those before a cursor, in the order of `list_messages`.
+
+    Raises UserError `session_not_found`, `invalid_cursor`.
+    """
+    yield from check_session(tenant, user, session_id)
+    end = (None, BEYOND_ALL, 0) if before is None else read_cursor(before, tuple[int | None, int, int])
+    pos, number, idx = end
+    size = page_size(limit)
+    values = {"tenant": tenant, "user_id": user, "session_id": session_id}
+    rows: list[Row] = []
+    if pos is None:
+        rows += yield from ask("last_queued_messages", run_number=number, idx=idx, limit=size + 1, **values)
+        pos, number, idx = BEYOND_ALL, 0, 0
+    if (left := size + 1 - len(rows)) > 0:
+        rows += yield from ask("last_messages", pos=pos, run_number=number, idx=idx, limit=left, **values)
+    shown = rows[:size][::-1]
+    return Page(
+        [message_record(row) for row in shown],
+        write_cursor(shown[-1][5:8]) if before is not None and shown else None,
+        write_cursor(shown[0][5:8]) if len(rows) > size else None,
+    )
 
 
 def find_messages(tenant: str, user: str, session_id: str, ids: Sequence[str]) -> Plan[list[MessageRecord]]:
@@ -239,7 +271,7 @@ def hash_key(key: str) -> bytes:
 
 def _current_session(row: Row) -> Plan[SessionRecord]:
     run_id, first_pos, last_seq, status = msgspec.convert(
-        row[13:], tuple[str | None, int | None, int | None, str | None]
+        row[13:17], tuple[str | None, int | None, int | None, str | None]
     )
     if run_id is not None and status == "running":
         found = yield from ask_one("get_run", run_id=run_id)

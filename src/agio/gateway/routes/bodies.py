@@ -17,6 +17,7 @@ from pydantic.config import JsonDict
 
 from agio.core.records import AgentFields, AgentStatus, AgentTool, ApprovalPolicy, OnBusy
 from agio.core.repository import Approval
+from agio.gateway.routes.query import MAX_POS
 from agio.protocol.messages import Content, ContentPart, Json, ResumeEntry
 
 MAX_STEPS = 1000
@@ -131,15 +132,19 @@ class SessionBody(Body):
 class SessionChange(Body):
     """What to change of a conversation."""
 
-    model_config = ConfigDict(json_schema_extra=any_given(title="string", on_busy="string"))
+    model_config = ConfigDict(
+        json_schema_extra=any_given(title="string", on_busy="string", seen_pos="integer")
+    )
 
     title: Title | None = None
     on_busy: OnBusy | None = None
+    seen_pos: Annotated[int, Field(ge=0, le=MAX_POS)] | None = None
+    """How far the conversation was read."""
 
     @model_validator(mode="after")
     def _something(self) -> Self:
-        if self.title is None and self.on_busy is None:
-            raise ValueError("give a title or on_busy")
+        if self.title is None and self.on_busy is None and self.seen_pos is None:
+            raise ValueError("give a title, on_busy or seen_pos")
         return self
 
 

@@ -20,26 +20,40 @@ class Conversation(Struct, frozen=True):
 
     messages: list[MessageView]
     next: str | None
+    previous: str | None
     stream_after: int | None
 
 
-async def conversation(store: Store, session: SessionRecord, after: str | None, limit: int) -> Conversation:
+class Part(Struct, frozen=True):
+    """Which page is asked for: from the beginning or after a cursor; the last, or the one before a cursor."""
+
+    after: str | None = None
+    before: str | None = None
+    tail: bool = False
+    limit: int = 200
+
+
+async def conversation(store: Store, session: SessionRecord, part: Part) -> Conversation:
     """Read a page of a session's messages.
 
     The session was read before, so a run that ended meanwhile is told twice rather than not at all: here and
     in the stream, where a client knows its messages by their ids.
     """
-    page = await store.list_messages(session.tenant, session.user, session.id, after=after, limit=limit)
+    place = (session.tenant, session.user, session.id)
+    if part.tail or part.before is not None:
+        page = await store.last_messages(*place, before=part.before, limit=part.limit)
+    else:
+        page = await store.list_messages(*place, after=part.after, limit=part.limit)
     messages = [message_view(record) for record in page.items]
-    if page.next is not None:
-        return Conversation(messages, page.next, None)
+    if page.next is not None or part.before is not None:
+        return Conversation(messages, page.next, page.previous, None)
     if session.state != "running" or session.last_run_id is None:
-        return Conversation(messages, None, session.last_pos)
+        return Conversation(messages, None, page.previous, session.last_pos)
     log = await store.get_log(session.last_run_id)
-    return _with_run(messages, log)
+    return _with_run(messages, page.previous, log)
 
 
-def _with_run(stored: list[MessageView], log: RunLog) -> Conversation:
+def _with_run(stored: list[MessageView], previous: str | None, log: RunLog) -> Conversation:
     """Add what the run has finished, before the messages that wait in the queue behind it."""
     run = log.info
     waiting = next(
@@ -49,6 +63,8 @@ def _with_run(stored: list[MessageView], log: RunLog) -> Conversation:
     before = [shown for shown in stored[:waiting] if shown.run_id != run.run_id]
     fold = fold_log(Fold([_decode(shown.message) for shown in before]), log)
     known = {shown.id for shown in stored}
+    if fold.input is not None:  # what it was given is stored, on this page or on one before
+        known.update(message.id for message in fold.input.messages)
     added = [
         MessageView(
             id=message.id,
@@ -62,4 +78,5 @@ def _with_run(stored: list[MessageView], log: RunLog) -> Conversation:
         if message.id not in known
     ]
     seq = fold.seq if fold.draft is None else fold.draft.from_seq
-    return Conversation([*stored[:waiting], *added, *stored[waiting:]], None, run.first_pos + seq)
+    messages = [*stored[:waiting], *added, *stored[waiting:]]
+    return Conversation(messages, None, previous, run.first_pos + seq)

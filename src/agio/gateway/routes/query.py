@@ -11,8 +11,15 @@ KEY_PATTERN = r"^[!-~]{1,200}$"
 After: TypeAlias = Annotated[
     str | None, Query(min_length=1, max_length=500, description="The `next` of the page before.")
 ]
+Before: TypeAlias = Annotated[
+    str | None, Query(min_length=1, max_length=500, description="The `previous` of the page after.")
+]
+Tail: TypeAlias = Annotated[bool, Query(description="Begin with the last page.")]
 Limit: TypeAlias = Annotated[int, Query(ge=1, le=200, description="How many at most.")]
 Search: TypeAlias = Annotated[str | None, Query(max_length=200, description="A part of the name or title.")]
+SearchSessions: TypeAlias = Annotated[
+    str | None, Query(max_length=200, description="A part of the title, or of what was said, in any case.")
+]
 AfterPos: TypeAlias = Annotated[
     int, Query(ge=0, le=MAX_POS, description="The last event that is known: what follows is answered.")
 ]

@@ -17,7 +17,7 @@ from agio.gateway.asgi import Receive, Scope, Send
 from agio.gateway.connections import Cut
 from agio.gateway.inline_agent import Described, describe_agent
 from agio.gateway.routes.bodies import Body, GivenContent, Identifier
-from agio.gateway.routes.conversation import conversation
+from agio.gateway.routes.conversation import Part, conversation
 from agio.gateway.routes.query import ID_CHARS
 from agio.gateway.routes.route import Call, answer
 from agio.gateway.routes.turn_views import TurnToolCall, interrupts_of, said_by, tool_calls_of
@@ -147,7 +147,7 @@ async def sdk_transcript(
     items: list[Json] = []
     after: str | None = None
     while True:
-        page = await conversation(store, found.session, after, _PAGE)
+        page = await conversation(store, found.session, Part(after, limit=_PAGE))
         items += [message.message for message in page.messages]
         if (after := page.next) is None:
             return answer(SdkTranscript(session_id, items, len(items)))

@@ -8,9 +8,10 @@ from fastapi.responses import Response
 
 from agio.core.fold import Fold, fold_log
 from agio.core.records import SessionRecord
+from agio.errors import UserError
 from agio.gateway.routes.bodies import SessionBody, SessionChange
-from agio.gateway.routes.conversation import conversation
-from agio.gateway.routes.query import After, Filter, Id, Limit, Search
+from agio.gateway.routes.conversation import Part, conversation
+from agio.gateway.routes.query import After, Before, Filter, Id, Limit, SearchSessions, Tail
 from agio.gateway.routes.rendering import interrupt_view, session_view, sessions_view
 from agio.gateway.routes.route import Call, answer
 from agio.gateway.routes.views import Interrupts, InterruptView, SessionStatus, SessionWithMessages
@@ -18,7 +19,7 @@ from agio.gateway.routes.views import Interrupts, InterruptView, SessionStatus, 
 
 async def list_sessions(
     call: Call,
-    search: Search = None,
+    search: SearchSessions = None,
     agent_id: Filter = None,
     after: After = None,
     limit: Limit = 50,
@@ -31,7 +32,7 @@ async def list_sessions(
 
 
 async def list_agent_sessions(
-    call: Call, agent_id: Id, search: Search = None, after: After = None, limit: Limit = 50
+    call: Call, agent_id: Id, search: SearchSessions = None, after: After = None, limit: Limit = 50
 ) -> Response:
     """List the caller's sessions with an agent, those changed last first."""
     await call.gateway.store.get_agent(call.who.tenant, agent_id)
@@ -49,25 +50,40 @@ async def start_session(
     return answer(session_view(session), 201)
 
 
-async def get_session(call: Call, session_id: Id, after: After = None, limit: Limit = 200) -> Response:
-    """Get a session with its messages, oldest first."""
+async def get_session(
+    call: Call,
+    session_id: Id,
+    after: After = None,
+    before: Before = None,
+    tail: Tail = False,
+    limit: Limit = 200,
+) -> Response:
+    """Get a session with its messages, in order: the first of them, or the last with `tail`."""
+    if after is not None and (before is not None or tail):
+        raise UserError("invalid_query", "Give after, or one of before and tail: a page is in one place.")
     session = await _session(call, session_id)
-    page = await conversation(call.gateway.store, session, after, limit)
+    page = await conversation(call.gateway.store, session, Part(after, before, tail, limit))
     shown = session_view(session)
     return answer(
         SessionWithMessages(
             **{name: getattr(shown, name) for name in shown.__struct_fields__},
             messages=page.messages,
             next=page.next,
+            previous=page.previous,
             stream_after=page.stream_after,
         )
     )
 
 
 async def change_session(call: Call, session_id: Id, body: SessionChange) -> Response:
-    """Rename a session, or change what becomes of a message while it is busy."""
+    """Rename a session, change what becomes of a message while it is busy, or say how far it was read."""
     session = await call.gateway.store.update_session(
-        call.who.tenant, call.who.user, session_id, title=body.title, on_busy=body.on_busy
+        call.who.tenant,
+        call.who.user,
+        session_id,
+        title=body.title,
+        on_busy=body.on_busy,
+        seen_pos=body.seen_pos,
     )
     return answer(session_view(session))
 

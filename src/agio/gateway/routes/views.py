@@ -61,6 +61,10 @@ class SessionView(Struct, frozen=True, kw_only=True):
     updated_at: int
     last_run_id: str | None
     last_pos: int
+    seen_pos: int
+    """The position up to which the caller has read it: below `last_pos` there is something new."""
+    forked_from: str | None
+    """The session it was copied from, which may have been deleted since."""
 
 
 class MessageView(Struct, frozen=True, kw_only=True):
@@ -81,6 +85,8 @@ class SessionWithMessages(SessionView, frozen=True, kw_only=True):
     messages: list[MessageView]
     next: str | None
     """The cursor of the following page; None on the last."""
+    previous: str | None
+    """The cursor of the page before; None on the first."""
     stream_after: int | None
     """On the last page: the messages hold everything up to this position, a stream after it has the rest."""
 

@@ -82,6 +82,26 @@ from agent_tool_assignments x join agent_tools t on t.id = x.tool_id
 where x.agent_id = any(:agent_ids::text[]) and t.tenant_id = :tenant
 order by x.agent_id, x.idx;
 
+-- part: is_found
+-- Session `s` by a part of its title, or of what the user and the agent said in it: the rest of the messages' JSON
+-- is not looked at. No NUL fits into its text.
+    cast(:pattern as text) is null
+    or lower(s.title) like :pattern escape '\'
+    or exists (
+        select 1 from agent_session_messages m,
+            lateral (
+                select replace(convert_from(m.message, 'UTF8'), '\u0000', '\ufffd')::jsonb -> 'content' as content
+            ) said
+        where m.session_id = s.id and m.role in ('user', 'assistant') and lower(
+            case jsonb_typeof(said.content)
+                when 'string' then said.content #>> '{}'
+                when 'array' then (
+                    select string_agg(part ->> 'text', e'\n') from jsonb_array_elements(said.content) part
+                )
+            end
+        ) like :pattern escape '\'
+    )
+
 -- name: find_messages
 select {message_columns}
 from agent_session_messages m

@@ -14,7 +14,8 @@
         )
     ) as active,
     (select count(*) from interrupts where session_id = s.id and state = 'open') as questions,
-    s.alias, s.pending, s.created_at, s.updated_at, r.run_id, r.first_pos, r.last_seq, r.status
+    s.alias, s.pending, s.created_at, s.updated_at, r.run_id, r.first_pos, r.last_seq, r.status, s.seen_pos,
+    s.forked_from
 
 -- part: session_tables
     agent_sessions s
@@ -27,14 +28,14 @@
 -- name: list_sessions
 select {session_columns} from {session_tables}
 where s.tenant_id = :tenant and s.user_id = :user_id and (s.updated_at, s.id) < (:updated_at, :session_id)
-    and (cast(:pattern as text) is null or lower(s.title) like :pattern escape '\')
+    and ({is_found})
 order by s.updated_at desc, s.id desc limit :limit;
 
 -- name: list_sessions_of_agent
 select {session_columns} from {session_tables}
 where s.tenant_id = :tenant and s.user_id = :user_id and s.agent_id = :agent_id
     and (s.updated_at, s.id) < (:updated_at, :session_id)
-    and (cast(:pattern as text) is null or lower(s.title) like :pattern escape '\')
+    and ({is_found})
 order by s.updated_at desc, s.id desc limit :limit;
 
 -- name: get_session
@@ -69,6 +70,11 @@ insert into agent_sessions (
 update agent_sessions set
     title = coalesce(:title, title), on_busy = coalesce(:on_busy, on_busy), updated_at = :now
 where id = :session_id and tenant_id = :tenant and user_id = :user_id returning id;
+
+-- name: see_session
+-- What was read stays read.
+update agent_sessions set seen_pos = :seen_pos
+where id = :session_id and tenant_id = :tenant and user_id = :user_id and seen_pos < :seen_pos;
 
 -- name: delete_session
 -- Runs, logs, messages, questions and tool records go with it.
@@ -120,6 +126,26 @@ where m.session_id = :session_id and m.pos is null and (m.run_number, m.idx) > (
         select 1 from agent_sessions s where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id
     )
 order by m.run_number, m.idx limit :limit;
+
+-- name: last_messages
+-- Those of runs that have begun, newest first.
+select {message_columns}
+from agent_session_messages m
+where m.session_id = :session_id and (m.pos, m.run_number, m.idx) < (:pos, :run_number, :idx)
+    and exists (
+        select 1 from agent_sessions s where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id
+    )
+order by m.pos desc, m.run_number desc, m.idx desc limit :limit;
+
+-- name: last_queued_messages
+-- Newest first.
+select {message_columns}
+from agent_session_messages m
+where m.session_id = :session_id and m.pos is null and (m.run_number, m.idx) < (:run_number, :idx)
+    and exists (
+        select 1 from agent_sessions s where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id
+    )
+order by m.run_number desc, m.idx desc limit :limit;
 
 -- name: put_message
 -- By a run of the session's. What is there stays.

@@ -36,6 +36,24 @@ from agent_tool_assignments x join agent_tools t on t.id = x.tool_id
 where x.agent_id in (select value from json_each(:agent_ids)) and t.tenant_id = :tenant
 order by x.agent_id, x.idx;
 
+-- part: is_found
+-- Session `s` by a part of its title, or of what the user and the agent said in it: the rest of the messages' JSON
+-- is not looked at.
+    cast(:pattern as text) is null
+    or lower(s.title) like :pattern escape '\'
+    or exists (
+        select 1 from agent_session_messages m
+        where m.session_id = s.id and m.role in ('user', 'assistant') and lower(
+            case json_type(cast(m.message as text), '$.content')
+                when 'text' then json_extract(cast(m.message as text), '$.content')
+                when 'array' then (
+                    select group_concat(json_extract(value, '$.text'), char(10))
+                    from json_each(cast(m.message as text), '$.content')
+                )
+            end
+        ) like :pattern escape '\'
+    )
+
 -- name: find_messages
 select {message_columns}
 from agent_session_messages m

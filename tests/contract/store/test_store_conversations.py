@@ -1,0 +1,138 @@
+"""Conversations: read from their end, marked as read, found by what was said, alike on every store."""
+
+import pytest
+
+from agio.core.records import MessageRecord, SessionRecord
+from agio.core.repository import Append
+from agio.core.store import Store
+from agio.db.cursors import write_cursor
+from agio.errors import UserError
+from agio.protocol.messages import DataSource, ImagePart, TextPart, UserMessage
+from tests.contract.store.scenes import Person, answer, claim, end, events, person
+
+
+async def test_messages_are_read_from_the_end_back_to_the_beginning(store: Store) -> None:
+    """C5: the last page first, each in the order of the conversation, whatever the size of the pages."""
+    who = await person(store)
+    session = await _talk(who)
+    whole = (await store.list_messages("default", "local", session.id)).items
+    assert [message.pos for message in whole] == [1, 2, 3, 4, None, None]
+    for limit in (1, 2, 3, 4, 6, 7):
+        read: list[MessageRecord] = []
+        before = None
+        for _ in range(7):
+            page = await store.last_messages("default", "local", session.id, before=before, limit=limit)
+            assert len(page.items) <= limit
+            read = [*page.items, *read]
+            if (before := page.previous) is None:
+                break
+        assert read == whole
+
+
+async def test_a_page_leads_to_those_on_both_sides(store: Store) -> None:
+    """C5: the cursors of a page in the middle go back and on, and one that nobody gave is refused."""
+    who = await person(store)
+    session = await _talk(who)
+    place = ("default", "local", session.id)
+    whole = (await store.list_messages(*place)).items
+    tail = await store.last_messages(*place, limit=3)
+    assert (tail.items, tail.next) == (whole[3:], None)
+    first = await store.last_messages(*place, before=tail.previous, limit=3)
+    assert (first.items, first.previous) == (whole[:3], None)
+    assert (await store.list_messages(*place, after=first.next)).items == whole[3:]
+    second = await store.list_messages(*place, after=first.next, limit=2)
+    assert (await store.last_messages(*place, before=second.previous)).items == whole[:3]
+    for cursor in ("x", write_cursor([1]), write_cursor(["1", 2, 3])):
+        with pytest.raises(UserError, match="invalid_cursor"):
+            await store.last_messages(*place, before=cursor)
+    with pytest.raises(UserError, match="session_not_found"):
+        await store.last_messages("default", "nobody", session.id)
+    empty = await who.session()
+    assert (await store.last_messages("default", "local", empty.id)).items == []
+
+
+async def test_what_was_read_stays_read(store: Store) -> None:
+    """C5: how far somebody has read only grows, not beyond what there is, and moves no session in a list."""
+    who = await person(store)
+    session = await who.session()
+    place = ("default", "local", session.id)
+    assert session.seen_pos == 0
+    assert (await store.update_session(*place, seen_pos=9)).seen_pos == 0
+    await who.send(session)
+    running = await claim(store)
+    await store.append(Append(events(running.info.run_id, 1, 2, 4)))
+    before = await who.session_now(session)
+    assert (before.seen_pos, before.last_pos) == (0, 5)
+    seen = await store.update_session(*place, seen_pos=3)
+    assert (seen.seen_pos, seen.updated_at) == (3, before.updated_at)
+    assert (await store.update_session(*place, seen_pos=2)).seen_pos == 3
+    assert (await store.update_session(*place, seen_pos=99)).seen_pos == 5
+    await end(store, running, after=5)
+    assert (await who.session_now(session)).seen_pos == 5
+    assert (await store.update_session(*place, seen_pos=2**53 - 1, title="Mine")).seen_pos == 6
+    stranger = await person(store, "acme")
+    with pytest.raises(UserError, match="session_not_found"):
+        await store.update_session(stranger.tenant, stranger.user, session.id, seen_pos=1)
+
+
+async def test_sessions_are_found_by_what_was_said(store: Store) -> None:
+    """C5: by words of the user and of the agent in any case, never by the JSON that they are kept in."""
+    who = await person(store)
+    said, other = await who.session(), await who.session()
+    await who.send(said, None, messages=[_parts('It\'s "Ärger" at 100%_', "and\nC:\\temp \x00 end")])
+    await answer(store, await claim(store), "Das tut mir LEID.")
+    await who.send(other, "100 percent")
+    await answer(store, await claim(store), "fine")
+    await store.update_session("default", "local", said.id, title="Nothing to see")
+
+    async def found(search: str) -> list[str]:
+        page = await store.list_sessions("default", "local", search=search)
+        assert page.items == (await store.list_sessions("default", "local", search=search, limit=200)).items
+        return [session.id for session in page.items]
+
+    for words in ("ärger", "ÄRGER", "tut mir leid", "it's \"ä", "100%_", "c:\\TEMP", "to see", "and\nc:"):
+        assert await found(words) == [said.id], words
+    for key in ('"content"', "role", "content", "assistant", "image/png", "aGVsbG8", "1000", "100_p", "msg_"):
+        assert await found(key) == [], key
+    assert sorted(await found("100")) == sorted([said.id, other.id])
+    agent = [said.agent_id, other.agent_id]
+    assert (await store.list_sessions("default", "local", search="leid", agent_id=agent[1])).items == []
+    assert len((await store.list_sessions("default", "local", search="leid", agent_id=agent[0])).items) == 1
+    assert (await store.list_sessions("default", "ann", search="leid")).items == []
+    assert (await store.list_sessions("acme", "local", search="leid")).items == []
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("What   is\nthis?\t", "What is this?"),
+        ("word " * 40, "word " * 15 + "word…"),
+        ("x" * 80, "x" * 80),
+        ("x" * 300, "x" * 79 + "…"),
+        ("see " + "x" * 300, "see " + "x" * 75 + "…"),
+        ("   \n ", ""),
+    ],
+)
+async def test_a_title_is_the_beginning_of_the_first_message(store: Store, text: str, title: str) -> None:
+    """C5: one line of at most 80 characters, which ends where a word does."""
+    who = await person(store)
+    session = await who.session()
+    await who.send(session, text)
+    assert (await who.session_now(session)).title == title
+    assert len(title) <= 80
+
+
+async def _talk(who: Person) -> SessionRecord:
+    """Two answered messages, and two that wait."""
+    session = await who.session()
+    for text in ("one", "two"):
+        await who.send(session, text)
+        await answer(who.store, await claim(who.store))
+    await who.send(session, "three")
+    await who.send(session, "four")
+    return session
+
+
+def _parts(*texts: str) -> UserMessage:
+    picture = ImagePart(source=DataSource("aGVsbG8", "image/png"))
+    return UserMessage(id="msg_parts", content=[*(TextPart(text=text) for text in texts), picture])
