@@ -150,7 +150,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a session with its messages, oldest first. */
+        /** Get a session with its messages, in order: the first of them, or the last with `tail`. */
         get: operations["get_session"];
         put?: never;
         post?: never;
@@ -158,7 +158,7 @@ export interface paths {
         delete: operations["delete_session"];
         options?: never;
         head?: never;
-        /** Rename a session, or change what becomes of a message while it is busy. */
+        /** Rename a session, change what becomes of a message while it is busy, or say how far it was read. */
         patch: operations["change_session"];
         trace?: never;
     };
@@ -2542,12 +2542,16 @@ export interface components {
         SessionChange: {
             /** On Busy */
             on_busy?: ("queue" | "refuse" | "interrupt") | null;
+            /** Seen Pos */
+            seen_pos?: number | null;
             /** Title */
             title?: string | null;
         } | {
             title: string;
         } | {
             on_busy: string;
+        } | {
+            seen_pos: number;
         };
         /**
          * Sessions
@@ -2580,12 +2584,14 @@ export interface components {
             agent_id: string;
             agent_name: string;
             created_at: number;
+            forked_from: string | null;
             id: string;
             last_pos: number;
             last_run_id: string | null;
             /** @enum {unknown} */
             on_busy: "interrupt" | "queue" | "refuse";
             pending: string[];
+            seen_pos: number;
             /** @enum {unknown} */
             state: "idle" | "queued" | "running" | "waiting";
             title: string;
@@ -2599,6 +2605,7 @@ export interface components {
             agent_id: string;
             agent_name: string;
             created_at: number;
+            forked_from: string | null;
             id: string;
             last_pos: number;
             last_run_id: string | null;
@@ -2607,6 +2614,8 @@ export interface components {
             /** @enum {unknown} */
             on_busy: "interrupt" | "queue" | "refuse";
             pending: string[];
+            previous: string | null;
+            seen_pos: number;
             /** @enum {unknown} */
             state: "idle" | "queued" | "running" | "waiting";
             stream_after: number | null;
@@ -3307,7 +3316,7 @@ export interface operations {
                 agent_id?: string | null;
                 /** @description How many at most. */
                 limit?: number;
-                /** @description A part of the name or title. */
+                /** @description A part of the title, or of what was said, in any case. */
                 search?: string | null;
             };
             header?: never;
@@ -3332,8 +3341,12 @@ export interface operations {
             query?: {
                 /** @description The `next` of the page before. */
                 after?: string | null;
+                /** @description The `previous` of the page after. */
+                before?: string | null;
                 /** @description How many at most. */
                 limit?: number;
+                /** @description Begin with the last page. */
+                tail?: boolean;
             };
             header?: never;
             path: {
@@ -3924,7 +3937,7 @@ export interface operations {
                 after?: string | null;
                 /** @description How many at most. */
                 limit?: number;
-                /** @description A part of the name or title. */
+                /** @description A part of the title, or of what was said, in any case. */
                 search?: string | null;
             };
             header?: never;
