@@ -64,6 +64,7 @@ export class Outbox {
 
   remove(key: string): void {
     this.change(this.items.filter((item) => item.key !== key));
+    void this.send();
   }
 
   /** Forgets messages the conversation shows. */

@@ -4,7 +4,7 @@ import { Problem, problemOf } from "@/lib/problem";
 import type { SessionWithMessages } from "@/protocol/api";
 import type { Event } from "@/protocol/events";
 import { foldEvents } from "@/state/fold";
-import { type KnownRun, prependTurns, turnsOf } from "@/state/history";
+import { type KnownRun, prependTurns, type Strays, turnsOf } from "@/state/history";
 import { EMPTY, type Thread, type TurnStatus } from "@/state/thread";
 import { backoffMs } from "./backoff";
 import type { Feed } from "./feed";
@@ -38,6 +38,7 @@ export class SessionStream {
   private readonly came: { first: number; events: Event[] }[] = [];
   private flushing = false;
   private previous: string | null = null;
+  private readonly strays: Strays = new Map();
   private unfollow: (() => void) | undefined;
   private started = false;
   private again: ReturnType<typeof setTimeout> | undefined;
@@ -66,7 +67,10 @@ export class SessionStream {
     try {
       const page = await this.read({ before: this.previous });
       this.previous = page.previous;
-      const thread = prependTurns(this.stream.thread, turnsOf(page.messages, await this.runsOf(page)));
+      const thread = prependTurns(
+        this.stream.thread,
+        turnsOf(page.messages, await this.runsOf(page), this.strays),
+      );
       this.change({ thread, older: page.previous !== null, loadingOlder: false });
     } catch (thrown) {
       this.change({ loadingOlder: false, problem: problemOf(thrown) });
@@ -84,6 +88,7 @@ export class SessionStream {
     this.unfollow?.();
     this.unfollow = undefined;
     this.came.length = 0;
+    this.strays.clear();
     this.stream = BEGIN;
   }
 
@@ -95,7 +100,7 @@ export class SessionStream {
       this.previous = page.previous;
       const after = page.stream_after ?? page.last_pos;
       this.change({
-        thread: { turns: turnsOf(page.messages, runs), pos: after },
+        thread: { turns: turnsOf(page.messages, runs, this.strays), pos: after },
         phase: "live",
         problem: null,
         older: page.previous !== null,

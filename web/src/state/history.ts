@@ -13,17 +13,21 @@ export interface KnownRun {
   ended_at: number | null;
 }
 
+/** Results whose calls lie on an older page that was not read yet, by call. */
+export type Strays = Map<string, { content: Content; error: string | null }>;
+
 /** Makes turns of messages in the order of the conversation; a result joins its call, in whichever turn that is. */
 export function turnsOf(
   messages: readonly MessageView[],
   runs: ReadonlyMap<string, KnownRun> = new Map(),
+  strays: Strays = new Map(),
 ): Turn[] {
   const turns = new Map<string, Turn>();
   const calls = new Map<string, CallPart>();
   for (const view of messages) {
     const turn = turns.get(view.run_id) ?? begun(view, runs.get(view.run_id));
     turns.set(view.run_id, turn);
-    addMessage(turn, calls, view);
+    addMessage(turn, calls, strays, view);
   }
   return [...turns.values()];
 }
@@ -46,7 +50,7 @@ function begun(view: MessageView, run: KnownRun | undefined): Turn {
   };
 }
 
-function addMessage(turn: Turn, calls: Map<string, CallPart>, view: MessageView): void {
+function addMessage(turn: Turn, calls: Map<string, CallPart>, strays: Strays, view: MessageView): void {
   const message = view.message as unknown as Message;
   switch (message.role) {
     case "user":
@@ -58,16 +62,22 @@ function addMessage(turn: Turn, calls: Map<string, CallPart>, view: MessageView)
     case "assistant":
       if (message.content) turn.parts.push(finished("text", message.id, message.content));
       for (const call of message.toolCalls ?? []) {
-        const part = newCall(call.id, call.function.name, { args: call.function.arguments, asked: true });
+        const known = strays.get(call.id);
+        const part = newCall(call.id, call.function.name, {
+          args: call.function.arguments,
+          asked: true,
+          result: known?.content ?? null,
+          error: known?.error ?? null,
+        });
         calls.set(call.id, part);
         turn.parts.push(part);
       }
       break;
     case "tool": {
+      const result = { content: message.content as Content, error: message.error ?? null };
       const call = calls.get(message.toolCallId);
-      if (!call) break;
-      call.result = message.content as Content;
-      call.error = message.error ?? null;
+      if (!call) strays.set(message.toolCallId, result);
+      else Object.assign(call, { result: result.content, error: result.error });
       break;
     }
     default:

@@ -1,0 +1,73 @@
+/** A conversation that is opened in its middle ends as if it had been followed from its beginning. */
+import { expect, test } from "vitest";
+import type { MessageView } from "@/protocol/api";
+import type { Event } from "@/protocol/events";
+import { foldEvents } from "./fold";
+import { prependTurns, turnsOf } from "./history";
+
+function view(runId: string, message: Record<string, unknown>, pos: number | null = 1): MessageView {
+  return {
+    id: message.id,
+    run_id: runId,
+    role: message.role,
+    created_at: 5,
+    pos,
+    message,
+  } as unknown as MessageView;
+}
+
+const asked = view("run_1", { id: "u1", role: "user", content: "What time is it?" });
+const thought = view("run_1", { id: "t1", role: "reasoning", content: "A clock knows." });
+const called = view("run_1", {
+  id: "m1",
+  role: "assistant",
+  content: "Let me see.",
+  toolCalls: [{ id: "c1", type: "function", function: { name: "clock", arguments: "{}" } }],
+});
+const answered = view("run_1", { id: "r1", role: "tool", toolCallId: "c1", content: "noon" });
+const said = view("run_1", { id: "m2", role: "assistant", content: "Noon." });
+
+test("messages of a run become one turn, with results in their calls", () => {
+  const [turn, ...rest] = turnsOf([asked, thought, called, answered, said]);
+  expect(rest).toEqual([]);
+  expect(turn?.asked).toEqual([{ id: "u1", content: "What time is it?", at: 5 }]);
+  expect(turn?.parts.map((part) => part.kind)).toEqual(["reasoning", "text", "call", "text"]);
+  expect(turn?.parts[2]).toMatchObject({ name: "clock", asked: true, result: "noon" });
+});
+
+test("a run that is known says how it ended; one that waits is queued", () => {
+  const runs = new Map([["run_1", { id: "run_1", status: "failed" as const, started_at: 1, ended_at: 2 }]]);
+  const waiting = view("run_2", { id: "u2", role: "user", content: "And now?" }, null);
+  expect(turnsOf([asked, waiting], runs).map((turn) => turn.status)).toEqual(["failed", "queued"]);
+});
+
+test("events of messages that are there already add nothing", () => {
+  const thread = { turns: turnsOf([asked, called, answered, said]), pos: 0 };
+  const again = [
+    { type: "RUN_STARTED", threadId: "t", runId: "run_1", metadata: { run: "run_1", seq: 1 } },
+    { type: "TEXT_MESSAGE_CHUNK", messageId: "m1", delta: "Let me see.", metadata: { run: "run_1", seq: 2 } },
+    { type: "TOOL_CALL_START", toolCallId: "c1", toolCallName: "clock", metadata: { run: "run_1", seq: 3 } },
+    { type: "TOOL_CALL_ARGS", toolCallId: "c1", delta: "{}", metadata: { run: "run_1", seq: 4 } },
+    {
+      type: "TOOL_CALL_RESULT",
+      messageId: "r1",
+      toolCallId: "c1",
+      content: "noon",
+      metadata: { run: "run_1", seq: 5 },
+    },
+    { type: "TEXT_MESSAGE_CHUNK", messageId: "m2", delta: "Noon.", metadata: { run: "run_1", seq: 6 } },
+  ] as unknown as Event[];
+  const folded = foldEvents(thread, 1, again);
+  expect(folded.turns[0]?.parts).toEqual(thread.turns[0]?.parts);
+  expect(folded.turns[0]?.asked).toHaveLength(1);
+});
+
+test("an older page joins the run that lies on both, and results find their calls across pages", () => {
+  const strays = new Map();
+  const thread = { turns: turnsOf([answered, said], undefined, strays), pos: 9 };
+  const joined = prependTurns(thread, turnsOf([asked, called], undefined, strays));
+  expect(joined.turns[0]?.parts[1]).toMatchObject({ kind: "call", result: "noon" });
+  expect(joined.turns).toHaveLength(1);
+  expect(joined.turns[0]?.asked).toHaveLength(1);
+  expect(joined.pos).toBe(9);
+});
