@@ -1,6 +1,81 @@
+/** The page an invitation's link leads to. Its token is behind the #, where no server on the way sees it. */
+import { useQuery } from "@tanstack/react-query";
+import { useLocation } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { Page } from "@/components/ui/page";
+import { buttonClass } from "@/components/ui/button";
+import { ProblemNote } from "@/components/ui/problem-note";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { api, data } from "@/lib/api";
+import { formatMoment } from "@/lib/format";
+import { problemOf } from "@/lib/problem";
+import { tokenOf } from "./invitation-token";
+import { JoinTeam } from "./join-team";
+import { Notice, WelcomeCard } from "./welcome-card";
+
+const ROLES = { owner: "an owner", admin: "an admin", member: "a member" } as const;
 
 export function InvitationPage(): ReactNode {
-  return <Page title="Invitation">{null}</Page>;
+  const token = tokenOf(useLocation().hash);
+  const offer = useQuery({
+    queryKey: ["invitation", token],
+    queryFn: () => data(api.GET("/api/invitations/open", { params: { query: { token } } })),
+    enabled: token !== "",
+    // A try counts against whoever guesses, so nothing is asked again by itself.
+    staleTime: Number.POSITIVE_INFINITY,
+    refetchOnWindowFocus: false,
+  });
+  if (token === "")
+    return (
+      <Over title="The link is not complete">
+        An invitation's link ends with a long secret behind a #. Copy the whole link and open it again.
+      </Over>
+    );
+  if (offer.isPending)
+    return (
+      <WelcomeCard title="Invitation" description="Looking at your invitation…">
+        <SkeletonRows rows={3} className="h-9" />
+      </WelcomeCard>
+    );
+  if (offer.isError) {
+    if (problemOf(offer.error).code === "invitation_not_found")
+      return (
+        <Over title="This invitation is over">
+          It was used already, was taken back, or is too old. Ask whoever sent it for a new one.
+        </Over>
+      );
+    return (
+      <WelcomeCard title="Invitation">
+        <ProblemNote problem={offer.error} onRetry={() => void offer.refetch()} />
+      </WelcomeCard>
+    );
+  }
+  const { team, role, invited_by, expires_at } = offer.data;
+  return (
+    <WelcomeCard
+      title={`Join ${team}`}
+      description={`${invited_by} invites you to be ${ROLES[role]} of ${team}.`}
+      below={`The invitation works once, until ${formatMoment(expires_at)}.`}
+    >
+      <JoinTeam
+        key={token}
+        token={token}
+        offer={offer.data}
+        onSignedIn={async () => {
+          await offer.refetch();
+        }}
+      />
+    </WelcomeCard>
+  );
+}
+
+function Over({ title, children }: { title: string; children: ReactNode }): ReactNode {
+  return (
+    <WelcomeCard title={title}>
+      <Notice warn>{children}</Notice>
+      <p className="text-center text-sm text-soft">Have you joined already?</p>
+      <a href="/sign-in" className={buttonClass("plain")}>
+        Sign in
+      </a>
+    </WelcomeCard>
+  );
 }

@@ -1,0 +1,12 @@
+/** Where to go after signing in: a path of this server, whatever an address says. */
+const HOME = "/";
+
+export function safeReturnTo(wanted: string | undefined, origin: string = location.origin): string {
+  if (!wanted || !/^\/(?![/\\])/.test(wanted) || !URL.canParse(wanted, origin)) return HOME;
+  const url = new URL(wanted, origin);
+  if (url.origin !== origin || url.pathname === "/sign-in" || url.pathname.startsWith("/sign-in/"))
+    return HOME;
+  const path = `${url.pathname}${url.search}${url.hash}`;
+  // Dots are taken out of a path when it is read, and may leave two slashes at its beginning.
+  return path.startsWith("//") || path.includes("\\") ? HOME : path;
+}

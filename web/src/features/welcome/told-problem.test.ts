@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { tokenOf } from "./invitation-token";
+import { readToldProblem } from "./told-problem";
+
+function pageWith(content: string): Document {
+  const page = document.implementation.createHTMLDocument();
+  const meta = page.createElement("meta");
+  meta.name = "agio-problem";
+  meta.content = content;
+  page.head.append(meta);
+  return page;
+}
+
+test("the problem in the document is read", () => {
+  const told = readToldProblem(pageWith('{"code":"sign_in_link_over","message":"It is over."}'));
+  expect(told).toMatchObject({ code: "sign_in_link_over", message: "It is over." });
+});
+
+test.each(["", "{problem}", "[]", "null", '{"code":1,"message":"x"}'])("nothing is told by %j", (content) => {
+  expect(readToldProblem(pageWith(content))).toBeUndefined();
+});
+
+test("an invitation's token is what stands behind the #, however it is written", () => {
+  expect(tokenOf("#abc-_123")).toBe("abc-_123");
+  expect(tokenOf("abc%2D1")).toBe("abc-1");
+  expect(tokenOf("%E0%A4%A")).toBe("%E0%A4%A");
+  expect(tokenOf("")).toBe("");
+  expect(tokenOf("x".repeat(500))).toHaveLength(200);
+});
