@@ -1,16 +1,17 @@
 """The only reader of the environment. What it finds is handed down as values."""
 
+import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import cast, get_args
 from urllib.parse import urlsplit
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
-from agio.core.config import ServerLimits
+from agio.core.config import Price, ServerLimits
 from agio.core.oidc import OidcProvider, read_providers
 from agio.drivers.endpoint import Endpoint
 from agio.errors import UserError
@@ -59,6 +60,8 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     """None: text for a terminal, JSON for anything else."""
     log_level: Level = "info"
     limits: ServerLimits = ServerLimits()
+    prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
+    """What models cost, by `provider:model`."""
 
 
 def load_settings() -> Settings:
@@ -92,6 +95,7 @@ def load_server_settings() -> ServerSettings:
         log_format=cast("Format | None", _choice("AGIO_LOG_FORMAT", get_args(Format))),
         log_level=cast("Level", _choice("AGIO_LOG_LEVEL", get_args(Level)) or "info"),
         limits=_limits(os.environ.get("AGIO_LIMITS") or "{}"),
+        prices=_prices(os.environ.get("AGIO_PRICES") or "{}"),
     )
 
 
@@ -178,4 +182,29 @@ def _limits(text: str) -> ServerLimits:
             "invalid_setting",
             f'AGIO_LIMITS must be a JSON object such as {{"running_per_user": 5}}: {error}.',
             {"variable": "AGIO_LIMITS"},
+        ) from error
+
+
+def _prices(text: str) -> dict[str, Price]:
+    try:
+        given = msgspec.json.decode(text, type=dict[str, dict[str, float | None]])
+        for model, price in given.items():
+            provider, _, name = model.partition(":")
+            if not provider or not name:
+                raise msgspec.ValidationError(f"{model!r} is not like provider:model")
+            for key, value in price.items():
+                if key not in Price.__struct_fields__:
+                    known = ", ".join(Price.__struct_fields__)
+                    raise msgspec.ValidationError(
+                        f"{model}: there is no price {key!r}; the prices are {known}"
+                    )
+                if value is not None and not (value >= 0 and math.isfinite(value)):
+                    raise msgspec.ValidationError(f"{model}: {key} must be 0 or more")
+        return msgspec.convert(given, dict[str, Price])
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise UserError(
+            "invalid_setting",
+            f'AGIO_PRICES must be a JSON object such as {{"openai:gpt-x": {{"input": 1.25, "output": 10}}}}, '
+            f"what a million tokens cost: {error}.",
+            {"variable": "AGIO_PRICES"},
         ) from error

@@ -34,6 +34,10 @@ PERSON = frozenset(
 """What only a person in a browser can do, and no API key."""
 NOTES = {
     "create_tenant": "in the team `default` only, the operator's",
+    "list_runs": "`?user=all` or another's id: needs `manage`",
+    "get_run": "one's own; others' of the team with `manage`",
+    "run_events": "one's own; others' of the team with `manage`",
+    "list_run_tools": "one's own; others' of the team with `manage`",
     "list_keys": "`?all=true`, everybody's: needs `manage`",
     "revoke_key": "one's own; others' with `manage`, an owner's with `own`",
     "create_key": "with no more permissions than one has",

@@ -1,16 +1,16 @@
 """Puts a gateway together from its parts: the one place that knows them all."""
 
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from agio.agents import demo
 from agio.cli.first_start import make_first
 from agio.cli.oidc import open_oidc
 from agio.cli.stores import check_secrets, open_database, open_vault
-from agio.core.config import ServerLimits
+from agio.core.config import AgentRunConfig, Price, ServerLimits
 from agio.core.oidc import OidcProvider
 from agio.core.store import Store
 from agio.core.tool import AnyTool
@@ -55,6 +55,10 @@ class Plan(Struct, frozen=True, kw_only=True):
     oidc: Sequence[OidcProvider] = ()
     public_url: str | None = None
     """The address people use; None: nobody has named one, and it cannot be told."""
+    prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
+    """What models cost, by `provider:model`; the demo model costs nothing."""
+    works: bool = True
+    """Whether a worker will run in this process."""
 
 
 def built_in_tools(store: Store, egress: Egress) -> dict[str, AnyTool]:
@@ -92,7 +96,8 @@ async def opened_gateway(plan: Plan) -> AsyncGenerator[Gateway]:
         tools = built_in_tools(store, egress)
         oidc = await open_oidc(store, plan.oidc, plan.public_url, plan.egress_allow)
         hub = Hub(store, plan.limits)
-        link = LinkService(store, hub, plan.limits, tools, vault=vault, egress=egress)
+        config = AgentRunConfig(prices={demo.MODEL: Price(0, 0), **plan.prices})
+        link = LinkService(store, hub, plan.limits, tools, config, vault=vault, egress=egress)
         rates = Rates(plan.limits)
         addresses = Addresses(list(plan.trusted_proxies))
         connections = Connections(store, plan.limits.recheck_s)
@@ -113,6 +118,8 @@ async def opened_gateway(plan: Plan) -> AsyncGenerator[Gateway]:
             oidc=oidc,
             vault=vault,
             worker_key=plan.worker_key,
+            dialect="postgres" if isinstance(plan.database, str) else "sqlite",
+            home="embedded" if plan.works else "distributed",
         )
         connections.start()
         try:

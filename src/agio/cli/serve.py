@@ -99,6 +99,8 @@ class _Server:
             trusted_proxies=self._server.trusted_proxies,
             oidc=self._server.oidc,
             public_url=self._public_url(),
+            prices=self._server.prices,
+            works=self._options.workers is None,
         )
         async with opened_gateway(plan) as gateway:
             largest = max(gateway.limits.ag_ui_body_bytes, MAX_UP_BYTES)

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from agio.core.fold import Fold
 from agio.core.metrics import token_usage, wall_ms
-from agio.core.repository import Outcome, Question, RunStatus
+from agio.core.repository import Outcome, Question, RunStatus, Totals
 from agio.errors import AgioError
 from agio.protocol.codec import encode
 from agio.protocol.events import (
@@ -102,8 +102,8 @@ def closing_frame(fold: Fold, epoch: int, ended: AgioError | None, acted: Collec
     return Frame(fold.run_id, epoch, seq + 1, len(events), payload)
 
 
-def outcome_of(fold: Fold, status: RunStatus) -> Outcome:
-    """What a run that has ended leaves beside its log."""
+def outcome_of(fold: Fold, status: RunStatus, cost: float | None = None) -> Outcome:
+    """What a run that has ended, and cost so much, leaves beside its log."""
     calls = {call.id: call.function for call in fold.pending}
     goal_met = json_object(fold.result).get("goal_met")
     return Outcome(
@@ -117,4 +117,5 @@ def outcome_of(fold: Fold, status: RunStatus) -> Outcome:
         else (),
         pending=list(calls) if status == "completed" else (),
         goal_met=goal_met if isinstance(goal_met, bool) else None,
+        totals=Totals(fold.step, fold.total_usage.input, fold.total_usage.output, cost),
     )

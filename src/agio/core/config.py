@@ -82,6 +82,21 @@ class AgentRunConfig(Struct, frozen=True, kw_only=True):
     """By `provider:model`; with a price the metrics carry a cost."""
 
 
+class AgentLimits(Struct, frozen=True, kw_only=True):
+    """What a team says of an agent's limits, by the names of `AgentRunConfig`; None: as the server has it."""
+
+    run_timeout_s: float | None = None
+    turn_timeout_s: float | None = None
+    tool_timeout_s: float | None = None
+    max_tokens: int | None = None
+    max_history_messages: int | None = None
+
+    def said(self) -> dict[str, float | int]:
+        """Return what is said, by name."""
+        values = {name: getattr(self, name) for name in self.__struct_fields__}
+        return {name: value for name, value in values.items() if value is not None}
+
+
 class ServerLimits(Struct, frozen=True, kw_only=True):
     """The limits of a server: what it takes in, runs at once and keeps for readers."""
 

@@ -109,11 +109,18 @@ class Journal:
         self.fold.apply_turn(turn)
         self._turns.append(turn)
 
-    def end(self, event: AgentEvent, status: RunStatus, error_code: str | None = None) -> None:
-        """Add the terminal event: the commit that stores it ends the run."""
+    def end(
+        self,
+        event: AgentEvent,
+        status: RunStatus,
+        error_code: str | None = None,
+        *,
+        cost: float | None = None,
+    ) -> None:
+        """Add the terminal event: the commit that stores it ends the run, which cost so much."""
         self.emit(event)
         self._end, self._error_code = status, error_code
-        self._outcome = outcome_of(self.fold, status)
+        self._outcome = outcome_of(self.fold, status, cost)
         self._hurry()
 
     async def commit(self) -> None:

@@ -10,6 +10,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
 
+from agio.core.config import AgentLimits, Price
 from agio.core.file import FilePiece
 from agio.core.model import Usage
 from agio.core.provider import ModelEndpoint
@@ -54,6 +55,10 @@ class AgentOffer(Struct, frozen=True, kw_only=True):
     temperature: float | None = None
     max_steps: int | None = None
     approval: ApprovalPolicy = "tool"
+    output_schema: dict[str, Json] | None = None
+    limits: AgentLimits | None = None
+    price: Price | None = None
+    """What its model costs, where the gateway knows."""
     endpoint: ModelEndpoint | None = None
     """The tenant's own provider; None: the provider is one of the worker's."""
 

@@ -13,7 +13,7 @@ from agio.core.context import ContextBuilder
 from agio.core.fold import Fold
 from agio.core.goal import goal_tool
 from agio.core.journal import Journal
-from agio.core.metrics import Stopwatch, cost, now_s, report, token_usage
+from agio.core.metrics import Stopwatch, cost, now_s, report, run_cost, token_usage
 from agio.core.model import ModelDriver, ModelEvent, ModelRequest, ToolSpec
 from agio.core.schema import to_json
 from agio.core.spec import AgentSpec, RunRequest
@@ -96,6 +96,11 @@ class LoopState:
         return self.fold.total_usage.total
 
     @property
+    def cost(self) -> float | None:
+        """What the run has cost so far, None without a price."""
+        return run_cost(self.fold.usage, self.agent.model_id, self.config.prices)
+
+    @property
     def tool_specs(self) -> list[ToolSpec]:
         """Every tool the model may call, the goal's among them."""
         specs = list(self.tools.specs)
@@ -133,17 +138,15 @@ class LoopState:
             return
         self.total.add(self.watch)
         usage = self.fold.step_usage
-        figures = report(usage, self.watch, cost(usage, self.agent.model_id, self.config))
+        figures = report(usage, self.watch, cost(usage, self.agent.model_id, self.config.prices))
         self.tell(METRICS, {"scope": "step", "step": self.fold.step, "model": self.agent.model_id, **figures})
         self.journal.emit(StepFinished(f"step-{self.fold.step}"))
         self.watch = Stopwatch()
 
     def end_metrics(self) -> None:
         """Emit the metrics of the whole run."""
-        costs = [cost(usage, model, self.config) for model, usage in self.fold.usage.items()]
-        known = [value for value in costs if value is not None]
         elapsed = now_s() - self.started_s
-        figures = report(self.fold.total_usage, self.total, sum(known) if known else None)
+        figures = report(self.fold.total_usage, self.total, self.cost)
         self.tell(
             METRICS, {"scope": "run", "steps": self.fold.step, "run_ms": round(elapsed * 1000), **figures}
         )

@@ -1,10 +1,11 @@
 """What a step and a run cost: tokens, time, and money where the user gave prices."""
 
 import time
+from collections.abc import Mapping
 
 from msgspec import UNSET, Struct
 
-from agio.core.config import AgentRunConfig
+from agio.core.config import Price
 from agio.core.model import Usage
 from agio.protocol.events import TokenUsage
 from agio.protocol.messages import Json
@@ -37,9 +38,9 @@ def wall_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def cost(usage: Usage, model_id: str, config: AgentRunConfig) -> float | None:
+def cost(usage: Usage, model_id: str, prices: Mapping[str, Price]) -> float | None:
     """Return what the tokens cost, None without a price for the model."""
-    price = config.prices.get(model_id)
+    price = prices.get(model_id)
     if price is None:
         return None
     cached = price.input if price.cached_input is None else price.cached_input
@@ -47,6 +48,13 @@ def cost(usage: Usage, model_id: str, config: AgentRunConfig) -> float | None:
         (usage.input - usage.cached) * price.input + usage.cached * cached + usage.output * price.output
     )
     return millions / 1_000_000
+
+
+def run_cost(by_model: Mapping[str, Usage], model_id: str, prices: Mapping[str, Price]) -> float | None:
+    """Return what a run cost whose model is, or was to be, `model_id`; None if no model it used has a price."""
+    costs = [cost(usage, model, prices) for model, usage in (by_model or {model_id: Usage()}).items()]
+    known = [value for value in costs if value is not None]
+    return round(sum(known), 9) if known else None
 
 
 def report(usage: Usage, watch: Stopwatch, cost: float | None) -> dict[str, Json]:

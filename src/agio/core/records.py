@@ -5,9 +5,10 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
+from agio.core.config import AgentLimits
 from agio.core.http_tool import HttpTool
 from agio.core.repository import Approval, Effect, RunInfo
-from agio.protocol.messages import ContextEntry, Message, ResumeEntry, ToolDeclaration
+from agio.protocol.messages import ContextEntry, Json, Message, ResumeEntry, ToolDeclaration
 
 OnBusy: TypeAlias = Literal["queue", "refuse", "interrupt"]
 """What becomes of a message that comes while a run of its session is going on."""
@@ -60,6 +61,9 @@ class AgentFields(Struct, frozen=True, kw_only=True):
     max_steps: int | None = None
     status: AgentStatus = "active"
     approval: ApprovalPolicy = "tool"
+    output_schema: dict[str, Json] | None = None
+    """What its final answer must be, as a JSON schema; None: text."""
+    limits: AgentLimits | None = None
     tools: list[AgentTool] = field(default_factory=list[AgentTool])
 
 

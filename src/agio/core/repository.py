@@ -85,6 +85,14 @@ class RunInfo(Struct, frozen=True):
     goal_met: bool | None = None
     request_id: str = ""
     """The id of the request that began it: in every line of the log that is about it."""
+    steps: int | None = None
+    """This and the rest: what it used in all. None while it runs, and where nobody counted."""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    """None without a price."""
+    user_name: str = ""
+    """The user's name now, where runs are looked up for people."""
 
 
 class RunLog(Struct, frozen=True):
@@ -143,6 +151,15 @@ class Question(Struct, frozen=True):
     arguments: str
 
 
+class Totals(Struct, frozen=True):
+    """What a run used in all, whoever ran it. `cost` is None without a price."""
+
+    steps: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None = None
+
+
 class Outcome(Struct, frozen=True):
     """What a run leaves beside its log when it ends."""
 
@@ -152,6 +169,8 @@ class Outcome(Struct, frozen=True):
     pending: Sequence[str] = ()
     """Client-side calls whose results are expected."""
     goal_met: bool | None = None
+    totals: Totals | None = None
+    """None: its log cannot be read."""
 
 
 class Append(Struct, frozen=True):

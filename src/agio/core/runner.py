@@ -253,7 +253,7 @@ class RunStream(AsyncIterator[AgentEvent]):
             ended = await self._run()
             self._ending = True
             status: RunStatus = "interrupted" if isinstance(ended.outcome, InterruptOutcome) else "completed"
-            journal.end(ended, status)
+            journal.end(ended, status, cost=self._state.cost)
         except asyncio.CancelledError:
             self._ending = True
             task = asyncio.current_task()
@@ -374,7 +374,7 @@ class RunStream(AsyncIterator[AgentEvent]):
         self._state.end_metrics()
         event = RunError(clean(error.message), error.code)
         event.usage = token_usage(fold.usage) or UNSET
-        self._journal.end(event, "failed", error.code)
+        self._journal.end(event, "failed", error.code, cost=self._state.cost)
 
     def _end_cancelled(self) -> None:
         """End the log of a cancelled run: what is open is closed, what was said stays."""
@@ -386,4 +386,4 @@ class RunStream(AsyncIterator[AgentEvent]):
         state.end_metrics()
         last = RunFinished(fold.thread_id, fold.run_id, outcome=CancelledOutcome())
         last.usage = token_usage(fold.usage) or UNSET
-        self._journal.end(last, "cancelled")
+        self._journal.end(last, "cancelled", cost=self._state.cost)

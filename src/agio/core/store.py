@@ -19,6 +19,7 @@ from agio.core.records import (
     Accepted,
     AgentFields,
     AgentRecord,
+    AgentStatus,
     Chunk,
     ClaimBy,
     Claimed,
@@ -49,7 +50,13 @@ class Store(
     # Agents
 
     async def list_agents(
-        self, tenant: str, *, search: str | None = None, after: str | None = None, limit: int = 50
+        self,
+        tenant: str,
+        *,
+        search: str | None = None,
+        status: AgentStatus | None = None,
+        after: str | None = None,
+        limit: int = 50,
     ) -> Page[AgentRecord]:
         """A tenant's agents by name. `search` is a part of the name or description. UserError `invalid_cursor`."""
         ...
@@ -245,8 +252,12 @@ class Store(
 
     # Reading the log
 
-    async def find_run(self, tenant: str, user: str, run_id: str) -> RunInfo:
-        """Raises UserError `run_not_found`."""
+    async def find_run(self, tenant: str, user: str | None, run_id: str) -> RunInfo:
+        """A run of a user's; None: of anybody's in the tenant. Raises UserError `run_not_found`."""
+        ...
+
+    async def show_run(self, tenant: str, user: str | None, run_id: str) -> RunInfo:
+        """As `find_run`, with the user's name."""
         ...
 
     async def find_alias(self, tenant: str, user: str, session_id: str, alias: str) -> RunInfo | None:
@@ -256,15 +267,20 @@ class Store(
     async def find_runs(
         self,
         tenant: str,
-        user: str,
+        user: str | None,
         *,
         session_id: str | None = None,
         agent_id: str | None = None,
         status: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
         after: str | None = None,
         limit: int = 50,
     ) -> Page[RunInfo]:
-        """A user's runs, newest first. Raises UserError `invalid_cursor`."""
+        """A user's runs, None: everybody's in the tenant, newest first, with the users' names.
+
+        Those created from `since` on and before `until`, in milliseconds. Raises UserError `invalid_cursor`.
+        """
         ...
 
     async def read_session(self, session_id: str, after: int, limit_bytes: int) -> list[Chunk]:
@@ -276,8 +292,8 @@ class Store(
         """A run's events after seq `after`; `first_pos` is the session's. The caller has checked the tenant."""
         ...
 
-    async def list_tool_executions(self, tenant: str, user: str, run_id: str) -> list[ToolExecution]:
-        """What tools a run called. Raises UserError `run_not_found`."""
+    async def list_tool_executions(self, tenant: str, user: str | None, run_id: str) -> list[ToolExecution]:
+        """What tools a run called; `user` as in `find_run`. Raises UserError `run_not_found`."""
         ...
 
     async def check(self) -> None:

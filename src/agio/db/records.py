@@ -1,25 +1,31 @@
 """Rows to the port's structs and back. A row's columns are in the order of a struct's fields."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 import msgspec
 
+from agio.core.config import AgentLimits
 from agio.core.http_tool import HttpTool
-from agio.core.records import AgentRecord, AgentTool, MessageRecord, SessionRecord, SessionState
+from agio.core.records import AgentFields, AgentRecord, AgentTool, MessageRecord, SessionRecord, SessionState
 from agio.core.repository import Append, Approval, RunInfo, ToolRecord, TurnRecord
 from agio.errors import StoreError
-from agio.protocol.messages import Content, Message
+from agio.protocol.messages import Content, Json, Message
 
 S = TypeVar("S", bound=msgspec.Struct)
 
-_RUN = RunInfo.__struct_fields__
+_RUN = [name for name in RunInfo.__struct_fields__ if name != "user_name"]
 _AGENT = [name for name in AgentRecord.__struct_fields__ if name != "tools"]
 _encode = msgspec.json.Encoder().encode
 _decode_turn = msgspec.json.Decoder(TurnRecord).decode
 _decode_content = msgspec.json.Decoder(Content).decode
 _decode_http_tool = msgspec.json.Decoder(HttpTool).decode
+_AGENT_JSON: dict[str, Callable[[bytes], object]] = {
+    "output_schema": msgspec.json.Decoder(dict[str, Json]).decode,
+    "limits": msgspec.json.Decoder(AgentLimits).decode,
+}
+"""The columns of an agent that are JSON."""
 _decode_names = msgspec.json.Decoder(list[str]).decode
 
 
@@ -44,7 +50,21 @@ def run_info(row: Sequence[object]) -> RunInfo:
 
 def agent_record(row: Sequence[object], tools: Iterable[AgentTool]) -> AgentRecord:
     """A row of `agents`, with the tools it was given."""
-    return msgspec.convert({**dict(zip(_AGENT, row, strict=True)), "tools": list(tools)}, AgentRecord)
+    values = dict(zip(_AGENT, row, strict=True))
+    for name, decode in _AGENT_JSON.items():
+        if (packed := values[name]) is not None:
+            values[name] = decode(msgspec.convert(packed, bytes))
+    return msgspec.convert({**values, "tools": list(tools)}, AgentRecord)
+
+
+def agent_values(fields: AgentFields) -> dict[str, object]:
+    """What is said of an agent as its row has it, without its tools. Raises StoreError `not_storable`."""
+    values: dict[str, object] = {name: getattr(fields, name) for name in AgentFields.__struct_fields__}
+    del values["tools"]
+    for name in _AGENT_JSON:
+        if values[name] is not None:
+            values[name] = encode_json(f"agent's {name}", values[name])
+    return values
 
 
 def agent_tool(row: Sequence[object]) -> AgentTool:

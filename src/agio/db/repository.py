@@ -113,6 +113,7 @@ class Repository:
     get_events = _read(log.get_events)
     list_runs = _read(log.list_runs)
     find_run = _read(log.find_run)
+    show_run = _read(log.show_run)
     find_alias = _read(log.find_alias)
     find_runs = _read(log.find_runs)
     history = _read(log.history)

@@ -93,10 +93,10 @@ ROUTES: Sequence[Route] = [
 
     Route("GET", "/api/agents", agents.list_agents, 200, views.Agents, "invalid_cursor"),
     Route("POST", "/api/agents", agents.create_agent, 201, views.AgentView,
-          "agent_exists unknown_provider unknown_tool", needs="build"),
+          "agent_exists unknown_provider unknown_tool invalid_schema", needs="build"),
     Route("GET", "/api/agents/{agent_id}", agents.get_agent, 200, views.AgentView, "agent_not_found"),
     Route("PUT", "/api/agents/{agent_id}", agents.replace_agent, 200, views.AgentView,
-          "agent_not_found agent_exists agent_read_only unknown_provider unknown_tool", needs="build"),
+          "agent_not_found agent_exists agent_read_only unknown_provider unknown_tool invalid_schema", needs="build"),
     Route("DELETE", "/api/agents/{agent_id}", agents.delete_agent, 204, None,
           "agent_not_found agent_read_only", needs="build"),
 
@@ -134,7 +134,7 @@ ROUTES: Sequence[Route] = [
     Route("POST", "/api/providers/{provider_id}/test", providers.try_provider, 200, ConnectionTest,
           "provider_not_found model_required secret_unreadable no_secret_key rate_limited", needs="build"),
 
-    Route("GET", "/api/runs", runs.list_runs, 200, views.Runs, "invalid_cursor"),
+    Route("GET", "/api/runs", runs.list_runs, 200, views.Runs, "invalid_cursor forbidden"),
     Route("GET", "/api/runs/{run_id}", runs.get_run, 200, views.RunView, "run_not_found"),
     Route("GET", "/api/runs/{run_id}/events", log.run_events, 200, log.NDJSON, "run_not_found"),
     Route("GET", "/api/runs/{run_id}/tools", runs.list_run_tools, 200, views.ToolExecutions, "run_not_found"),
@@ -211,6 +211,7 @@ ROUTES: Sequence[Route] = [
     Route("GET", "/api/profile", profile.get_profile, 200, profile.ProfileView),
     Route("PATCH", "/api/profile", profile.change_profile, 200, profile.ProfileView, "invalid_profile"),
 
+    Route("GET", "/api/about", system.about, 200, views.About),
     Route("GET", "/api/health", system.health, 200, views.Health, access="public"),
     Route("GET", "/api/ready", system.ready, 200, views.Ready, "not_ready", access="public"),
     Route("GET", "/api/openapi.json", system.openapi, 200, "application/json", access="public"),

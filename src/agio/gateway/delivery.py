@@ -2,9 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from agio.core.config import Price
 from agio.core.link import Claim, Job, Worker
+from agio.core.records import AgentRecord
 from agio.core.repository import RunLog
 from agio.core.store import Store
 from agio.errors import AgioError, StoreError, UserError
@@ -17,7 +19,7 @@ from agio.telemetry.context import about
 _log = logging.getLogger("agio.gateway")
 
 HISTORY_MESSAGES = 200
-"""How much of a session's past goes with a job: what `AgentRunConfig.max_history_messages` allows."""
+"""How much of a session's past goes with a job at least: what `AgentRunConfig.max_history_messages` allows."""
 
 
 class Delivery:
@@ -29,6 +31,7 @@ class Delivery:
         workers: Workers,
         endpoints: ModelEndpoints,
         retry_s: float,
+        prices: Mapping[str, Price],
         *,
         on_lost: Callable[[HeldRun], None],
         on_hopeless: Callable[[HeldRun, AgioError], None],
@@ -37,6 +40,7 @@ class Delivery:
         self._workers = workers
         self._endpoints = endpoints
         self._retry_s = retry_s
+        self._prices = prices
         self._on_lost = on_lost
         self._on_hopeless = on_hopeless
 
@@ -48,7 +52,7 @@ class Delivery:
                 log = RunLog(info, started) if started else await store.get_log(info.run_id)
                 history: list[RunLog] = []
                 if info.first_pos:
-                    history = await store.history(info.thread_id, info.first_pos, HISTORY_MESSAGES)
+                    history = await store.history(info.thread_id, info.first_pos, _enough(held.agent))
                 found = await self._endpoints.find(held.agent)
                 context: list[ContextEntry] = []
                 if knows_profile(held.tools):
@@ -84,7 +88,7 @@ class Delivery:
             return
         job = Job(
             claim=Claim(info.run_id, info.epoch, token),
-            agent=offer_agent(held.agent, endpoint),
+            agent=offer_agent(held.agent, endpoint, self._prices),
             tools=list(held.tools.values()),
             log=log,
             history=history,
@@ -96,6 +100,11 @@ class Delivery:
         held.delivered = True
         if held.cancelled:
             worker.cancel(info.run_id, info.epoch)
+
+
+def _enough(agent: AgentRecord) -> int:
+    said = None if agent.limits is None else agent.limits.max_history_messages
+    return max(HISTORY_MESSAGES, said or 0)
 
 
 def _start(worker: Worker, job: Job) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Coroutine, Mapping
 
 from msgspec import Struct
 
-from agio.core.config import ServerLimits
+from agio.core.config import Price, ServerLimits
 from agio.core.link import ToolOffer
 from agio.core.records import AgentRecord, Chunk, ClaimBy, Claimed, Limits
 from agio.core.repository import RunInfo, RunLog
@@ -54,6 +54,7 @@ class Dispatcher:
         limits: ServerLimits,
         built_in: Mapping[str, ToolOffer],
         figures: Figures,
+        prices: Mapping[str, Price],
     ) -> None:
         self.limits = Limits(limits.running_per_user, limits.running_per_tenant, limits.queued_per_tenant)
         self.claiming = True
@@ -64,9 +65,15 @@ class Dispatcher:
         self._times = limits
         self._built_in = built_in
         self._figures = figures
-        self._ender = Ender(store, hub, figures)
+        self._ender = Ender(store, hub, figures, prices)
         self._delivery = Delivery(
-            store, workers, endpoints, limits.tick_s, on_lost=self._lose, on_hopeless=self._end_hopeless
+            store,
+            workers,
+            endpoints,
+            limits.tick_s,
+            prices,
+            on_lost=self._lose,
+            on_hopeless=self._end_hopeless,
         )
         self._rung = asyncio.Event()
         self._strays: dict[str, Stray] = {}

@@ -3,10 +3,15 @@
 The end is written as a worker would: the log is folded, what is open is closed, under a claim of our own.
 """
 
+from collections.abc import Mapping
 from typing import assert_never
 
+from msgspec import structs
+
 from agio.core.closing import closing_frame, outcome_of
+from agio.core.config import Price
 from agio.core.fold import Fold, fold_log
+from agio.core.metrics import run_cost
 from agio.core.records import Chunk, Claimed
 from agio.core.repository import Append, RunStatus, ToolEnd
 from agio.core.store import Store
@@ -18,10 +23,11 @@ from agio.gateway.hub import Hub
 class Ender:
     """Writes the end of claimed runs."""
 
-    def __init__(self, store: Store, hub: Hub, figures: Figures) -> None:
+    def __init__(self, store: Store, hub: Hub, figures: Figures, prices: Mapping[str, Price]) -> None:
         self._store = store
         self._hub = hub
         self._figures = figures
+        self._prices = prices
 
     async def end(self, claimed: Claimed, failure: AgioError | None = None) -> None:
         """End a run: failed, or as its claim says it must, `cancelled` if it does not say.
@@ -32,6 +38,7 @@ class Ender:
         if claimed.started:
             self._hub.publish(claimed.session_id, Chunk(info.run_id, info.first_pos + 1, 1, claimed.started))
         status, error = _outcome(claimed) if failure is None else ("failed", failure)
+        damaged = False
         try:
             fold = await self._fold(claimed)
         except StoreError as damage:
@@ -40,19 +47,20 @@ class Ender:
             # What cannot be read cannot be closed either, but the session must be able to go on.
             fold = Fold()
             fold.run_id, fold.thread_id, fold.seq = info.run_id, info.thread_id, info.last_seq
-            status, error = "failed", damage
+            status, error, damaged = "failed", damage, True
         acted: list[str] = []
         if fold.pending:
             calls = await store.list_tool_executions(info.tenant, info.user, info.run_id)
             acted = [call.key for call in calls if call.state == "started" and call.effect == "once"]
         frame = closing_frame(fold, info.epoch, error, acted)
+        outcome = outcome_of(fold, status, run_cost(fold.usage, info.model, self._prices))
         await store.append(
             Append(
                 frame,
                 end=status,
                 error_code=None if error is None else error.code,
                 ends=[ToolEnd(key, "unknown") for key in acted],
-                outcome=outcome_of(fold, status),
+                outcome=structs.replace(outcome, totals=None) if damaged else outcome,
             )
         )
         self._figures.runs_ended[status] += 1

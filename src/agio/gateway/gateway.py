@@ -3,8 +3,10 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from agio.core.config import ServerLimits
+from agio.core.metrics import wall_ms
 from agio.core.store import Store
 from agio.core.tool import AnyTool
 from agio.egress import Egress
@@ -46,5 +48,10 @@ class Gateway:
     """Seals credentials; None: there is no master key, and none are taken."""
     worker_key: str | None = None
     """What a worker shows to be let in over the network; None: nobody is."""
+    dialect: Literal["sqlite", "postgres"] = "sqlite"
+    """What the store is kept in."""
+    home: Literal["embedded", "distributed"] = "embedded"
+    """Whether a worker runs in this process, or only elsewhere."""
+    started_at: int = field(default_factory=wall_ms)
     storing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(4))
     """How many uploads are written to the store at a time: each holds a megabyte."""

@@ -52,6 +52,8 @@ async def describe_agent(
         temperature=base.temperature,
         max_steps=base.max_steps,
         approval=base.approval,
+        output_schema=base.output_schema,
+        limits=base.limits,
     )
 
 

@@ -70,12 +70,15 @@ class LinkService:
         vault: Vault | None = None,
         egress: Egress | None = None,
     ) -> None:
+        config = config or AgentRunConfig()
         built_in = offer_tools(tools)
-        self.rack = ToolRack(tools, config or AgentRunConfig(), store, vault, egress or Egress())
+        self.rack = ToolRack(tools, config, store, vault, egress or Egress())
         self.figures = Figures()
         self.workers = Workers()
         self.endpoints = ModelEndpoints(store, vault)
-        self.dispatcher = Dispatcher(store, hub, self.workers, self.endpoints, limits, built_in, self.figures)
+        self.dispatcher = Dispatcher(
+            store, hub, self.workers, self.endpoints, limits, built_in, self.figures, config.prices
+        )
         self.recorder = Recorder(store, hub, self.workers, self.figures, self._freed)
         self.tools = ToolBackend(store, self.rack, self.figures, limits.tick_s)
         self.calls = ToolCalls(store, self.rack, self.figures, limits.tick_s)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import structs
 
+from agio.core.config import Price
 from agio.core.http_tool import HttpTool
 from agio.core.identity import Profile
 from agio.core.link import AgentOffer, ToolOffer
@@ -34,7 +35,9 @@ def offer_tools(tools: Mapping[str, AnyTool]) -> dict[str, ToolOffer]:
     }
 
 
-def offer_agent(agent: AgentRecord, endpoint: ModelEndpoint | None = None) -> AgentOffer:
+def offer_agent(
+    agent: AgentRecord, endpoint: ModelEndpoint | None = None, prices: Mapping[str, Price] | None = None
+) -> AgentOffer:
     """Describe an agent; with an endpoint, its model is at the tenant's own provider."""
     return AgentOffer(
         id=agent.id,
@@ -47,7 +50,10 @@ def offer_agent(agent: AgentRecord, endpoint: ModelEndpoint | None = None) -> Ag
         temperature=agent.temperature,
         max_steps=agent.max_steps,
         approval=agent.approval,
+        output_schema=agent.output_schema,
+        limits=agent.limits,
         endpoint=endpoint,
+        price=None if prices is None else prices.get(f"{agent.model_provider}:{agent.model_name}"),
     )
 
 
@@ -70,6 +76,7 @@ def tools_of(
     """Choose an agent's tools from the team's, the gateway's and the worker's; its own module comes first for code.
 
     Whether a person is asked first: always if the agent's policy says so, else as the assignment, else as the tool.
+    How long it may take: as the tool says, else as the agent.
     """
     offers: dict[str, ToolOffer] = {}
     for assigned in agent.tools:
@@ -82,8 +89,15 @@ def tools_of(
             _log.warning("agent %s has a tool %s that is not offered here", agent.id, name)
             continue
         approval = "ask" if agent.approval == "ask" else assigned.approval or offer.approval
-        offers[name] = offer if approval == offer.approval else structs.replace(offer, approval=approval)
+        timeout_s = offer.timeout_s or tool_timeout_s(agent)
+        same = (approval, timeout_s) == (offer.approval, offer.timeout_s)
+        offers[name] = offer if same else structs.replace(offer, approval=approval, timeout_s=timeout_s)
     return offers
+
+
+def tool_timeout_s(agent: AgentRecord) -> float | None:
+    """How long a tool that does not say so itself may take, if the agent says so."""
+    return None if agent.limits is None else agent.limits.tool_timeout_s
 
 
 def knows_profile(tools: Mapping[str, ToolOffer]) -> bool:

@@ -14,6 +14,7 @@ from agio.errors import StoreError, ToolError, UserError
 from agio.execution.tool_executor import unknown_effect
 from agio.gateway.approvals import check_approval
 from agio.gateway.figures import Figures
+from agio.gateway.offers import tool_timeout_s
 from agio.gateway.recorder import GONE
 from agio.gateway.tool_rack import ToolRack
 from agio.gateway.workers import HeldRun
@@ -151,7 +152,7 @@ class ToolBackend:
         self._figures.tool_calls["http" if team else offer.name] += 1
         call = ToolCall(key, FunctionCall(offer.name, ""))
         try:
-            executor = self._rack.executor(info.tenant, team)
+            executor = self._rack.executor(info.tenant, team, tool_timeout_s(held.agent))
             answer = await executor.call(call, context, arguments=arguments, recorded=True)
         except ToolError as error:
             await self._keep(held, key, offer, ToolAnswer(error.message, error.code))

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Protocol
 
+from msgspec import structs
+
 from agio.core.config import AgentRunConfig
 from agio.core.http_tool import HttpTool
 from agio.core.provider import Sealed, SecretPlace
@@ -13,6 +15,7 @@ from agio.core.tool import AnyTool
 from agio.egress import Egress
 from agio.execution.tool_executor import ToolExecutor
 from agio.gateway.endpoints import need_vault
+from agio.tools.http_template import LONGEST_TIMEOUT_S
 from agio.tools.http_tool import Sender, make_http_tool
 from agio.vault import Vault
 
@@ -44,28 +47,48 @@ class ToolRack:
         self._vault = vault
         self._egress = egress
         self._own = ToolExecutor(list(built_in.values()), config)
-        self._made: OrderedDict[tuple[str, str], tuple[HttpTool, ToolExecutor]] = OrderedDict()
+        self._made: OrderedDict[tuple[str, str, float | None], tuple[HttpTool | None, ToolExecutor]] = (
+            OrderedDict()
+        )
 
-    def executor(self, tenant: str, tool: AgentTool | None) -> ToolExecutor:
+    def executor(self, tenant: str, tool: AgentTool | None, timeout_s: float | None = None) -> ToolExecutor:
         """Return who runs a team's tool, or with None the built-in ones.
 
-        Raises UserError `invalid_tool`, `invalid_schema`.
+        `timeout_s` is for tools that do not say themselves how long they may take. Raises UserError
+        `invalid_tool`, `invalid_schema`.
         """
-        if tool is None or tool.http is None:
+        http = None if tool is None else tool.http
+        if timeout_s is None and http is None:
             return self._own
-        name = (tool.id, tool.name)
+        name = ("", "", timeout_s) if tool is None or http is None else (tool.id, tool.name, timeout_s)
         known = self._made.get(name)
-        if known is None or known[0] != tool.http:
-            known = self._made[name] = tool.http, self.make(tenant, tool, tool.http, self._egress)
+        if known is None or known[0] != http:
+            if tool is None or http is None:
+                made = ToolExecutor(list(self.built_in.values()), self._within(timeout_s))
+            else:
+                made = self.make(tenant, tool, http, self._egress, timeout_s)
+            known = self._made[name] = http, made
             if len(self._made) > _KEPT:
                 self._made.popitem(last=False)
         self._made.move_to_end(name)
         return known[1]
 
-    def make(self, tenant: str, tool: AgentTool, http: HttpTool, sender: Sender) -> ToolExecutor:
+    def make(
+        self,
+        tenant: str,
+        tool: AgentTool,
+        http: HttpTool,
+        sender: Sender,
+        timeout_s: float | None = None,
+    ) -> ToolExecutor:
         """Make who runs a team's tool, over a sender of one's own."""
         secrets = partial(self.open_secrets, tenant, tool.id)
+        if http.timeout_s is None and timeout_s is not None:
+            http = structs.replace(http, timeout_s=min(timeout_s, LONGEST_TIMEOUT_S))
         return ToolExecutor([make_http_tool(tool.name, http, secrets, sender)], self._config)
+
+    def _within(self, timeout_s: float | None) -> AgentRunConfig:
+        return self._config if timeout_s is None else structs.replace(self._config, tool_timeout_s=timeout_s)
 
     async def open_secrets(self, tenant: str, tool_id: str) -> dict[str, str]:
         """Open the secrets of a tool, by field. Raises StoreError `secret_unreadable`, UserError `no_secret_key`."""

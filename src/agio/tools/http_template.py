@@ -20,7 +20,7 @@ from agio.protocol.messages import Json, json_object
 _PARAMETER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_-]*)\}")
 _FIXED = re.compile(r"https?://[^/?#{}]+(?:[/?]|$)", re.IGNORECASE)
 _SCALARS = ("string", "integer", "number", "boolean")
-_LONGEST_TIMEOUT_S = 120
+LONGEST_TIMEOUT_S = 120
 _MAX_HEADERS = 32
 _PATH_CHARS = 512
 
@@ -107,8 +107,8 @@ def check_result_path(tool: str, path: str | None) -> None:
 
 def check_timeout(tool: str, timeout_s: float | None) -> None:
     """Check how long a tool may take. Raises UserError `invalid_tool`."""
-    if timeout_s is not None and not (math.isfinite(timeout_s) and 0 < timeout_s <= _LONGEST_TIMEOUT_S):
-        raise invalid(tool, f"its time-out must be above 0 and at most {_LONGEST_TIMEOUT_S} s")
+    if timeout_s is not None and not (math.isfinite(timeout_s) and 0 < timeout_s <= LONGEST_TIMEOUT_S):
+        raise invalid(tool, f"its time-out must be above 0 and at most {LONGEST_TIMEOUT_S} s")
 
 
 def invalid(tool: str, why: str) -> UserError:

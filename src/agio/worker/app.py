@@ -10,6 +10,7 @@ from typing import Protocol, cast, runtime_checkable
 
 from msgspec import Struct, field
 
+from agio.core.config import AgentLimits, AgentRunConfig
 from agio.core.context import ContextSource
 from agio.core.link import ToolOffer
 from agio.core.model import ModelDriver
@@ -171,5 +172,15 @@ def _fields_of(agent: CodeAgent) -> AgentFields:
         goal=spec.goal,
         temperature=spec.config.model.temperature,
         max_steps=spec.config.max_steps,
+        output_schema=None if spec.output is None else spec.output.schema,
+        limits=_limits_of(spec.config),
         tools=[AgentTool(tool.name) for tool in agent.tools if tool.function is not None],
     )
+
+
+def _limits_of(config: AgentRunConfig) -> AgentLimits | None:
+    """What an agent says of its limits: those that are not the usual ones."""
+    usual = AgentRunConfig()
+    names = AgentLimits.__struct_fields__
+    said = {name: getattr(config, name) for name in names if getattr(config, name) != getattr(usual, name)}
+    return AgentLimits(**said) if said else None

@@ -13,6 +13,7 @@ from agio.core.link import AgentOffer, Job
 from agio.core.model import ModelEvent, ModelRequest
 from agio.core.repository import Approval
 from agio.core.runner import AgentRunner, RunHooks, RunStream
+from agio.core.schema import OutputType
 from agio.core.spec import AgentSpec, RunRequest
 from agio.core.tool import AnyTool, offered_tools
 from agio.errors import AgioError, ModelError, UserError
@@ -62,7 +63,7 @@ def _runner(job: Job, outbox: Outbox, parts: Parts, files: ReadFile) -> AgentRun
         driver = parts.drivers.get(job.agent.provider, job.agent.endpoint)
         source: ContextSource = NoContext()
     else:
-        spec, driver, source = code.spec, code.driver(), code.source
+        spec, driver, source = _priced(code.spec, job.agent), code.driver(), code.source
     tools = _tools(job, {} if code is None else {tool.name: tool for tool in code.tools}, parts)
     if given is not None and given.tools is not UNSET:
         tools += offered_tools(given.tools)
@@ -88,18 +89,31 @@ def _code_agent(offer: AgentOffer, app: App) -> CodeAgent | None:
 
 
 def _spec(offer: AgentOffer, config: AgentRunConfig) -> AgentSpec:
+    """Make the agent of a job: what it does not say is as the worker has it. Raises UserError `invalid_schema`."""
     if offer.max_steps is not None:
         config = structs.replace(config, max_steps=offer.max_steps)
+    if offer.limits is not None:
+        config = structs.replace(config, **offer.limits.said())
     if offer.temperature is not None:
         config = structs.replace(config, model=structs.replace(config.model, temperature=offer.temperature))
-    return AgentSpec(
+    spec = AgentSpec(
         name=offer.name,
         instructions=offer.instructions,
         provider=offer.provider,
         model=offer.model,
         goal=offer.goal,
+        output=None if offer.output_schema is None else OutputType(offer.output_schema),
         config=config,
     )
+    return _priced(spec, offer)
+
+
+def _priced(spec: AgentSpec, offer: AgentOffer) -> AgentSpec:
+    """Give an agent the gateway's price of its model, unless it has one of its own."""
+    if offer.price is None or spec.model_id in spec.config.prices:
+        return spec
+    prices = {**spec.config.prices, spec.model_id: offer.price}
+    return structs.replace(spec, config=structs.replace(spec.config, prices=prices))
 
 
 def _tools(job: Job, own: Mapping[str, AnyTool], parts: Parts) -> list[AnyTool]:

@@ -33,6 +33,7 @@ SORTED = {
     "list_runs_of_thread": "the runs of a session",
     "list_runs_of_thread_and_agent": "the runs of a session",
     "find_runs_of_session": "the runs of a session",
+    "find_runs_going_on": "those of a tenant that have not ended",
     "message_of_run": "the messages of a run",
     "find_messages": "the ids asked for",
     "tools_of_agents": "the tools of a page of agents",

@@ -270,7 +270,9 @@ def _values(name: str, values: Mapping[str, object]) -> dict[str, object]:
         "list_drafts_of_kind move_draft": {"kind": "document"},
     }
     meant |= {name: values for names, values in alike.items() for name in names.split()}
-    if name.startswith("find_runs"):
+    if name == "find_runs_ended_badly":
+        meant[name] = {"status": "interrupted"}
+    elif name.startswith("find_runs"):
         meant[name] = {"status": "queued"}
     return {**values, **meant.get(name, {})}
 
@@ -392,6 +394,9 @@ async def _fill(store: Repository) -> dict[str, object]:
         "limit": 100,
         "after": "",
         "before": BEYOND_ALL,
+        "before_at": BEYOND_ALL,
+        "upto": BEYOND_ALL,
+        "user_ids": ["ann"],
         "updated_at": BEYOND_ALL,
         "queued_before": 0,
         "doomed": 0,

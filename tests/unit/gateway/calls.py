@@ -181,6 +181,7 @@ CALLS: dict[str, list[Call]] = {
     "delete_provider": [_at("provider")],
     "try_provider": [_at("provider", {"model": "m"})],
     "list_runs": [
+        Call(query={"user": "<user>"}, foreign={"user": 200}),
         Call(query={"session_id": "<session>"}, foreign={"session": 200}),
         Call(query={"agent_id": "<agent>"}, foreign={"agent": 200}),
     ],
@@ -240,6 +241,7 @@ CALLS: dict[str, list[Call]] = {
     "delete_draft": [_at("draft")],
     "get_profile": [Call()],
     "change_profile": [Call(body={"changes": {"name": "Ann"}})],
+    "about": [Call()],
     "health": [Call()],
     "ready": [Call()],
     "openapi": [Call()],

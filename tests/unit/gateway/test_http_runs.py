@@ -36,7 +36,7 @@ async def test_runs_are_listed_newest_first_and_filtered() -> None:
 
 
 async def test_a_run_tells_its_state_and_keeps_its_secrets() -> None:
-    """L9: what a client may know; neither tokens nor marks nor who owns it."""
+    """L9: what a client may know; neither tokens nor marks nor who works on it."""
     async with house() as place, place.client() as client:
         session_id = await place.start_session(client)
         run_id, hand = await place.begin(client, session_id)
@@ -44,7 +44,7 @@ async def test_a_run_tells_its_state_and_keeps_its_secrets() -> None:
         assert (running["id"], running["session_id"], running["status"]) == (run_id, session_id, "running")
         assert (running["agent_name"], running["epoch"]) == ("Ada", 1)
         assert running["model"].endswith("demo")
-        assert {"token_hash", "mark", "tenant", "user", "worker"}.isdisjoint(running)
+        assert {"token_hash", "mark", "tenant", "worker"}.isdisjoint(running)
         await hand.finish()
         done = (await client.get(f"/api/runs/{run_id}")).json()
         assert (done["status"], done["error_code"], done["last_seq"]) == ("completed", None, 2)

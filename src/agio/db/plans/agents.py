@@ -4,24 +4,29 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
-from agio.core.records import AgentFields, AgentRecord, AgentSource, AgentTool, Page
+from agio.core.records import AgentFields, AgentRecord, AgentSource, AgentStatus, AgentTool, Page
 from agio.db.cursors import page_of, page_size, pattern_of, read_cursor
 from agio.db.plan import Plan, Row, ask, ask_one
-from agio.db.records import agent_record, agent_tool, now_ms
+from agio.db.records import agent_record, agent_tool, agent_values, now_ms
 from agio.db.refusals import agent_not_found
 from agio.errors import UserError
 from agio.protocol.ids import new_id
 
-_ID = 10
+_ID = 12
 """Where in `agent_columns` the agent's id is."""
 
 
 def list_agents(
-    tenant: str, *, search: str | None = None, after: str | None = None, limit: int = 50
+    tenant: str,
+    *,
+    search: str | None = None,
+    status: AgentStatus | None = None,
+    after: str | None = None,
+    limit: int = 50,
 ) -> Plan[Page[AgentRecord]]:
     """A tenant's agents by name. `search` is a part of the name or description. UserError `invalid_cursor`."""
     name = "" if after is None else read_cursor(after, tuple[str])[0]
-    page = {"tenant": tenant, "after": name, "limit": page_size(limit) + 1}
+    page = {"tenant": tenant, "status": status, "after": name, "limit": page_size(limit) + 1}
     if (pattern := pattern_of(search)) is not None:
         rows = yield from ask("search_agents", pattern=pattern, **page)
     else:
@@ -158,8 +163,7 @@ def _replace(tenant: str, agent_id: str, fields: AgentFields, source: AgentSourc
 
 
 def _values(tenant: str, agent_id: str, fields: AgentFields, source: AgentSource) -> dict[str, object]:
-    values = {name: getattr(fields, name) for name in AgentFields.__struct_fields__ if name != "tools"}
-    return {**values, "tenant": tenant, "agent_id": agent_id, "source": source, "now": now_ms()}
+    return {**agent_values(fields), "tenant": tenant, "agent_id": agent_id, "source": source, "now": now_ms()}
 
 
 def _assign(tenant: str, agent_id: str, tools: Sequence[AgentTool]) -> Plan[None]:

@@ -23,10 +23,19 @@ def get_run(run_id: str) -> Plan[RunInfo]:
     return (yield from _known(row, run_id))
 
 
-def find_run(tenant: str, user: str, run_id: str) -> Plan[RunInfo]:
-    """Raises UserError `run_not_found`."""
-    row = yield from ask_one("find_run", tenant=tenant, user_id=user, run_id=run_id)
+def find_run(tenant: str, user: str | None, run_id: str) -> Plan[RunInfo]:
+    """A run of a user's; None: of anybody's in the tenant. Raises UserError `run_not_found`."""
+    if user is None:
+        row = yield from ask_one("find_run_of_tenant", tenant=tenant, run_id=run_id)
+    else:
+        row = yield from ask_one("find_run", tenant=tenant, user_id=user, run_id=run_id)
     return (yield from _known(row, run_id))
+
+
+def show_run(tenant: str, user: str | None, run_id: str) -> Plan[RunInfo]:
+    """As `find_run`, with the user's name."""
+    info = yield from find_run(tenant, user, run_id)
+    return (yield from _named(tenant, [info]))[0]
 
 
 def find_alias(tenant: str, user: str, session_id: str, alias: str) -> Plan[RunInfo | None]:
@@ -90,30 +99,41 @@ def list_runs(
 
 def find_runs(
     tenant: str,
-    user: str,
+    user: str | None,
     *,
     session_id: str | None = None,
     agent_id: str | None = None,
     status: str | None = None,
+    since: int | None = None,
+    until: int | None = None,
     after: str | None = None,
     limit: int = 50,
 ) -> Plan[Page[RunInfo]]:
-    """A user's runs, newest first. Raises UserError `invalid_cursor`."""
-    values = {
+    """A user's runs, None: everybody's in the tenant, newest first. Raises UserError `invalid_cursor`."""
+    before_at, before = (BEYOND_ALL, BEYOND_ALL) if after is None else read_cursor(after, tuple[int, int])
+    values: dict[str, object] = {
         "tenant": tenant,
-        "user_id": user,
+        "agent_id": agent_id,
         "status": status,
-        "before": BEYOND_ALL if after is None else read_cursor(after, tuple[int])[0],
+        "since": 0 if since is None else since,
+        "upto": before_at if until is None else min(until - 1, before_at),
+        "before_at": before_at,
+        "before": before,
         "limit": page_size(limit) + 1,
     }
     if session_id is not None:
-        rows = yield from ask("find_runs_of_session", session_id=session_id, agent_id=agent_id, **values)
-    elif agent_id is not None:
-        rows = yield from ask("find_runs_of_agent", agent_id=agent_id, **values)
+        rows = yield from ask("find_runs_of_session", session_id=session_id, user_id=user, **values)
+    elif status in ("queued", "running"):
+        rows = yield from ask("find_runs_going_on", user_id=user, **values)
+    elif status not in (None, "completed"):
+        rows = yield from ask("find_runs_ended_badly", user_id=user, **values)
+    elif user is None:
+        rows = yield from ask("find_runs_of_tenant", **values)
     else:
-        rows = yield from ask("find_runs", **values)
-    page = page_of(rows, limit, lambda row: row[1:], lambda row: row[:1])
-    return Page((yield from all_current(page.items)), page.next)
+        rows = yield from ask("find_runs", user_id=user, **values)
+    page = page_of(rows, limit, lambda row: row[2:], lambda row: row[:2])
+    found = yield from all_current(page.items)
+    return Page((yield from _named(tenant, found)), page.next)
 
 
 def running_runs() -> Plan[list[RunInfo]]:
@@ -179,8 +199,8 @@ def read_session(session_id: str, after: int, limit_bytes: int) -> Plan[list[Chu
     return chunks
 
 
-def list_tool_executions(tenant: str, user: str, run_id: str) -> Plan[list[ToolExecution]]:
-    """What tools a run called. Raises UserError `run_not_found`."""
+def list_tool_executions(tenant: str, user: str | None, run_id: str) -> Plan[list[ToolExecution]]:
+    """What tools a run called; `user` as in `find_run`. Raises UserError `run_not_found`."""
     yield from find_run(tenant, user, run_id)
     rows = yield from ask("list_tool_executions", tenant=tenant, user_id=user, run_id=run_id)
     return [to_struct(ToolExecution, row) for row in rows]
@@ -196,6 +216,14 @@ def _known(row: Row | None, run_id: str) -> Plan[RunInfo]:
     if row is None:
         raise run_not_found(run_id)
     return (yield from current(run_info(row)))
+
+
+def _named(tenant: str, runs: list[RunInfo]) -> Plan[list[RunInfo]]:
+    """Runs with the names of their users."""
+    users = sorted({info.user for info in runs})
+    rows: Rows = (yield from ask("names_of_users", tenant=tenant, user_ids=users)) if users else []
+    names = dict(msgspec.convert(rows, list[tuple[str, str]]))
+    return [msgspec.structs.replace(info, user_name=names.get(info.user, "")) for info in runs]
 
 
 def _log_of(info: RunInfo, after: int) -> Plan[RunLog]:

@@ -134,6 +134,7 @@ def keep_append(write: Append, last_seq: int, turns: Sequence[dict[str, object]]
 
 def _end(write: Append, last_seq: int, now: int) -> Plan[None]:
     run_id, outcome = write.frame.run_id, write.outcome or Outcome()
+    totals = outcome.totals
     row = yield from ask_one(
         "end_run",
         run_id=run_id,
@@ -142,6 +143,10 @@ def _end(write: Append, last_seq: int, now: int) -> Plan[None]:
         now=now,
         last_seq=last_seq,
         goal_met=None if outcome.goal_met is None else int(outcome.goal_met),
+        steps=None if totals is None else totals.steps,
+        input_tokens=None if totals is None else totals.input_tokens,
+        output_tokens=None if totals is None else totals.output_tokens,
+        cost=None if totals is None or totals.cost is None else float(totals.cost),
     )
     session_id, first_pos, number = msgspec.convert(row, tuple[str, int, int])
     for idx, message in enumerate(outcome.messages):

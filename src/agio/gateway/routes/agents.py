@@ -1,7 +1,13 @@
 """Agents: list, get, create, replace, delete."""
 
+from typing import Annotated
+
+import msgspec
+from fastapi import Query
 from fastapi.responses import Response
 
+from agio.core.records import AgentStatus
+from agio.core.schema import Schema, validator
 from agio.errors import UserError
 from agio.gateway.gateway import Gateway
 from agio.gateway.routes.agent_tools import tools_of_team
@@ -11,10 +17,20 @@ from agio.gateway.routes.query import After, Id, Limit, Search
 from agio.gateway.routes.rendering import agent_view, agents_view
 from agio.gateway.routes.route import Call, answer
 
+MAX_SCHEMA_BYTES = 64 * 1024
 
-async def list_agents(call: Call, search: Search = None, after: After = None, limit: Limit = 50) -> Response:
+
+async def list_agents(
+    call: Call,
+    search: Search = None,
+    status: Annotated[AgentStatus | None, Query()] = None,
+    after: After = None,
+    limit: Limit = 50,
+) -> Response:
     """List the agents, by name."""
-    page = await call.gateway.store.list_agents(call.who.tenant, search=search, after=after, limit=limit)
+    page = await call.gateway.store.list_agents(
+        call.who.tenant, search=search, status=status, after=after, limit=limit
+    )
     return answer(agents_view(page))
 
 
@@ -44,7 +60,9 @@ async def delete_agent(call: Call, agent_id: Id) -> Response:
 
 
 async def check_agent(gateway: Gateway, tenant: str, body: AgentBody) -> None:
-    """Refuse an agent that could not run. Raises UserError `unknown_provider`, `unknown_tool`."""
+    """Refuse an agent that could not run. Raises UserError `unknown_provider`, `unknown_tool`, `invalid_schema`."""
+    if body.output_schema is not None:
+        check_output_schema(body.output_schema)
     await check_provider(gateway, tenant, body.model_provider)
     tools = await tools_of_team(gateway, tenant) if body.tools else {}
     if unknown := [tool.name for tool in body.tools if tool.name not in tools]:
@@ -53,3 +71,18 @@ async def check_agent(gateway: Gateway, tenant: str, body: AgentBody) -> None:
             f"There is no tool {', '.join(map(repr, unknown))}. Known: {', '.join(sorted(tools)) or 'none'}.",
             {"unknown": unknown, "known": sorted(tools)},
         )
+
+
+def check_output_schema(schema: Schema) -> None:
+    """Refuse what no answer could be checked against, or no worker be told. Raises UserError `invalid_schema`."""
+    if len(msgspec.json.encode(schema)) > MAX_SCHEMA_BYTES:
+        raise UserError(
+            "invalid_schema",
+            f"output_schema is larger than {MAX_SCHEMA_BYTES} bytes.",
+            {"limit_bytes": MAX_SCHEMA_BYTES},
+        )
+    try:
+        msgspec.msgpack.encode(schema)
+    except OverflowError as error:
+        raise UserError("invalid_schema", "output_schema has a number of more than 64 bits.") from error
+    validator(schema, "output_schema")

@@ -15,12 +15,17 @@ from pydantic import (
 )
 from pydantic.config import JsonDict
 
+from agio.core.config import AgentLimits
 from agio.core.records import AgentFields, AgentStatus, AgentTool, ApprovalPolicy, OnBusy
 from agio.core.repository import Approval
 from agio.gateway.routes.query import MAX_POS
 from agio.protocol.messages import Content, ContentPart, Json, ResumeEntry
 
 MAX_STEPS = 1000
+MAX_RUN_S = 24 * 3600
+MAX_TURN_S = 3600
+MAX_TOKENS = 10**9
+MAX_HISTORY = 1000
 TOOL_NAME_CHARS = 64
 MAX_RETENTION_DAYS = 36_500
 _PARTS = {"type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/ContentPart"}}
@@ -91,6 +96,24 @@ GivenTool: TypeAlias = Annotated[
 ]
 
 
+class LimitsBody(Body):
+    """The limits of an agent's runs; what is not given is the server's default."""
+
+    run_timeout_s: Annotated[float, Field(gt=0, le=MAX_RUN_S)] | None = None
+    turn_timeout_s: Annotated[float, Field(gt=0, le=MAX_TURN_S)] | None = None
+    """How long the model may take for one turn."""
+    tool_timeout_s: Annotated[float, Field(gt=0, le=MAX_TURN_S)] | None = None
+    """How long a tool may take that does not say so itself; an HTTP tool two minutes at most."""
+    max_tokens: Annotated[int, Field(ge=1, le=MAX_TOKENS), AS_WHOLE] | None = None
+    """Input and output tokens of all model calls of a run together."""
+    max_history_messages: Annotated[int, Field(ge=0, le=MAX_HISTORY), AS_WHOLE] | None = None
+
+    def said(self) -> AgentLimits | None:
+        """Return the limits as the store takes them; None if nothing is said."""
+        limits = AgentLimits(**self.model_dump())
+        return limits if limits.said() else None
+
+
 class AgentBody(Body):
     """An agent."""
 
@@ -106,13 +129,17 @@ class AgentBody(Body):
     max_steps: Annotated[int, Field(ge=1, le=MAX_STEPS), AS_WHOLE] | None = None
     status: AgentStatus = "active"
     approval: ApprovalPolicy = "tool"
+    output_schema: dict[str, object] | None = None
+    """What the final answer must be, as a JSON schema of at most 64 KiB; null: text."""
+    limits: LimitsBody | None = None
     tools: Annotated[list[GivenTool], Field(max_length=100)] = []
     """Names, or objects with a name and an approval."""
 
     def fields(self) -> AgentFields:
         """Return the agent as the store takes it."""
-        given = self.model_dump(exclude={"tools"})
-        return AgentFields(**given, tools=self.agent_tools())
+        given = self.model_dump(exclude={"tools", "limits"})
+        limits = None if self.limits is None else self.limits.said()
+        return AgentFields(**given, limits=limits, tools=self.agent_tools())
 
     def agent_tools(self) -> list[AgentTool]:
         """Return the tools, each once."""

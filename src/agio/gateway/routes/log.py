@@ -10,6 +10,7 @@ from agio.gateway.asgi import Receive, Scope, Send
 from agio.gateway.connections import Cut
 from agio.gateway.routes.query import AfterPos, Id
 from agio.gateway.routes.route import PRIVATE, Call
+from agio.gateway.routes.runs import seen_by
 
 NDJSON = "application/x-ndjson"
 _PAGE_BYTES = 256 * 1024
@@ -23,7 +24,7 @@ async def session_events(call: Call, session_id: Id, after: AfterPos = 0) -> Res
 
 async def run_events(call: Call, run_id: Id, after: AfterPos = 0) -> Response:
     """Read a run's log: each line is the event of the next sequence number after `after`."""
-    run = await call.gateway.store.find_run(call.who.tenant, call.who.user, run_id)
+    run = await call.gateway.store.find_run(call.who.tenant, seen_by(call.who), run_id)
     return Download(call, _run_lines(call.gateway.store, run.run_id, after, run.last_seq))
 
 

@@ -6,6 +6,7 @@ from agio.core.identity import ApiKey
 from agio.core.records import AgentRecord, InterruptRecord, MessageRecord, Page, SessionRecord, ToolExecution
 from agio.core.repository import RunInfo
 from agio.gateway.routes.views import (
+    AgentLimitsView,
     Agents,
     AgentToolView,
     AgentView,
@@ -34,6 +35,8 @@ def agent_view(agent: AgentRecord) -> AgentView:
         max_steps=agent.max_steps,
         status=agent.status,
         approval=agent.approval,
+        output_schema=agent.output_schema,
+        limits=None if agent.limits is None else convert(agent.limits, AgentLimitsView, from_attributes=True),
         tools=[AgentToolView(tool.name, tool.approval) for tool in agent.tools],
         source=agent.source,
         read_only=agent.source != "stored",
@@ -84,6 +87,12 @@ def run_view(run: RunInfo) -> RunView:
         started_at=run.started_at,
         ended_at=run.ended_at,
         request_id=run.request_id,
+        user=run.user,
+        user_name=run.user_name,
+        steps=run.steps,
+        input_tokens=run.input_tokens,
+        output_tokens=run.output_tokens,
+        cost=run.cost,
     )
 
 

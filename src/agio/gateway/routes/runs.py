@@ -1,15 +1,28 @@
-"""Runs: list, get, and what tools they called."""
+"""Runs: list, get, and what tools they called. Whoever manages a team sees everybody's in it."""
 
 from typing import Annotated
 
 from fastapi import Query
 from fastapi.responses import Response
 
+from agio.core.identity import Principal
 from agio.core.repository import RunStatus
-from agio.gateway.routes.query import After, Filter, Id, Limit
+from agio.gateway.routes.query import MAX_POS, After, Filter, Id, Limit
 from agio.gateway.routes.rendering import execution_view, run_view, runs_view
-from agio.gateway.routes.route import Call, answer
+from agio.gateway.routes.route import Call, answer, check_permission
 from agio.gateway.routes.views import ToolExecutions
+
+EVERYBODY = "all"
+
+Moment = Annotated[int | None, Query(ge=0, le=MAX_POS, description="Milliseconds since 1970.")]
+Whose = Annotated[
+    str | None,
+    Query(
+        min_length=1,
+        max_length=200,
+        description="A user's id, or `all`: for whoever may manage the team. Left out: the caller's own.",
+    ),
+]
 
 
 async def list_runs(
@@ -17,16 +30,23 @@ async def list_runs(
     session_id: Filter = None,
     agent_id: Filter = None,
     status: Annotated[RunStatus | None, Query()] = None,
+    user: Whose = None,
+    since: Moment = None,
+    until: Moment = None,
     after: After = None,
     limit: Limit = 50,
 ) -> Response:
-    """List the caller's runs, newest first."""
+    """List runs, newest first: the caller's, or others' of the team. Created from `since` on and before `until`."""
+    if user == EVERYBODY or user not in (None, call.who.user):
+        check_permission(call.who, "manage")
     page = await call.gateway.store.find_runs(
         call.who.tenant,
-        call.who.user,
+        None if user == EVERYBODY else user or call.who.user,
         session_id=session_id,
         agent_id=agent_id,
         status=status,
+        since=since,
+        until=until,
         after=after,
         limit=limit,
     )
@@ -35,10 +55,15 @@ async def list_runs(
 
 async def get_run(call: Call, run_id: Id) -> Response:
     """Get a run."""
-    return answer(run_view(await call.gateway.store.find_run(call.who.tenant, call.who.user, run_id)))
+    return answer(run_view(await call.gateway.store.show_run(call.who.tenant, seen_by(call.who), run_id)))
 
 
 async def list_run_tools(call: Call, run_id: Id) -> Response:
     """List the tool calls of a run as they were recorded."""
-    records = await call.gateway.store.list_tool_executions(call.who.tenant, call.who.user, run_id)
+    records = await call.gateway.store.list_tool_executions(call.who.tenant, seen_by(call.who), run_id)
     return answer(ToolExecutions([execution_view(record) for record in records]))
+
+
+def seen_by(who: Principal) -> str | None:
+    """Return whose runs somebody sees when they name one: their own, or with None everybody's in the team."""
+    return None if "manage" in who.permissions else who.user

@@ -1,11 +1,15 @@
-"""The server itself: alive, ready, its metrics and its description."""
+"""The server itself: alive, ready, what it is, its metrics and its description."""
+
+import platform
+from functools import cache
+from importlib.metadata import version
 
 from fastapi.responses import Response
 
 from agio.errors import StoreError
 from agio.gateway.address import is_loopback
 from agio.gateway.routes.route import Call, answer
-from agio.gateway.routes.views import Health, Ready
+from agio.gateway.routes.views import About, Health, Ready
 
 _FORWARDED = (b"forwarded", b"x-forwarded-for")
 
@@ -30,6 +34,22 @@ async def ready(call: Call) -> Response:
     return answer(Ready("ready", workers))
 
 
+async def about(call: Call) -> Response:
+    """Say what this server is: its version, where it keeps things, who works for it."""
+    gateway, tenant = call.gateway, call.who.tenant
+    seats = gateway.link.workers.seats.values()
+    return answer(
+        About(
+            version=_version(),
+            store=gateway.dialect,
+            home=gateway.home,
+            workers=sum(seat.worker is not None and seat.may_serve(tenant) for seat in seats),
+            started_at=gateway.started_at,
+            python=platform.python_version(),
+        )
+    )
+
+
 async def metrics(call: Call) -> Response:
     """Show the server's figures in the format of Prometheus, to this machine or with an API key."""
     if "authorization" in call.headers or not _is_near(call):
@@ -43,6 +63,11 @@ async def metrics(call: Call) -> Response:
 async def openapi(call: Call) -> Response:
     """Describe every route."""
     return Response(call.app.state.openapi(), media_type="application/json")
+
+
+@cache
+def _version() -> str:
+    return version("agio")
 
 
 def _is_near(call: Call) -> bool:

@@ -25,6 +25,16 @@ class AgentToolView(Struct, frozen=True):
     approval: Approval | None
 
 
+class AgentLimitsView(Struct, frozen=True, kw_only=True):
+    """What an agent says of its limits; null: the server's default."""
+
+    run_timeout_s: float | None
+    turn_timeout_s: float | None
+    tool_timeout_s: float | None
+    max_tokens: int | None
+    max_history_messages: int | None
+
+
 class AgentView(Struct, frozen=True, kw_only=True):
     """An agent. One that is defined in Python is read-only."""
 
@@ -39,6 +49,9 @@ class AgentView(Struct, frozen=True, kw_only=True):
     max_steps: int | None
     status: AgentStatus
     approval: ApprovalPolicy
+    output_schema: dict[str, Json] | None
+    """What its final answer must be, as a JSON schema; null: text."""
+    limits: AgentLimitsView | None
     tools: list[AgentToolView]
     source: AgentSource
     read_only: bool
@@ -174,6 +187,15 @@ class RunView(Struct, frozen=True, kw_only=True):
     ended_at: int | None
     request_id: str
     """The id of the request that began it, as the server's log has it; empty for a run of the library's."""
+    user: str
+    """The id of the user whose run it is."""
+    user_name: str
+    steps: int | None
+    """This and the next three: what it used in all. Null until it has ended, and for runs of an older server."""
+    input_tokens: int | None
+    output_tokens: int | None
+    cost: float | None
+    """In the currency of the server's prices; null if its model has none."""
 
 
 class ToolExecutionView(Struct, frozen=True, kw_only=True):
@@ -250,6 +272,19 @@ class Ready(Struct, frozen=True):
 
     status: Literal["ready"]
     workers: int
+
+
+class About(Struct, frozen=True, kw_only=True):
+    """The server, as far as its users need to know it."""
+
+    version: str
+    store: Literal["sqlite", "postgres"]
+    home: Literal["embedded", "distributed"]
+    """Whether the server works on runs in its own process, or leaves that to workers."""
+    workers: int
+    """How many are connected that work for this team."""
+    started_at: int
+    python: str
 
 
 class ErrorDetail(Struct, frozen=True):

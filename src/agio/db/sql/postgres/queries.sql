@@ -82,6 +82,10 @@ from agent_tool_assignments x join agent_tools t on t.id = x.tool_id
 where x.agent_id = any(:agent_ids::text[]) and t.tenant_id = :tenant
 order by x.agent_id, x.idx;
 
+-- name: names_of_users
+-- Also of those who are no members any more.
+select id, name from users where tenant_id = :tenant and id = any(:user_ids::text[]);
+
 -- part: is_found
 -- Session `s` by a part of its title, or of what the user and the agent said in it: the rest of the messages' JSON
 -- is not looked at. No NUL fits into its text.

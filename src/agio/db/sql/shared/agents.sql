@@ -3,16 +3,20 @@
 -- part: agent_columns
 -- In the order of AgentRecord's fields, without its tools.
     a.name, a.system_prompt, a.model_provider, a.model_name, a.description, a.goal, a.temperature, a.max_steps,
-    a.status, a.approval, a.id, a.tenant_id, a.source, a.created_at, a.updated_at
+    a.status, a.approval, a.output_schema, a.limits, a.id, a.tenant_id, a.source, a.created_at, a.updated_at
 
 -- name: list_agents
 select {agent_columns}
-from agents a where tenant_id = :tenant and deleted_at is null and source <> 'inline' and name > :after order by name limit :limit;
+from agents a
+where tenant_id = :tenant and deleted_at is null and source <> 'inline' and name > :after
+    and (cast(:status as text) is null or status = :status)
+order by name limit :limit;
 
 -- name: search_agents
 select {agent_columns}
 from agents a
 where tenant_id = :tenant and deleted_at is null and source <> 'inline' and name > :after
+    and (cast(:status as text) is null or status = :status)
     and (lower(name) like :pattern escape '\' or lower(description) like :pattern escape '\')
 order by name limit :limit;
 
@@ -35,17 +39,17 @@ where tenant_id = :tenant and source = 'code' and source <> 'inline' and deleted
 -- name: add_agent
 insert into agents (
     id, tenant_id, name, description, goal, system_prompt, model_provider, model_name, temperature, max_steps, status,
-    approval, source, created_at, updated_at
+    approval, output_schema, limits, source, created_at, updated_at
 ) values (
     :agent_id, :tenant, :name, :description, :goal, :system_prompt, :model_provider, :model_name, :temperature,
-    :max_steps, :status, :approval, :source, :now, :now
+    :max_steps, :status, :approval, :output_schema, :limits, :source, :now, :now
 ) on conflict do nothing returning id;
 
 -- name: update_agent
 update agents set
     name = :name, description = :description, goal = :goal, system_prompt = :system_prompt,
     model_provider = :model_provider, model_name = :model_name, temperature = :temperature, max_steps = :max_steps,
-    status = :status, approval = :approval, source = :source, updated_at = :now
+    status = :status, approval = :approval, output_schema = :output_schema, limits = :limits, source = :source, updated_at = :now
 where id = :agent_id and tenant_id = :tenant and deleted_at is null;
 
 -- name: retire_agent

@@ -6,7 +6,8 @@ where tenant_id = :tenant and user_id = :user_id and agent_id = :agent_id and al
 
 -- name: forget_inline_agent
 -- With the session it was made for. The row stays, empty: finding out that nothing refers to it would read all runs.
-update agents set name = '', system_prompt = '', description = '', goal = null, deleted_at = :now, updated_at = :now
+update agents set name = '', system_prompt = '', description = '', goal = null, output_schema = null,
+    deleted_at = :now, updated_at = :now
 where id = :agent_id and tenant_id = :tenant and source = 'inline' returning id;
 
 -- name: revive_inline_agent

@@ -133,7 +133,8 @@ select {run_columns} from runs where status = 'running' order by created_at, run
 
 -- name: end_run
 update runs set
-    status = :status, error_code = :error_code, ended_at = :now, last_seq = :last_seq, goal_met = :goal_met
+    status = :status, error_code = :error_code, ended_at = :now, last_seq = :last_seq, goal_met = :goal_met,
+    steps = :steps, input_tokens = :input_tokens, output_tokens = :output_tokens, cost = :cost
 where run_id = :run_id returning session_id, first_pos, number;
 
 -- name: settle_session

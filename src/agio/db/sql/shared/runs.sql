@@ -4,7 +4,7 @@
 -- In the order of RunInfo's fields.
     run_id, session_id, agent_name, model, status, epoch, last_seq, created_at, ended_at, mark, tenant_id, user_id,
     coalesce(first_pos, 0) as first_pos, error_code, title, agent_id, alias, cancel_requested_at, worker, token_hash,
-    started_at, goal_met, request_id
+    started_at, goal_met, request_id, steps, input_tokens, output_tokens, cost
 
 -- name: get_run
 select {run_columns} from runs where run_id = :run_id;
@@ -16,28 +16,62 @@ select {run_columns} from runs where run_id = :run_id and tenant_id = :tenant an
 select {run_columns} from runs
 where session_id = :session_id and alias = :alias and tenant_id = :tenant and user_id = :user_id;
 
+-- name: find_run_of_tenant
+-- For whoever may see everybody's.
+select {run_columns} from runs where run_id = :run_id and tenant_id = :tenant;
+
+-- part: in_time
+-- From a time up to another, and after the last run of the page before.
+created_at >= :since and created_at <= :upto and (created_at < :before_at or number < :before)
+
+-- part: newest_first
+order by created_at desc, number desc limit :limit
+
 -- name: find_runs
--- With the run's number, for the cursor.
-select number, {run_columns} from runs
-where tenant_id = :tenant and user_id = :user_id and number < :before
-    and (cast(:status as text) is null or status = :status)
-order by number desc limit :limit;
-
--- name: find_runs_of_agent
-select number, {run_columns} from runs
-where tenant_id = :tenant and user_id = :user_id and agent_id = :agent_id and number < :before
-    and (cast(:status as text) is null or status = :status)
-order by number desc limit :limit;
-
--- name: find_runs_of_session
-select number, {run_columns} from runs
-where session_id = :session_id and number < :before
+-- With the run's place, for the cursor.
+select created_at, number, {run_columns} from runs
+where tenant_id = :tenant and user_id = :user_id and {in_time}
     and (cast(:status as text) is null or status = :status)
     and (cast(:agent_id as text) is null or agent_id = :agent_id)
-    and exists (
-        select 1 from agent_sessions s where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id
+{newest_first};
+
+-- name: find_runs_of_tenant
+select created_at, number, {run_columns} from runs
+where tenant_id = :tenant and {in_time}
+    and (cast(:status as text) is null or status = :status)
+    and (cast(:agent_id as text) is null or agent_id = :agent_id)
+{newest_first};
+
+-- name: find_runs_ended_badly
+-- One of the states that few runs end in, which have an index of their own.
+select created_at, number, {run_columns} from runs
+where tenant_id = :tenant and status = :status and status in ('failed', 'cancelled', 'interrupted', 'expired')
+    and {in_time}
+    and (cast(:user_id as text) is null or user_id = :user_id)
+    and (cast(:agent_id as text) is null or agent_id = :agent_id)
+{newest_first};
+
+-- name: find_runs_going_on
+-- Queued and running ones: a tenant has few.
+select created_at, number, {run_columns} from runs
+where number in (
+        select number from runs where tenant_id = :tenant and status = 'running'
+        union all
+        select number from runs where tenant_id = :tenant and status = 'queued'
     )
-order by number desc limit :limit;
+    and status = :status and {in_time}
+    and (cast(:user_id as text) is null or user_id = :user_id)
+    and (cast(:agent_id as text) is null or agent_id = :agent_id)
+{newest_first};
+
+-- name: find_runs_of_session
+-- A session is short: its runs are read, and sorted.
+select created_at, number, {run_columns} from runs
+where session_id = :session_id and {in_time}
+    and (cast(:status as text) is null or status = :status)
+    and (cast(:agent_id as text) is null or agent_id = :agent_id)
+    and coalesce(tenant_id, '') = :tenant and (cast(:user_id as text) is null or user_id = :user_id)
+{newest_first};
 
 -- name: list_runs
 select {run_columns} from runs where number < :before order by number desc limit :limit;
@@ -107,5 +141,6 @@ where tool_executions.state = 'started';
 -- In the order of ToolExecution's fields.
 select t.run_id, t.key, t.tool, t.effect, t.state, t.error, t.started_at, t.ended_at
 from tool_executions t join runs r on r.run_id = t.run_id
-where t.run_id = :run_id and r.tenant_id = :tenant and r.user_id = :user_id
+where t.run_id = :run_id and r.tenant_id = :tenant
+    and (cast(:user_id as text) is null or r.user_id = :user_id)
 order by t.started_at, t.key;

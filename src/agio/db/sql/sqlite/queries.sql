@@ -36,6 +36,10 @@ from agent_tool_assignments x join agent_tools t on t.id = x.tool_id
 where x.agent_id in (select value from json_each(:agent_ids)) and t.tenant_id = :tenant
 order by x.agent_id, x.idx;
 
+-- name: names_of_users
+-- Also of those who are no members any more.
+select id, name from users where tenant_id = :tenant and id in (select value from json_each(:user_ids));
+
 -- part: is_found
 -- Session `s` by a part of its title, or of what the user and the agent said in it: the rest of the messages' JSON
 -- is not looked at.
