@@ -1,6 +1,74 @@
-import type { ReactNode } from "react";
+/** The settings: their sections beside the one that is open, on a phone above it. */
+import { useQuery } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import { Compass } from "lucide-react";
+import { type ReactNode, useEffect, useRef } from "react";
+import { buttonClass } from "@/components/ui/button";
+import { Empty } from "@/components/ui/empty";
 import { Page } from "@/components/ui/page";
+import { meQuery } from "@/lib/queries";
+import type { Me } from "@/protocol/api";
+import { SECTIONS } from "./sections";
 
 export function SettingsPage(): ReactNode {
-  return <Page title="Settings">{null}</Page>;
+  const { section } = useParams({ strict: false });
+  const me = useQuery(meQuery);
+  if (!me.data) return null;
+  const open = SECTIONS.find(({ id }) => id === section);
+  return (
+    <div className="flex h-full flex-col md:flex-row">
+      <Sections me={me.data} open={open?.id} />
+      <div className="min-h-0 min-w-0 flex-1">
+        {open ? <open.Content key={open.id} me={me.data} /> : <NoSection />}
+      </div>
+    </div>
+  );
+}
+
+function Sections({ me, open }: { me: Me; open: string | undefined }): ReactNode {
+  const here = useRef<HTMLAnchorElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whatever is opened comes into view
+  useEffect(() => here.current?.scrollIntoView({ block: "nearest", inline: "center" }), [open]);
+  return (
+    <nav
+      aria-label="Settings"
+      className="shrink-0 overflow-x-auto border-b border-line md:w-52 md:overflow-x-visible md:overflow-y-auto md:border-r md:border-b-0"
+    >
+      <p className="hidden px-5 pt-6 pb-3 text-sm font-semibold md:block">Settings</p>
+      <ul className="flex w-max gap-1 p-2 md:w-auto md:flex-col md:gap-0.5 md:px-3 md:py-0">
+        {SECTIONS.filter(({ isFor }) => isFor?.(me) ?? true).map(({ id, label, icon: Icon }) => (
+          <li key={id}>
+            <Link
+              ref={id === open ? here : null}
+              to="/settings/$section"
+              params={{ section: id }}
+              className="flex h-8 items-center gap-2.5 rounded-lg px-2.5 text-sm whitespace-nowrap text-soft hover:bg-hover hover:text-ink"
+              activeProps={{ className: "bg-hover font-medium text-ink!" }}
+            >
+              <Icon className="size-4 shrink-0" aria-hidden />
+              {label}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+function NoSection(): ReactNode {
+  return (
+    <Page title="Not found">
+      <Empty
+        icon={Compass}
+        title="There is no such part of the settings"
+        action={
+          <Link to="/settings/$section" params={{ section: "providers" }} className={buttonClass("primary")}>
+            Go to the providers
+          </Link>
+        }
+      >
+        The address is wrong, or what was here is gone.
+      </Empty>
+    </Page>
+  );
 }

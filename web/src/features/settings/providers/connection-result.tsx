@@ -1,0 +1,75 @@
+/** What came of trying a connection, in words: that it works, or what is wrong and what to do. */
+import { CircleAlert, CircleCheck, LoaderCircle } from "lucide-react";
+import type { ReactNode } from "react";
+import { formatDuration } from "@/lib/format";
+import { type Problem, problemOf } from "@/lib/problem";
+import type { ConnectionTest } from "@/protocol/api";
+
+export type Trial = { state: "trying"; model: string } | { state: "done"; test: ConnectionTest } | Refused;
+interface Refused {
+  state: "refused";
+  problem: Problem;
+}
+
+/** Runs a trial, telling how it goes; what the server refuses is a result too. */
+export async function runTrial(
+  model: string,
+  ask: () => Promise<ConnectionTest>,
+  tell: (trial: Trial) => void,
+): Promise<void> {
+  tell({ state: "trying", model });
+  try {
+    tell({ state: "done", test: await ask() });
+  } catch (thrown) {
+    tell({ state: "refused", problem: problemOf(thrown) });
+  }
+}
+
+export function ConnectionResult({ trial }: { trial: Trial | undefined }): ReactNode {
+  return <div role="status">{trial && <Told trial={trial} />}</div>;
+}
+
+function Told({ trial }: { trial: Trial }): ReactNode {
+  if (trial.state === "trying")
+    return (
+      <p className="flex items-center gap-2 rounded-xl bg-hover px-4 py-3 text-sm text-soft">
+        <LoaderCircle className="size-4 shrink-0 animate-spin" aria-hidden />
+        Asking {trial.model} for a word. It may take up to 30 seconds.
+      </p>
+    );
+  if (trial.state === "done" && trial.test.ok)
+    return (
+      <div className="flex items-start gap-2 rounded-xl bg-good-soft px-4 py-3 text-sm text-good">
+        <CircleCheck className="mt-0.5 size-4 shrink-0" aria-hidden />
+        <div className="min-w-0 wrap-anywhere">
+          <p className="font-medium">
+            It works: {trial.test.model} answered in {formatDuration(trial.test.latency_ms)}.
+          </p>
+          {trial.test.text && <p className="mt-0.5">It said “{trial.test.text.trim()}”.</p>}
+        </div>
+      </div>
+    );
+  const { code, message } = trial.state === "done" ? trial.test : trial.problem;
+  return (
+    <div className="flex items-start gap-2 rounded-xl bg-bad-soft px-4 py-3 text-sm text-bad">
+      <CircleAlert className="mt-0.5 size-4 shrink-0" aria-hidden />
+      <div className="min-w-0 wrap-anywhere">
+        <p>
+          {message} <span className="font-mono text-xs">{code}</span>
+        </p>
+        {code === "egress_refused" && <AllowHint />}
+      </div>
+    </div>
+  );
+}
+
+/** How the operator lets the server call addresses of its own network. */
+export function AllowHint(): ReactNode {
+  return (
+    <p className="mt-1">
+      Addresses of this machine and its network are closed to agents until whoever runs the server allows
+      them: start it with <code className="font-mono text-xs">AGIO_EGRESS_ALLOW=127.0.0.1</code>, or the
+      host's own name or address.
+    </p>
+  );
+}

@@ -1,0 +1,225 @@
+/** Adds or changes a model provider, which can be tried before it is kept. */
+import { useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useState } from "react";
+import { useForm } from "react-hook-form";
+import { Button } from "@/components/ui/button";
+import { useConfirm } from "@/components/ui/confirm";
+import { Actions, Dialog } from "@/components/ui/dialog";
+import { Field, Input, Select, Textarea } from "@/components/ui/field";
+import { ProblemNote } from "@/components/ui/problem-note";
+import { api, data } from "@/lib/api";
+import { formProblem, placeProblems } from "@/lib/form-problems";
+import { problemOf } from "@/lib/problem";
+import { providersQuery } from "@/lib/queries";
+import type { ProviderView } from "@/protocol/api";
+import { AllowHint, ConnectionResult, runTrial, type Trial } from "./connection-result";
+import { KeyField } from "./key-field";
+import { Presets } from "./presets";
+import {
+  bodyOf,
+  connectionOf,
+  EMPTY,
+  isNearby,
+  isSameConnection,
+  KINDS,
+  modelsOf,
+  nameProblem,
+  type Preset,
+  type ProviderValues,
+  urlProblem,
+  usesKeptKey,
+  valuesOf,
+} from "./provider-form";
+
+interface ProviderDialogProps {
+  /** The one to change; without it a new one is added. */
+  provider?: ProviderView | undefined;
+  preset?: Preset | undefined;
+  onClose: () => void;
+  onSaved: (provider: ProviderView) => void;
+}
+
+const PLACES = {
+  provider_exists: "name",
+  invalid_base_url: "baseUrl",
+  missing_api_key: "apiKey",
+  api_key_required: "apiKey",
+} as const;
+
+export function ProviderDialog({ provider, preset, onClose, onSaved }: ProviderDialogProps): ReactNode {
+  const queryClient = useQueryClient();
+  const confirm = useConfirm();
+  const form = useForm<ProviderValues>({
+    mode: "onTouched",
+    defaultValues: provider ? valuesOf(provider) : { ...EMPTY, ...preset?.values },
+  });
+  const [trial, setTrial] = useState<Trial>();
+  const { errors, isSubmitting, isDirty } = form.formState;
+  const values = form.watch();
+  const kind = KINDS.find((one) => one.kind === values.kind);
+
+  const fill = (chosen: Preset) => {
+    for (const name of ["kind", "name", "baseUrl"] as const)
+      form.setValue(name, chosen.values[name], { shouldDirty: true, shouldValidate: true });
+    setTrial(undefined);
+  };
+  const close = async () => {
+    const lost = {
+      title: "Discard what you entered?",
+      message: "Nothing of it was saved.",
+      action: "Discard",
+    };
+    if (!isDirty || (await confirm({ ...lost, danger: true }))) onClose();
+  };
+  const tryIt = async () => {
+    if (!(await form.trigger(["name", "baseUrl", "apiKey"], { shouldFocus: true }))) return;
+    const model = modelsOf(values.models)[0];
+    if (model === undefined) {
+      form.setError(
+        "models",
+        { message: "Enter the name of a model to try it with." },
+        { shouldFocus: true },
+      );
+      return;
+    }
+    const id = provider?.id;
+    await runTrial(
+      model,
+      () =>
+        id && isSameConnection(values, provider)
+          ? data(
+              api.POST("/api/providers/{provider_id}/test", {
+                params: { path: { provider_id: id } },
+                body: { model },
+              }),
+            )
+          : data(api.POST("/api/providers/test", { body: connectionOf(values, model) })),
+      setTrial,
+    );
+  };
+  const save = form.handleSubmit(async (entered) => {
+    const body = bodyOf(entered);
+    try {
+      const id = provider?.id;
+      const saved = id
+        ? await data(api.PUT("/api/providers/{provider_id}", { params: { path: { provider_id: id } }, body }))
+        : await data(api.POST("/api/providers", { body }));
+      await queryClient.invalidateQueries(providersQuery);
+      onSaved(saved);
+    } catch (thrown) {
+      if (problemOf(thrown).code === "api_key_required") form.setValue("keyChoice", "replace");
+      placeProblems(thrown, form, PLACES);
+    }
+  });
+  const problem = formProblem(form);
+  const needsSaving = usesKeptKey(values, provider) && !isSameConnection(values, provider);
+  return (
+    <Dialog
+      open
+      wide
+      onClose={() => void close()}
+      title={provider ? `Change ${provider.name}` : "Connect a model"}
+      description="Agents of your team use it by its name."
+    >
+      <form noValidate onSubmit={(event) => void save(event)} className="flex flex-col gap-4">
+        {!provider && <Presets values={values} onChoose={fill} />}
+        <div className="grid gap-4 sm:grid-cols-2">
+          <Field label="Kind" hint={kind?.words} problem={errors.kind?.message}>
+            {(control) => (
+              <Select {...control} {...form.register("kind")}>
+                {KINDS.map((one) => (
+                  <option key={one.kind} value={one.kind}>
+                    {one.title}
+                  </option>
+                ))}
+              </Select>
+            )}
+          </Field>
+          <Field label="Name" hint="Such as openai or office-llm." problem={errors.name?.message}>
+            {(control) => (
+              <Input
+                {...control}
+                maxLength={64}
+                autoComplete="off"
+                spellCheck={false}
+                {...form.register("name", { validate: (name) => nameProblem(name) ?? true })}
+              />
+            )}
+          </Field>
+        </div>
+        <Field
+          label="Base URL"
+          optional={values.kind !== "openai-chat"}
+          hint={isNearby(values.baseUrl) ? <NearbyNote /> : `Left empty: ${kind?.address}`}
+          problem={errors.baseUrl?.message}
+        >
+          {(control) => (
+            <Input
+              {...control}
+              inputMode="url"
+              maxLength={2000}
+              autoComplete="off"
+              spellCheck={false}
+              placeholder={kind?.address}
+              className="font-mono text-[0.8125rem]"
+              {...form.register("baseUrl", { validate: (url) => urlProblem(url) ?? true })}
+            />
+          )}
+        </Field>
+        <KeyField form={form} provider={provider} />
+        <Field
+          label="Models"
+          hint="One a line. Agents are offered these first; the first is the one that is tried."
+          problem={errors.models?.message}
+        >
+          {(control) => (
+            <Textarea
+              {...control}
+              rows={2}
+              spellCheck={false}
+              className="min-h-16 font-mono text-[0.8125rem]"
+              {...form.register("models")}
+            />
+          )}
+        </Field>
+        <ConnectionResult trial={trial} />
+        {problem && (
+          <div>
+            <ProblemNote problem={problem} />
+            {problem.code === "egress_refused" && (
+              <div className="px-1 text-sm text-soft">{<AllowHint />}</div>
+            )}
+          </div>
+        )}
+        {needsSaving && (
+          <p className="text-[0.8125rem] text-soft">
+            The kind changes: save it to test it with the key that is kept, or enter the key again.
+          </p>
+        )}
+        <Actions>
+          <Button
+            className="sm:mr-auto"
+            busy={trial?.state === "trying"}
+            disabled={needsSaving}
+            onClick={() => void tryIt()}
+          >
+            Test this connection
+          </Button>
+          <Button onClick={() => void close()}>Cancel</Button>
+          <Button type="submit" look="primary" busy={isSubmitting}>
+            {provider ? "Save" : "Add"}
+          </Button>
+        </Actions>
+      </form>
+    </Dialog>
+  );
+}
+
+function NearbyNote(): ReactNode {
+  return (
+    <>
+      An address of this machine's own network: whoever runs the server must allow it with{" "}
+      <code className="font-mono text-xs">AGIO_EGRESS_ALLOW</code>.
+    </>
+  );
+}

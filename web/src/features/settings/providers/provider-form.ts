@@ -1,0 +1,197 @@
+/** What the form of a provider says, and what the server takes. */
+import type { ConnectionBody, ProviderBody, ProviderView } from "@/protocol/api";
+
+export type Kind = ProviderBody["kind"];
+
+export interface ProviderValues {
+  kind: Kind;
+  name: string;
+  baseUrl: string;
+  /** What becomes of a key that is kept already. */
+  keyChoice: "keep" | "replace" | "remove";
+  apiKey: string;
+  /** One a line, or with commas between them. */
+  models: string;
+}
+
+export const KINDS: { kind: Kind; title: string; words: string; address: string }[] = [
+  {
+    kind: "openai",
+    title: "OpenAI (Responses)",
+    words: "OpenAI's own models, or a proxy for them.",
+    address: "https://api.openai.com/v1",
+  },
+  {
+    kind: "openai-chat",
+    title: "OpenAI-compatible",
+    words: "Any OpenAI-compatible server by its base URL.",
+    address: "https://api.openai.com/v1",
+  },
+  {
+    kind: "anthropic",
+    title: "Anthropic",
+    words: "Claude, or a proxy for it.",
+    address: "https://api.anthropic.com",
+  },
+  {
+    kind: "gemini",
+    title: "Google Gemini",
+    words: "Gemini, or a proxy for it.",
+    address: "https://generativelanguage.googleapis.com",
+  },
+];
+
+export interface Preset {
+  id: string;
+  title: string;
+  words: string;
+  values: Pick<ProviderValues, "kind" | "name" | "baseUrl">;
+}
+
+export const PRESETS: Preset[] = [
+  {
+    id: "openai",
+    title: "OpenAI",
+    words: "Needs an API key",
+    values: { kind: "openai", name: "openai", baseUrl: "" },
+  },
+  {
+    id: "anthropic",
+    title: "Anthropic",
+    words: "Needs an API key",
+    values: { kind: "anthropic", name: "anthropic", baseUrl: "" },
+  },
+  {
+    id: "gemini",
+    title: "Google Gemini",
+    words: "Needs an API key",
+    values: { kind: "gemini", name: "gemini", baseUrl: "" },
+  },
+  {
+    id: "ollama",
+    title: "Ollama",
+    words: "On this machine, port 11434",
+    values: { kind: "openai-chat", name: "ollama", baseUrl: "http://127.0.0.1:11434/v1" },
+  },
+  {
+    id: "lm-studio",
+    title: "LM Studio",
+    words: "On this machine, port 1234",
+    values: { kind: "openai-chat", name: "lm-studio", baseUrl: "http://127.0.0.1:1234/v1" },
+  },
+  {
+    id: "vllm",
+    title: "vLLM",
+    words: "On this machine, port 8000",
+    values: { kind: "openai-chat", name: "vllm", baseUrl: "http://127.0.0.1:8000/v1" },
+  },
+];
+
+export const EMPTY: ProviderValues = {
+  kind: "openai-chat",
+  name: "",
+  baseUrl: "",
+  keyChoice: "replace",
+  apiKey: "",
+  models: "",
+};
+
+const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+const KEY = /^[!-~]+$/;
+
+export function valuesOf(provider: ProviderView): ProviderValues {
+  const known = KINDS.find(({ kind }) => kind === provider.kind);
+  return {
+    kind: known?.kind ?? "openai-chat",
+    name: provider.name,
+    baseUrl: provider.base_url ?? "",
+    keyChoice: provider.has_key ? "keep" : "replace",
+    apiKey: "",
+    models: provider.models.join("\n"),
+  };
+}
+
+/** The models' names, each once. */
+export function modelsOf(text: string): string[] {
+  return [
+    ...new Set(
+      text
+        .split(/[\n,]/)
+        .map((name) => name.trim())
+        .filter(Boolean),
+    ),
+  ];
+}
+
+/** A provider as the server takes it: a key that is kept is left out, one that is removed is null. */
+export function bodyOf(values: ProviderValues): ProviderBody {
+  const { kind, name, keyChoice, models } = values;
+  return {
+    kind,
+    name: name.trim(),
+    base_url: values.baseUrl.trim() || null,
+    models: modelsOf(models),
+    ...(keyChoice === "keep" ? {} : { api_key: keyOf(values) }),
+  };
+}
+
+/** What is tried before anything is kept. */
+export function connectionOf(values: ProviderValues, model: string): ConnectionBody {
+  return { kind: values.kind, base_url: values.baseUrl.trim() || null, api_key: keyOf(values), model };
+}
+
+/** Whether what the form says can be tried with the key that the server keeps. */
+export function usesKeptKey(values: ProviderValues, kept: ProviderView | undefined): boolean {
+  return Boolean(kept?.has_key) && values.keyChoice === "keep" && !movesKey(values, kept);
+}
+
+/** Whether the address changes, so that a kept key must be entered again: it is sent to no other. */
+export function movesKey(values: ProviderValues, kept: ProviderView | undefined): boolean {
+  if (!kept?.has_key || values.keyChoice !== "keep") return false;
+  return placeOf(values.baseUrl.trim(), values.kind) !== placeOf(kept.base_url ?? "", kept.kind);
+}
+
+/** Whether the form says the same of the connection as what is kept, so that what is kept can be tried. */
+export function isSameConnection(values: ProviderValues, kept: ProviderView | undefined): boolean {
+  return usesKeptKey(values, kept) && values.kind === kept?.kind;
+}
+
+export const nameProblem = (name: string): string | undefined => {
+  if (name.trim() === "") return "Give it a name: agents find it by that.";
+  if (name === "demo") return "demo is the offline model: choose another name.";
+  return NAME.test(name.trim()) && name.length <= 64
+    ? undefined
+    : "Lower-case letters, digits and hyphens between them, at most 64.";
+};
+
+export const keyProblem = (key: string): string | undefined =>
+  key.trim() === "" || KEY.test(key.trim()) ? undefined : "A key has no spaces and no letters beyond ASCII.";
+
+export const urlProblem = (url: string): string | undefined => {
+  const plain = url.trim();
+  if (plain === "") return undefined;
+  if (!/^https?:\/\//i.test(plain) || !URL.canParse(plain))
+    return "It looks like https://api.example.com/v1 or http://127.0.0.1:11434/v1.";
+  if (/[?#]/.test(plain)) return "Leave out what comes after ? or #.";
+  return undefined;
+};
+
+/** Whether an address is of this machine or its network, which the operator has to allow. */
+export function isNearby(url: string): boolean {
+  if (!URL.canParse(url.trim())) return false;
+  const host = new URL(url.trim()).hostname.replace(/^\[|\]$/g, "");
+  return (
+    /^(localhost|.*\.(local|internal|lan)|127\..*|10\..*|192\.168\..*|169\.254\..*|172\.(1[6-9]|2\d|3[01])\..*|::1|f[cd].*:.*|fe80:.*)$/.test(
+      host,
+    ) || !/[.:]/.test(host)
+  );
+}
+
+function keyOf(values: ProviderValues): string | null {
+  return values.keyChoice === "replace" ? values.apiKey.trim() || null : null;
+}
+
+/** Whose service a key is for: both OpenAI kinds are one. */
+function placeOf(baseUrl: string, kind: string): string {
+  return baseUrl || kind.replace(/-chat$/, "");
+}
