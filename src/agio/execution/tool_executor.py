@@ -39,12 +39,12 @@ class Standing(Protocol):
         ...
 
     async def fall(self) -> None:
-        """Let go of the run; does not come back before the run was stopped."""
+        """Give the run back; does not come back before the run was stopped."""
         ...
 
 
 class _Fallen(Exception):
-    """The claim was gone when the tool was about to act."""
+    """It could not be known that the claim is good when the tool was about to act: it did not."""
 
 
 class ToolExecutor:
@@ -168,10 +168,19 @@ class ToolExecutor:
         return answer
 
     async def _run(self, tool: AnyTool, arguments: dict[str, object], context: ToolContext) -> ToolAnswer:
+        while True:
+            if self._standing is not None:
+                await self._standing.ready()
+                if not self._standing.holds():
+                    await self._standing.fall()
+            try:
+                return await self._act(tool, arguments, context)
+            except _Fallen:  # it has not acted, so it can do so once more is known
+                continue
+
+    async def _act(self, tool: AnyTool, arguments: dict[str, object], context: ToolContext) -> ToolAnswer:
         timeout_s = self._config.tool_timeout_s if tool.timeout_s is None else tool.timeout_s
         function = cast(Callable[..., object], tool.function)
-        if self._standing is not None:
-            await self._standing.ready()
         task = asyncio.ensure_future(_call(function, arguments, self._standing))
         try:
             done, _ = await asyncio.wait([task], timeout=timeout_s)
@@ -185,8 +194,6 @@ class ToolExecutor:
             return ToolAnswer(
                 f"{tool.name} was stopped: it took longer than {timeout_s:g} s.", "tool_timeout"
             )
-        if self._standing is not None and not task.cancelled() and isinstance(task.exception(), _Fallen):
-            await self._standing.fall()
         return self._answer(tool, task)
 
     def _answer(self, tool: AnyTool, task: asyncio.Future[object]) -> ToolAnswer:
@@ -197,7 +204,7 @@ class ToolExecutor:
             config = self._config
             room = config.max_event_bytes - _ENVELOPE_BYTES
             return answer_of(task.result(), min(config.max_tool_result_bytes, room), room)
-        if isinstance(error, ToolError):
+        if isinstance(error, (ToolError, _Fallen)):
             raise error
         if isinstance(error, KeyboardInterrupt):
             raise error

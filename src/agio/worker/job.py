@@ -16,7 +16,6 @@ from agio.worker.outbox import Outbox
 
 _log = logging.getLogger("agio.worker")
 
-_RELEASE_S = 60.0
 _AWAY = frozenset({"link_lost", "store_closed"})
 """The gateway is going: what becomes of the run is for its next claim to say."""
 
@@ -29,12 +28,10 @@ class RunningJob:
         self._job: Job | None = job
         self._link = link
         self._parts = parts
-        self._outbox = Outbox(link, job.claim, self.cancel, self.drop)
+        self._outbox = Outbox(link, job.claim, self.cancel, self._stop)
         self._stream: RunStream | None = None
         self._cancelled = False
         self._stopped = False
-        self._mine = True
-        """Whether the run is still ours to give back."""
         self._stopping: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
@@ -46,7 +43,7 @@ class RunningJob:
                 _log.warning("run %s is given back: %s", self.claim.run_id, error)
         except Exception:
             _log.exception("run %s is given back", self.claim.run_id)
-        if self._mine and not self._outbox.ended and not self._outbox.lost:
+        if not self._outbox.ended and not self._outbox.lost:
             await self._give_back()
 
     def cancel(self) -> None:
@@ -56,8 +53,8 @@ class RunningJob:
             self._stream.cancel()
 
     def drop(self) -> None:
-        """Let go of the run without a word: it is somebody else's, or gone."""
-        self._mine = False
+        """Let go of the run without a word: the gateway knows that it is somebody else's, or gone."""
+        self._outbox.lost = True
         self._stop()
 
     def release(self, *, at_rest: bool) -> None:
@@ -119,7 +116,7 @@ class RunningJob:
     async def _end_failed(self, info: RunInfo, error: AgioError) -> None:
         """End a run whose log cannot even be read, so that it does not hang."""
         if error.code == "run_ended":
-            self._mine = False
+            self._outbox.lost = True
             return
         fold = Fold()
         fold.run_id, fold.thread_id, fold.seq = info.run_id, info.thread_id, info.last_seq
@@ -127,9 +124,9 @@ class RunningJob:
         await self._outbox.append(Append(frame, end="failed", error_code=error.code, outcome=Outcome()))
 
     async def _give_back(self) -> None:
+        """Say that we let go of the run, however late: as long as its claim is good the gateway waits for us."""
         try:
-            async with asyncio.timeout(_RELEASE_S):
-                await self._outbox.persist(lambda: self._link.release(self.claim))
-        except (AgioError, TimeoutError) as error:
+            await self._outbox.persist(lambda: self._link.release(self.claim))
+        except AgioError as error:
             if not self._outbox.lost:
                 _log.warning("run %s could not be given back: %s", self.claim.run_id, error)

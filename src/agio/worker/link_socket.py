@@ -41,8 +41,8 @@ class Guest(Worker, Protocol):
         """Greet the gateway; called on every new connection."""
         ...
 
-    def drop_all(self) -> None:
-        """Let go of every run without writing."""
+    def release_all(self) -> None:
+        """Stop every run without writing, and give it back once the gateway can be told."""
         ...
 
 
@@ -58,7 +58,7 @@ class SocketLink:
         self._key = key
         self._worker = worker
         self._heartbeat = Heartbeat(
-            gateway, key, worker.id, on_silence=worker.drop_all, on_gone=self._come_again
+            gateway, key, worker.id, on_silence=worker.release_all, on_gone=self._come_again
         )
         self._calls = Calls(self._post)
         self._outgoing: list[bytes] = []
@@ -158,7 +158,8 @@ class SocketLink:
 
     async def linked(self) -> None:
         """See `Link`."""
-        await self._calls.linked.wait()
+        while not self._calls.linked.is_set():  # it may break again before whoever waited hears of it
+            await self._calls.linked.wait()
 
     async def leave(self) -> None:
         """Say goodbye, if there is anybody to say it to."""

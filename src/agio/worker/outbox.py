@@ -31,9 +31,9 @@ T = TypeVar("T")
 class Outbox:
     """The engine's `LogWriter` and `ToolRecords`, over a link.
 
-    `on_cancel` is called when an answer says that the run is to be cancelled, `on_lost` when the gateway may have
-    given it to somebody else. `on_rest`, if it is set, is
-    called when the run is between two turns and has no call under way here that must not be cut off.
+    `on_cancel` is called when an answer says that the run is to be cancelled, `on_doubt` when the gateway may have
+    given it to somebody else, or not. `on_rest`, if it is set, is called when the run is between two turns and has
+    no call under way here that must not be cut off.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Outbox:
         link: Link,
         claim: Claim,
         on_cancel: Callable[[], None],
-        on_lost: Callable[[], None],
+        on_doubt: Callable[[], None],
         *,
         patience_s: float = PATIENCE_S,
     ) -> None:
@@ -49,12 +49,12 @@ class Outbox:
         self._began = time.perf_counter()
         """Whether the run's end is stored."""
         self.lost = False
-        """Whether the claim turned out to be no longer good."""
+        """Whether the claim turned out to be no longer good: there is nothing to give back."""
         self.on_rest: Callable[[], None] | None = None
         self._link = link
         self._claim = claim
         self._on_cancel = on_cancel
-        self._on_lost = on_lost
+        self._on_doubt = on_doubt
         self._patience_s = patience_s
         self._acting: set[str] = set()
         """Calls that must happen once and are under way."""
@@ -65,12 +65,11 @@ class Outbox:
 
     def holds(self) -> bool:
         """Whether the run is ours as far as can be known."""
-        return not self._link.out_of_touch()
+        return not (self.lost or self._link.out_of_touch())
 
     async def fall(self) -> None:
-        """Let go of the run, and wait to be stopped."""
-        self.lost = True
-        self._on_lost()
+        """Say that it cannot be known whether the run is ours, and wait to be stopped."""
+        self._on_doubt()
         await asyncio.Event().wait()
 
     def append(self, write: Append) -> Awaitable[None]:

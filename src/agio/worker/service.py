@@ -130,10 +130,9 @@ class WorkerService:
         if (job := self._find(run_id, epoch)) is not None:
             job.drop()
 
-    def drop_all(self) -> None:
-        """Let go of every run without writing: the gateway has been silent too long, and others have them now."""
-        for job in self._jobs.values():
-            job.drop()
+    def release_all(self) -> None:
+        """Give every run back: the gateway has been silent too long. Others may have them now, or nobody yet."""
+        self._release(list(self._jobs.values()))
 
     def drain(self, within_s: float) -> None:
         """Finish the turns under way, then give back what is not finished; new jobs go back at once."""
@@ -165,7 +164,8 @@ class WorkerService:
 
     async def aclose(self) -> None:
         """Let go of whatever is left, and close the drivers."""
-        self.drop_all()
+        for job in self._jobs.values():
+            job.drop()
         await self._settle(_LAST_WORDS_S)
         await self._parts.drivers.aclose()
         for agent in self._parts.app.agents.values():

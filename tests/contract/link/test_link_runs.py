@@ -1,7 +1,7 @@
 """Whole runs over a link: a real worker with a scripted model, on a link that holds and on one that breaks."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 
 import pytest
@@ -53,11 +53,13 @@ class Slow(ScriptedDriver):
                 yield batch
 
 
-def make_worker(bell: Bell, answer: ScriptedTurn = SAYS, name: str = "wrk_1") -> WorkerService:
+def make_worker(
+    bell: Bell, answer: Callable[[], ScriptedTurn] = lambda: SAYS, name: str = "wrk_1"
+) -> WorkerService:
     """Make a worker whose model calls two tools and then answers."""
 
     def script(request: ModelRequest) -> ScriptedTurn:
-        return answer if isinstance(request.messages[-1], ToolMessage) else ASKS
+        return answer() if isinstance(request.messages[-1], ToolMessage) else ASKS
 
     def open_driver(provider: str, endpoint: Endpoint) -> ScriptedDriver:
         return Slow(script)
@@ -101,7 +103,8 @@ async def test_a_run_given_back_by_a_worker_that_leaves_is_finished_by_another(
 ) -> None:
     """B1: draining costs a run nothing: the next worker goes on from the log, and no call is made again."""
     bell = Bell()
-    first = make_worker(bell, ScriptedTurn("Never said to the end", waits=asyncio.Event()))
+    endless = ScriptedTurn("Never said to the end", waits=asyncio.Event())
+    first = make_worker(bell, lambda: endless)
     await join(first)
     session = await room.session(tools=TOOLS)
     sent = await room.say(session)
@@ -120,6 +123,30 @@ async def test_a_run_given_back_by_a_worker_that_leaves_is_finished_by_another(
     check_flow(await room.store.get_events(sent.run_id), official)
     assert (counted.times, bell.rung) == (1, 2)
     await second.aclose()
+
+
+async def test_a_run_stopped_in_a_silence_goes_on_though_the_link_held(
+    room: Engine, join: Join, counted: Counted, official: OfficialVerifier
+) -> None:
+    """B1: a worker gives its runs up before its gateway does; when the silence ends in between, none is lost."""
+    bell = Bell()
+    answers = iter([ScriptedTurn("Never said to the end", waits=asyncio.Event()), SAYS])
+    service = make_worker(bell, lambda: next(answers))
+    await join(service)
+    session = await room.session(tools=TOOLS)
+    sent = await room.say(session)
+    async with asyncio.timeout(10), room.hub.subscribe(session.id, 0) as reader:
+        payload = b""
+        while b"Never" not in payload:
+            piece = await reader.next()
+            assert piece is not None
+            payload += piece.chunk.payload
+    service.release_all()
+    info = await room.ended(session, sent.run_id)
+    assert (info.status, info.epoch) == ("completed", 2)
+    check_flow(await room.store.get_events(sent.run_id), official)
+    assert (counted.times, bell.rung) == (1, 2)
+    await service.aclose()
 
 
 @pytest.mark.parametrize("lost", ["answer", "question"])

@@ -42,7 +42,7 @@ class Visitor(HandWorker):
         self.welcomes.put_nowait(welcome)
         return welcome
 
-    def drop_all(self) -> None:
+    def release_all(self) -> None:
         self.deserted.set()
 
 

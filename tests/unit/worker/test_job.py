@@ -1,6 +1,7 @@
 """A job becomes a run: its agent, tools and history are put together, and what is missing ends it with a clear word."""
 
 import asyncio
+import threading
 from collections.abc import Sequence
 
 import pytest
@@ -23,7 +24,7 @@ from agio.protocol.messages import (
 )
 from agio.worker.app import App
 from agio.worker.service import WorkerService
-from tests.unit.worker.ledger import CLAIM, Ledger, gateway_tool, idle, job, offer, run, worker
+from tests.unit.worker.ledger import CLAIM, PATIENCE_S, Ledger, gateway_tool, idle, job, offer, run, worker
 
 
 @tool
@@ -295,7 +296,7 @@ async def test_a_gateway_that_goes_in_the_middle_of_a_call_does_not_fail_the_run
 
 
 async def test_a_worker_that_may_have_been_given_up_begins_no_tool() -> None:
-    """B1: a process that was frozen wakes up, finds itself out of touch, and lets go before its tool acts."""
+    """B1: a process that was frozen wakes up, finds itself out of touch, and gives its run back unacted."""
     ledger = Ledger()
     rung: list[int] = []
 
@@ -316,4 +317,81 @@ async def test_a_worker_that_may_have_been_given_up_begins_no_tool() -> None:
     await run(service, job(tools=app.tool_offers()))
     assert rung == []
     assert ledger.writes[-1].end is None
+    assert ledger.released == [CLAIM]
+
+
+class Breaking(Ledger):
+    """A link that breaks when a tool's thread is about to act, and is down until it is mended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waited_for = asyncio.Event()
+        self.mended = asyncio.Event()
+        self._loop_thread = threading.get_ident()
+        self._down = False
+
+    def out_of_touch(self) -> bool:
+        if threading.get_ident() != self._loop_thread:
+            self._down = not self.mended.is_set()
+        return self._down
+
+    async def linked(self) -> None:
+        if self._down:
+            self.waited_for.set()
+            await self.mended.wait()
+            self._down = False
+
+
+async def _at_a_break(honoured: Sequence[str]) -> tuple[Breaking, list[int]]:
+    """Let the link break right before two tools act and come back, with these claims honoured; return what was rung."""
+    ledger = Breaking()
+    rung: list[int] = []
+
+    @tool
+    def toll(times: int) -> str:
+        """Ring."""
+        rung.append(times)
+        return "rung"
+
+    app = App(tools={"toll": toll})
+    calls = [ScriptedCall("toll", {"times": times}) for times in (1, 2)]
+    turns = ScriptedTurn(calls=calls), ScriptedTurn("Rung.")
+    service, _ = await worker(ledger, *turns, app=app)
+    service.start(job(tools=app.tool_offers()))
+    async with asyncio.timeout(PATIENCE_S):
+        await ledger.waited_for.wait()
+    assert rung == []
+    ledger.honoured = list(honoured)
+    await service.join(ledger)
+    ledger.mended.set()
+    await idle(service)
+    return ledger, rung
+
+
+async def test_a_tool_about_to_act_when_the_link_breaks_acts_once_it_is_mended() -> None:
+    """B1: a link that is mended in time costs a run nothing, not even a call that was on its way to a thread."""
+    ledger, rung = await _at_a_break(honoured=["run_1"])
+    assert sorted(rung) == [1, 2]
+    assert ledger.writes[-1].end == "completed"
     assert ledger.released == []
+
+
+async def test_a_tool_that_waited_for_the_link_does_not_act_for_a_run_others_have() -> None:
+    """B1: a worker that comes back too late begins nothing more, though its link is whole again."""
+    ledger, rung = await _at_a_break(honoured=[])
+    assert rung == []
+    assert ledger.writes[-1].end is None
+    assert ledger.released == []
+
+
+async def test_runs_stopped_in_a_silence_are_given_back() -> None:
+    """B1: whether the gateway has given them to others only the gateway knows; it must not wait for us in vain."""
+    ledger = Ledger()
+    service, _ = await worker(ledger, ScriptedTurn("Once", waits=asyncio.Event()))
+    service.start(job())
+    await ledger.until(lambda seen: "TEXT_MESSAGE_CHUNK" in seen.types)
+    written = len(ledger.writes)
+    service.release_all()
+    await idle(service)
+    assert len(ledger.writes) == written
+    assert ledger.released == [CLAIM]
