@@ -1,10 +1,146 @@
-import type { ReactNode } from "react";
+/** One agent: its form beside a chat to try it, or all about it for those who may not change it. */
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { ArrowLeft, Bot, Lock } from "lucide-react";
+import { type ReactNode, useMemo } from "react";
+import { buttonClass } from "@/components/ui/button";
+import { Empty } from "@/components/ui/empty";
 import { Page } from "@/components/ui/page";
+import { ProblemNote } from "@/components/ui/problem-note";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { useToast } from "@/components/ui/toast";
+import { problemOf } from "@/lib/problem";
+import { agentQuery, agentsQuery, meQuery } from "@/lib/queries";
+import type { AgentView } from "@/protocol/api";
+import { AgentActions } from "./agent-actions";
+import { AgentBadges } from "./agent-badges";
+import { AgentDetails } from "./agent-details";
+import { AgentEditor } from "./agent-editor";
+import { copyOf, NEW_AGENT } from "./agent-values";
+import { AgentWorkshop } from "./agent-workshop";
 
 export function NewAgentPage(): ReactNode {
-  return <Page title="New agent">{null}</Page>;
+  const { copy } = useSearch({ from: "/inside/agents/new" });
+  const me = useQuery(meQuery);
+  const mayBuild = me.data?.permissions.includes("build");
+  return (
+    <Page title={copy ? "Duplicate agent" : "New agent"} above={<BackToAgents />}>
+      {mayBuild === undefined && <SkeletonRows rows={4} className="h-40 rounded-2xl!" />}
+      {mayBuild === false && (
+        <Empty icon={Lock} title="Agents are made by owners and admins" action={<AllAgentsLink />}>
+          Ask one of them to make it, or to give you their role.
+        </Empty>
+      )}
+      {mayBuild && (copy ? <CopyEditor agentId={copy} /> : <CreateAgent />)}
+    </Page>
+  );
 }
 
 export function AgentPage(): ReactNode {
-  return <Page title="Agent">{null}</Page>;
+  const { agentId } = useParams({ from: "/inside/agents/$agentId" });
+  const agent = useQuery(agentQuery(agentId));
+  const me = useQuery(meQuery);
+  if (agent.isError && problemOf(agent.error).code === "agent_not_found") return <NoAgent />;
+  if (agent.data && me.data) {
+    const mayBuild = me.data.permissions.includes("build");
+    return (
+      <Page
+        key={agentId}
+        title={agent.data.name}
+        wide
+        above={<BackToAgents />}
+        actions={<AgentActions agent={agent.data} mayBuild={mayBuild} />}
+      >
+        <div className="-mt-3 mb-6 flex flex-wrap gap-1.5">
+          <AgentBadges agent={agent.data} />
+        </div>
+        {mayBuild && !agent.data.read_only ? (
+          <AgentWorkshop agent={agent.data} />
+        ) : (
+          <AgentDetails agent={agent.data} mayBuild={mayBuild} />
+        )}
+      </Page>
+    );
+  }
+  return (
+    <Page title="Agent" wide above={<BackToAgents />}>
+      {agent.isError ? (
+        <ProblemNote problem={agent.error} onRetry={() => void agent.refetch()} />
+      ) : (
+        <SkeletonRows rows={4} className="h-40 rounded-2xl!" />
+      )}
+    </Page>
+  );
+}
+
+function CreateAgent({ from }: { from?: AgentView }): ReactNode {
+  const agents = useQuery(agentsQuery);
+  const navigate = useNavigate();
+  const toast = useToast();
+  const taken = agents.data;
+  const initial = useMemo(
+    () =>
+      from && taken
+        ? copyOf(
+            from,
+            taken.map(({ name }) => name),
+          )
+        : NEW_AGENT,
+    [from, taken],
+  );
+  if (agents.isError) return <ProblemNote problem={agents.error} onRetry={() => void agents.refetch()} />;
+  if (from && !taken) return <SkeletonRows rows={4} className="h-40 rounded-2xl!" />;
+  return (
+    <AgentEditor
+      initial={initial}
+      onSaved={(agent) => {
+        toast.done(`${agent.name} was created. Try it here, or chat with it.`);
+        void navigate({ to: "/agents/$agentId", params: { agentId: agent.id }, ignoreBlocker: true });
+      }}
+    />
+  );
+}
+
+function CopyEditor({ agentId }: { agentId: string }): ReactNode {
+  const agent = useQuery(agentQuery(agentId));
+  if (agent.data) return <CreateAgent from={agent.data} />;
+  if (!agent.isError) return <SkeletonRows rows={4} className="h-40 rounded-2xl!" />;
+  return (
+    <div className="flex flex-col items-start gap-4">
+      <ProblemNote problem={agent.error} onRetry={() => void agent.refetch()} />
+      <Link to="/agents/new" className={buttonClass()}>
+        Begin with an empty one
+      </Link>
+    </div>
+  );
+}
+
+function NoAgent(): ReactNode {
+  return (
+    <Page title="Agent" above={<BackToAgents />}>
+      <Empty icon={Bot} title="There is no such agent" action={<AllAgentsLink />}>
+        It was deleted, or belongs to another team. Chats with a deleted agent stay readable.
+      </Empty>
+    </Page>
+  );
+}
+
+function AllAgentsLink(): ReactNode {
+  return (
+    <Link to="/agents" className={buttonClass("primary")}>
+      See all agents
+    </Link>
+  );
+}
+
+function BackToAgents(): ReactNode {
+  return (
+    <Link
+      to="/agents"
+      className="mb-3 -ml-1 inline-flex items-center gap-1 rounded-md px-1 text-[0.8125rem] text-soft hover:text-ink"
+    >
+      <ArrowLeft className="size-3.5" aria-hidden />
+      Agents
+    </Link>
+  );
 }

@@ -1,0 +1,130 @@
+/** All about an agent, for reading. */
+import { useQuery } from "@tanstack/react-query";
+import { Info } from "lucide-react";
+import type { ReactNode } from "react";
+import { CopyButton } from "@/components/ui/copy-button";
+import { Card } from "@/components/ui/page";
+import { formatCount, formatDuration, formatMoment } from "@/lib/format";
+import { agentToolsQuery } from "@/lib/queries";
+import type { AgentView } from "@/protocol/api";
+import { AgentRuns } from "./agent-runs";
+import { APPROVALS } from "./tool-words";
+
+export function AgentDetails({ agent, mayBuild }: { agent: AgentView; mayBuild: boolean }): ReactNode {
+  return (
+    <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,1fr)_25rem]">
+      <div className="flex min-w-0 flex-col gap-4">
+        <p className="flex gap-2 rounded-xl bg-accent-soft px-4 py-3 text-sm text-accent-text">
+          <Info className="mt-0.5 size-4 shrink-0" aria-hidden />
+          {mayBuild
+            ? "This agent is defined in Python and is changed there. Duplicate it to have one you can change here."
+            : "Owners and admins of the team change agents. You can talk to it."}
+        </p>
+        {agent.description && (
+          <Card title="Description">
+            <p className="text-sm whitespace-pre-wrap wrap-anywhere">{agent.description}</p>
+          </Card>
+        )}
+        <Card title="System prompt">
+          <LongText label="System prompt" text={agent.system_prompt} />
+        </Card>
+        {agent.goal && (
+          <Card title="Goal">
+            <p className="text-sm whitespace-pre-wrap wrap-anywhere">{agent.goal}</p>
+          </Card>
+        )}
+        <Tools agent={agent} />
+        {agent.output_schema && (
+          <Card title="Output">
+            <LongText label="JSON schema" text={JSON.stringify(agent.output_schema, null, 2)} />
+          </Card>
+        )}
+      </div>
+      <div className="flex min-w-0 flex-col gap-4">
+        <Card title="Model and limits">
+          <Facts agent={agent} />
+        </Card>
+        <AgentRuns agentId={agent.id} />
+      </div>
+    </div>
+  );
+}
+
+function LongText({ label, text }: { label: string; text: string }): ReactNode {
+  return (
+    <div className="relative">
+      <section
+        aria-label={label}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+        className="max-h-96 overflow-y-auto rounded-xl bg-panel p-4 pr-12 font-mono text-[0.8125rem] leading-relaxed whitespace-pre-wrap wrap-anywhere"
+      >
+        {text}
+      </section>
+      <div className="absolute top-1.5 right-2">
+        <CopyButton text={text} label={`Copy: ${label}`} />
+      </div>
+    </div>
+  );
+}
+
+function Tools({ agent }: { agent: AgentView }): ReactNode {
+  const tools = useQuery(agentToolsQuery);
+  const about = new Map(tools.data?.map((tool) => [tool.name, tool.description]));
+  return (
+    <Card title={`Tools (${agent.tools.length})`}>
+      {agent.tools.length === 0 ? (
+        <p className="text-sm text-soft">It has none: it only writes.</p>
+      ) : (
+        <ul className="divide-y divide-line">
+          {agent.tools.map((tool) => (
+            <li key={tool.name} className="py-2.5 first:pt-0 last:pb-0">
+              <p className="text-sm">
+                <span className="font-mono text-[0.8125rem] font-medium">{tool.name}</span>
+                <span className="text-soft">
+                  {" "}
+                  · {agent.approval === "ask" ? APPROVALS.ask : APPROVALS[tool.approval ?? "tool"]}
+                </span>
+              </p>
+              <p className="text-[0.8125rem] text-soft wrap-anywhere">
+                {about.get(tool.name) ?? (tools.isSuccess ? "Not there now." : "")}
+              </p>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}
+
+function Facts({ agent }: { agent: AgentView }): ReactNode {
+  const limits = agent.limits;
+  const seconds = (value: number | null | undefined) =>
+    value === null || value === undefined ? null : formatDuration(value * 1000);
+  const count = (value: number | null | undefined) =>
+    value === null || value === undefined ? null : formatCount(value);
+  const facts: [string, string | null][] = [
+    ["Provider", agent.model_provider],
+    ["Model", agent.model_name],
+    ["Temperature", agent.temperature === null ? "The model's default" : String(agent.temperature)],
+    ["Approval", agent.approval === "ask" ? "Asks before every call" : "As each tool says"],
+    ["Steps", count(agent.max_steps)],
+    ["Tokens", count(limits?.max_tokens)],
+    ["Time for a run", seconds(limits?.run_timeout_s)],
+    ["Time for a turn", seconds(limits?.turn_timeout_s)],
+    ["Time for a tool call", seconds(limits?.tool_timeout_s)],
+    ["Messages of history", count(limits?.max_history_messages)],
+    ["Created", formatMoment(agent.created_at)],
+    ["Updated", formatMoment(agent.updated_at)],
+  ];
+  return (
+    <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1.5 text-sm">
+      {facts.map(([name, value]) => (
+        <div key={name} className="contents">
+          <dt className="text-soft">{name}</dt>
+          <dd className="text-right wrap-anywhere">{value ?? "Server's default"}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,152 @@
+/** The form of an agent, new or known: checks while one types, saves, and lets nothing be lost by leaving. */
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useBlocker } from "@tanstack/react-router";
+import { type ReactNode, useEffect } from "react";
+import { FormProvider, type Resolver, useForm } from "react-hook-form";
+import { Button } from "@/components/ui/button";
+import { useConfirm } from "@/components/ui/confirm";
+import { ProblemNote } from "@/components/ui/problem-note";
+import { api, data } from "@/lib/api";
+import { problemOf } from "@/lib/problem";
+import { agentQuery, agentsQuery } from "@/lib/queries";
+import { COMMAND_KEY, useShortcut } from "@/lib/shortcuts";
+import type { AgentView } from "@/protocol/api";
+import {
+  type AgentValues,
+  bodyOf,
+  checkValues,
+  type FieldName,
+  refusedFields,
+  valuesOf,
+} from "./agent-values";
+import { ApprovalSection } from "./approval-section";
+import { BasicsSection, InstructionsSection } from "./basics-section";
+import { LimitsSection, OutputSection } from "./limits-section";
+import { ModelSection } from "./model-section";
+import { ToolsSection } from "./tools-section";
+
+interface AgentEditorProps {
+  /** Left out for a new agent. */
+  agentId?: string;
+  initial: AgentValues;
+  /** Going elsewhere from here must ignore the guard: the form does not know yet that it is clean. */
+  onSaved: (agent: AgentView) => void;
+  onDirty?: (dirty: boolean) => void;
+}
+
+const resolver: Resolver<AgentValues> = (values) => {
+  const found = Object.entries(checkValues(values));
+  if (found.length === 0) return { values, errors: {} };
+  return {
+    values: {},
+    errors: Object.fromEntries(found.map(([name, message]) => [name, { type: "value", message }])),
+  };
+};
+
+export function AgentEditor({ agentId, initial, onSaved, onDirty }: AgentEditorProps): ReactNode {
+  const form = useForm<AgentValues>({ defaultValues: initial, mode: "onTouched", resolver });
+  const { isDirty, errors } = form.formState;
+  useGuard(isDirty);
+  const save = useSave(agentId);
+  useEffect(() => onDirty?.(isDirty), [onDirty, isDirty]);
+  useEffect(() => {
+    if (!form.formState.isDirty) form.reset(initial);
+  }, [form, initial]);
+
+  const submit = form.handleSubmit(async (values) => {
+    try {
+      const agent = await save.mutateAsync(values);
+      form.reset(valuesOf(agent));
+      onSaved(agent);
+    } catch (thrown) {
+      const refused = Object.entries(refusedFields(problemOf(thrown))) as [FieldName, string][];
+      refused.forEach(([name, message], index) => {
+        form.setError(name, { type: "server", message }, { shouldFocus: index === 0 });
+      });
+    }
+  });
+  const ready = !save.isPending && (agentId === undefined || isDirty);
+  useShortcut({ key: "s", command: true }, () => {
+    if (ready) void submit();
+  });
+
+  const wrong = Object.keys(errors).length;
+  const elsewhere = save.isError && Object.keys(refusedFields(problemOf(save.error))).length === 0;
+  return (
+    <FormProvider {...form}>
+      <form onSubmit={(event) => void submit(event)} noValidate className="flex min-w-0 flex-col gap-4">
+        <BasicsSection />
+        <InstructionsSection />
+        <ModelSection />
+        <ToolsSection />
+        <ApprovalSection />
+        <LimitsSection />
+        <OutputSection />
+        <div className="sticky bottom-3 z-20 flex flex-col gap-2 rounded-2xl border border-line bg-raised p-3 shadow-lg">
+          {elsewhere && <ProblemNote problem={save.error} />}
+          <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
+            <p className="min-w-0 flex-1 px-1 text-[0.8125rem] text-soft" aria-live="polite">
+              {wrong > 0 ? (
+                <span className="text-bad">
+                  {wrong === 1 ? "One field needs" : `${wrong} fields need`} you
+                </span>
+              ) : (
+                stateWords(isDirty, agentId)
+              )}
+            </p>
+            {isDirty && <Button onClick={() => form.reset(initial)}>Discard</Button>}
+            <Button
+              type="submit"
+              look="primary"
+              busy={save.isPending}
+              disabled={!ready}
+              title={`${COMMAND_KEY}+S`}
+            >
+              {agentId === undefined ? "Create agent" : "Save"}
+            </Button>
+          </div>
+        </div>
+      </form>
+    </FormProvider>
+  );
+}
+
+function stateWords(dirty: boolean, agentId: string | undefined): string {
+  if (dirty) return "Unsaved changes";
+  return agentId === undefined ? "Not created yet" : "Everything is saved";
+}
+
+function useSave(agentId: string | undefined) {
+  const queryClient = useQueryClient();
+  return useMutation({
+    mutationFn: (values: AgentValues) => {
+      const body = bodyOf(values);
+      return agentId === undefined
+        ? data(api.POST("/api/agents", { body }))
+        : data(api.PUT("/api/agents/{agent_id}", { params: { path: { agent_id: agentId } }, body }));
+    },
+    onSuccess: (agent) => {
+      queryClient.setQueryData(agentQuery(agent.id).queryKey, agent);
+      void queryClient.invalidateQueries({ ...agentsQuery, exact: true });
+      void queryClient.invalidateQueries({ queryKey: ["agent-tools"] });
+    },
+  });
+}
+
+/** Asks before unsaved changes are lost. */
+function useGuard(dirty: boolean): void {
+  const confirm = useConfirm();
+  useBlocker({
+    disabled: !dirty,
+    enableBeforeUnload: dirty,
+    shouldBlockFn: async () => {
+      const go = await confirm({
+        title: "Leave without saving?",
+        message: "What you changed on this agent is lost.",
+        action: "Leave",
+        danger: true,
+      });
+      return !go;
+    },
+  });
+}

@@ -1,0 +1,62 @@
+/** The newest runs one had with an agent. */
+import { queryOptions, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { Badge, type Tone } from "@/components/ui/badge";
+import { Card } from "@/components/ui/page";
+import { ProblemNote } from "@/components/ui/problem-note";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { api, data } from "@/lib/api";
+import { formatAgo, formatMoment } from "@/lib/format";
+import type { RunView } from "@/protocol/api";
+
+const SHOWN = 5;
+
+const STATES: Record<RunView["status"], { word: string; tone: Tone }> = {
+  queued: { word: "Queued", tone: "neutral" },
+  running: { word: "Running", tone: "accent" },
+  completed: { word: "Completed", tone: "good" },
+  failed: { word: "Failed", tone: "bad" },
+  cancelled: { word: "Stopped", tone: "neutral" },
+  interrupted: { word: "Waiting for you", tone: "warn" },
+  expired: { word: "Expired", tone: "bad" },
+};
+
+const agentRunsQuery = (agentId: string) =>
+  queryOptions({
+    queryKey: ["runs", "of-agent", agentId],
+    queryFn: async () => {
+      const query = { agent_id: agentId, limit: SHOWN };
+      return (await data(api.GET("/api/runs", { params: { query } }))).items;
+    },
+  });
+
+export function AgentRuns({ agentId }: { agentId: string }): ReactNode {
+  const runs = useQuery(agentRunsQuery(agentId));
+  return (
+    <Card title="Your recent runs">
+      {runs.isPending && <SkeletonRows rows={3} className="h-10" />}
+      {runs.isError && <ProblemNote problem={runs.error} onRetry={() => void runs.refetch()} />}
+      {runs.data?.length === 0 && <p className="text-sm text-soft">You have not talked to this agent yet.</p>}
+      {runs.data && runs.data.length > 0 && (
+        <ul className="-mx-2 flex flex-col">
+          {runs.data.map((run) => (
+            <li key={run.id}>
+              <Link
+                to="/runs/$runId"
+                params={{ runId: run.id }}
+                className="flex items-center gap-3 rounded-lg px-2 py-1.5 text-sm hover:bg-hover"
+              >
+                <span className="min-w-0 flex-1 truncate">{run.title || "Untitled chat"}</span>
+                <span className="shrink-0 text-xs text-soft" title={formatMoment(run.created_at)}>
+                  {formatAgo(run.created_at)}
+                </span>
+                <Badge tone={STATES[run.status].tone}>{STATES[run.status].word}</Badge>
+              </Link>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}

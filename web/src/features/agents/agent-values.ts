@@ -1,0 +1,238 @@
+/** An agent as its form has it: every field a text or a choice; read from a view, checked, made a body. */
+import { fieldProblems, type Problem } from "@/lib/problem";
+import type { AgentBody, AgentView } from "@/protocol/api";
+
+/** Whether a person is asked before a call: as the tool says, always, or never. */
+export type ToolApproval = "tool" | "ask" | "never";
+
+export interface ChosenTool {
+  name: string;
+  approval: ToolApproval;
+}
+
+export interface AgentValues {
+  name: string;
+  description: string;
+  status: "active" | "inactive";
+  system_prompt: string;
+  goal: string;
+  model_provider: string;
+  model_name: string;
+  /** Empty: the model's default; so it is with every number here. */
+  temperature: string;
+  tools: ChosenTool[];
+  approval: "tool" | "ask";
+  max_steps: string;
+  run_timeout_s: string;
+  turn_timeout_s: string;
+  tool_timeout_s: string;
+  max_tokens: string;
+  max_history_messages: string;
+  /** JSON text; empty: the answer is text. */
+  output_schema: string;
+}
+
+export type FieldName = keyof AgentValues;
+export type FieldWords = Partial<Record<FieldName, string>>;
+
+export const NEW_AGENT: AgentValues = {
+  name: "",
+  description: "",
+  status: "active",
+  system_prompt: "",
+  goal: "",
+  model_provider: "demo",
+  model_name: "demo",
+  temperature: "",
+  tools: [],
+  approval: "tool",
+  max_steps: "",
+  run_timeout_s: "",
+  turn_timeout_s: "",
+  tool_timeout_s: "",
+  max_tokens: "",
+  max_history_messages: "",
+  output_schema: "",
+};
+
+const MAX_TOOLS = 100;
+const MAX_SCHEMA_BYTES = 64 * 1024;
+const NAME_CHARS = 100;
+
+interface NumberRule {
+  least: number;
+  /** Whether the least itself is too little. */
+  above?: boolean;
+  most: number;
+  whole: boolean;
+}
+
+const NUMBERS = {
+  temperature: { least: 0, most: 2, whole: false },
+  max_steps: { least: 1, most: 1000, whole: true },
+  run_timeout_s: { least: 0, above: true, most: 86_400, whole: false },
+  turn_timeout_s: { least: 0, above: true, most: 3600, whole: false },
+  tool_timeout_s: { least: 0, above: true, most: 3600, whole: false },
+  max_tokens: { least: 1, most: 1_000_000_000, whole: true },
+  max_history_messages: { least: 0, most: 1000, whole: true },
+} as const satisfies Partial<Record<FieldName, NumberRule>>;
+
+const TEXTS = {
+  name: { chars: NAME_CHARS, needed: "Give the agent a name." },
+  description: { chars: 2000, needed: "" },
+  system_prompt: { chars: 100_000, needed: "Say what the agent is to do." },
+  goal: { chars: 10_000, needed: "" },
+  model_provider: { chars: 100, needed: "Choose a provider." },
+  model_name: { chars: 200, needed: "Name a model." },
+} as const satisfies Partial<Record<FieldName, { chars: number; needed: string }>>;
+
+const LIMITS = [
+  "run_timeout_s",
+  "turn_timeout_s",
+  "tool_timeout_s",
+  "max_tokens",
+  "max_history_messages",
+] as const;
+
+export function valuesOf(agent: AgentView): AgentValues {
+  const limit = (name: (typeof LIMITS)[number]) => numberText(agent.limits?.[name]);
+  return {
+    name: agent.name,
+    description: agent.description,
+    status: agent.status,
+    system_prompt: agent.system_prompt,
+    goal: agent.goal ?? "",
+    model_provider: agent.model_provider,
+    model_name: agent.model_name,
+    temperature: numberText(agent.temperature),
+    tools: agent.tools.map(({ name, approval }) => ({ name, approval: approval ?? "tool" })),
+    approval: agent.approval,
+    max_steps: numberText(agent.max_steps),
+    run_timeout_s: limit("run_timeout_s"),
+    turn_timeout_s: limit("turn_timeout_s"),
+    tool_timeout_s: limit("tool_timeout_s"),
+    max_tokens: limit("max_tokens"),
+    max_history_messages: limit("max_history_messages"),
+    output_schema: agent.output_schema ? JSON.stringify(agent.output_schema, null, 2) : "",
+  };
+}
+
+/** What a copy of an agent begins with: all of it, under a name that is free. */
+export function copyOf(agent: AgentView, taken: readonly string[]): AgentValues {
+  const used = new Set(taken);
+  for (let count = 1; ; count += 1) {
+    const ending = count === 1 ? " copy" : ` copy ${count}`;
+    const name = agent.name.slice(0, NAME_CHARS - ending.length) + ending;
+    if (!used.has(name)) return { ...valuesOf(agent), name };
+  }
+}
+
+/** The body the server takes. Give it values that were checked. */
+export function bodyOf(values: AgentValues): AgentBody {
+  const limits = Object.fromEntries(
+    LIMITS.flatMap((name) => {
+      const limit = numberOf(values[name]);
+      return limit === null ? [] : [[name, limit]];
+    }),
+  );
+  return {
+    name: values.name.trim(),
+    description: values.description.trim(),
+    status: values.status,
+    system_prompt: values.system_prompt,
+    goal: values.goal.trim() || null,
+    model_provider: values.model_provider,
+    model_name: values.model_name.trim(),
+    temperature: numberOf(values.temperature),
+    tools: values.tools.map(({ name, approval }) => ({
+      name,
+      approval: approval === "tool" ? null : approval,
+    })),
+    approval: values.approval,
+    max_steps: numberOf(values.max_steps),
+    limits: Object.keys(limits).length > 0 ? limits : null,
+    output_schema: schemaOf(values.output_schema),
+  };
+}
+
+/** What is wrong with the values, by field, in words. */
+export function checkValues(values: AgentValues): FieldWords {
+  const found: FieldWords = {};
+  for (const [name, rule] of entries(TEXTS)) {
+    const text = values[name];
+    if (rule.needed && !text.trim()) found[name] = rule.needed;
+    else if ([...text].length > rule.chars)
+      found[name] =
+        `At most ${rule.chars.toLocaleString()} characters, not ${[...text].length.toLocaleString()}.`;
+  }
+  for (const [name, rule] of entries(NUMBERS)) {
+    const words = numberProblem(values[name], rule);
+    if (words) found[name] = words;
+  }
+  if (values.tools.length > MAX_TOOLS) found.tools = `At most ${MAX_TOOLS} tools.`;
+  const schema = schemaProblem(values.output_schema);
+  if (schema) found.output_schema = schema;
+  return found;
+}
+
+const FIELD_OF_CODE: Record<string, FieldName> = {
+  agent_exists: "name",
+  unknown_tool: "tools",
+  unknown_provider: "model_provider",
+  invalid_schema: "output_schema",
+};
+
+/** What the server found wrong, by field; empty when it is about no field. */
+export function refusedFields(problem: Problem): FieldWords {
+  const field = FIELD_OF_CODE[problem.code];
+  if (field) return { [field]: problem.message };
+  const found: FieldWords = {};
+  for (const [path, words] of Object.entries(fieldProblems(problem))) {
+    const [first = "", second = ""] = path.split(".");
+    const name = first === "limits" ? second : first;
+    if (isField(name) && !found[name]) found[name] = words;
+  }
+  return found;
+}
+
+function isField(name: string): name is FieldName {
+  return Object.hasOwn(NEW_AGENT, name);
+}
+
+function entries<Key extends string, Value>(of: Record<Key, Value>): [Key, Value][] {
+  return Object.entries(of) as [Key, Value][];
+}
+
+function numberText(value: number | null | undefined): string {
+  return value === null || value === undefined ? "" : String(value);
+}
+
+function numberOf(text: string): number | null {
+  return text.trim() === "" ? null : Number(text);
+}
+
+function numberProblem(text: string, { least, above, most, whole }: NumberRule): string | undefined {
+  const value = numberOf(text);
+  if (value === null) return undefined;
+  if (!Number.isFinite(value)) return "This is no number.";
+  if (whole && !Number.isInteger(value)) return "A whole number, please.";
+  if (value < least || (above && value === least) || value > most)
+    return `${above ? "More than" : "From"} ${least.toLocaleString()} ${above ? "and at most" : "to"} ${most.toLocaleString()}.`;
+  return undefined;
+}
+
+function schemaOf(text: string): Record<string, unknown> | null {
+  return text.trim() === "" ? null : (JSON.parse(text) as Record<string, unknown>);
+}
+
+function schemaProblem(text: string): string | undefined {
+  try {
+    const schema: unknown = schemaOf(text);
+    if (schema === null && text.trim() === "") return undefined;
+    if (typeof schema !== "object" || schema === null || Array.isArray(schema))
+      return 'A JSON schema is an object: {"type": "object", ...}.';
+  } catch (thrown) {
+    return `This is no JSON: ${thrown instanceof Error ? thrown.message : String(thrown)}.`;
+  }
+  return new TextEncoder().encode(text).length > MAX_SCHEMA_BYTES ? "At most 64 KB." : undefined;
+}

@@ -1,0 +1,71 @@
+/** One tool that can be given to an agent, and how it asks. */
+import { type ReactNode, useId } from "react";
+import { Badge } from "@/components/ui/badge";
+import { Select } from "@/components/ui/field";
+import type { AgentToolDetails } from "@/protocol/api";
+import type { ChosenTool, ToolApproval } from "./agent-values";
+import { EFFECTS, KINDS } from "./tool-words";
+
+interface ToolRowProps {
+  name: string;
+  /** Null: it is not there now. */
+  tool: AgentToolDetails | null;
+  chosen: ChosenTool | null;
+  /** The agent asks before every call, whatever its tools say. */
+  asksAlways: boolean;
+  onChange: (choice: ChosenTool | null) => void;
+}
+
+export function ToolRow({ name, tool, chosen, asksAlways, onChange }: ToolRowProps): ReactNode {
+  const id = useId();
+  return (
+    <li className="flex flex-col gap-2 px-3.5 py-3 sm:flex-row sm:items-start">
+      <div className="flex min-w-0 flex-1 items-start gap-3">
+        <input
+          id={id}
+          type="checkbox"
+          className="mt-1 size-4 shrink-0 accent-accent"
+          checked={chosen !== null}
+          aria-describedby={`${id}-about`}
+          onChange={(event) => onChange(event.target.checked ? { name, approval: "tool" } : null)}
+        />
+        <div className="min-w-0">
+          <label htmlFor={id} className="font-mono text-[0.8125rem] font-medium wrap-anywhere">
+            {name}
+          </label>
+          <div id={`${id}-about`}>
+            <p className="text-[0.8125rem] text-soft wrap-anywhere">
+              {tool
+                ? tool.description
+                : "This tool is not there now. The agent cannot be saved with it: take it away, or start the worker that has it."}
+            </p>
+            <div className="mt-1.5 flex flex-wrap gap-1.5">
+              {tool ? (
+                <>
+                  <Badge>{KINDS[tool.kind]}</Badge>
+                  <Badge>{EFFECTS[tool.effect]}</Badge>
+                  {tool.approval === "ask" && <Badge tone="warn">Asks first</Badge>}
+                </>
+              ) : (
+                <Badge tone="bad">Missing</Badge>
+              )}
+            </div>
+          </div>
+        </div>
+      </div>
+      {chosen && tool && (
+        <Select
+          aria-label={`Approval of ${name}`}
+          className="w-auto! shrink-0 max-sm:ml-7"
+          disabled={asksAlways}
+          value={asksAlways ? "ask" : chosen.approval}
+          onChange={(event) => onChange({ name, approval: event.target.value as ToolApproval })}
+        >
+          <option value="tool">As the tool says</option>
+          <option value="ask">Always ask</option>
+          <option value="never">Never ask</option>
+        </Select>
+      )}
+    </li>
+  );
+}

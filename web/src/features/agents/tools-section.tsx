@@ -1,0 +1,127 @@
+/** Which tools the agent has, and whether a person is asked before they are called. */
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
+import { useController, useWatch } from "react-hook-form";
+import { Button } from "@/components/ui/button";
+import { Input } from "@/components/ui/field";
+import { ProblemNote } from "@/components/ui/problem-note";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { agentToolsQuery } from "@/lib/queries";
+import type { AgentToolDetails } from "@/protocol/api";
+import type { AgentValues, ChosenTool } from "./agent-values";
+import { FormSection, useFieldProblem } from "./form-section";
+import { ToolRow } from "./tool-row";
+
+export function ToolsSection(): ReactNode {
+  const tools = useQuery(agentToolsQuery);
+  const { field } = useController<AgentValues, "tools">({ name: "tools" });
+  const policy = useWatch<AgentValues, "approval">({ name: "approval" });
+  const problem = useFieldProblem("tools");
+  const [words, setWords] = useState("");
+  const [onlyChosen, setOnlyChosen] = useState(false);
+  const chosen = new Map(field.value.map((tool) => [tool.name, tool]));
+  const rows = rowsOf(tools.data ?? [], field.value, tools.isSuccess).filter(
+    (row) => fits(row, words) && (!onlyChosen || chosen.has(row.name)),
+  );
+  const choose = (name: string, choice: ChosenTool | null) => {
+    const others = field.value.filter((tool) => tool.name !== name);
+    if (!choice) field.onChange(others);
+    else if (chosen.has(name))
+      field.onChange(field.value.map((tool) => (tool.name === name ? choice : tool)));
+    else field.onChange([...field.value, choice]);
+  };
+
+  return (
+    <FormSection
+      title="Tools"
+      hint={
+        <>
+          What the agent can do besides writing. Tools are made and tried on the{" "}
+          <Link to="/tools" className="font-medium text-accent-text underline underline-offset-2">
+            tools page
+          </Link>
+          .
+        </>
+      }
+    >
+      <div className="flex flex-wrap items-center gap-2">
+        <Input
+          ref={field.ref}
+          type="search"
+          aria-label="Search tools"
+          placeholder="Search tools"
+          className="min-w-40 flex-1"
+          value={words}
+          onChange={(event) => setWords(event.target.value)}
+          onKeyDown={(event) => event.key === "Enter" && event.preventDefault()}
+        />
+        <Button
+          aria-pressed={onlyChosen}
+          className={onlyChosen ? "border-accent! text-accent-text!" : ""}
+          onClick={() => setOnlyChosen(!onlyChosen)}
+        >
+          {field.value.length} chosen
+        </Button>
+      </div>
+      {problem && (
+        <p role="alert" className="text-[0.8125rem] text-bad">
+          {problem}
+        </p>
+      )}
+      {tools.isPending && <SkeletonRows rows={4} />}
+      {tools.isError && <ProblemNote problem={tools.error} onRetry={() => void tools.refetch()} />}
+      {tools.isSuccess && (
+        <section
+          aria-label="List of tools"
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+          tabIndex={0}
+          className="max-h-96 overflow-y-auto rounded-xl border border-line"
+        >
+          {rows.length === 0 ? (
+            <p className="p-4 text-sm text-soft">
+              {onlyChosen && !words ? "No tool is chosen." : "There is no such tool."}
+            </p>
+          ) : (
+            <ul className="divide-y divide-line">
+              {rows.map((row) => (
+                <ToolRow
+                  key={row.name}
+                  name={row.name}
+                  tool={row.tool}
+                  chosen={chosen.get(row.name) ?? null}
+                  asksAlways={policy === "ask"}
+                  onChange={(choice) => choose(row.name, choice)}
+                />
+              ))}
+            </ul>
+          )}
+        </section>
+      )}
+    </FormSection>
+  );
+}
+
+interface Row {
+  name: string;
+  /** Null: the agent has it, but it is not there now. */
+  tool: AgentToolDetails | null;
+}
+
+/** Those that are missing come first, then all there are. */
+function rowsOf(tools: readonly AgentToolDetails[], chosen: readonly ChosenTool[], known: boolean): Row[] {
+  const names = new Set(tools.map(({ name }) => name));
+  const missing = known ? chosen.filter(({ name }) => !names.has(name)) : [];
+  return [
+    ...missing.map(({ name }) => ({ name, tool: null })),
+    ...tools.map((tool) => ({ name: tool.name, tool })),
+  ];
+}
+
+function fits({ name, tool }: Row, words: string): boolean {
+  const text = `${name}\n${tool?.description ?? ""}`.toLocaleLowerCase();
+  return words
+    .toLocaleLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
+}

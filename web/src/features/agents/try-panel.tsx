@@ -1,0 +1,130 @@
+/** A small chat with the saved agent, in a session of its own, followed by server-sent events. */
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { RotateCcw } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { Button } from "@/components/ui/button";
+import { useToast } from "@/components/ui/toast";
+import { api, data } from "@/lib/api";
+import { problemOf } from "@/lib/problem";
+import type { AgentView } from "@/protocol/api";
+import { TryComposer } from "./try-composer";
+import { TryThread } from "./try-thread";
+
+/** A message on its way: it is shown until its run is in the thread. */
+export interface Sent {
+  text: string;
+  runId: string | null;
+}
+
+const TITLE_CHARS = 200;
+const keptIn = (agentId: string) => `agio.try.${agentId}`;
+
+export function TryPanel({ agent, dirty }: { agent: AgentView; dirty: boolean }): ReactNode {
+  const [sessionId, setSessionId] = useState(() => sessionStorage.getItem(keptIn(agent.id)));
+  const [sent, setSent] = useState<Sent | null>(null);
+  const [running, setRunning] = useState(false);
+  const toast = useToast();
+  const queryClient = useQueryClient();
+
+  const keep = (id: string | null) => {
+    setSessionId(id);
+    if (id) sessionStorage.setItem(keptIn(agent.id), id);
+    else sessionStorage.removeItem(keptIn(agent.id));
+    void queryClient.invalidateQueries({ queryKey: ["sessions"] });
+  };
+  const forget = () => {
+    keep(null);
+    setSent(null);
+    setRunning(false);
+  };
+  const send = useMutation({
+    mutationFn: async (text: string) => {
+      const id = sessionId ?? (await startSession(agent));
+      if (id !== sessionId) keep(id);
+      const path = { session_id: id };
+      const body = { content: text, client_message_id: crypto.randomUUID() };
+      return data(api.POST("/api/agent-sessions/{session_id}/message", { params: { path }, body }));
+    },
+    onMutate: (text) => setSent({ text, runId: null }),
+    onSuccess: (taken, text) => setSent({ text, runId: taken.run_id }),
+    onError: () => setSent(null),
+  });
+  const stop = useMutation({
+    mutationFn: (id: string) =>
+      api.POST("/api/agent-sessions/{session_id}/cancel", { params: { path: { session_id: id } } }),
+    onError: toast.failed,
+  });
+  const reset = useMutation({
+    mutationFn: async (id: string) => {
+      try {
+        await api.DELETE("/api/agent-sessions/{session_id}", { params: { path: { session_id: id } } });
+      } catch (thrown) {
+        if (problemOf(thrown).code !== "session_not_found") throw thrown;
+      }
+    },
+    onSuccess: () => {
+      forget();
+      send.reset();
+      void queryClient.invalidateQueries({ queryKey: ["runs"] });
+    },
+    onError: toast.failed,
+  });
+
+  const inactive = agent.status !== "active";
+  return (
+    <section
+      aria-labelledby="try-title"
+      className="flex h-[min(38rem,calc(100dvh-13rem))] min-h-80 flex-col overflow-hidden rounded-2xl border border-line bg-raised"
+    >
+      <div className="flex items-center gap-2 border-b border-line py-2 pr-2 pl-5">
+        <h2 id="try-title" className="flex-1 text-sm font-semibold">
+          Try it
+        </h2>
+        <Button
+          look="quiet"
+          size="small"
+          busy={reset.isPending}
+          disabled={!sessionId}
+          onClick={() => sessionId && reset.mutate(sessionId)}
+        >
+          {!reset.isPending && <RotateCcw className="size-4" aria-hidden />}
+          Reset
+        </Button>
+      </div>
+      <p
+        aria-live="polite"
+        className={dirty ? "bg-warn-soft px-5 py-2 text-[0.8125rem] text-warn" : "sr-only"}
+      >
+        {dirty ? "This is the saved agent: it does not know your unsaved changes." : ""}
+      </p>
+      {sessionId ? (
+        <TryThread key={sessionId} sessionId={sessionId} sent={sent} onRunning={setRunning} onGone={forget} />
+      ) : (
+        <div className="grid flex-1 place-items-center p-6 text-center text-sm text-soft">
+          {sent ? sent.text : "Say something, and see how it answers. Reset forgets the conversation."}
+        </div>
+      )}
+      <TryComposer
+        disabled={inactive}
+        placeholder={inactive ? "An inactive agent takes no messages" : `Message ${agent.name}`}
+        problem={send.error}
+        sending={send.isPending}
+        running={running}
+        stopping={stop.isPending}
+        onSend={(text) =>
+          send.mutateAsync(text).then(
+            () => true,
+            () => false,
+          )
+        }
+        onStop={() => sessionId && stop.mutate(sessionId)}
+      />
+    </section>
+  );
+}
+
+async function startSession(agent: AgentView): Promise<string> {
+  const path = { agent_id: agent.id };
+  const body = { title: `Try: ${agent.name}`.slice(0, TITLE_CHARS), on_busy: "queue" } as const;
+  return (await data(api.POST("/api/agents/{agent_id}/sessions", { params: { path }, body }))).id;
+}

@@ -1,0 +1,37 @@
+/** Deletes an agent, after asking and saying what becomes of its chats. */
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useConfirm } from "@/components/ui/confirm";
+import { useToast } from "@/components/ui/toast";
+import { api } from "@/lib/api";
+import { agentsQuery } from "@/lib/queries";
+import type { AgentView } from "@/protocol/api";
+
+/** Resolves to whether it was deleted. */
+export function useDeleteAgent(): (agent: AgentView) => Promise<boolean> {
+  const confirm = useConfirm();
+  const toast = useToast();
+  const queryClient = useQueryClient();
+  const { mutateAsync } = useMutation({
+    mutationFn: (agentId: string) =>
+      api.DELETE("/api/agents/{agent_id}", { params: { path: { agent_id: agentId } } }),
+    onSettled: () => queryClient.invalidateQueries({ ...agentsQuery, exact: true }),
+  });
+  return async (agent) => {
+    const sure = await confirm({
+      title: `Delete ${agent.name}?`,
+      message:
+        "Chats with it stay readable, for everybody who had them, but take no more messages. The agent itself cannot be brought back.",
+      action: "Delete agent",
+      danger: true,
+    });
+    if (!sure) return false;
+    try {
+      await mutateAsync(agent.id);
+      toast.done(`${agent.name} was deleted.`);
+      return true;
+    } catch (thrown) {
+      toast.failed(thrown);
+      return false;
+    }
+  };
+}
