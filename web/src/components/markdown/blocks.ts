@@ -1,0 +1,107 @@
+/** Cuts Markdown into blocks that can be parsed one by one, so that a growing text is parsed only at its end. */
+
+const LINE = /[^\r\n]*(?:\r\n|\n|\r|$)/y;
+const BLANK = /^[ \t]*[\r\n]*$/;
+const ITEM = /^( {0,3})([-+*]|\d{1,9}[.)])([ \t]+|[\r\n]*$)/;
+const FENCE = /^( {0,3})(`{3,}(?=[^`]*$)|~{3,})/;
+const MATH = /^( {0,3})(\${2,})[^$]*$/;
+/** HTML that goes on over blank lines, and how each kind ends. */
+const HTML: [RegExp, RegExp][] = [
+  [/^( {0,3})<(?:script|pre|style|textarea)(?:[\s>]|$)/i, /<\/(?:script|pre|style|textarea)>/i],
+  [/^( {0,3})<!--/, /-->/],
+  [/^( {0,3})<\?/, /\?>/],
+  [/^( {0,3})<![A-Za-z]/, />/],
+  [/^( {0,3})<!\[CDATA\[/, /\]\]>/],
+];
+/** A definition that another place of the text refers to: such a text is not cut at all. */
+const DEFINITION = /^(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t])*\[(?:[^\]\\]|\\[\s\S]){1,999}\]:/m;
+
+/** Cuts a text at blank lines outside of lists, fences and other blocks that go on over them. Joined, they are the text. */
+export function splitBlocks(text: string): string[] {
+  if (DEFINITION.test(text)) return [text];
+  const scanner = new Scanner();
+  const blocks: string[] = [];
+  let start = 0;
+  for (let at = 0; at < text.length; ) {
+    LINE.lastIndex = at;
+    const line = LINE.exec(text)?.[0] ?? "";
+    if (scanner.beginsBlock(line)) {
+      if (at > start) blocks.push(text.slice(start, at));
+      start = at;
+    }
+    at += line.length;
+  }
+  if (start < text.length) blocks.push(text.slice(start));
+  return blocks;
+}
+
+/** The code of a block that is one fence without an end, as it is while it is being written. */
+export function openFence(block: string): { language: string; text: string } | null {
+  const lines = block.replace(/^(?:[ \t]*\n)+/, "").split("\n");
+  const opened = FENCE.exec(lines[0] ?? "");
+  if (!opened || opened[1] || lines.length < 2) return null;
+  const closes = closing(opened[2] ?? "");
+  if (lines.slice(1).some((line) => closes.test(line))) return null;
+  const language = /^[`~]+[ \t]*([^\s`]*)/.exec(lines[0] ?? "")?.[1] ?? "";
+  return { language, text: lines.slice(1).join("\n") };
+}
+
+class Scanner {
+  private begun = false;
+  private afterBlank = false;
+  /** Where the content of the list's newest item begins; null outside of lists. */
+  private item: number | null = null;
+  private until: RegExp | null = null;
+
+  /** Takes the next line, and says whether a new block begins with it. */
+  beginsBlock(line: string): boolean {
+    if (this.until) {
+      if (this.until.test(line)) this.until = null;
+      this.afterBlank = false;
+      return false;
+    }
+    if (BLANK.test(line)) {
+      this.afterBlank = true;
+      return false;
+    }
+    const item = ITEM.exec(line);
+    const indented = line.startsWith(" ") || line.startsWith("\t");
+    const begins = !this.begun || (this.afterBlank && !indented && !(this.item !== null && item));
+    if (begins) this.item = null;
+    this.begun = true;
+    this.afterBlank = false;
+    if (item && (this.item === null || (item[1]?.length ?? 0) < this.item)) this.item = contentOf(item);
+    this.open(line);
+    return begins;
+  }
+
+  /** Notices what goes on over blank lines; what is inside of an item ends with it. */
+  private open(line: string): void {
+    const outside = (indent: string | undefined) => this.item === null || (indent?.length ?? 0) < this.item;
+    const bare = line.replace(/[\r\n]+$/, "");
+    const fence = FENCE.exec(bare) ?? MATH.exec(bare);
+    if (fence) {
+      if (outside(fence[1])) this.until = closing(fence[2] ?? "");
+      return;
+    }
+    for (const [opens, closes] of HTML) {
+      const found = opens.exec(bare);
+      if (!found) continue;
+      const rest = bare.slice(found[0].length);
+      if (outside(found[1]) && !closes.test(closes.source === "-->" ? bare.slice(2) : rest))
+        this.until = closes;
+      return;
+    }
+  }
+}
+
+function contentOf(item: RegExpExecArray): number {
+  const [, indent = "", marker = "", gap = ""] = item;
+  const spaces = /^ {1,4}$/.test(gap) ? gap.length : 1;
+  return indent.length + marker.length + spaces;
+}
+
+function closing(marker: string): RegExp {
+  const sign = marker.startsWith("$") ? "\\$" : marker.charAt(0);
+  return new RegExp(`^ {0,3}${sign}{${marker.length},}[ \\t]*[\\r\\n]*$`);
+}

@@ -1,0 +1,66 @@
+/** Markdown as elements: cut into blocks, of which a growing text parses only the last. No HTML is ever read. */
+import { memo, type ReactNode, useDeferredValue, useId, useMemo } from "react";
+import ReactMarkdown, { type Options } from "react-markdown";
+import remarkGfm from "remark-gfm";
+import remarkMath from "remark-math";
+import { openFence, splitBlocks } from "./blocks";
+import { CodeBlock } from "./code-block";
+import { displayMath } from "./display-math";
+import { ELEMENTS } from "./elements";
+import { levelHeadings, type Outline, outlineAfter } from "./outline";
+import { secure } from "./secure";
+import { texSyntax } from "./tex-syntax";
+import { finishBlock } from "./unfinished";
+
+interface MarkdownProps {
+  text: string;
+  /** More of it is coming. */
+  live?: boolean;
+}
+
+const REMARK: Options["remarkPlugins"] = [
+  remarkGfm,
+  texSyntax,
+  [remarkMath, { singleDollarTextMath: false }],
+];
+
+export const Markdown = memo(function Markdown({ text, live = false }: MarkdownProps): ReactNode {
+  // Where words come faster than they can be drawn, some drawings are left out.
+  const shown = useDeferredValue(text);
+  const blocks = useMemo(() => splitBlocks(live ? shown : text), [live, shown, text]);
+  let outline: Outline = [];
+  return (
+    <div className="min-w-0 wrap-break-word">
+      {blocks.map((block, at) => {
+        const above = outline;
+        outline = outlineAfter(outline, block);
+        const growing = live && at === blocks.length - 1;
+        const fence = growing ? openFence(block) : null;
+        // biome-ignore-start lint/suspicious/noArrayIndexKey: a block is known by its place; only the last one changes
+        if (fence) return <CodeBlock key={at} language={fence.language} text={fence.text} live />;
+        return <Block key={at} text={growing ? finishBlock(block) : block} outline={above.join()} />;
+        // biome-ignore-end lint/suspicious/noArrayIndexKey: as above
+      })}
+    </div>
+  );
+});
+
+/** One block. Its outline comes as text, so that the same one is the same. */
+const Block = memo(function Block({ text, outline }: { text: string; outline: string }): ReactNode {
+  const anchors = `${useId()}-`;
+  const options = useMemo((): Options => {
+    const above = outline ? outline.split(",").map(Number) : [];
+    return {
+      remarkPlugins: REMARK,
+      remarkRehypeOptions: {
+        clobberPrefix: anchors,
+        footnoteLabelTagName: "h6",
+        footnoteLabelProperties: {},
+      },
+      rehypePlugins: [[secure, { anchors }], displayMath, [levelHeadings, { outline: above }]],
+      components: ELEMENTS,
+      urlTransform: (url) => url, // `secure` has decided about each
+    };
+  }, [anchors, outline]);
+  return <ReactMarkdown {...options}>{text}</ReactMarkdown>;
+});

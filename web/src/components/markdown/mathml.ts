@@ -1,0 +1,58 @@
+/** Sets formulas, as MathML. In a file of its own, which is loaded when there is a formula. */
+import katex from "katex";
+import { createElement, Fragment, type ReactNode } from "react";
+
+/** What KaTeX builds before it makes markup of it. Its own DOM would bring style attributes, which the page's policy refuses. */
+interface Built {
+  type?: string;
+  text?: string;
+  width?: number;
+  character?: string;
+  attributes?: Record<string, string>;
+  children?: Built[];
+}
+
+const LONGEST = 20_000;
+const OPTIONS = {
+  output: "mathml",
+  trust: false,
+  maxExpand: 500,
+  maxSize: 20,
+  strict: "ignore",
+  throwOnError: true,
+} as const;
+const ELEMENTS = new Set(
+  "math mi mn mo ms mtext mspace mrow mfrac msqrt mroot mstyle merror mpadded mphantom msub msup msubsup munder mover munderover mmultiscripts mtable mtr mtd mlabeledtr menclose semantics".split(
+    " ",
+  ),
+);
+const ATTRIBUTES = new Set(
+  "mathvariant mathcolor mathbackground mathsize displaystyle scriptlevel stretchy fence separator lspace rspace minsize maxsize width height depth voffset columnalign columnspacing columnlines rowspacing rowlines rowalign columnspan notation accent accentunder linethickness display form symmetric largeop movablelimits side frame framespacing".split(
+    " ",
+  ),
+);
+const { __renderToDomTree: build } = katex as unknown as {
+  __renderToDomTree: (tex: string, options: typeof OPTIONS & { displayMode: boolean }) => Built;
+};
+
+/** A formula as elements; null for one that KaTeX does not understand. */
+export function mathElements(tex: string, displayMode: boolean): ReactNode {
+  if (tex.length > LONGEST) return null;
+  try {
+    return elementsOf(build(tex, { ...OPTIONS, displayMode }));
+  } catch {
+    return null;
+  }
+}
+
+function elementsOf(built: Built): ReactNode {
+  if (built.text !== undefined && !built.children) return built.text;
+  if (built.character) return createElement("mtext", null, built.character);
+  if (built.width !== undefined && !built.children)
+    return createElement("mspace", { width: `${built.width}em` });
+  const children = (built.children ?? []).map(elementsOf);
+  if (built.type === "annotation") return null; // the source, which screen readers would read a second time
+  if (!built.type || !ELEMENTS.has(built.type)) return createElement(Fragment, null, ...children);
+  const attributes = Object.entries(built.attributes ?? {}).filter(([name]) => ATTRIBUTES.has(name));
+  return createElement(built.type, Object.fromEntries(attributes), ...children);
+}
