@@ -69,6 +69,43 @@ export const sessionsQuery = ({ search, agentId }: SessionFilter = {}) =>
     getNextPageParam: (page) => page.next,
   });
 
+/** A session by itself, without its messages. */
+export const sessionQuery = (sessionId: string) =>
+  queryOptions({
+    queryKey: ["session", sessionId],
+    queryFn: () => {
+      const params = { path: { session_id: sessionId }, query: { tail: true, limit: 1 } };
+      return data(api.GET("/api/agent-sessions/{session_id}", { params }));
+    },
+  });
+
+/** All runs of a session, newest first: what it came to in tokens and money. */
+export const sessionRunsQuery = (sessionId: string) =>
+  queryOptions({
+    queryKey: ["runs", "session", sessionId],
+    queryFn: async () => {
+      const items = [];
+      let after: string | undefined;
+      do {
+        const query = { session_id: sessionId, limit: 200, ...(after ? { after } : {}) };
+        const page = await data(api.GET("/api/runs", { params: { query } }));
+        items.push(...page.items);
+        after = page.next ?? undefined;
+      } while (after);
+      return items;
+    },
+  });
+
+/** The ids of the caller's runs that failed last, by which a list of sessions shows where something went wrong. */
+export const failedRunsQuery = queryOptions({
+  queryKey: ["runs", "failed"],
+  queryFn: async () => {
+    const query = { status: "failed", limit: 200 } as const;
+    const page = await data(api.GET("/api/runs", { params: { query } }));
+    return new Set(page.items.map((run) => run.id));
+  },
+});
+
 export const providersQuery = queryOptions({
   queryKey: ["providers"],
   queryFn: async () => (await data(api.GET("/api/providers"))).items,

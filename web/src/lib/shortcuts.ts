@@ -21,7 +21,8 @@ export function useShortcut(shortcut: Shortcut, act: () => void): void {
         (event.ctrlKey || event.metaKey) === command &&
         (event.shiftKey === shift || key === "?") &&
         !event.altKey;
-      if (!fits || event.defaultPrevented || (!whileTyping && isTyping(event.target))) return;
+      if (!fits || event.defaultPrevented || event.isComposing || (!whileTyping && isTyping(event.target)))
+        return;
       event.preventDefault();
       act();
     };

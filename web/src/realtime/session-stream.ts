@@ -1,11 +1,11 @@
 /** One conversation as it is followed: its newest messages, then its events as they come, a frame's worth at a time. */
 import { api, data } from "@/lib/api";
 import { Problem, problemOf } from "@/lib/problem";
-import type { SessionWithMessages } from "@/protocol/api";
+import type { InterruptView, SessionWithMessages } from "@/protocol/api";
 import type { Event } from "@/protocol/events";
 import { foldEvents } from "@/state/fold";
-import { type KnownRun, prependTurns, type Strays, turnsOf } from "@/state/history";
-import { EMPTY, type Thread, type TurnStatus } from "@/state/thread";
+import { type KnownRun, prependTurns, type Strays, turnsOf, withQuestions } from "@/state/history";
+import { EMPTY, type Thread } from "@/state/thread";
 import { backoffMs } from "./backoff";
 import type { Feed } from "./feed";
 
@@ -63,17 +63,17 @@ export class SessionStream {
   /** Reads the page of messages before the oldest one here. */
   loadOlder = async (): Promise<void> => {
     if (this.previous === null || this.stream.loadingOlder) return;
-    this.change({ loadingOlder: true });
+    this.change({ loadingOlder: true, problem: null });
     try {
       const page = await this.read({ before: this.previous });
+      const runs = await this.runsOf(page, Math.max(0, ...page.messages.map((view) => view.created_at)));
+      if (!this.started) return;
       this.previous = page.previous;
-      const thread = prependTurns(
-        this.stream.thread,
-        turnsOf(page.messages, await this.runsOf(page), this.strays),
-      );
+      const older = turnsOf(page.messages, runs, this.strays);
+      const thread = prependTurns(this.stream.thread, older); // as it is now: events came meanwhile
       this.change({ thread, older: page.previous !== null, loadingOlder: false });
     } catch (thrown) {
-      this.change({ loadingOlder: false, problem: problemOf(thrown) });
+      if (this.started) this.change({ loadingOlder: false, problem: problemOf(thrown) });
     }
   };
 
@@ -95,12 +95,12 @@ export class SessionStream {
   private async load(tries: number): Promise<void> {
     try {
       const page = await this.read({ tail: true });
-      const runs = await this.runsOf(page);
+      const [runs, questions] = await Promise.all([this.runsOf(page), this.questionsOf(page)]);
       if (!this.started || this.unfollow) return;
       this.previous = page.previous;
       const after = page.stream_after ?? page.last_pos;
       this.change({
-        thread: { turns: turnsOf(page.messages, runs, this.strays), pos: after },
+        thread: { turns: withQuestions(turnsOf(page.messages, runs, this.strays), questions), pos: after },
         phase: "live",
         problem: null,
         older: page.previous !== null,
@@ -152,16 +152,19 @@ export class SessionStream {
     );
   }
 
-  private async runsOf(page: SessionWithMessages): Promise<Map<string, KnownRun>> {
+  /** The runs of a page's messages: the newest of the session, or those begun until a moment. */
+  private async runsOf(page: SessionWithMessages, until?: number): Promise<Map<string, KnownRun>> {
     if (page.messages.length === 0) return new Map();
-    const query = { session_id: this.sessionId, limit: PAGE };
+    const query = { session_id: this.sessionId, limit: PAGE, ...(until ? { until } : {}) };
     const runs = await data(api.GET("/api/runs", { params: { query } }));
-    return new Map(
-      runs.items.map((run) => [
-        run.id,
-        { id: run.id, status: run.status as TurnStatus, started_at: run.started_at, ended_at: run.ended_at },
-      ]),
-    );
+    return new Map(runs.items.map((run) => [run.id, run]));
+  }
+
+  private async questionsOf(page: SessionWithMessages): Promise<InterruptView[]> {
+    if (page.state !== "waiting") return [];
+    const path = { session_id: this.sessionId };
+    const asked = await data(api.GET("/api/agent-sessions/{session_id}/interrupts", { params: { path } }));
+    return asked.items.filter((question) => question.state === "open");
   }
 
   private change(changes: Partial<Stream>): void {

@@ -1,5 +1,5 @@
 /** A thread from stored messages: how a conversation begins when it is opened, before its events come. */
-import type { MessageView } from "@/protocol/api";
+import type { InterruptView, MessageView } from "@/protocol/api";
 import type { Content } from "@/protocol/commands";
 import type { Message } from "@/protocol/events";
 import { newCall } from "./fold";
@@ -11,6 +11,11 @@ export interface KnownRun {
   status: TurnStatus;
   started_at: number | null;
   ended_at: number | null;
+  error_code?: string | null;
+  steps?: number | null;
+  input_tokens?: number | null;
+  output_tokens?: number | null;
+  cost?: number | null;
 }
 
 /** Results whose calls lie on an older page that was not read yet, by call. */
@@ -47,7 +52,29 @@ function begun(view: MessageView, run: KnownRun | undefined): Turn {
     ...newTurn(view.run_id, status),
     startedAt: run?.started_at ?? null,
     endedAt: run?.ended_at ?? null,
+    step: run?.steps ?? 0,
+    spent: {
+      inputTokens: run?.input_tokens ?? 0,
+      outputTokens: run?.output_tokens ?? 0,
+      cost: run?.cost ?? null,
+    },
+    error: run?.error_code ? { code: run.error_code, message: "The run failed." } : null,
   };
+}
+
+/** Puts the open questions to the turn that asked them: a stored conversation does not hold them. */
+export function withQuestions(turns: Turn[], open: readonly InterruptView[]): Turn[] {
+  return turns.map((turn) => {
+    const questions = open
+      .filter((asked) => asked.run_id === turn.runId)
+      .map((asked) => ({
+        id: asked.id,
+        callId: asked.tool_call_id,
+        message: asked.message,
+        expiresAt: asked.expires_at,
+      }));
+    return questions.length > 0 ? { ...turn, status: "interrupted", questions } : turn;
+  });
 }
 
 function addMessage(turn: Turn, calls: Map<string, CallPart>, strays: Strays, view: MessageView): void {

@@ -1,10 +1,23 @@
-import type { ReactNode } from "react";
-import { Page } from "@/components/ui/page";
+/** The page of one chat; the one that begins a chat is beside it. */
+import { useParams } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
+import { SideSlot } from "@/components/side-slot";
+import { Conversation } from "./conversation";
+import { SESSION_SIDE } from "./session-side";
 
-export function NewChatPage(): ReactNode {
-  return <Page title="Chat">{null}</Page>;
-}
+export { NewChatPage } from "./new-chat-page";
 
 export function ChatPage(): ReactNode {
-  return <Page title="Chat">{null}</Page>;
+  const { sessionId } = useParams({ from: "/inside/chat/$sessionId" });
+  const [tries, setTries] = useState(0);
+  return (
+    <>
+      <SideSlot>{SESSION_SIDE}</SideSlot>
+      <Conversation
+        key={`${sessionId} ${tries}`}
+        sessionId={sessionId}
+        onReload={() => setTries((count) => count + 1)}
+      />
+    </>
+  );
 }

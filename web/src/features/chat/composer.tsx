@@ -1,0 +1,254 @@
+/** The box messages are written in, with the files that go with them. What is in it is kept until it is sent. */
+import { ArrowUp, LoaderCircle, Paperclip, Square } from "lucide-react";
+import {
+  type ClipboardEvent,
+  type KeyboardEvent,
+  memo,
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
+import { IconButton } from "@/components/ui/button";
+import { ProblemNote } from "@/components/ui/problem-note";
+import { cx } from "@/lib/class-names";
+import { formatBytes } from "@/lib/format";
+import { useShortcut } from "@/lib/shortcuts";
+import type { Content } from "@/protocol/commands";
+import { AttachmentChip } from "./attachment-chip";
+import { type Attached, contentOf, isTooLarge, MESSAGE_BYTES, useAttachments } from "./attachments";
+import { loadDraft, saveDraft } from "./drafts";
+import { useFileDrop } from "./file-drop";
+
+export interface ComposerProps {
+  /** The name its draft is kept under. */
+  draft: string;
+  placeholder: string;
+  /** Takes the message over; if it throws, the message stays in the box. */
+  onSend: (content: Content) => Promise<void>;
+  /** Something runs or waits: it can be stopped, and what is sent now waits behind it. */
+  busy?: boolean;
+  stopping?: boolean;
+  onStop?: () => void;
+  /** Why nothing can be sent. */
+  closed?: string | null;
+}
+
+const LINES = 10;
+
+export const Composer = memo(function Composer(props: ComposerProps): ReactNode {
+  const { draft, placeholder, onSend, busy = false, stopping = false, onStop, closed = null } = props;
+  const [begun] = useState(() => loadDraft(draft));
+  const [text, setText] = useState(begun.text);
+  const attachments = useAttachments(begun.files);
+  const [sending, setSending] = useState(false);
+  const [problem, setProblem] = useState<unknown>(null);
+  const box = useRef<HTMLTextAreaElement>(null);
+  const chooser = useRef<HTMLInputElement>(null);
+  const underWay = useRef(false);
+  const hintId = useId();
+
+  const { items } = attachments;
+  const files = items.flatMap(({ file }): Attached[] => (file ? [file] : []));
+  const content = contentOf(trimmed(text), files);
+  const hint = hintOf({ closed, items, tooLarge: isTooLarge(content), busy, written: text.trim() !== "" });
+  const ready = content.length > 0 && !sending && !hint?.blocks;
+
+  const kept = JSON.stringify({ text, files });
+  useEffect(() => saveDraft(draft, JSON.parse(kept)), [draft, kept]);
+  useGrowth(box, text);
+
+  const focus = useCallback(() => box.current?.focus(), []);
+  useEffect(() => {
+    if (matchMedia("(pointer: fine)").matches) focus();
+  }, [focus]);
+  useShortcut({ key: "/" }, focus);
+  useShortcut(
+    { key: "Escape", whileTyping: true },
+    useCallback(() => {
+      if (busy && !stopping) onStop?.();
+    }, [busy, stopping, onStop]),
+  );
+  const dropping = useFileDrop(attachments.add);
+
+  const send = async () => {
+    if (!ready || underWay.current) return;
+    underWay.current = true;
+    setSending(true);
+    setProblem(null);
+    try {
+      await onSend(content);
+      setText("");
+      attachments.clear();
+    } catch (thrown) {
+      setProblem(thrown);
+    } finally {
+      underWay.current = false;
+      setSending(false);
+      focus();
+    }
+  };
+
+  const pressed = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
+    event.preventDefault();
+    void send();
+  };
+
+  const pasted = (event: ClipboardEvent) => {
+    const { files: given, types } = event.clipboardData;
+    if (given.length === 0 || types.includes("text/plain")) return;
+    event.preventDefault();
+    attachments.add(given);
+  };
+
+  return (
+    <div className="flex flex-col gap-2">
+      {problem !== null && <ProblemNote problem={problem} />}
+      <div
+        className={cx(
+          "rounded-2xl border bg-raised shadow-sm transition-colors focus-within:border-accent",
+          dropping ? "border-accent bg-accent-soft" : "border-strong-line/50",
+        )}
+      >
+        {items.length > 0 && (
+          <ul aria-label="Files" className="flex flex-wrap gap-2 px-3 pt-3">
+            {items.map((item) => (
+              <AttachmentChip
+                key={item.key}
+                item={item}
+                onRemove={() => attachments.remove(item.key)}
+                onRetry={() => attachments.retry(item.key)}
+              />
+            ))}
+          </ul>
+        )}
+        <textarea
+          ref={box}
+          rows={1}
+          value={text}
+          aria-label="Message"
+          aria-describedby={hint ? hintId : undefined}
+          placeholder={dropping ? "Drop the files here" : placeholder}
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={pressed}
+          onPaste={pasted}
+          readOnly={sending}
+          className="block w-full resize-none bg-transparent px-4 pt-3 pb-1 text-[0.9375rem] leading-6 outline-none placeholder:text-soft"
+        />
+        <div className="flex items-center gap-1.5 px-2 pb-2">
+          <input
+            ref={chooser}
+            type="file"
+            multiple
+            hidden
+            tabIndex={-1}
+            aria-hidden
+            onChange={(event) => {
+              attachments.add(event.target.files ?? []);
+              event.target.value = "";
+              focus();
+            }}
+          />
+          <IconButton label="Attach files" onClick={() => chooser.current?.click()}>
+            <Paperclip className="size-4" aria-hidden />
+          </IconButton>
+          <p
+            id={hintId}
+            role="status"
+            className={cx("min-w-0 flex-1 text-xs", hint?.blocks ? "text-warn" : "text-soft")}
+          >
+            {stopping ? "Stopping…" : hint?.text}
+          </p>
+          {busy && (
+            <IconButton
+              label={stopping ? "Stopping…" : "Stop (Esc)"}
+              look="plain"
+              className="rounded-full!"
+              disabled={stopping}
+              onClick={() => {
+                onStop?.();
+                focus();
+              }}
+            >
+              {stopping ? (
+                <LoaderCircle className="size-4 animate-spin" aria-hidden />
+              ) : (
+                <Square className="size-3.5 fill-current" aria-hidden />
+              )}
+            </IconButton>
+          )}
+          {(!busy || ready) && (
+            <IconButton
+              label={busy ? "Send when it is done" : "Send"}
+              look="primary"
+              className="rounded-full!"
+              disabled={!ready}
+              onClick={() => void send()}
+            >
+              {sending ? (
+                <LoaderCircle className="size-4 animate-spin" aria-hidden />
+              ) : (
+                <ArrowUp className="size-4" aria-hidden />
+              )}
+            </IconButton>
+          )}
+        </div>
+      </div>
+    </div>
+  );
+});
+
+interface Hint {
+  text: string;
+  /** Nothing can be sent until it is seen to. */
+  blocks: boolean;
+}
+
+function hintOf(state: {
+  closed: string | null;
+  items: ReturnType<typeof useAttachments>["items"];
+  tooLarge: boolean;
+  busy: boolean;
+  written: boolean;
+}): Hint | null {
+  if (state.closed) return { text: state.closed, blocks: true };
+  if (state.items.some((item) => item.problem))
+    return { text: "A file could not be attached. Remove it or try it again.", blocks: true };
+  if (state.items.some((item) => !item.file)) return { text: "Uploading…", blocks: true };
+  if (state.tooLarge)
+    return {
+      text: `This is too long: a message may have ${formatBytes(MESSAGE_BYTES)}. Attach it as a file instead.`,
+      blocks: true,
+    };
+  return state.busy && state.written
+    ? { text: "This will wait until the run is done.", blocks: false }
+    : null;
+}
+
+/** Whether a key belongs to an input method that puts a character together. */
+function isComposing(event: KeyboardEvent): boolean {
+  return event.nativeEvent.isComposing || event.keyCode === 229;
+}
+
+/** A message without the empty lines around it; its first line keeps its indentation. */
+function trimmed(text: string): string {
+  return text.replace(/^(?:[^\S\n]*\n)+/, "").trimEnd();
+}
+
+/** Lets a box grow with its text, up to a number of lines. */
+function useGrowth(box: React.RefObject<HTMLTextAreaElement | null>, text: string): void {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the text decides the height
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    element.style.height = "auto";
+    const line = Number.parseFloat(getComputedStyle(element).lineHeight) || 24;
+    const highest = line * LINES + 16;
+    element.style.height = `${Math.min(element.scrollHeight, highest)}px`;
+    element.style.overflowY = element.scrollHeight > highest ? "auto" : "hidden";
+  }, [box, text]);
+}

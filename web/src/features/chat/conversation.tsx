@@ -1,0 +1,201 @@
+/** One chat: its header, its thread and the box to write in, kept in step with what runs. */
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { MessageSquareOff } from "lucide-react";
+import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { buttonClass } from "@/components/ui/button";
+import { Empty } from "@/components/ui/empty";
+import { useTitle } from "@/components/ui/page";
+import { ProblemNote } from "@/components/ui/problem-note";
+import { useToast } from "@/components/ui/toast";
+import { sessionQuery } from "@/lib/queries";
+import type { Content } from "@/protocol/commands";
+import { useOutbox } from "@/realtime/outbox-context";
+import { useSocket } from "@/realtime/socket-context";
+import { type AgentStream, useAgentStream } from "@/realtime/use-agent-stream";
+import { runningTurn, type Turn } from "@/state/thread";
+import { Announcer } from "./announcer";
+import { ChatHeader } from "./chat-header";
+import { Composer } from "./composer";
+import { forkSession } from "./fork";
+import { useReading } from "./reading";
+import { ThreadSkeleton } from "./thread-skeleton";
+import { type ThreadHandle, ThreadView } from "./thread-view";
+import type { TurnRowActions } from "./turn-row";
+import { useNewest } from "./usage";
+import { useWaitingMessages } from "./waiting-messages";
+
+export function Conversation({
+  sessionId,
+  onReload,
+}: {
+  sessionId: string;
+  onReload: () => void;
+}): ReactNode {
+  const stream = useAgentStream(sessionId);
+  if (stream.phase === "gone") return <Gone />;
+  if (stream.phase === "failed")
+    return (
+      <div className="mx-auto max-w-2xl p-8">
+        <ProblemNote problem={stream.problem} onRetry={onReload} />
+      </div>
+    );
+  return <Following sessionId={sessionId} stream={stream} />;
+}
+
+function Following({ sessionId, stream }: { sessionId: string; stream: AgentStream }): ReactNode {
+  const { thread, phase } = stream;
+  const outbox = useOutbox();
+  const session = useQuery(sessionQuery(sessionId)).data;
+  const handle = useRef<ThreadHandle>(null);
+  const [atEnd, setAtEnd] = useState(true);
+  const waiting = useWaitingMessages(sessionId, thread, phase === "live");
+  const turn = runningTurn(thread);
+  const running = useProgress(turn);
+  const newest = useNewest(thread.turns);
+  const queued = thread.turns.some(({ status }) => status === "queued") || waiting.some(isTaken);
+  const { stop, stopping } = useStop(sessionId, turn !== undefined || queued);
+  const actions = useTurnActions(sessionId, thread.turns);
+  useRefreshing(sessionId, thread.turns);
+  useReading(sessionId, phase === "live" && !turn ? thread.pos : 0, atEnd);
+
+  const send = useCallback(
+    async (content: Content) => {
+      outbox.put(sessionId, content);
+      handle.current?.toEnd();
+    },
+    [outbox, sessionId],
+  );
+
+  return (
+    <div className="flex h-full flex-col">
+      <ChatHeader sessionId={sessionId} newest={newest} running={running} />
+      {phase === "loading" ? (
+        <ThreadSkeleton />
+      ) : (
+        <ThreadView
+          sessionId={sessionId}
+          stream={stream}
+          waiting={waiting}
+          forkedFrom={session?.forked_from ?? null}
+          actions={actions}
+          onAtEnd={setAtEnd}
+          handle={handle}
+        />
+      )}
+      <div className="mx-auto w-full max-w-3xl shrink-0 px-4 pt-1 pb-4">
+        <Composer
+          draft={sessionId}
+          placeholder={session ? `Message ${session.agent_name}` : "Message"}
+          onSend={send}
+          busy={turn !== undefined || queued}
+          stopping={stopping}
+          onStop={stop}
+        />
+      </div>
+      <Announcer turns={thread.turns} />
+    </div>
+  );
+}
+
+function isTaken({ messageId, problem }: { messageId: string | null; problem: unknown }): boolean {
+  return messageId !== null && !problem;
+}
+
+/** What the header says of a run; the same object while none of it changes. */
+function useProgress(turn: Turn | undefined): Pick<Turn, "runId" | "step" | "startedAt"> | null {
+  const { runId, step = 0, startedAt = null } = turn ?? {};
+  return useMemo(() => (runId ? { runId, step, startedAt } : null), [runId, step, startedAt]);
+}
+
+function useStop(sessionId: string, busy: boolean): { stop: () => void; stopping: boolean } {
+  const socket = useSocket();
+  const toast = useToast();
+  const [stopping, setStopping] = useState(false);
+  useEffect(() => {
+    if (!busy) setStopping(false);
+  }, [busy]);
+  const stop = useCallback(() => {
+    setStopping(true);
+    socket.command({ type: "cancel", session_id: sessionId }).catch((thrown: unknown) => {
+      setStopping(false);
+      toast.failed(thrown);
+    });
+  }, [socket, sessionId, toast]);
+  return { stop, stopping };
+}
+
+function useTurnActions(sessionId: string, turns: readonly Turn[]): TurnRowActions {
+  const socket = useSocket();
+  const outbox = useOutbox();
+  const toast = useToast();
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const latest = useRef(turns);
+  latest.current = turns;
+  return useMemo(
+    () => ({
+      answer: async (answers) => {
+        try {
+          await socket.command({ type: "approve", session_id: sessionId, answers });
+        } catch (thrown) {
+          toast.failed(thrown);
+          throw thrown;
+        }
+      },
+      retry: (turn) => {
+        const upTo = latest.current.findIndex(({ runId }) => runId === turn.runId);
+        const asked =
+          latest.current.slice(0, upTo + 1).findLast((each) => each.asked.length > 0)?.asked ?? [];
+        for (const { content } of asked) outbox.put(sessionId, content);
+      },
+      edit: async (asked, content) => {
+        try {
+          const fork = await forkSession(sessionId, asked.id);
+          outbox.put(fork.id, content);
+          void queryClient.invalidateQueries({ queryKey: ["sessions"] });
+          await navigate({ to: "/chat/$sessionId", params: { sessionId: fork.id } });
+        } catch (thrown) {
+          toast.failed(thrown);
+          throw thrown;
+        }
+      },
+    }),
+    [socket, outbox, toast, navigate, queryClient, sessionId],
+  );
+}
+
+/** Reads again what is shown elsewhere of this chat whenever a run begins or ends. */
+function useRefreshing(sessionId: string, turns: readonly Turn[]): void {
+  const queryClient = useQueryClient();
+  const standing = turns
+    .slice(-3)
+    .map(({ runId, status }) => `${runId} ${status}`)
+    .join();
+  const before = useRef(standing);
+  useEffect(() => {
+    if (before.current === standing) return;
+    before.current = standing;
+    for (const queryKey of [["sessions"], ["session", sessionId], ["runs"]])
+      void queryClient.invalidateQueries({ queryKey });
+  }, [queryClient, sessionId, standing]);
+}
+
+function Gone(): ReactNode {
+  useTitle("Chat");
+  return (
+    <div className="h-full overflow-y-auto">
+      <Empty
+        icon={MessageSquareOff}
+        title="This chat is gone"
+        action={
+          <Link to="/chat" search={{}} className={buttonClass("primary")}>
+            New chat
+          </Link>
+        }
+      >
+        It was deleted, or it is somebody else's.
+      </Empty>
+    </div>
+  );
+}

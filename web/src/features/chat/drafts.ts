@@ -1,0 +1,29 @@
+/** What somebody was writing, kept for each chat over a reload of the page. */
+import type { Attached } from "./attachments";
+
+export interface Draft {
+  text: string;
+  files: Attached[];
+}
+
+const NOTHING: Draft = { text: "", files: [] };
+const nameOf = (key: string) => `agio.draft.${key}`;
+
+export function loadDraft(key: string): Draft {
+  try {
+    const kept = JSON.parse(sessionStorage.getItem(nameOf(key)) ?? "null") as Partial<Draft> | null;
+    const text = typeof kept?.text === "string" ? kept.text : "";
+    return { text, files: Array.isArray(kept?.files) ? kept.files : [] };
+  } catch {
+    return NOTHING;
+  }
+}
+
+export function saveDraft(key: string, draft: Draft): void {
+  try {
+    if (draft.text || draft.files.length > 0) sessionStorage.setItem(nameOf(key), JSON.stringify(draft));
+    else sessionStorage.removeItem(nameOf(key));
+  } catch {
+    // There is no room for it: it is lost with the page, but not before.
+  }
+}

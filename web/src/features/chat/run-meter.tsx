@@ -1,0 +1,58 @@
+/** How far the run is, and what the chat came to so far. */
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { memo, type ReactNode, useEffect, useMemo, useState } from "react";
+import { Tooltip } from "@/components/ui/tooltip";
+import { formatCost, formatCount, formatDuration, formatTokens } from "@/lib/format";
+import { sessionRunsQuery } from "@/lib/queries";
+import type { Turn } from "@/state/thread";
+import { type Spending, usageOf } from "./usage";
+
+interface RunMeterProps {
+  sessionId: string;
+  /** The newest turns, of which the server may not have told the usage yet. */
+  newest: readonly Spending[];
+  running: Pick<Turn, "runId" | "step" | "startedAt"> | null;
+}
+
+export const RunMeter = memo(function RunMeter({ sessionId, newest, running }: RunMeterProps): ReactNode {
+  const runs = useQuery(sessionRunsQuery(sessionId)).data;
+  const usage = useMemo(() => usageOf(runs ?? [], newest), [runs, newest]);
+  const tokens = usage.inputTokens + usage.outputTokens;
+  const lastRun = running?.runId ?? runs?.[0]?.id;
+  return (
+    <div className="flex items-center gap-3 text-xs whitespace-nowrap text-soft tabular-nums">
+      {running && (
+        <span className="flex items-center gap-1.5 text-accent-text">
+          <span className="size-2 animate-shimmer rounded-full bg-accent" aria-hidden />
+          {running.step > 0 ? `step ${running.step}` : "starting"}
+          {running.startedAt !== null && <Elapsed since={running.startedAt} />}
+        </span>
+      )}
+      {lastRun && (
+        <Tooltip
+          label={`${formatCount(usage.inputTokens)} tokens in, ${formatCount(usage.outputTokens)} out. Look at the run`}
+        >
+          <Link
+            to="/runs/$runId"
+            params={{ runId: lastRun }}
+            className="hidden rounded-md underline-offset-2 hover:text-ink hover:underline sm:inline"
+          >
+            {formatTokens(tokens)}
+            {usage.cost !== null && usage.cost > 0 && ` · ${formatCost(usage.cost)}`}
+          </Link>
+        </Tooltip>
+      )}
+    </div>
+  );
+});
+
+function Elapsed({ since }: { since: number }): ReactNode {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  const seconds = Math.max(0, Math.floor((now - since) / 1_000));
+  return <span>· {seconds < 60 ? `${seconds} s` : formatDuration(seconds * 1_000)}</span>;
+}

@@ -1,0 +1,84 @@
+/** The list of chats by day, which loads on as it is scrolled and follows what runs. */
+import { type InfiniteData, keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import { type ReactNode, useEffect, useMemo, useRef } from "react";
+import { ProblemNote } from "@/components/ui/problem-note";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { failedRunsQuery, sessionsQuery } from "@/lib/queries";
+import type { Sessions } from "@/protocol/api";
+import { groupByDay } from "./session-days";
+import { SessionItem } from "./session-item";
+
+const SOON_MS = 5_000;
+const LATER_MS = 20_000;
+/** With more pages than this on show, they are read again less often. */
+const FEW_PAGES = 3;
+
+export function SessionList({ search, agentId }: { search: string; agentId: string }): ReactNode {
+  const open = useParams({ strict: false }).sessionId;
+  const sessions = useInfiniteQuery({
+    ...sessionsQuery({ search, agentId }),
+    placeholderData: keepPreviousData,
+    refetchInterval: (query) => intervalFor(query.state.data),
+  });
+  const failed = useQuery({ ...failedRunsQuery, refetchInterval: LATER_MS }).data;
+  const { data, hasNextPage, isFetchingNextPage, fetchNextPage } = sessions;
+  const groups = useMemo(
+    () =>
+      groupByDay(
+        (data?.pages ?? []).flatMap((page) => page.items),
+        new Date(),
+      ),
+    [data],
+  );
+
+  const end = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const element = end.current;
+    if (!element || !hasNextPage || isFetchingNextPage) return undefined;
+    const seen = new IntersectionObserver(([entry]) => {
+      if (entry?.isIntersecting) void fetchNextPage();
+    });
+    seen.observe(element);
+    return () => seen.disconnect();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+
+  return (
+    <div className="min-h-0 flex-1 overflow-y-auto px-2 pb-2">
+      {sessions.isPending && <SkeletonRows rows={6} className="h-7" />}
+      {sessions.isError && !data && (
+        <ProblemNote problem={sessions.error} onRetry={() => void sessions.refetch()} />
+      )}
+      {groups.map(([day, items]) => (
+        <section key={day} aria-label={day}>
+          <h2 className="px-2.5 pt-3 pb-1 text-xs font-medium text-soft">{day}</h2>
+          <ul className="flex flex-col gap-px">
+            {items.map((session) => (
+              <SessionItem
+                key={session.id}
+                session={session}
+                open={session.id === open}
+                failed={session.last_run_id !== null && (failed?.has(session.last_run_id) ?? false)}
+              />
+            ))}
+          </ul>
+        </section>
+      ))}
+      {data && groups.length === 0 && (
+        <p className="px-2.5 py-4 text-[0.8125rem] text-soft">
+          {search ? "No chat has that in its title or its messages." : "Your chats will be listed here."}
+        </p>
+      )}
+      <div ref={end} className="h-px" />
+      {isFetchingNextPage && <SkeletonRows rows={3} className="h-7" />}
+    </div>
+  );
+}
+
+function intervalFor(data: InfiniteData<Sessions> | undefined): number {
+  const pages = data?.pages ?? [];
+  const active = pages.some((page) =>
+    page.items.some(({ state }) => state === "running" || state === "queued"),
+  );
+  return active && pages.length <= FEW_PAGES ? SOON_MS : LATER_MS;
+}

@@ -1,0 +1,178 @@
+/** The turns of a chat in a list of which only what is near the window is on the page. */
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { ArrowDown, LoaderCircle } from "lucide-react";
+import {
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useImperativeHandle,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
+import { Button } from "@/components/ui/button";
+import { ProblemNote } from "@/components/ui/problem-note";
+import { useOutbox } from "@/realtime/outbox-context";
+import type { AgentStream } from "@/realtime/use-agent-stream";
+import { useDeepLink } from "./deep-link";
+import { OutgoingMessage } from "./messages/turn-view";
+import { rowsOf, type ThreadRows } from "./thread-rows";
+import { TurnRow, type TurnRowActions } from "./turn-row";
+
+/** How near the end counts as at the end, in pixels. */
+const NEAR = 60;
+/** How near the top older messages are asked for, in rows. */
+const TOP_ROWS = 4;
+const ROW_HEIGHT = 220;
+
+export interface ThreadHandle {
+  toEnd: () => void;
+}
+
+interface ThreadViewProps extends Omit<ThreadRows, "turns"> {
+  sessionId: string;
+  stream: AgentStream;
+  actions: TurnRowActions;
+  /** Told whenever the reader gets to the end or leaves it. */
+  onAtEnd: (atEnd: boolean) => void;
+  handle: RefObject<ThreadHandle | null>;
+}
+
+export function ThreadView(props: ThreadViewProps): ReactNode {
+  const { sessionId, stream, waiting, forkedFrom, actions, onAtEnd, handle } = props;
+  const { thread, older, loadingOlder, loadOlder, problem } = stream;
+  const outbox = useOutbox();
+  const scroller = useRef<HTMLDivElement>(null);
+  const [atEnd, setAtEnd] = useState(true);
+  const [leftAt, setLeftAt] = useState(thread.pos);
+  const [settled, setSettled] = useState(false);
+  const rows = rowsOf({ turns: thread.turns, waiting, forkedFrom: older ? null : forkedFrom });
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    getItemKey: (index) => rows[index]?.key ?? index,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: 4,
+    anchorTo: "end",
+    followOnAppend: true,
+    scrollEndThreshold: NEAR,
+    onChange: (instance) => setAtEnd(instance.isAtEnd(NEAR)),
+  });
+
+  const toEnd = useCallback(() => virtualizer.scrollToEnd(), [virtualizer]);
+  useImperativeHandle(handle, () => ({ toEnd }), [toEnd]);
+  const { highlighted, linked } = useDeepLink(stream, rows, virtualizer, scroller);
+
+  // It opens at its end; only then is the top of what is here the top of what the reader sees.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when it opens
+  useLayoutEffect(() => {
+    if (!linked) toEnd();
+    const timer = setTimeout(() => setSettled(true), 300);
+    return () => clearTimeout(timer);
+  }, []);
+
+  const pos = useRef(thread.pos);
+  pos.current = thread.pos;
+  useEffect(() => {
+    onAtEnd(atEnd);
+    if (!atEnd) setLeftAt(pos.current);
+  }, [atEnd, onAtEnd]);
+
+  // The box below grows and shrinks with what is written in it.
+  const stays = useRef(atEnd);
+  stays.current = atEnd;
+  useEffect(() => {
+    const element = scroller.current;
+    if (!element) return undefined;
+    const resized = new ResizeObserver(() => {
+      if (stays.current) toEnd();
+    });
+    resized.observe(element);
+    return () => resized.disconnect();
+  }, [toEnd]);
+
+  const items = virtualizer.getVirtualItems();
+  const first = items[0];
+  const nearTop = settled && first !== undefined && first.index < TOP_ROWS;
+  useEffect(() => {
+    if (nearTop && older && !loadingOlder && !problem) void loadOlder();
+  }, [nearTop, older, loadingOlder, problem, loadOlder]);
+
+  return (
+    <div className="relative min-h-0 flex-1">
+      <div
+        ref={scroller}
+        role="log"
+        aria-live="off"
+        aria-label="Conversation"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+        tabIndex={0}
+        className="h-full overflow-x-hidden overflow-y-auto [overflow-anchor:none] focus-visible:outline-offset-[-2px]"
+      >
+        <div className="relative w-full" style={{ height: virtualizer.getTotalSize() }}>
+          <div
+            className="absolute top-0 left-0 w-full"
+            style={{ transform: `translateY(${first?.start ?? 0}px)` }}
+          >
+            {items.map(({ index, key }) => {
+              const row = rows[index];
+              return (
+                <div key={key} data-index={index} ref={virtualizer.measureElement} className="px-4">
+                  <div className="mx-auto w-full max-w-3xl py-3">
+                    {row?.kind === "turn" && (
+                      <TurnRow
+                        sessionId={sessionId}
+                        turn={row.turn}
+                        answerable={row.answerable}
+                        retryable={row.retryable}
+                        actions={actions}
+                        highlighted={
+                          highlighted && row.turn.runId === highlighted.runId ? highlighted.id : null
+                        }
+                      />
+                    )}
+                    {row?.kind === "waiting" && (
+                      <OutgoingMessage
+                        item={row.item}
+                        onRetry={() => outbox.retry(row.item.key)}
+                        onDiscard={() => outbox.remove(row.item.key)}
+                      />
+                    )}
+                    {row?.kind === "note" && row.note}
+                  </div>
+                </div>
+              );
+            })}
+          </div>
+        </div>
+      </div>
+      {(loadingOlder || problem) && older && (
+        <div className="absolute inset-x-4 top-2 mx-auto flex max-w-3xl justify-center">
+          {problem ? (
+            <ProblemNote problem={problem} onRetry={() => void loadOlder()} />
+          ) : (
+            <p
+              role="status"
+              className="flex items-center gap-2 rounded-full border border-line bg-raised px-3 py-1 text-xs text-soft shadow-sm"
+            >
+              <LoaderCircle className="size-3.5 animate-spin" aria-hidden /> Loading older messages
+            </p>
+          )}
+        </div>
+      )}
+      {settled && !atEnd && (
+        <Button
+          size="small"
+          onClick={toEnd}
+          className="absolute bottom-3 left-1/2 -translate-x-1/2 animate-fade-in rounded-full! shadow-md"
+        >
+          <ArrowDown className="size-4" aria-hidden /> Jump to the latest
+          {thread.pos > leftAt && (
+            <span role="img" aria-label="There is something new" className="size-2 rounded-full bg-accent" />
+          )}
+        </Button>
+      )}
+    </div>
+  );
+}
