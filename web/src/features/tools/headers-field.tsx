@@ -1,0 +1,135 @@
+/** The headers a tool sends. Secret ones are written and never read. */
+import { Lock, Plus, Trash2 } from "lucide-react";
+import type { ReactNode } from "react";
+import { Controller, type UseFormReturn, useFieldArray, useWatch } from "react-hook-form";
+import { Button, IconButton } from "@/components/ui/button";
+import { Input } from "@/components/ui/field";
+import { Switch } from "@/components/ui/switch";
+import {
+  emptyHeader,
+  headerNameProblem,
+  headerValueProblem,
+  isStored,
+  type StoredHeaders,
+} from "./header-rows";
+import { RowCell } from "./row-cell";
+import type { ToolForm } from "./tool-form";
+
+const MOST = 32;
+
+interface HeadersFieldProps {
+  form: UseFormReturn<ToolForm>;
+  stored: StoredHeaders | undefined;
+}
+
+export function HeadersField({ form, stored }: HeadersFieldProps): ReactNode {
+  const { fields, append, remove } = useFieldArray({ control: form.control, name: "headers" });
+  const problem = form.formState.errors.headers?.root?.message ?? form.formState.errors.headers?.message;
+  return (
+    <fieldset aria-label="Headers" className="flex min-w-0 flex-col gap-3">
+      {fields.map((field, at) => (
+        <HeaderLine key={field.id} form={form} at={at} stored={stored} onRemove={() => remove(at)} />
+      ))}
+      {problem && (
+        <p role="alert" className="text-[0.8125rem] text-bad">
+          {problem}
+        </p>
+      )}
+      <div>
+        <Button size="small" disabled={fields.length >= MOST} onClick={() => append(emptyHeader())}>
+          <Plus className="size-3.5" aria-hidden />
+          Add a header
+        </Button>
+      </div>
+    </fieldset>
+  );
+}
+
+interface HeaderLineProps extends HeadersFieldProps {
+  at: number;
+  onRemove: () => void;
+}
+
+function HeaderLine({ form, at, stored, onRemove }: HeaderLineProps): ReactNode {
+  const { control, register, setValue, getValues, trigger, formState } = form;
+  const row = useWatch({ control, name: `headers.${at}` });
+  const url = useWatch({ control, name: "url" });
+  const errors = formState.errors.headers?.[at];
+  const of = `of header ${at + 1}`;
+  const kept = isStored(row, url, stored) && !row.replacing;
+  const set = (change: { secret?: boolean; replacing?: boolean; value?: string }) => {
+    setValue(`headers.${at}`, { ...getValues(`headers.${at}`), ...change }, { shouldDirty: true });
+    if (formState.isSubmitted) void trigger(`headers.${at}`);
+  };
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-3 gap-y-2.5 rounded-xl border border-line p-3.5 sm:grid-cols-[minmax(0,2fr)_minmax(0,3fr)_auto_auto]">
+      <RowCell label="Name" of={of} problem={errors?.name?.message} className="col-span-2 sm:col-span-1">
+        {(cell) => (
+          <Input
+            {...cell}
+            {...register(`headers.${at}.name`, {
+              validate: (name) => headerNameProblem(name, getValues("headers")),
+              onChange: () => {
+                if (errors?.value) void trigger(`headers.${at}.value`);
+              },
+            })}
+            placeholder="Authorization"
+            autoComplete="off"
+            spellCheck={false}
+            className="font-mono text-[0.8125rem]"
+          />
+        )}
+      </RowCell>
+      <RowCell label="Value" of={of} problem={errors?.value?.message} className="col-span-2 sm:col-span-1">
+        {(cell) =>
+          kept ? (
+            <div className="flex h-9 items-center gap-2">
+              <span id={cell.id} className="flex min-w-0 flex-1 items-center gap-1.5 text-sm text-soft">
+                <Lock className="size-3.5 shrink-0" aria-hidden />
+                Kept, never shown
+              </span>
+              <Button size="small" onClick={() => set({ replacing: true })}>
+                Replace
+              </Button>
+            </div>
+          ) : (
+            <div className="flex items-center gap-2">
+              <Controller
+                control={control}
+                name={`headers.${at}.value`}
+                rules={{
+                  validate: () =>
+                    headerValueProblem(getValues(`headers.${at}`), getValues("url"), stored) ?? true,
+                }}
+                render={({ field }) => (
+                  <Input
+                    {...cell}
+                    {...field}
+                    type={row.secret ? "password" : "text"}
+                    placeholder={row.secret ? "A new secret" : "application/json"}
+                    autoComplete={row.secret ? "new-password" : "off"}
+                    spellCheck={false}
+                    className="font-mono text-[0.8125rem]"
+                  />
+                )}
+              />
+              {row.replacing && isStored(row, url, stored) && (
+                <Button size="small" onClick={() => set({ replacing: false, value: "" })}>
+                  Keep
+                </Button>
+              )}
+            </div>
+          )
+        }
+      </RowCell>
+      <div className="flex items-center sm:pt-5">
+        <Switch label="Secret" checked={row.secret} onChange={(secret) => set({ secret })} />
+      </div>
+      <div className="flex items-center sm:pt-5">
+        <IconButton label={`Remove header ${row.name || at + 1}`} onClick={onRemove}>
+          <Trash2 className="size-4" aria-hidden />
+        </IconButton>
+      </div>
+    </div>
+  );
+}

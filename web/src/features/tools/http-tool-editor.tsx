@@ -1,0 +1,126 @@
+/** An HTTP tool of the team's own, new or kept: its form, and beside it a place to try it. */
+import { useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { Copy, Sparkles, Trash2 } from "lucide-react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { useForm } from "react-hook-form";
+import { Button, buttonClass } from "@/components/ui/button";
+import { Card, Page } from "@/components/ui/page";
+import { useToast } from "@/components/ui/toast";
+import { useUnsavedGuard } from "@/components/unsaved-guard";
+import { api, data } from "@/lib/api";
+import { agentsQuery, agentToolsQuery, toolsQuery } from "@/lib/queries";
+import type { AgentToolDetails } from "@/protocol/api";
+import { BackToTools } from "./back-to-tools";
+import { HttpToolForm } from "./http-tool-form";
+import { bodyOf, EMPTY, EXAMPLE, formOf, type ToolForm } from "./tool-form";
+import { ToolUsers } from "./tool-users";
+import { TrialConsole } from "./trial-console";
+import { useDeleteTool } from "./use-delete-tool";
+
+interface HttpToolEditorProps {
+  /** The tool that is kept; without it a new one is made. */
+  tool?: AgentToolDetails;
+  /** What a new one begins with, such as a copy. */
+  start?: ToolForm | undefined;
+  taken: string[];
+}
+
+export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): ReactNode {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const toast = useToast();
+  const remove = useDeleteTool();
+  const [begun] = useState(start);
+  const form = useForm<ToolForm>({ mode: "onChange", defaultValues: tool ? formOf(tool) : EMPTY });
+  const { reset, formState } = form;
+  const { isDirty } = formState;
+  const release = useUnsavedGuard(isDirty);
+  useEffect(() => {
+    if (begun) reset(begun, { keepDefaultValues: true });
+  }, [begun, reset]);
+  const written = useRef(false);
+  written.current = isDirty;
+  useEffect(() => {
+    // Somebody else may have saved it: follow, unless that would lose what is being written.
+    if (tool && !written.current) reset(formOf(tool));
+  }, [tool, reset]);
+
+  const save = async (values: ToolForm) => {
+    const body = bodyOf(values);
+    const saved = tool
+      ? await data(api.PUT("/api/agent-tools/{tool_id}", { params: { path: { tool_id: tool.id } }, body }))
+      : await data(api.POST("/api/agent-tools", { body }));
+    client.setQueryData(agentToolsQuery.queryKey, (before) => [
+      ...(before ?? []).filter(({ id }) => id !== saved.id),
+      saved,
+    ]);
+    reset(formOf(saved));
+    toast.done(tool ? "Saved." : `${saved.name} is made. Try it, and give it to an agent.`);
+    if (!tool) {
+      release();
+      await navigate({ to: "/tools/$toolId", params: { toolId: saved.id } });
+    }
+    await Promise.all(
+      [agentsQuery, agentToolsQuery, toolsQuery].map(({ queryKey }) =>
+        client.invalidateQueries({ queryKey }),
+      ),
+    );
+  };
+  const leave = async () => {
+    release();
+    await navigate({ to: "/tools" });
+  };
+  return (
+    <Page
+      title={tool?.name ?? "New tool"}
+      description="A request to a web service that the model fills in."
+      above={<BackToTools />}
+      wide
+      actions={
+        tool ? (
+          <>
+            <Link to="/tools/new" search={{ copy: tool.id }} className={buttonClass()}>
+              <Copy className="size-4" aria-hidden />
+              Duplicate
+            </Link>
+            <Button onClick={() => void remove(tool, leave)}>
+              <Trash2 className="size-4" aria-hidden />
+              Delete
+            </Button>
+          </>
+        ) : (
+          <Button onClick={() => reset(EXAMPLE, { keepDefaultValues: true })}>
+            <Sparkles className="size-4" aria-hidden />
+            Fill in an example
+          </Button>
+        )
+      }
+    >
+      <div className="grid gap-5 lg:grid-cols-[minmax(0,1fr)_26rem]">
+        <HttpToolForm
+          form={form}
+          taken={taken}
+          stored={tool ? { url: tool.url ?? "", headers: tool.headers ?? [] } : undefined}
+          isNew={!tool}
+          onSave={save}
+        />
+        <div className="flex min-w-0 flex-col gap-5">
+          {tool ? (
+            <>
+              <TrialConsole key={tool.id} tool={tool} unsaved={isDirty} mayBuild />
+              <ToolUsers tool={tool} mayBuild />
+            </>
+          ) : (
+            <Card title="Try it">
+              <p className="text-sm text-soft">
+                When the tool is made you can try it here with any arguments, see what is sent and what the
+                model would read, and give it to agents.
+              </p>
+            </Card>
+          )}
+        </div>
+      </div>
+    </Page>
+  );
+}

@@ -1,0 +1,302 @@
+/** The form of an HTTP tool: a request that the model fills in. */
+import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { Controller, type UseFormReturn, useWatch } from "react-hook-form";
+import { Button } from "@/components/ui/button";
+import { Field, Input, Select, Textarea } from "@/components/ui/field";
+import { Card } from "@/components/ui/page";
+import { ProblemNote } from "@/components/ui/problem-note";
+import { problemOf } from "@/lib/problem";
+import { COMMAND_KEY, useShortcut } from "@/lib/shortcuts";
+import { ChoiceField } from "./choice-field";
+import type { StoredHeaders } from "./header-rows";
+import { HeadersField } from "./headers-field";
+import { objectIn, writeJson } from "./json";
+import { schemaProblem } from "./parameter-table";
+import { ParametersField } from "./parameters-field";
+import {
+  LONGEST_TIMEOUT_S,
+  nameProblem,
+  placesOf,
+  resultPathProblem,
+  type ToolForm,
+  timeoutProblem,
+  USUAL_TIMEOUT_S,
+} from "./tool-form";
+import { APPROVALS, EFFECTS } from "./tool-words";
+import { UrlReport } from "./url-report";
+import {
+  destinationProblem,
+  destinations,
+  METHODS,
+  originOf,
+  urlProblem,
+  withPlaceholders,
+} from "./url-template";
+
+interface HttpToolFormProps {
+  form: UseFormReturn<ToolForm>;
+  /** Names that other tools have. */
+  taken: string[];
+  stored?: StoredHeaders | undefined;
+  isNew: boolean;
+  onSave: (form: ToolForm) => Promise<void>;
+}
+
+export function HttpToolForm({ form, taken, stored, isNew, onSave }: HttpToolFormProps): ReactNode {
+  const { control, register, formState, setError, clearErrors, setValue } = form;
+  const { errors, isDirty, isSubmitting } = formState;
+  const [refusal, setRefusal] = useState<unknown>();
+  const rowsProblem = useRef<string>(undefined);
+  const [url, method, text] = useWatch({ control, name: ["url", "method", "parameters"] });
+  const schema = useMemo(() => objectIn(text), [text]);
+  useRecheckedSecrets(form, originOf(url));
+
+  const setParameters = (next: string, problem?: string) => {
+    rowsProblem.current = problem;
+    setValue("parameters", next, { shouldDirty: true, shouldValidate: true });
+    if (errors.url) clearErrors("url");
+  };
+  const send = async (values: ToolForm) => {
+    setRefusal(undefined);
+    const misplaced = destinations(values.url, values.method, objectIn(values.parameters)).find(
+      ({ problem }) => problem,
+    );
+    if (misplaced) {
+      setError("url", { message: destinationProblem(misplaced) ?? "" }, { shouldFocus: true });
+      return;
+    }
+    try {
+      await onSave(values);
+    } catch (thrown) {
+      const places = placesOf(problemOf(thrown), values);
+      places.forEach(([place, message], at) => {
+        setError(place, { type: "server", message }, { shouldFocus: at === 0 });
+      });
+      if (places.length === 0) setRefusal(thrown);
+    }
+  };
+  const submit = form.handleSubmit(send);
+  const save = useCallback(() => {
+    if (isNew || isDirty) void submit();
+  }, [isNew, isDirty, submit]);
+  useShortcut({ key: "s", command: true }, save);
+
+  return (
+    <form onSubmit={(event) => void submit(event)} noValidate className="flex min-w-0 flex-col gap-5">
+      <Card title="What it is">
+        <div className="flex flex-col gap-4">
+          <Field
+            label="Name"
+            hint="What the model calls it: letters, digits, _ and -."
+            problem={errors.name?.message}
+          >
+            {(field) => (
+              <Input
+                {...field}
+                {...register("name", { validate: (name) => nameProblem(name, taken) })}
+                placeholder="find_order"
+                autoComplete="off"
+                spellCheck={false}
+                className="font-mono"
+              />
+            )}
+          </Field>
+          <Field
+            label="Description"
+            hint="The model reads this to decide when to call it. Say what it does, what comes back, and when to use it."
+            problem={errors.description?.message}
+          >
+            {(field) => (
+              <Textarea
+                {...field}
+                {...register("description", {
+                  maxLength: { value: 2000, message: "At most 2,000 characters." },
+                })}
+                rows={3}
+                placeholder="Looks an order up by its number and tells its state and its lines."
+              />
+            )}
+          </Field>
+        </div>
+      </Card>
+
+      <Card title="The request">
+        <div className="flex flex-col gap-4">
+          <div className="grid gap-4 sm:grid-cols-[8rem_minmax(0,1fr)]">
+            <Field label="Method" problem={errors.method?.message}>
+              {(field) => (
+                <Select {...field} {...register("method")}>
+                  {METHODS.map((name) => (
+                    <option key={name}>{name}</option>
+                  ))}
+                </Select>
+              )}
+            </Field>
+            <Field label="URL" problem={errors.url?.message}>
+              {(field) => (
+                <Input
+                  {...field}
+                  {...register("url", {
+                    validate: urlProblem,
+                    maxLength: { value: 2000, message: "At most 2,000 characters." },
+                  })}
+                  placeholder="https://shop.example.com/api/orders/{number}"
+                  autoComplete="off"
+                  inputMode="url"
+                  spellCheck={false}
+                  className="font-mono text-[0.8125rem]"
+                />
+              )}
+            </Field>
+          </div>
+          <UrlReport
+            url={url}
+            method={method}
+            schema={schema}
+            onAdd={() => setParameters(writeJson(withPlaceholders(url, schema)))}
+          />
+        </div>
+      </Card>
+
+      <Card title="Parameters">
+        <Controller
+          control={control}
+          name="parameters"
+          rules={{ validate: (value) => rowsProblem.current ?? schemaProblem(value) ?? true }}
+          render={({ field }) => (
+            <div
+              ref={(element) =>
+                field.ref({
+                  focus: () => element?.querySelector<HTMLElement>("textarea, input, button")?.focus(),
+                })
+              }
+            >
+              <ParametersField
+                value={field.value}
+                onChange={setParameters}
+                problem={errors.parameters?.message}
+              />
+            </div>
+          )}
+        />
+      </Card>
+
+      <Card title="Headers">
+        <p className="-mt-2 mb-3 text-[0.8125rem] text-soft">
+          Sent with every call; the model neither sees nor fills them. Make keys and passwords secret: they
+          are sealed, and go only to the host they were entered for.
+        </p>
+        <HeadersField form={form} stored={stored} />
+      </Card>
+
+      <Card title="The answer">
+        <div className="grid gap-4 sm:grid-cols-[minmax(0,1fr)_10rem]">
+          <Field
+            label="Result path"
+            optional
+            hint="Which part of a JSON answer the model gets, such as order.lines.0. Empty: all of it."
+            problem={errors.resultPath?.message}
+          >
+            {(field) => (
+              <Input
+                {...field}
+                {...register("resultPath", { validate: resultPathProblem })}
+                placeholder="data.items"
+                autoComplete="off"
+                spellCheck={false}
+                className="font-mono text-[0.8125rem]"
+              />
+            )}
+          </Field>
+          <Field
+            label="Time-out in seconds"
+            hint={`Empty: ${USUAL_TIMEOUT_S}. At most ${LONGEST_TIMEOUT_S}.`}
+            problem={errors.timeoutS?.message}
+          >
+            {(field) => (
+              <Input
+                {...field}
+                {...register("timeoutS", { validate: timeoutProblem })}
+                inputMode="decimal"
+                placeholder={String(USUAL_TIMEOUT_S)}
+                autoComplete="off"
+              />
+            )}
+          </Field>
+        </div>
+      </Card>
+
+      <Card title="Safety">
+        <div className="flex flex-col gap-5">
+          <Controller
+            control={control}
+            name="effect"
+            render={({ field }) => (
+              <ChoiceField
+                label="What a call does"
+                options={EFFECTS}
+                order={["read", "idempotent", "once"]}
+                value={field.value}
+                onChange={field.onChange}
+              />
+            )}
+          />
+          <Controller
+            control={control}
+            name="approval"
+            render={({ field }) => (
+              <ChoiceField
+                label="Who decides"
+                hint="An agent can be told to ask anyway."
+                options={APPROVALS}
+                order={["never", "ask"]}
+                value={field.value}
+                onChange={field.onChange}
+              />
+            )}
+          />
+        </div>
+      </Card>
+
+      {refusal !== undefined && <ProblemNote problem={refusal} />}
+      <div className="sticky bottom-4 z-10 flex flex-wrap items-center justify-end gap-2 rounded-2xl border border-line bg-raised p-3 shadow-lg">
+        <p className="mr-auto pl-2 text-[0.8125rem] text-soft" aria-live="polite">
+          {isDirty ? "Changes are not saved yet." : isNew ? "Nothing entered yet." : "Everything is saved."}
+        </p>
+        {isDirty && (
+          <Button
+            onClick={() => {
+              rowsProblem.current = undefined;
+              setRefusal(undefined);
+              form.reset();
+            }}
+          >
+            Discard
+          </Button>
+        )}
+        <Button
+          type="submit"
+          look="primary"
+          busy={isSubmitting}
+          disabled={!isNew && !isDirty}
+          aria-keyshortcuts="Control+S Meta+S"
+          title={`${COMMAND_KEY}+S`}
+        >
+          {isNew ? "Create the tool" : "Save"}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** A secret belongs to a host: with another one, what was kept has to be entered again. */
+function useRecheckedSecrets({ getValues, trigger }: UseFormReturn<ToolForm>, origin: string): void {
+  const before = useRef(origin);
+  useEffect(() => {
+    if (before.current === origin) return;
+    before.current = origin;
+    getValues("headers").forEach(({ secret }, at) => {
+      if (secret) void trigger(`headers.${at}.value`);
+    });
+  }, [origin, getValues, trigger]);
+}

@@ -1,0 +1,108 @@
+/** Which agents have a tool: give it, take it, let it ask. */
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { Select } from "@/components/ui/field";
+import { Card } from "@/components/ui/page";
+import { ProblemNote } from "@/components/ui/problem-note";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { Switch } from "@/components/ui/switch";
+import { useToast } from "@/components/ui/toast";
+import { api } from "@/lib/api";
+import { agentsQuery, agentToolsQuery } from "@/lib/queries";
+import type { AgentToolDetails, AgentView } from "@/protocol/api";
+import { type Approval, usedBy } from "./tool-words";
+
+interface ToolUsersProps {
+  tool: AgentToolDetails;
+  mayBuild: boolean;
+}
+
+export function ToolUsers({ tool, mayBuild }: ToolUsersProps): ReactNode {
+  const { data: agents, error, refetch } = useQuery(agentsQuery);
+  const having = agents?.filter((agent) => agent.tools.some(({ name }) => name === tool.name)).length;
+  return (
+    <Card title="Agents">
+      {having !== undefined && (
+        <p className="-mt-2 mb-3 text-[0.8125rem] text-soft" aria-live="polite">
+          {usedBy(having)}.
+        </p>
+      )}
+      {error ? (
+        <ProblemNote problem={error} onRetry={() => void refetch()} />
+      ) : !agents ? (
+        <SkeletonRows rows={3} className="h-9" />
+      ) : agents.length === 0 ? (
+        <p className="text-sm text-soft">
+          There are no agents yet.{" "}
+          {mayBuild && (
+            <Link to="/agents/new" className="text-accent-text underline">
+              Make one
+            </Link>
+          )}
+        </p>
+      ) : (
+        <ul className="flex max-h-96 flex-col gap-3 overflow-y-auto">
+          {agents.map((agent) => (
+            <li key={agent.id}>
+              <AgentLine agent={agent} tool={tool} mayBuild={mayBuild} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}
+
+/** What an agent says of a tool it has; null: as the tool says, undefined: it does not have it. */
+type Given = Approval | null | undefined;
+
+function AgentLine({ agent, tool, mayBuild }: ToolUsersProps & { agent: AgentView }): ReactNode {
+  const client = useQueryClient();
+  const toast = useToast();
+  const assigned = agent.tools.find(({ name }) => name === tool.name);
+  const change = useMutation({
+    mutationFn: async (given: Given) => {
+      const params = { path: { agent_id: agent.id, name: tool.name } };
+      if (given === undefined) await api.DELETE("/api/agents/{agent_id}/tools/{name}", { params });
+      else await api.PUT("/api/agents/{agent_id}/tools/{name}", { params, body: { approval: given } });
+      await Promise.all([
+        client.invalidateQueries({ queryKey: agentsQuery.queryKey }),
+        client.invalidateQueries({ queryKey: agentToolsQuery.queryKey }),
+      ]);
+    },
+    onError: (thrown) => toast.failed(thrown),
+  });
+  const reason = agent.read_only
+    ? "Defined in code: change its tools there."
+    : mayBuild
+      ? undefined
+      : "You may not change agents.";
+  const has = assigned !== undefined;
+  return (
+    <div className="flex flex-wrap items-start justify-between gap-x-3 gap-y-2">
+      <Switch
+        label={agent.name}
+        hint={reason}
+        checked={change.isPending ? change.variables !== undefined : has}
+        disabled={reason !== undefined || change.isPending}
+        onChange={(on) => change.mutate(on ? null : undefined)}
+      />
+      {assigned && !reason && (
+        <Select
+          aria-label={`When ${agent.name} asks before a call`}
+          className="h-8 w-auto! py-0 text-[0.8125rem]"
+          value={assigned.approval ?? ""}
+          disabled={change.isPending}
+          onChange={({ target }) =>
+            change.mutate(target.value === "ask" || target.value === "never" ? target.value : null)
+          }
+        >
+          <option value="">As the tool says</option>
+          <option value="ask">Asks first</option>
+          <option value="never">Does not ask</option>
+        </Select>
+      )}
+    </div>
+  );
+}

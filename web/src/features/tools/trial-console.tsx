@@ -1,0 +1,151 @@
+/** Tries a tool for real: arguments, a button, and what came of it. */
+import { useMutation } from "@tanstack/react-query";
+import { Play } from "lucide-react";
+import { type FormEvent, type ReactNode, useMemo, useState } from "react";
+import { JsonEditor } from "@/components/json/json-editor";
+import { Button } from "@/components/ui/button";
+import { useConfirm } from "@/components/ui/confirm";
+import { Card } from "@/components/ui/page";
+import { ProblemNote } from "@/components/ui/problem-note";
+import { Tabs } from "@/components/ui/tabs";
+import { api, data } from "@/lib/api";
+import type { AgentToolDetails, ToolTrial } from "@/protocol/api";
+import { ArgumentsForm } from "./arguments-form";
+import { argumentFields, firstTyped, readArguments, typedArguments } from "./call-arguments";
+import { isObject, type JsonObject, parseJson, writeJson } from "./json";
+import { TrialResult } from "./trial-result";
+
+interface TrialConsoleProps {
+  tool: AgentToolDetails;
+  /** There are changes that the try does not see. */
+  unsaved?: boolean;
+  mayBuild: boolean;
+}
+
+export function TrialConsole({ tool, unsaved = false, mayBuild }: TrialConsoleProps): ReactNode {
+  const fields = useMemo(() => argumentFields(tool.parameters), [tool.parameters]);
+  const [way, setWay] = useState("fields");
+  const [typed, setTyped] = useState(() => firstTyped(fields));
+  const [more, setMore] = useState<JsonObject>({});
+  const [text, setText] = useState("");
+  const [told, setTold] = useState(false);
+  const confirm = useConfirm();
+  const run = useMutation({ mutationFn: (given: JsonObject) => tryTool(tool, given, mayBuild) });
+
+  const read = readArguments(fields, typed, more);
+  const parsed = parseJson(text);
+  const written = parsed.ok && isObject(parsed.value) ? parsed.value : undefined;
+  const given = way === "json" ? written : Object.keys(read.problems).length === 0 ? read.value : undefined;
+  const turn = (next: string) => {
+    if (next === "json") setText(writeJson(read.value));
+    else if (written) {
+      const back = typedArguments(fields, written);
+      setTyped(back.typed);
+      setMore(back.more);
+    }
+    setWay(next);
+  };
+  const type = (name: string, value: string) => {
+    setTyped({ ...typed, [name]: value });
+    const { [name]: _, ...others } = more;
+    setMore(others);
+  };
+  const start = async (event: FormEvent) => {
+    event.preventDefault();
+    setTold(true);
+    if (!given || run.isPending) return;
+    const sure = tool.approval === "never" || (await confirm(askedFirst(tool.name)));
+    if (sure) run.mutate(given);
+  };
+  return (
+    <Card title="Try it">
+      <form onSubmit={(event) => void start(event)} noValidate className="flex flex-col gap-4">
+        <p className="-mt-2 text-[0.8125rem] text-soft">
+          It is really called{tool.effect === "read" ? "" : ", and what it does really happens"}.
+        </p>
+        {unsaved && (
+          <p className="rounded-xl bg-warn-soft px-3.5 py-2.5 text-[0.8125rem] text-warn" role="status">
+            The saved version is tried. Save first to try your changes.
+          </p>
+        )}
+        <Tabs
+          label="Arguments"
+          value={way}
+          onChange={turn}
+          tabs={[
+            {
+              id: "fields",
+              title: "Arguments",
+              content: (
+                <ArgumentsForm
+                  fields={fields}
+                  typed={typed}
+                  problems={told ? read.problems : {}}
+                  onType={type}
+                />
+              ),
+            },
+            {
+              id: "json",
+              title: "JSON",
+              content: (
+                <JsonEditor
+                  label="Arguments as JSON"
+                  rows={8}
+                  value={text}
+                  onChange={setText}
+                  schema={tool.parameters}
+                  problem={parsed.ok && !written ? "Arguments are a JSON object." : undefined}
+                />
+              ),
+            },
+          ]}
+        />
+        {way === "fields" && Object.keys(more).length > 0 && (
+          <p className="text-[0.8125rem] text-soft">
+            Sent too, as in the JSON: <code className="font-mono">{Object.keys(more).join(", ")}</code>
+          </p>
+        )}
+        <div>
+          <Button type="submit" look="primary" busy={run.isPending} disabled={way === "json" && !written}>
+            {!run.isPending && <Play className="size-3.5" aria-hidden />}
+            Run
+          </Button>
+        </div>
+      </form>
+      <div aria-live="polite" className="empty:hidden">
+        {run.error && (
+          <div className="mt-4">
+            <ProblemNote problem={run.error} />
+          </div>
+        )}
+        {run.data && !run.isPending && <TrialResult trial={run.data} />}
+      </div>
+    </Card>
+  );
+}
+
+const askedFirst = (name: string) => ({
+  title: `Run ${name}?`,
+  message: "Agents ask a person before each call of this tool. Here you are that person: it runs at once.",
+  action: "Run it",
+});
+
+/** A try, with what it was given and the tool as it was then. */
+export interface Trial extends Omit<ToolTrial, "request"> {
+  request: ToolTrial["request"];
+  given: JsonObject;
+  of: AgentToolDetails;
+}
+
+/** Whoever builds tools is told what was sent; everybody else calls it as a program would. */
+async function tryTool(tool: AgentToolDetails, given: JsonObject, mayBuild: boolean): Promise<Trial> {
+  if (mayBuild) {
+    const params = { path: { tool_id: tool.id } };
+    const body = { arguments: given };
+    const trial = await data(api.POST("/api/agent-tools/{tool_id}/test", { params, body }));
+    return { ...trial, given, of: tool };
+  }
+  const body = { tool: tool.name, arguments: given, approved: true };
+  return { ...(await data(api.POST("/api/tools/execute", { body }))), request: null, given, of: tool };
+}
