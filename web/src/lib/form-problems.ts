@@ -2,6 +2,9 @@
 import type { FieldValues, Path, UseFormReturn } from "react-hook-form";
 import { fieldProblems, Problem, problemOf } from "./problem";
 
+/** How long a field's problem waits to be shown: whoever leaves it by a click must not have the button move away. */
+export const ERROR_DELAY_MS = 250;
+
 /** `byCode` says which field an error code is about, such as `email_taken` of an e-mail field. */
 export function placeProblems<V extends FieldValues>(
   thrown: unknown,

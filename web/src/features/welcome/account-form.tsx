@@ -5,7 +5,7 @@ import { NewPassword, type NewPasswordValues } from "@/components/new-password";
 import { Button } from "@/components/ui/button";
 import { Field, Input } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
-import { formProblem, placeProblems } from "@/lib/form-problems";
+import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/lib/form-problems";
 
 export interface NewAccount {
   name: string;
@@ -29,6 +29,7 @@ const PLACES = { email_taken: "email", invalid_email: "email", weak_password: "p
 export function AccountForm({ email, name = "", action, onSend, beside }: AccountFormProps): ReactNode {
   const form = useForm<NewAccount & NewPasswordValues>({
     mode: "onTouched",
+    delayError: ERROR_DELAY_MS,
     defaultValues: { name, email: email ?? "", password: "", again: "" },
   });
   const { errors, isSubmitting } = form.formState;

@@ -1,6 +1,6 @@
 /** What came of trying a connection, in words: that it works, or what is wrong and what to do. */
 import { CircleAlert, CircleCheck, LoaderCircle } from "lucide-react";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { formatDuration } from "@/lib/format";
 import { type Problem, problemOf } from "@/lib/problem";
 import type { ConnectionTest } from "@/protocol/api";
@@ -26,7 +26,15 @@ export async function runTrial(
 }
 
 export function ConnectionResult({ trial }: { trial: Trial | undefined }): ReactNode {
-  return <div role="status">{trial && <Told trial={trial} />}</div>;
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (trial) place.current?.scrollIntoView({ block: "nearest" });
+  }, [trial]);
+  return (
+    <div ref={place} role="status" className="scroll-mb-24">
+      {trial && <Told trial={trial} />}
+    </div>
+  );
 }
 
 function Told({ trial }: { trial: Trial }): ReactNode {

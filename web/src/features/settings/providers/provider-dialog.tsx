@@ -8,7 +8,7 @@ import { Actions, Dialog } from "@/components/ui/dialog";
 import { Field, Input, Select, Textarea } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { api, data } from "@/lib/api";
-import { formProblem, placeProblems } from "@/lib/form-problems";
+import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/lib/form-problems";
 import { problemOf } from "@/lib/problem";
 import { providersQuery } from "@/lib/queries";
 import type { ProviderView } from "@/protocol/api";
@@ -51,6 +51,7 @@ export function ProviderDialog({ provider, preset, onClose, onSaved }: ProviderD
   const confirm = useConfirm();
   const form = useForm<ProviderValues>({
     mode: "onTouched",
+    delayError: ERROR_DELAY_MS,
     defaultValues: provider ? valuesOf(provider) : { ...EMPTY, ...preset?.values },
   });
   const [trial, setTrial] = useState<Trial>();
@@ -140,6 +141,7 @@ export function ProviderDialog({ provider, preset, onClose, onSaved }: ProviderD
               <Input
                 {...control}
                 maxLength={64}
+                autoFocus
                 autoComplete="off"
                 spellCheck={false}
                 {...form.register("name", { validate: (name) => nameProblem(name) ?? true })}
@@ -178,7 +180,7 @@ export function ProviderDialog({ provider, preset, onClose, onSaved }: ProviderD
               rows={2}
               spellCheck={false}
               className="min-h-16 font-mono text-[0.8125rem]"
-              {...form.register("models")}
+              {...form.register("models", { onChange: () => form.clearErrors("models") })}
             />
           )}
         </Field>
@@ -196,20 +198,22 @@ export function ProviderDialog({ provider, preset, onClose, onSaved }: ProviderD
             The kind changes: save it to test it with the key that is kept, or enter the key again.
           </p>
         )}
-        <Actions>
-          <Button
-            className="sm:mr-auto"
-            busy={trial?.state === "trying"}
-            disabled={needsSaving}
-            onClick={() => void tryIt()}
-          >
-            Test this connection
-          </Button>
-          <Button onClick={() => void close()}>Cancel</Button>
-          <Button type="submit" look="primary" busy={isSubmitting}>
-            {provider ? "Save" : "Add"}
-          </Button>
-        </Actions>
+        <div className="sticky bottom-0 -mx-5 -mb-5 border-t border-line bg-raised px-5 pb-5">
+          <Actions>
+            <Button
+              className="sm:mr-auto"
+              busy={trial?.state === "trying"}
+              disabled={needsSaving}
+              onClick={() => void tryIt()}
+            >
+              Test this connection
+            </Button>
+            <Button onClick={() => void close()}>Cancel</Button>
+            <Button type="submit" look="primary" busy={isSubmitting}>
+              {provider ? "Save" : "Add"}
+            </Button>
+          </Actions>
+        </div>
       </form>
     </Dialog>
   );
