@@ -1,0 +1,159 @@
+/** JSON to read: coloured by type, large values folded, copied whole. What is no JSON is shown as text. */
+import { ChevronRight } from "lucide-react";
+import { type ReactNode, useMemo, useState } from "react";
+import { CopyButton } from "@/components/ui/copy-button";
+import { cx } from "@/lib/class-names";
+import { type JsonNode, printJson, readJson } from "./json-text";
+import { PlainText } from "./plain-text";
+
+interface JsonViewProps {
+  /** The JSON text; numbers and repeated keys are shown as they stand in it. */
+  text: string;
+  /** What it is, for screen readers and for the button that copies it. */
+  label: string;
+}
+
+/** Longer than this it is not taken apart, only shown. */
+const LARGEST = 2_000_000;
+const SHOWN_ENTRIES = 100;
+const SHOWN_CHARS = 1_000;
+/** A value with more inside than this begins folded. */
+const UNFOLDED = 60;
+
+export function JsonView({ text, label }: JsonViewProps): ReactNode {
+  const node = useMemo(() => {
+    const reading = text.length <= LARGEST ? readJson(text) : null;
+    return reading && "node" in reading ? reading.node : null;
+  }, [text]);
+  return (
+    <div className="relative rounded-lg border border-line bg-panel">
+      <div className="absolute top-1 right-1 rounded-lg bg-panel">
+        <CopyButton text={() => (node ? printJson(node) : text)} label={`Copy ${label.toLowerCase()}`} />
+      </div>
+      <section
+        aria-label={label}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+        className="max-h-96 overflow-auto py-2.5 pr-10 pl-3 font-mono text-[0.8125rem] leading-relaxed"
+      >
+        {node ? <Value node={node} depth={0} /> : <PlainText text={text} />}
+      </section>
+    </div>
+  );
+}
+
+function Value({ node, depth, name }: { node: JsonNode; depth: number; name?: string }): ReactNode {
+  const label = name === undefined ? null : <Name name={name} />;
+  if (node.kind === "object" || node.kind === "array") {
+    return <Branch node={node} depth={depth} label={label} />;
+  }
+  return (
+    <div className="pl-4">
+      {label}
+      <Leaf node={node} />
+    </div>
+  );
+}
+
+type BranchNode = Extract<JsonNode, { kind: "object" | "array" }>;
+
+function Branch({ node, depth, label }: { node: BranchNode; depth: number; label: ReactNode }): ReactNode {
+  const entries: [string | undefined, JsonNode][] =
+    node.kind === "object" ? node.entries : node.items.map((item) => [undefined, item]);
+  const [open, setOpen] = useState(() => depth === 0 || sizeOf(node, UNFOLDED + 1) <= UNFOLDED);
+  const [shown, setShown] = useState(SHOWN_ENTRIES);
+  const [begin, end] = node.kind === "object" ? ["{", "}"] : ["[", "]"];
+  if (entries.length === 0) {
+    return (
+      <div className="pl-4">
+        {label}
+        <span className="text-soft">{begin + end}</span>
+      </div>
+    );
+  }
+  const count = `${entries.length} ${entries.length === 1 ? "entry" : "entries"}`;
+  return (
+    <div>
+      <button
+        type="button"
+        aria-expanded={open}
+        onClick={() => setOpen(!open)}
+        className="-ml-0.5 flex max-w-full items-baseline rounded text-left hover:bg-hover"
+      >
+        <ChevronRight
+          className={cx(
+            "mr-0.5 size-3.5 shrink-0 self-center text-soft transition-transform",
+            open && "rotate-90",
+          )}
+          aria-hidden
+        />
+        <span className="min-w-0">
+          {label}
+          <span className="text-soft">{open ? begin : `${begin} ${count} ${end}`}</span>
+        </span>
+      </button>
+      {open && (
+        <>
+          <div className="ml-1.5 border-l border-line pl-1.5">
+            {entries.slice(0, shown).map(([name, value], at) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: names may come twice, places do not
+              <Value key={at} node={value} depth={depth + 1} {...(name === undefined ? {} : { name })} />
+            ))}
+            {entries.length > shown && (
+              <More onClick={() => setShown(shown + SHOWN_ENTRIES)}>{`${entries.length - shown} more`}</More>
+            )}
+          </div>
+          <div className="pl-4 text-soft">{end}</div>
+        </>
+      )}
+    </div>
+  );
+}
+
+function Name({ name }: { name: string }): ReactNode {
+  return (
+    <>
+      <span className="wrap-anywhere">{name}</span>
+      <span className="text-soft">: </span>
+    </>
+  );
+}
+
+function Leaf({ node }: { node: Exclude<JsonNode, BranchNode> }): ReactNode {
+  const [whole, setWhole] = useState(false);
+  if (node.kind === "number") return <span className="text-warn">{node.raw}</span>;
+  if (node.kind === "word") return <span className="text-accent-text">{node.raw}</span>;
+  const cut = !whole && node.value.length > SHOWN_CHARS;
+  return (
+    <span className="whitespace-pre-wrap text-good wrap-anywhere">
+      "{cut ? node.value.slice(0, SHOWN_CHARS) : node.value}"
+      {cut && (
+        <More onClick={() => setWhole(true)}>{`${node.value.length - SHOWN_CHARS} more characters`}</More>
+      )}
+    </span>
+  );
+}
+
+function More({ onClick, children }: { onClick: () => void; children: string }): ReactNode {
+  return (
+    <button
+      type="button"
+      onClick={onClick}
+      className="mx-1 rounded px-1 font-sans text-xs font-medium text-accent-text hover:bg-hover"
+    >
+      {children}
+    </button>
+  );
+}
+
+/** How many values are inside, counted up to a limit. */
+function sizeOf(node: JsonNode, limit: number): number {
+  const inside =
+    node.kind === "object" ? node.entries.map(([, value]) => value) : node.kind === "array" ? node.items : [];
+  let size = 1;
+  for (const value of inside) {
+    if (size >= limit) break;
+    size += sizeOf(value, limit - size);
+  }
+  return size;
+}

@@ -1,0 +1,107 @@
+/** The questions of a run about its calls. All are decided, then sent together, because the server wants them at once. */
+import { ShieldQuestion } from "lucide-react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { Button } from "@/components/ui/button";
+import { ProblemNote } from "@/components/ui/problem-note";
+import type { Answer } from "@/protocol/commands";
+import type { CallPart, Part, Turn } from "@/state/thread";
+import { ApprovalQuestion } from "./approval-question";
+
+interface ApprovalCardProps {
+  turn: Turn;
+  onAnswer: (answers: Answer[]) => Promise<void>;
+}
+
+export function ApprovalCard({ turn, onAnswer }: ApprovalCardProps): ReactNode {
+  const [decided, setDecided] = useState<ReadonlyMap<string, Answer>>(new Map());
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<unknown>(null);
+  const card = useFocusUnlessTyping();
+  const { questions } = turn;
+  const several = questions.length > 1;
+
+  const send = async (answers: Answer[]) => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      await onAnswer(answers); // what was decided stays shown until the run goes on
+    } catch (thrown) {
+      setProblem(thrown);
+      if (!several) setDecided(new Map());
+    } finally {
+      setBusy(false);
+    }
+  };
+  const decide = (answer: Answer) => {
+    setDecided((all) => new Map(all).set(answer.interrupt_id, answer));
+    if (!several) void send([answer]);
+  };
+  const undo = (id: string) =>
+    setDecided((all) => new Map([...all].filter(([decidedId]) => decidedId !== id)));
+  const answers = questions.flatMap((question) => decided.get(question.id) ?? []);
+
+  return (
+    <section
+      ref={card}
+      tabIndex={-1}
+      aria-label={
+        several ? `${questions.length} questions before it goes on` : "A question before it goes on"
+      }
+      className="my-3 flex flex-col gap-4 rounded-2xl border border-warn/50 bg-raised p-4 shadow-sm"
+    >
+      <h3 className="flex items-center gap-2 text-sm font-semibold">
+        <ShieldQuestion className="size-4 text-warn" aria-hidden />
+        {several ? `${questions.length} calls need your answer` : "May it do this?"}
+      </h3>
+      {questions.map((question) => (
+        <ApprovalQuestion
+          key={question.id}
+          question={question}
+          call={findCall(turn.parts, question.callId)}
+          decided={decided.get(question.id) ?? null}
+          busy={busy}
+          onDecide={decide}
+          onUndo={several ? () => undo(question.id) : undefined}
+        />
+      ))}
+      {problem !== null && <ProblemNote problem={problem} />}
+      {several && (
+        <div className="flex flex-wrap items-center justify-end gap-3 border-t border-line pt-3">
+          <span className="text-sm text-soft" aria-live="polite">
+            {answers.length} of {questions.length} decided
+          </span>
+          <Button
+            look="primary"
+            busy={busy}
+            disabled={answers.length < questions.length}
+            onClick={() => void send(answers)}
+          >
+            Send answers
+          </Button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** Takes the focus as it appears, unless somebody is writing elsewhere. */
+function useFocusUnlessTyping() {
+  const element = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const active = document.activeElement;
+    const typing =
+      active instanceof HTMLElement &&
+      (active.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(active.tagName));
+    if (!typing) element.current?.focus({ preventScroll: true });
+  }, []);
+  return element;
+}
+
+function findCall(parts: readonly Part[], id: string): CallPart | null {
+  for (const part of parts) {
+    if (part.kind === "call" && part.id === id) return part;
+    const inside = part.kind === "subagent" ? findCall(part.parts, id) : null;
+    if (inside) return inside;
+  }
+  return null;
+}

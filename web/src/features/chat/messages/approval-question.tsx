@@ -1,0 +1,199 @@
+/** One question about a call: what would be done exactly, and yes, yes with changes, or no. */
+import { Check, Pencil, X } from "lucide-react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { checkJson } from "@/components/json/json-check";
+import { JsonEditor } from "@/components/json/json-editor";
+import { printJson, readJson } from "@/components/json/json-text";
+import { JsonView } from "@/components/json/json-view";
+import { Badge } from "@/components/ui/badge";
+import { Button } from "@/components/ui/button";
+import { Field, Input } from "@/components/ui/field";
+import { formatDuration, formatMoment } from "@/lib/format";
+import type { Answer } from "@/protocol/commands";
+import type { CallPart, Question } from "@/state/thread";
+import { useNow } from "./use-now";
+
+interface ApprovalQuestionProps {
+  question: Question;
+  call: CallPart | null;
+  /** What was decided, until all is sent. */
+  decided: Answer | null;
+  busy: boolean;
+  onDecide: (answer: Answer) => void;
+  onUndo?: (() => void) | undefined;
+}
+
+type Mode = "asking" | "editing" | "rejecting";
+
+export function ApprovalQuestion(props: ApprovalQuestionProps): ReactNode {
+  const { question, call, decided, busy, onDecide, onUndo } = props;
+  const [mode, setMode] = useState<Mode>("asking");
+  const args = call?.args || "{}";
+  const decide = (answer: Omit<Answer, "interrupt_id">) => {
+    setMode("asking");
+    onDecide({ interrupt_id: question.id, ...answer });
+  };
+  return (
+    <div className="flex flex-col gap-3">
+      <div className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
+        <span className="font-mono text-sm font-medium wrap-anywhere">{call?.name ?? "A call"}</span>
+        <Expiry at={question.expiresAt} />
+      </div>
+      {question.message && (
+        <p className="text-sm whitespace-pre-wrap text-soft wrap-anywhere">{question.message}</p>
+      )}
+      {decided ? (
+        <Decided answer={decided} busy={busy} onUndo={onUndo} />
+      ) : mode === "editing" ? (
+        <Editing args={args} busy={busy} onCancel={() => setMode("asking")} onDecide={decide} />
+      ) : (
+        <>
+          <JsonView text={args} label="Arguments" />
+          {mode === "rejecting" ? (
+            <Rejecting busy={busy} onCancel={() => setMode("asking")} onDecide={decide} />
+          ) : (
+            <div className="flex flex-wrap gap-2">
+              <Button look="primary" disabled={busy} onClick={() => decide({ approved: true })}>
+                <Check className="size-4" aria-hidden /> Approve
+              </Button>
+              <Button disabled={busy} onClick={() => setMode("editing")}>
+                <Pencil className="size-4" aria-hidden /> Edit
+              </Button>
+              <Button disabled={busy} onClick={() => setMode("rejecting")}>
+                <X className="size-4" aria-hidden /> Reject
+              </Button>
+            </div>
+          )}
+        </>
+      )}
+    </div>
+  );
+}
+
+interface DecidingProps {
+  busy: boolean;
+  onCancel: () => void;
+  onDecide: (answer: Omit<Answer, "interrupt_id">) => void;
+}
+
+function Editing({ args, busy, onCancel, onDecide }: DecidingProps & { args: string }): ReactNode {
+  const original = pretty(args);
+  const [draft, setDraft] = useState(original);
+  const checked = checkJson(draft);
+  const fits = checked.problem === null && isObject(checked.value);
+  return (
+    <div className="flex flex-col gap-3">
+      <JsonEditor
+        label="Arguments it is called with"
+        value={draft}
+        onChange={setDraft}
+        rows={Math.min(16, Math.max(5, draft.split("\n").length))}
+        problem={checked.problem === null && !fits ? "The arguments are an object: { … }." : undefined}
+        autoFocus
+      />
+      <div className="flex flex-wrap gap-2">
+        <Button
+          look="primary"
+          disabled={busy || !fits}
+          onClick={() => {
+            if (checked.problem !== null || !isObject(checked.value)) return;
+            onDecide(
+              draft === original ? { approved: true } : { approved: true, edited_args: checked.value },
+            );
+          }}
+        >
+          Approve with these
+        </Button>
+        <Button disabled={draft === original} onClick={() => setDraft(original)}>
+          Reset
+        </Button>
+        <Button look="quiet" onClick={onCancel}>
+          Cancel
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+function Rejecting({ busy, onCancel, onDecide }: DecidingProps): ReactNode {
+  const [reason, setReason] = useState("");
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => input.current?.focus(), []);
+  return (
+    <form
+      className="flex flex-col gap-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onDecide({ approved: false, ...(reason.trim() ? { reason: reason.trim() } : {}) });
+      }}
+    >
+      <Field label="Why not" optional hint="The agent is told, and goes on without it.">
+        {(control) => (
+          <Input
+            {...control}
+            ref={input}
+            value={reason}
+            maxLength={2_000}
+            onChange={(event) => setReason(event.target.value)}
+            onKeyDown={(event) => event.key === "Escape" && onCancel()}
+          />
+        )}
+      </Field>
+      <div className="flex flex-wrap gap-2">
+        <Button type="submit" look="danger" busy={busy}>
+          Reject
+        </Button>
+        <Button look="quiet" onClick={onCancel}>
+          Cancel
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function Decided({
+  answer,
+  busy,
+  onUndo,
+}: {
+  answer: Answer;
+  busy: boolean;
+  onUndo?: (() => void) | undefined;
+}): ReactNode {
+  const [tone, words] = !answer.approved
+    ? (["bad", "Rejected"] as const)
+    : (["good", answer.edited_args ? "Approved with changes" : "Approved"] as const);
+  return (
+    <div className="flex flex-col gap-2" aria-live="polite">
+      <div className="flex flex-wrap items-center gap-2">
+        <Badge tone={tone}>{words}</Badge>
+        {answer.reason && <span className="min-w-0 text-sm text-soft wrap-anywhere">{answer.reason}</span>}
+        {onUndo && (
+          <Button size="small" look="quiet" disabled={busy} onClick={onUndo}>
+            Change
+          </Button>
+        )}
+      </div>
+      {answer.edited_args && <JsonView text={JSON.stringify(answer.edited_args)} label="Changed arguments" />}
+    </div>
+  );
+}
+
+function Expiry({ at }: { at: number | null }): ReactNode {
+  const now = useNow(at !== null);
+  if (at === null) return null;
+  return (
+    <span className="text-xs text-soft" title={formatMoment(at)}>
+      {at > now ? `expires in ${formatDuration(Math.ceil((at - now) / 1_000) * 1_000)}` : "has expired"}
+    </span>
+  );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function pretty(args: string): string {
+  const reading = readJson(args);
+  return "node" in reading ? printJson(reading.node) : args;
+}

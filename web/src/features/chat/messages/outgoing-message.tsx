@@ -1,0 +1,61 @@
+/** A message on its way: how far it is, and what to do if the server refused it. */
+import { CircleAlert, LoaderCircle } from "lucide-react";
+import type { ReactNode } from "react";
+import { Button } from "@/components/ui/button";
+import { cx } from "@/lib/class-names";
+import type { Outgoing } from "@/realtime/outbox";
+import { useSocketState } from "@/realtime/socket-context";
+import { textOf } from "@/state/thread";
+import { AttachedFiles } from "./attached-files";
+import { MessageText } from "./message-text";
+import { filesOf } from "./user-message";
+
+interface OutgoingMessageProps {
+  item: Outgoing;
+  onRetry: () => void;
+  onDiscard: () => void;
+}
+
+export function OutgoingMessage({ item, onRetry, onDiscard }: OutgoingMessageProps): ReactNode {
+  const online = useSocketState() === "online";
+  const text = textOf(item.content);
+  const files = filesOf(item.content);
+  return (
+    <article aria-label="You are saying" className="flex flex-col items-end gap-1.5">
+      <h2 className="sr-only">You are saying</h2>
+      {files.length > 0 && <AttachedFiles parts={files} />}
+      {text && (
+        <div
+          className={cx(
+            "max-w-[min(100%,36rem)] rounded-2xl rounded-br-md bg-panel px-4 py-2.5",
+            item.problem ? "ring-1 ring-bad" : "opacity-70",
+          )}
+        >
+          <MessageText text={text} />
+        </div>
+      )}
+      {item.problem ? (
+        <div
+          role="alert"
+          className="flex max-w-full flex-wrap items-center justify-end gap-2 text-sm text-bad"
+        >
+          <CircleAlert className="size-4 shrink-0" aria-hidden />
+          <span className="min-w-0 wrap-anywhere">
+            {item.problem.message} <span className="font-mono text-xs">{item.problem.code}</span>
+          </span>
+          <Button size="small" onClick={onRetry}>
+            Retry
+          </Button>
+          <Button size="small" look="quiet" onClick={onDiscard}>
+            Discard
+          </Button>
+        </div>
+      ) : (
+        <div role="status" className="flex items-center gap-1.5 text-xs text-soft">
+          <LoaderCircle className="size-3 animate-spin" aria-hidden />
+          {online ? "Sending…" : "Waiting for the connection"}
+        </div>
+      )}
+    </article>
+  );
+}

@@ -1,0 +1,81 @@
+/** The parts of an answer, in order. */
+import { memo, type ReactNode } from "react";
+import { Markdown } from "@/components/markdown/markdown";
+import { cx } from "@/lib/class-names";
+import type { Part, TextPart, Turn } from "@/state/thread";
+import { isApproved, stateOf } from "./call-state";
+import { HIGHLIGHT } from "./looks";
+import { Notice } from "./notice";
+import { Reasoning } from "./reasoning";
+import { SubagentCard } from "./subagent-card";
+import { ToolCard } from "./tool-card";
+
+interface PartsProps {
+  turn: Turn;
+  parts: readonly Part[];
+  live: boolean;
+  highlighted?: string | undefined;
+}
+
+export function Parts({ turn, parts, live, highlighted }: PartsProps): ReactNode {
+  return parts.map((part, at) => (
+    <PartView
+      key={`${part.kind}-${part.id}`}
+      turn={turn}
+      part={part}
+      live={live}
+      newest={live && at === parts.length - 1}
+      highlighted={highlighted}
+    />
+  ));
+}
+
+interface PartViewProps extends Omit<PartsProps, "parts"> {
+  part: Part;
+  /** It goes on, and nothing comes after it yet. */
+  newest: boolean;
+}
+
+function PartView({ turn, part, live, newest, highlighted }: PartViewProps): ReactNode {
+  switch (part.kind) {
+    case "text":
+      return <Text part={part} live={newest} highlighted={part.id === highlighted} />;
+    case "reasoning":
+      return <Reasoning part={part} live={newest} />;
+    case "call":
+      return <ToolCard call={part} state={stateOf(part, turn, live)} approved={isApproved(part, turn)} />;
+    case "notice":
+      return <Notice part={part} over={!newest} />;
+    case "subagent":
+      return (
+        <SubagentCard part={part} live={live}>
+          {() => (
+            <Parts
+              turn={turn}
+              parts={part.parts}
+              live={live && part.status === "running"}
+              highlighted={highlighted}
+            />
+          )}
+        </SubagentCard>
+      );
+  }
+}
+
+interface TextProps {
+  part: TextPart;
+  live: boolean;
+  highlighted: boolean;
+}
+
+const Text = memo(function Text({ part, live, highlighted }: TextProps): ReactNode {
+  return (
+    <div
+      id={`message-${part.id}`}
+      tabIndex={-1}
+      className={cx("my-2 scroll-mt-6 rounded-lg outline-none", highlighted && HIGHLIGHT)}
+    >
+      <Markdown text={part.text} live={live} />
+    </div>
+  );
+});

@@ -1,0 +1,139 @@
+/** A call of a tool: what it is given, how far it is, what it gave back. */
+import { Check, CircleAlert, CirclePause, CircleSlash, LoaderCircle, Wrench } from "lucide-react";
+import { memo, type ReactNode } from "react";
+import { JsonView } from "@/components/json/json-view";
+import { Badge } from "@/components/ui/badge";
+import { formatDuration } from "@/lib/format";
+import type { CallPart } from "@/state/thread";
+import { type CallState, durationOf } from "./call-state";
+import { summaryOf } from "./call-summary";
+import { FoldCard } from "./fold-card";
+import { ResultView } from "./result-view";
+import { useNow } from "./use-now";
+
+interface ToolCardProps {
+  call: CallPart;
+  state: CallState;
+  /** A person allowed it. */
+  approved: boolean;
+}
+
+export const ToolCard = memo(function ToolCard({ call, state, approved }: ToolCardProps): ReactNode {
+  const failed = state === "failed";
+  return (
+    <FoldCard
+      icon={<Wrench className="size-4" />}
+      title={<span className="font-mono text-[0.8125rem]">{call.name || "tool"}</span>}
+      summary={summaryOf(call.args)}
+      state={<State call={call} state={state} approved={approved} />}
+      below={state === "running" && call.progress ? <Progress progress={call.progress} /> : null}
+      bad={failed}
+    >
+      {() => (
+        <>
+          <Labelled label="Arguments">
+            <JsonView text={call.args || "{}"} label="Arguments" />
+          </Labelled>
+          {call.result !== null && (
+            <Labelled label={failed ? "Failure" : "Result"}>
+              <ResultView result={call.result} failed={failed} />
+            </Labelled>
+          )}
+        </>
+      )}
+    </FoldCard>
+  );
+});
+
+function Labelled({ label, children }: { label: string; children: ReactNode }): ReactNode {
+  return (
+    <div className="flex flex-col gap-1.5">
+      <div className="text-xs font-medium text-soft">{label}</div>
+      {children}
+    </div>
+  );
+}
+
+function State({ call, state, approved }: ToolCardProps): ReactNode {
+  const took = durationOf(call);
+  switch (state) {
+    case "writing":
+      return (
+        <>
+          <Spinner /> Writing
+        </>
+      );
+    case "running":
+      return <Running call={call} />;
+    case "asking":
+      return (
+        <>
+          <CirclePause className="size-3.5 text-warn" aria-hidden /> Waiting for an answer
+        </>
+      );
+    case "pending":
+      return (
+        <>
+          <CirclePause className="size-3.5" aria-hidden /> Waiting for its result
+        </>
+      );
+    case "rejected":
+      return <Badge tone="bad">Rejected</Badge>;
+    case "unanswered":
+      return <Badge>Not run</Badge>;
+    case "ended":
+      return (
+        <>
+          <CircleSlash className="size-3.5" aria-hidden /> No result
+        </>
+      );
+    case "failed":
+      return (
+        <span className="flex items-center gap-1.5 text-bad">
+          <CircleAlert className="size-3.5" aria-hidden />
+          <span className="sr-only">Failed:</span>
+          <span className="max-w-36 truncate font-mono">{call.error}</span>
+        </span>
+      );
+    case "done":
+      return (
+        <>
+          {approved && <Badge tone="good">Approved</Badge>}
+          {took !== null && took > 0 && formatDuration(took)}
+          <Check className="size-3.5 text-good" aria-label="Done" />
+        </>
+      );
+  }
+}
+
+function Running({ call }: { call: CallPart }): ReactNode {
+  const now = useNow(true);
+  const elapsed = call.startedAt === null ? 0 : now - call.startedAt;
+  return (
+    <>
+      <Spinner /> Running{elapsed >= 1_000 ? ` · ${Math.floor(elapsed / 1_000)} s` : ""}
+    </>
+  );
+}
+
+function Spinner(): ReactNode {
+  return <LoaderCircle className="size-3.5 animate-spin" aria-hidden />;
+}
+
+function Progress({ progress }: { progress: NonNullable<CallPart["progress"]> }): ReactNode {
+  const { message, fraction } = progress;
+  const percent = fraction === undefined ? undefined : Math.round(100 * Math.min(1, Math.max(0, fraction)));
+  return (
+    <div className="flex flex-col gap-1.5 px-3 pb-2.5">
+      {message && <p className="truncate text-xs text-soft">{message}</p>}
+      {percent !== undefined && (
+        <progress
+          value={percent}
+          max={100}
+          aria-label={message || "Progress"}
+          className="h-1 w-full appearance-none overflow-hidden rounded-full [&::-moz-progress-bar]:bg-accent [&::-webkit-progress-bar]:bg-hover [&::-webkit-progress-value]:bg-accent [&::-webkit-progress-value]:transition-[width]"
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,55 @@
+/** The foot of a turn that is over: what can be done with the answer, and what it took. */
+import { Link } from "@tanstack/react-router";
+import { RotateCcw } from "lucide-react";
+import type { ReactNode } from "react";
+import { IconButton } from "@/components/ui/button";
+import { CopyButton } from "@/components/ui/copy-button";
+import { cx } from "@/lib/class-names";
+import { formatCost, formatDuration, formatTokens } from "@/lib/format";
+import type { Turn } from "@/state/thread";
+import { QUIET } from "./looks";
+
+export function TurnFoot({ turn, onRetry }: { turn: Turn; onRetry?: (() => void) | undefined }): ReactNode {
+  const text = answerOf(turn);
+  const facts = factsOf(turn);
+  return (
+    <div className={cx("mt-1 -ml-2 flex flex-wrap items-center gap-x-0.5 text-soft", QUIET)}>
+      {text && <CopyButton text={text} label="Copy answer" />}
+      {onRetry && (
+        <IconButton label="Ask again" onClick={onRetry}>
+          <RotateCcw className="size-4" aria-hidden />
+        </IconButton>
+      )}
+      <span className="px-2 text-xs">{facts.join(" · ")}</span>
+      <Link
+        to="/runs/$runId"
+        params={{ runId: turn.runId }}
+        className="rounded px-1.5 py-1 text-xs underline-offset-2 hover:text-ink hover:underline"
+      >
+        Details
+      </Link>
+    </div>
+  );
+}
+
+/** The words of an answer, as Markdown. */
+export function answerOf(turn: Turn): string {
+  return turn.parts
+    .flatMap((part) => (part.kind === "text" && part.text.trim() ? [part.text.trim()] : []))
+    .join("\n\n");
+}
+
+export function factsOf({ metrics, spent, step, startedAt, endedAt }: Turn): string[] {
+  const steps = metrics?.steps ?? step;
+  const tokens = metrics
+    ? metrics.input_tokens + metrics.output_tokens
+    : spent.inputTokens + spent.outputTokens;
+  const cost = metrics ? (metrics.cost ?? null) : spent.cost;
+  const tookMs = metrics?.run_ms ?? (startedAt !== null && endedAt !== null ? endedAt - startedAt : null);
+  return [
+    steps > 0 ? `${steps} ${steps === 1 ? "step" : "steps"}` : "",
+    tokens > 0 ? formatTokens(tokens) : "",
+    cost === null ? "" : `cost ${formatCost(cost)}`,
+    tookMs === null ? "" : formatDuration(tookMs),
+  ].filter(Boolean);
+}

@@ -1,0 +1,107 @@
+/** What a person said: a bubble on the right, with its files, and what can be done with it. */
+import { Link2, Pencil } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { IconButton } from "@/components/ui/button";
+import { CopyButton } from "@/components/ui/copy-button";
+import { useToast } from "@/components/ui/toast";
+import { Tooltip } from "@/components/ui/tooltip";
+import { cx } from "@/lib/class-names";
+import { copyText } from "@/lib/clipboard";
+import { formatClock, formatMoment } from "@/lib/format";
+import type { Content } from "@/protocol/commands";
+import { type Asked, textOf } from "@/state/thread";
+import { AttachedFiles } from "./attached-files";
+import { EditMessage } from "./edit-message";
+import { HIGHLIGHT, QUIET } from "./looks";
+import { MessageText } from "./message-text";
+import type { MediaPart } from "./source";
+
+interface UserMessageProps {
+  asked: Asked;
+  highlighted: boolean;
+  onEdit?: ((asked: Asked, content: Content) => Promise<void>) | undefined;
+}
+
+export function UserMessage({ asked, highlighted, onEdit }: UserMessageProps): ReactNode {
+  const [editing, setEditing] = useState(false);
+  const text = textOf(asked.content);
+  const files = filesOf(asked.content);
+  const send = async (edited: string) => {
+    await onEdit?.(asked, files.length > 0 ? withText(edited, files) : edited);
+    setEditing(false);
+  };
+  return (
+    <article
+      id={`message-${asked.id}`}
+      aria-label="You said"
+      tabIndex={-1}
+      className="group flex scroll-mt-6 flex-col items-end gap-1.5 outline-none"
+    >
+      <h2 className="sr-only">You said</h2>
+      {files.length > 0 && <AttachedFiles parts={files} />}
+      {editing ? (
+        <EditMessage
+          text={text}
+          hasFiles={files.length > 0}
+          onSend={send}
+          onCancel={() => setEditing(false)}
+        />
+      ) : (
+        <>
+          {text && (
+            <div
+              className={cx(
+                "max-w-[min(100%,36rem)] rounded-2xl rounded-br-md bg-panel px-4 py-2.5",
+                highlighted && HIGHLIGHT,
+              )}
+            >
+              <MessageText text={text} />
+            </div>
+          )}
+          <div className={cx("flex items-center gap-0.5 text-soft", QUIET)}>
+            {asked.at !== null && <Time at={asked.at} />}
+            <CopyLink messageId={asked.id} />
+            <CopyButton text={text} label="Copy message" />
+            {onEdit && (
+              <IconButton label="Edit" onClick={() => setEditing(true)}>
+                <Pencil className="size-4" aria-hidden />
+              </IconButton>
+            )}
+          </div>
+        </>
+      )}
+    </article>
+  );
+}
+
+function Time({ at }: { at: number }): ReactNode {
+  return (
+    <Tooltip label={formatMoment(at)}>
+      <time dateTime={new Date(at).toISOString()} className="px-1.5 text-xs">
+        {formatClock(at)}
+      </time>
+    </Tooltip>
+  );
+}
+
+function CopyLink({ messageId }: { messageId: string }): ReactNode {
+  const toast = useToast();
+  const copy = async () => {
+    const copied = await copyText(`${location.origin}${location.pathname}#message-${messageId}`);
+    if (copied) toast.done("The link is copied.");
+    else toast.failed(new Error("The browser did not let the link be copied."));
+  };
+  return (
+    <IconButton label="Copy link to this message" onClick={() => void copy()}>
+      <Link2 className="size-4" aria-hidden />
+    </IconButton>
+  );
+}
+
+export function filesOf(content: Content): MediaPart[] {
+  return typeof content === "string" ? [] : content.filter((part) => part.type !== "text");
+}
+
+function withText(text: string, files: MediaPart[]): Content {
+  return text.trim() ? [{ type: "text", text }, ...files] : files;
+}
