@@ -88,7 +88,7 @@ export function AgentEditor({ agentId, initial, onSaved, onDirty }: AgentEditorP
             <p className="min-w-0 flex-1 px-1 text-[0.8125rem] text-soft" aria-live="polite">
               {wrong > 0 ? (
                 <span className="text-bad">
-                  {wrong === 1 ? "One field needs" : `${wrong} fields need`} you
+                  {wrong === 1 ? "One field needs" : `${wrong} fields need`} attention
                 </span>
               ) : (
                 stateWords(isDirty, agentId)

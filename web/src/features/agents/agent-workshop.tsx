@@ -47,7 +47,10 @@ export function AgentWorkshop({ agent }: { agent: AgentView }): ReactNode {
           />
         </div>
         <div
-          className={cx("flex min-w-0 flex-col gap-4 xl:sticky xl:top-6", view !== "try" && "max-xl:hidden")}
+          className={cx(
+            "flex min-w-0 flex-col gap-4 xl:sticky xl:top-6 xl:h-[calc(100dvh-3rem)] xl:overflow-y-auto",
+            view !== "try" && "max-xl:hidden",
+          )}
         >
           <TryPanel agent={agent} dirty={dirty} />
           <AgentRuns agentId={agent.id} />

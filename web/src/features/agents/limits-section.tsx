@@ -1,9 +1,11 @@
 /** How far a run may go, and what its answer must be. */
-import type { ReactNode } from "react";
-import { FormSection, InputField, TextareaField } from "./form-section";
+import { type ReactNode, useEffect, useRef } from "react";
+import { useController } from "react-hook-form";
+import { JsonEditor } from "@/components/json/json-editor";
+import type { AgentValues } from "./agent-values";
+import { FormSection, InputField, useFieldProblem } from "./form-section";
 
-const EXAMPLE =
-  '{\n  "type": "object",\n  "properties": { "answer": { "type": "string" } },\n  "required": ["answer"]\n}';
+const EXAMPLE = '{"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}';
 
 export function LimitsSection(): ReactNode {
   return (
@@ -57,18 +59,29 @@ export function LimitsSection(): ReactNode {
 }
 
 export function OutputSection(): ReactNode {
+  const { field } = useController<AgentValues, "output_schema">({ name: "output_schema" });
+  const problem = useFieldProblem("output_schema");
+  const box = useRef<HTMLDivElement>(null);
+  const { ref } = field;
+  useEffect(() => ref({ focus: () => box.current?.querySelector("textarea")?.focus() }), [ref]);
   return (
     <FormSection title="Output" hint="For programs that read the answer. People chat best without.">
-      <TextareaField
-        name="output_schema"
-        label="JSON schema of the answer"
-        hint="The final answer is JSON that fits this schema; one that does not fit is sent back to the model. Empty: text."
-        optional
-        rows={8}
-        spellCheck={false}
-        placeholder={EXAMPLE}
-        className="font-mono text-[0.8125rem]!"
-      />
+      <div ref={box}>
+        <JsonEditor
+          label="JSON schema of the answer"
+          hint={
+            <>
+              The final answer is JSON that fits this schema; one that does not fit is sent back to the model.
+              Empty: text. For example <code className="font-mono text-xs wrap-anywhere">{EXAMPLE}</code>
+            </>
+          }
+          optional
+          rows={8}
+          value={field.value}
+          onChange={field.onChange}
+          problem={problem}
+        />
+      </div>
     </FormSection>
   );
 }

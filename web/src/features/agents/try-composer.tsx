@@ -42,7 +42,7 @@ export function TryComposer(props: TryComposerProps): ReactNode {
         <Textarea
           aria-label="Message to try the agent with"
           rows={1}
-          className="field-sizing-content max-h-32 min-h-9! flex-1 py-1.5!"
+          className="field-sizing-content resize-none max-h-32 min-h-9! flex-1 py-1.5!"
           placeholder={placeholder}
           disabled={disabled}
           value={text}

@@ -9,6 +9,7 @@ import { problemOf } from "@/lib/problem";
 import type { AgentView } from "@/protocol/api";
 import { TryComposer } from "./try-composer";
 import { TryThread } from "./try-thread";
+import { UserWords } from "./try-turn";
 
 /** A message on its way: it is shown until its run is in the thread. */
 export interface Sent {
@@ -74,7 +75,7 @@ export function TryPanel({ agent, dirty }: { agent: AgentView; dirty: boolean })
   return (
     <section
       aria-labelledby="try-title"
-      className="flex h-[min(38rem,calc(100dvh-13rem))] min-h-80 flex-col overflow-hidden rounded-2xl border border-line bg-raised"
+      className="flex h-[min(38rem,calc(100dvh-13rem))] min-h-80 xl:h-auto xl:flex-1 flex-col overflow-hidden rounded-2xl border border-line bg-raised"
     >
       <div className="flex items-center gap-2 border-b border-line py-2 pr-2 pl-5">
         <h2 id="try-title" className="flex-1 text-sm font-semibold">
@@ -100,8 +101,14 @@ export function TryPanel({ agent, dirty }: { agent: AgentView; dirty: boolean })
       {sessionId ? (
         <TryThread key={sessionId} sessionId={sessionId} sent={sent} onRunning={setRunning} onGone={forget} />
       ) : (
-        <div className="grid flex-1 place-items-center p-6 text-center text-sm text-soft">
-          {sent ? sent.text : "Say something, and see how it answers. Reset forgets the conversation."}
+        <div className="flex flex-1 flex-col overflow-y-auto px-5 py-4">
+          {sent ? (
+            <UserWords text={sent.text} />
+          ) : (
+            <p className="m-auto max-w-64 text-center text-sm text-soft">
+              Say something, and see how it answers. Reset deletes the conversation.
+            </p>
+          )}
         </div>
       )}
       <TryComposer

@@ -1,9 +1,11 @@
 /** One turn with the tried agent: what was said, and what it did and answered. */
 import { Check, CircleAlert, CircleHelp, LoaderCircle, Wrench } from "lucide-react";
-import type { ReactNode } from "react";
+import { lazy, type ReactNode, Suspense } from "react";
 import { cx } from "@/lib/class-names";
 import { prettyJson } from "@/lib/format";
 import { type CallPart, type Part, type Turn, textOf } from "@/state/thread";
+
+const Markdown = lazy(async () => ({ default: (await import("@/components/markdown/markdown")).Markdown }));
 
 export function UserWords({ text }: { text: string }): ReactNode {
   return (
@@ -44,9 +46,11 @@ function Parts({ parts, turn }: { parts: Part[]; turn: Turn }): ReactNode {
     switch (part.kind) {
       case "text":
         return (
-          <p key={part.id} className="text-sm leading-relaxed whitespace-pre-wrap wrap-anywhere">
-            {part.text}
-          </p>
+          <div key={part.id} className="text-sm leading-relaxed">
+            <Suspense fallback={<p className="whitespace-pre-wrap wrap-anywhere">{part.text}</p>}>
+              <Markdown text={part.text} live={turn.status === "running"} />
+            </Suspense>
+          </div>
         );
       case "reasoning":
         return (
