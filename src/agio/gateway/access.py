@@ -19,8 +19,10 @@ from agio.telemetry.logging import NAMED, write_often
 _log = logging.getLogger("agio.access")
 
 _HEADER = HEADER.encode()
-_QUIET = frozenset({"/api/health", "/api/ready", "/metrics", "/link/heartbeat"})
-"""Asked again and again by programs that watch us: told of when something is wrong."""
+_QUIET = frozenset(
+    {"/api/health", "/api/ready", "/metrics", "/link/heartbeat", "/assets/{name}", "/icon.svg"}
+)
+"""Asked again and again by programs that watch us, or dozens for a page: told of when something is wrong."""
 _STARTS = frozenset({"http.response.start", "websocket.accept", "websocket.http.response.start"})
 _is_id = re.compile(r"[a-z]{2,5}_[0-9a-z]{26}").fullmatch
 

@@ -23,7 +23,7 @@ from agio.gateway.errors import refuse, wrapped
 from agio.gateway.gateway import Gateway
 from agio.gateway.link_socket import link_socket
 from agio.gateway.openapi import describe
-from agio.gateway.pages import PAGES, asset, icon, page, page_response, wants_page
+from agio.gateway.pages import ASSETS, PAGES, asset, icon, page, page_response, wants_page
 from agio.gateway.realtime import realtime
 from agio.gateway.routes import (
     account,
@@ -337,11 +337,19 @@ def _rest() -> FastAPI:
     fixed = frozenset(route.path for route in ROUTES if "{" not in route.path)
     made = [rest_route(route, fixed) for route in ROUTES]
     rest.router.routes.extend(made)
-    rest.router.routes.extend(PageRoute(path, page) for path in PAGES)
-    rest.router.routes.append(PageRoute("/assets/{name}", asset))
-    rest.router.routes.append(PageRoute("/icon.svg", icon))
+    rest.router.routes.extend(_NamedRoute(path, page) for path in PAGES)
+    rest.router.routes.append(_NamedRoute(ASSETS, asset))
+    rest.router.routes.append(_NamedRoute("/icon.svg", icon))
     rest.state.openapi = cache(partial(describe, ROUTES, made))
     return rest
+
+
+class _NamedRoute(PageRoute):
+    """A page's route, which says so in the log."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match, found = super().matches(scope)
+        return match, found if match is Match.NONE else {**found, "route": self}
 
 
 def _frame(path: str) -> tuple[str, str]:

@@ -32,6 +32,7 @@ PAGES = (
     "/set-up",
     "/invitation",
 )
+ASSETS = "/assets/{name}"
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; img-src 'self' blob: data:; "
     "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
