@@ -9,6 +9,7 @@ import signal
 import sys
 from dataclasses import replace
 
+import browser
 import edge
 import libraries.benchmark
 import libraries.report
@@ -35,16 +36,20 @@ def main() -> None:
     failed = False
     if args.what in ("edge", "all"):
         bench_edge(args)
-    if args.what not in ("libraries", "edge"):
+    if args.what in ("browser", "all"):
+        bench_browser(args)
+    if args.what in ("servers", "all"):
         failed |= bench_servers(args)
-    if args.what not in ("servers", "edge"):
+    if args.what in ("libraries", "all"):
         failed |= bench_libraries(args)
     sys.exit(failed)
 
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", nargs="?", choices=["servers", "libraries", "edge", "all"], default="all")
+    parser.add_argument(
+        "what", nargs="?", choices=["servers", "libraries", "edge", "browser", "all"], default="all"
+    )
     parser.add_argument("--quick", action="store_true", help="short phases: does it run, not what it costs")
     parser.add_argument("--passes", type=int, help="how often everything is measured; the medians count")
     parser.add_argument("--only", help="some of agio, openai-agents, pydantic-ai, agno, langgraph, floor")
@@ -92,6 +97,16 @@ def bench_edge(args: argparse.Namespace) -> None:
         print(f"What the edge adds was not measured: {error}", flush=True)
         return
     finish("edge", results | measured, edge.render(measured))
+
+
+def bench_browser(args: argparse.Namespace) -> None:
+    results = begin(args, 1)
+    try:
+        measured = run(browser.bench(200 if args.quick else browser.MESSAGES))
+    except browser.NoBrowser as error:
+        print(f"The pages were not measured, there is no Chromium: {error}", flush=True)
+        return
+    finish("browser", results | measured, browser.render(measured))
 
 
 def bench_libraries(args: argparse.Namespace) -> bool:

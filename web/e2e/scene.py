@@ -1,0 +1,179 @@
+"""A server in a process of its own, a model behind it that says what the test wants, and browsers in front."""
+
+import socket
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from shutil import which
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.async_api import BrowserContext, ConsoleMessage, Page, Playwright, async_playwright, expect
+
+from agio.testing import ModelServer, Reply
+from agio.testing.capture import ModelCall
+from tests.acceptance.server.process import Server
+
+CHROMIUM = which("chromium") or which("chromium-browser") or which("google-chrome")
+PATIENCE_MS = 20_000
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+DESKTOP = (1280, 800)
+PHONE = (360, 740)
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+expect.set_options(timeout=PATIENCE_MS)
+
+Answer = Callable[[ModelCall], Reply]
+
+
+@dataclass
+class Complaints:
+    """What a page said in the console, threw, or asked of others. `expected` are words of what may be said."""
+
+    origin: str
+    expected: Sequence[str] = ()
+    heard: list[str] = field(default_factory=list[str])
+
+    def listen(self, page: Page) -> None:
+        """Hear what a page says."""
+        page.on("pageerror", lambda error: self.heard.append(f"threw {error}"))
+        page.on("console", self._console)
+        page.on("request", lambda asked: self._asked(asked.url))
+
+    def _console(self, said: ConsoleMessage) -> None:
+        if said.type in ("error", "warning"):
+            self.heard.append(f"{said.type} {said.text}")
+
+    def _asked(self, url: str) -> None:
+        if not url.startswith((self.origin, "blob:", "data:")):
+            self.heard.append(f"asked {url}")
+
+    def check(self) -> None:
+        """Fail if there was anything but what was expected."""
+        unexpected = [said for said in self.heard if not any(words in said for words in self.expected)]
+        assert unexpected == []
+
+
+class Scene:
+    """The server, its models, and who looks at it."""
+
+    def __init__(self, folder: Path, models: ModelServer, playwright: Playwright, environment: Mapping[str, str]):
+        self.models = models
+        self._folder = folder
+        self._playwright = playwright
+        self._environment = environment
+        self._stack = AsyncExitStack()
+        self._port = _free_port()
+
+    async def __aenter__(self) -> Self:
+        self.start()
+        assert CHROMIUM is not None
+        self._browser = await self._playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self._stack.aclose()
+        await self._browser.close()
+        self.server.__exit__(None, None, None)
+
+    @property
+    def url(self) -> str:
+        """Where the pages are."""
+        return f"http://127.0.0.1:{self._port}"
+
+    def start(self) -> None:
+        """Start the server, on the port and the data it had before."""
+        place = ("--port", str(self._port), "--data", str(self._folder / "data"))
+        self.server = Server(self._folder, *place, environment=self._environment, own_data=False)
+        self.server.__enter__()
+
+    def kill(self) -> None:
+        """End the server without a word."""
+        self.server.process.kill()
+        self.server.__exit__(None, None, None)
+
+    async def context(
+        self, *, size: tuple[int, int] = DESKTOP, dark: bool = False, expected: Sequence[str] = ()
+    ) -> BrowserContext:
+        """Open a browser of its own: no cookie, no memory. What goes wrong on its pages fails the test."""
+        complaints = Complaints(self.url, expected)
+        context = await self._browser.new_context(
+            viewport={"width": size[0], "height": size[1]},
+            color_scheme="dark" if dark else "light",
+            permissions=["clipboard-read", "clipboard-write"],
+        )
+        context.set_default_timeout(PATIENCE_MS)
+        context.on("page", complaints.listen)
+        self._stack.callback(complaints.check)
+        self._stack.push_async_callback(context.close)
+        return context
+
+    async def visitor(self, *, size: tuple[int, int] = DESKTOP, dark: bool = False, expected: Sequence[str] = ()) -> Page:
+        """Open a page that is signed in with the server's link, past the welcome."""
+        context = await self.context(size=size, dark=dark, expected=expected)
+        page = await context.new_page()
+        await page.goto(self.server.sign_in)
+        await page.wait_for_url(f"{self.url}/set-up")
+        await page.goto(f"{self.url}/chat")
+        await expect(page.get_by_role("textbox", name="Message")).to_be_visible()
+        return page
+
+    async def call(self, page: Page, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401
+        """Ask the server as whoever is signed in on a page; return what it answers."""
+        options: dict[str, Any] = {} if body is None else {"data": body}
+        answered = await page.request.fetch(
+            f"{self.url}{path}", method=method, headers={"origin": self.url, "sec-fetch-site": "same-origin"}, **options
+        )
+        assert answered.ok, await answered.text()
+        return await answered.json() if answered.status != 204 else None
+
+    async def make_agent(self, page: Page, name: str = "Echo", **fields: object) -> str:
+        """Make an agent whose model is the scene's; return its id."""
+        body = {
+            "name": name,
+            "system_prompt": "Answer.",
+            "model_provider": "openai-chat",
+            "model_name": "test-model",
+            **fields,
+        }
+        return str((await self.call(page, "POST", "/api/agents", body))["id"])
+
+
+@asynccontextmanager
+async def scene(
+    folder: Path, answer: Answer | None = None, environment: Mapping[str, str] | None = None
+) -> AsyncGenerator[Scene]:
+    """Set a scene. `answer` is what the model says to each call; without it, it echoes."""
+    async with ModelServer() as models, async_playwright() as playwright:
+        if answer is not None:
+            models.answer(answer)
+        base = models.base_url("openai-chat")
+        known = {"OPENAI_BASE_URL": base, "OPENAI_API_KEY": "test-key", **(environment or {})}
+        async with Scene(folder, models, playwright, known) as made:
+            yield made
+
+
+def path_of(page: Page) -> str:
+    """Return where a page is, without the server's address."""
+    return urlsplit(page.url).path
+
+
+async def say(page: Page, text: str) -> None:
+    """Write a message and send it with Enter."""
+    box = page.get_by_role("textbox", name="Message")
+    await box.fill(text)
+    await box.press("Enter")
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return int(found.getsockname()[1])
