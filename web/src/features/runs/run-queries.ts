@@ -1,0 +1,58 @@
+/** What the pages of runs read from the server. */
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { api, data } from "@/lib/api";
+import type { RunView } from "@/protocol/api";
+import { type RunFilter, spanOf } from "./run-filter";
+
+const PAGE = 50;
+const FOLLOW_MS = 2_000;
+
+/** Whether a run has not ended. */
+export const isGoingOn = (run: RunView): boolean => run.status === "queued" || run.status === "running";
+
+/** Runs that fit a filter, newest first, looked at again while one of them goes on. */
+export const runsQuery = (filter: RunFilter) =>
+  infiniteQueryOptions({
+    queryKey: ["runs", "list", filter],
+    initialPageParam: "",
+    queryFn: ({ pageParam }) => {
+      const { since, until } = spanOf(filter, Date.now());
+      const query = {
+        limit: PAGE,
+        ...(filter.agent ? { agent_id: filter.agent } : {}),
+        ...(filter.status ? { status: filter.status } : {}),
+        ...(filter.user ? { user: filter.user } : {}),
+        ...(since === null ? {} : { since }),
+        ...(until === null ? {} : { until }),
+        ...(pageParam ? { after: pageParam } : {}),
+      };
+      return data(api.GET("/api/runs", { params: { query } }));
+    },
+    getNextPageParam: (page) => page.next,
+    refetchInterval: ({ state }) =>
+      state.data?.pages.some((page) => page.items.some(isGoingOn)) ? FOLLOW_MS : false,
+  });
+
+export const runQuery = (runId: string) =>
+  queryOptions({
+    queryKey: ["runs", "one", runId],
+    queryFn: () => data(api.GET("/api/runs/{run_id}", { params: { path: { run_id: runId } } })),
+    refetchInterval: ({ state }) => (state.data && isGoingOn(state.data) ? FOLLOW_MS : false),
+  });
+
+/** The tool calls of a run as the server recorded them, beside the log. */
+export const runToolsQuery = (runId: string, goingOn: boolean) =>
+  queryOptions({
+    queryKey: ["runs", "tools", runId],
+    queryFn: async () => {
+      const params = { path: { run_id: runId } };
+      return (await data(api.GET("/api/runs/{run_id}/tools", { params }))).items;
+    },
+    refetchInterval: goingOn ? FOLLOW_MS : false,
+  });
+
+/** The team's members, for whoever may manage it. */
+export const membersQuery = queryOptions({
+  queryKey: ["members"],
+  queryFn: async () => (await data(api.GET("/api/members"))).items,
+});

@@ -1,0 +1,34 @@
+/** A run in words: its state, how long it took, what it used. */
+import type { Tone } from "@/components/ui/badge";
+import { formatCost, formatDuration } from "@/lib/format";
+import type { RunView } from "@/protocol/api";
+import type { RunStatus } from "./run-filter";
+
+export const STATES: Record<RunStatus, { word: string; tone: Tone }> = {
+  queued: { word: "Queued", tone: "neutral" },
+  running: { word: "Running", tone: "accent" },
+  completed: { word: "Completed", tone: "good" },
+  failed: { word: "Failed", tone: "bad" },
+  cancelled: { word: "Cancelled", tone: "neutral" },
+  interrupted: { word: "Waits for approval", tone: "warn" },
+  expired: { word: "Expired", tone: "neutral" },
+};
+
+export const NOTHING = "–";
+
+export const titleOf = (run: RunView): string => run.title.trim() || "Untitled run";
+
+/** How long a run has taken, up to now if it goes on; null if it has not begun. */
+export function runMs(run: RunView, now: number): number | null {
+  if (run.started_at === null) return null;
+  return Math.max(0, (run.ended_at ?? now) - run.started_at);
+}
+
+export function durationWords(run: RunView, now: number): string {
+  const ms = runMs(run, now);
+  return ms === null ? NOTHING : formatDuration(ms);
+}
+
+export function costWords(cost: number | null | undefined): string {
+  return cost === null || cost === undefined ? NOTHING : formatCost(cost);
+}
