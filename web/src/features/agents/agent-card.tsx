@@ -19,7 +19,7 @@ export function AgentCard({ agent, mayBuild, onDelete }: AgentCardProps): ReactN
   return (
     <li className="relative flex flex-col rounded-2xl border border-line bg-raised p-5 transition-colors focus-within:border-strong-line/60 hover:border-strong-line/60">
       <div className="flex items-start justify-between gap-2">
-        <h2 className="min-w-0 text-[0.9375rem] font-semibold wrap-anywhere">
+        <h2 className="line-clamp-2 min-w-0 text-[0.9375rem] font-semibold wrap-anywhere" title={agent.name}>
           <Link
             to="/agents/$agentId"
             params={{ agentId: agent.id }}
@@ -56,8 +56,8 @@ export function AgentCard({ agent, mayBuild, onDelete }: AgentCardProps): ReactN
           <dd>{tools === 0 ? "No tools" : `${tools} ${tools === 1 ? "tool" : "tools"}`}</dd>
         </div>
       </dl>
-      <div className="mt-4 flex items-center justify-between gap-2 pt-1">
-        <span className="text-xs text-soft" title={formatMoment(agent.updated_at)}>
+      <div className="mt-auto flex min-h-13 items-end justify-between gap-2 pt-5">
+        <span className="pb-1.5 text-xs text-soft" title={formatMoment(agent.updated_at)}>
           Updated {formatAgo(agent.updated_at)}
         </span>
         {agent.status === "active" && (

@@ -1,11 +1,10 @@
 /** The form of an agent, new or known: checks while one types, saves, and lets nothing be lost by leaving. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useBlocker } from "@tanstack/react-router";
 import { type ReactNode, useEffect } from "react";
 import { FormProvider, type Resolver, useForm } from "react-hook-form";
 import { Button } from "@/components/ui/button";
-import { useConfirm } from "@/components/ui/confirm";
 import { ProblemNote } from "@/components/ui/problem-note";
+import { useUnsavedGuard } from "@/components/unsaved-guard";
 import { api, data } from "@/lib/api";
 import { problemOf } from "@/lib/problem";
 import { agentQuery, agentsQuery } from "@/lib/queries";
@@ -46,7 +45,7 @@ const resolver: Resolver<AgentValues> = (values) => {
 export function AgentEditor({ agentId, initial, onSaved, onDirty }: AgentEditorProps): ReactNode {
   const form = useForm<AgentValues>({ defaultValues: initial, mode: "onTouched", resolver });
   const { isDirty, errors } = form.formState;
-  useGuard(isDirty);
+  useUnsavedGuard(isDirty);
   const save = useSave(agentId);
   useEffect(() => onDirty?.(isDirty), [onDirty, isDirty]);
   useEffect(() => {
@@ -82,7 +81,7 @@ export function AgentEditor({ agentId, initial, onSaved, onDirty }: AgentEditorP
         <ApprovalSection />
         <LimitsSection />
         <OutputSection />
-        <div className="sticky bottom-3 z-20 flex flex-col gap-2 rounded-2xl border border-line bg-raised p-3 shadow-lg">
+        <div className="sticky bottom-3 z-20 flex flex-col gap-2 rounded-2xl border border-strong-line/50 bg-raised p-3 shadow-lg">
           {elsewhere && <ProblemNote problem={save.error} />}
           <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
             <p className="min-w-0 flex-1 px-1 text-[0.8125rem] text-soft" aria-live="polite">
@@ -129,24 +128,6 @@ function useSave(agentId: string | undefined) {
       queryClient.setQueryData(agentQuery(agent.id).queryKey, agent);
       void queryClient.invalidateQueries({ ...agentsQuery, exact: true });
       void queryClient.invalidateQueries({ queryKey: ["agent-tools"] });
-    },
-  });
-}
-
-/** Asks before unsaved changes are lost. */
-function useGuard(dirty: boolean): void {
-  const confirm = useConfirm();
-  useBlocker({
-    disabled: !dirty,
-    enableBeforeUnload: dirty,
-    shouldBlockFn: async () => {
-      const go = await confirm({
-        title: "Leave without saving?",
-        message: "What you changed on this agent is lost.",
-        action: "Leave",
-        danger: true,
-      });
-      return !go;
     },
   });
 }

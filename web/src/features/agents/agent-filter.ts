@@ -10,10 +10,10 @@ export interface AgentFilter {
 
 export const ALL_AGENTS: AgentFilter = { words: "", status: "", provider: "" };
 
-/** The agents that have every word in their name, description or model. */
+/** The agents that have every word in their name, description or model, by name. */
 export function filterAgents(agents: readonly AgentView[], filter: AgentFilter): AgentView[] {
   const words = filter.words.toLocaleLowerCase().split(/\s+/).filter(Boolean);
-  return agents.filter((agent) => {
+  const found = agents.filter((agent) => {
     const text = [agent.name, agent.description, agent.model_provider, agent.model_name]
       .join("\n")
       .toLocaleLowerCase();
@@ -23,4 +23,5 @@ export function filterAgents(agents: readonly AgentView[], filter: AgentFilter):
       words.every((word) => text.includes(word))
     );
   });
+  return found.sort((one, other) => one.name.localeCompare(other.name));
 }

@@ -22,7 +22,7 @@ export function AgentWorkshop({ agent }: { agent: AgentView }): ReactNode {
   const initial = useMemo(() => valuesOf(agent), [agent]);
   return (
     <>
-      <fieldset className="mb-4 grid grid-cols-2 gap-1 rounded-xl bg-panel p-1 xl:hidden">
+      <fieldset className="relative mb-4 grid grid-cols-2 gap-1 rounded-xl bg-panel p-1 xl:hidden">
         <legend className="sr-only">What to show</legend>
         {VIEWS.map(({ id, label, icon: Icon }) => (
           <Button

@@ -64,7 +64,7 @@ function AgentList({ agents, mayBuild }: { agents: AgentView[]; mayBuild: boolea
   const providers = [...new Set(agents.map((agent) => agent.model_provider))].sort();
   const found = filterAgents(agents, filter);
   return (
-    <>
+    <div className="relative">
       <search className="mb-4 flex flex-wrap items-center gap-2">
         <div className="relative min-w-48 flex-1 sm:max-w-sm">
           <Search
@@ -127,6 +127,6 @@ function AgentList({ agents, mayBuild }: { agents: AgentView[]; mayBuild: boolea
           ))}
         </ul>
       )}
-    </>
+    </div>
   );
 }

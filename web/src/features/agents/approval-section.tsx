@@ -22,7 +22,7 @@ export function ApprovalSection(): ReactNode {
   const id = useId();
   return (
     <FormSection title="Approval" hint="Who decides when the agent wants to do something.">
-      <fieldset className="flex flex-col gap-3">
+      <fieldset className="relative flex flex-col gap-3">
         <legend className="sr-only">Approval policy</legend>
         {POLICIES.map(({ value, label, hint }) => (
           <div key={value} className="flex items-start gap-3">

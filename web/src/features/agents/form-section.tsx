@@ -13,7 +13,7 @@ interface FormSectionProps {
 
 export function FormSection({ title, hint, children }: FormSectionProps): ReactNode {
   return (
-    <Card>
+    <Card className="relative">
       <h2 className="text-sm font-semibold">{title}</h2>
       <p className="mt-0.5 mb-4 text-[0.8125rem] text-soft">{hint}</p>
       <div className="flex flex-col gap-4">{children}</div>

@@ -61,7 +61,7 @@ export function ToolsSection(): ReactNode {
           className={onlyChosen ? "border-accent! text-accent-text!" : ""}
           onClick={() => setOnlyChosen(!onlyChosen)}
         >
-          {field.value.length} chosen
+          Only chosen ({field.value.length})
         </Button>
       </div>
       {problem && (

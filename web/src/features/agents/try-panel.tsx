@@ -75,7 +75,7 @@ export function TryPanel({ agent, dirty }: { agent: AgentView; dirty: boolean })
   return (
     <section
       aria-labelledby="try-title"
-      className="flex h-[min(38rem,calc(100dvh-13rem))] min-h-80 xl:h-auto xl:flex-1 flex-col overflow-hidden rounded-2xl border border-line bg-raised"
+      className="relative flex h-[min(38rem,calc(100dvh-13rem))] min-h-80 xl:h-auto xl:flex-1 flex-col overflow-hidden rounded-2xl border border-line bg-raised"
     >
       <div className="flex items-center gap-2 border-b border-line py-2 pr-2 pl-5">
         <h2 id="try-title" className="flex-1 text-sm font-semibold">
