@@ -83,15 +83,17 @@ function Following({ sessionId, stream }: { sessionId: string; stream: AgentStre
           handle={handle}
         />
       )}
-      <div className="mx-auto w-full max-w-3xl shrink-0 px-4 pt-1 pb-4">
-        <Composer
-          draft={sessionId}
-          placeholder={session ? `Message ${session.agent_name}` : "Message"}
-          onSend={send}
-          busy={turn !== undefined || queued}
-          stopping={stopping}
-          onStop={stop}
-        />
+      <div className="shrink-0 px-4 pt-1 pb-4">
+        <div className="mx-auto w-full max-w-3xl">
+          <Composer
+            draft={sessionId}
+            placeholder={session ? `Message ${session.agent_name}` : "Message"}
+            onSend={send}
+            busy={turn !== undefined || queued}
+            stopping={stopping}
+            onStop={stop}
+          />
+        </div>
       </div>
       <Announcer turns={thread.turns} />
     </div>

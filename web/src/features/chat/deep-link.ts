@@ -13,33 +13,49 @@ const SHOWN_MS = 4_000;
 /** How many frames to wait for the message to be on the page. */
 const FRAMES = 30;
 
-interface DeepLink {
-  highlighted: { runId: string; id: string } | null;
-  /** The address points to a message that was not gone to yet. */
-  linked: boolean;
+interface Highlighted {
+  runId: string;
+  id: string;
 }
 
-export function useDeepLink(
-  stream: AgentStream,
-  rows: readonly Row[],
-  virtualizer: Virtualizer<HTMLDivElement, Element>,
-  scroller: RefObject<HTMLDivElement | null>,
-): DeepLink {
+interface Going {
+  wanted: string | null;
+  stream: AgentStream;
+  rows: readonly Row[];
+  virtualizer: Virtualizer<HTMLDivElement, Element>;
+  scroller: RefObject<HTMLDivElement | null>;
+  /** Lets go of the end of the thread. */
+  letGo: () => void;
+}
+
+/** The message the address points to. */
+export function useWantedMessage(): string | null {
   const { hash } = useLocation();
-  const wanted = hash.startsWith(PREFIX) ? hash.slice(PREFIX.length) : null;
+  return hash.startsWith(PREFIX) ? hash.slice(PREFIX.length) : null;
+}
+
+/** Goes to the wanted message once it is here; returns it while it is to be marked. */
+export function useDeepLink({
+  wanted,
+  stream,
+  rows,
+  virtualizer,
+  scroller,
+  letGo,
+}: Going): Highlighted | null {
   const toast = useToast();
   const [reached, setReached] = useState<string | null>(null);
-  const [highlighted, setHighlighted] = useState<DeepLink["highlighted"]>(null);
+  const [highlighted, setHighlighted] = useState<Highlighted | null>(null);
   const { older, loadingOlder, problem, loadOlder } = stream;
-  const linked = wanted !== null && wanted !== reached;
 
   useEffect(() => {
-    if (!linked || wanted === null) return;
+    if (wanted === null || wanted === reached) return;
     const index = rows.findIndex((row) => row.kind === "turn" && holds(row.turn, wanted));
     const row = rows[index];
     if (row?.kind === "turn") {
       setReached(wanted);
       setHighlighted({ runId: row.turn.runId, id: wanted });
+      letGo();
       virtualizer.scrollToIndex(index, { align: "start" });
       bringIntoView(scroller, `${PREFIX}${wanted}`, FRAMES);
     } else if (older) {
@@ -48,14 +64,14 @@ export function useDeepLink(
       setReached(wanted);
       toast.failed(new Error("The message this address points to is not in this chat."));
     }
-  }, [linked, wanted, rows, older, loadingOlder, problem, loadOlder, virtualizer, scroller, toast]);
+  }, [wanted, reached, rows, older, loadingOlder, problem, loadOlder, virtualizer, scroller, letGo, toast]);
 
   useEffect(() => {
     if (!highlighted) return undefined;
     const timer = setTimeout(() => setHighlighted(null), SHOWN_MS);
     return () => clearTimeout(timer);
   }, [highlighted]);
-  return { highlighted, linked };
+  return highlighted;
 }
 
 /** Scrolls to an element once it is on the page. */

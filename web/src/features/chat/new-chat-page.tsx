@@ -42,7 +42,7 @@ export function NewChatPage(): ReactNode {
             <Start
               agents={agents.data.filter((agent) => agent.status === "active")}
               mayBuild={me?.permissions.includes("build") ?? false}
-              name={me?.name ?? ""}
+              name={me?.account ? me.name : ""}
             />
           )}
         </div>

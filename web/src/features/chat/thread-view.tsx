@@ -1,30 +1,21 @@
 /** The turns of a chat in a list of which only what is near the window is on the page. */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, LoaderCircle } from "lucide-react";
-import {
-  type ReactNode,
-  type RefObject,
-  useCallback,
-  useEffect,
-  useImperativeHandle,
-  useLayoutEffect,
-  useRef,
-  useState,
-} from "react";
+import { type ReactNode, type RefObject, useEffect, useImperativeHandle, useRef, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { useOutbox } from "@/realtime/outbox-context";
 import type { AgentStream } from "@/realtime/use-agent-stream";
-import { useDeepLink } from "./deep-link";
+import { useDeepLink, useWantedMessage } from "./deep-link";
+import { useEndOfThread } from "./end-of-thread";
 import { OutgoingMessage } from "./messages/turn-view";
 import { rowsOf, type ThreadRows } from "./thread-rows";
 import { TurnRow, type TurnRowActions } from "./turn-row";
 
-/** How near the end counts as at the end, in pixels. */
-const NEAR = 60;
 /** How near the top older messages are asked for, in rows. */
 const TOP_ROWS = 4;
 const ROW_HEIGHT = 220;
+const SETTLING_MS = 300;
 
 export interface ThreadHandle {
   toEnd: () => void;
@@ -44,8 +35,6 @@ export function ThreadView(props: ThreadViewProps): ReactNode {
   const { thread, older, loadingOlder, loadOlder, problem } = stream;
   const outbox = useOutbox();
   const scroller = useRef<HTMLDivElement>(null);
-  const [atEnd, setAtEnd] = useState(true);
-  const [leftAt, setLeftAt] = useState(thread.pos);
   const [settled, setSettled] = useState(false);
   const rows = rowsOf({ turns: thread.turns, waiting, forkedFrom: older ? null : forkedFrom });
   const virtualizer = useVirtualizer({
@@ -55,42 +44,25 @@ export function ThreadView(props: ThreadViewProps): ReactNode {
     estimateSize: () => ROW_HEIGHT,
     overscan: 4,
     anchorTo: "end",
-    followOnAppend: true,
-    scrollEndThreshold: NEAR,
-    onChange: (instance) => setAtEnd(instance.isAtEnd(NEAR)),
   });
-
-  const toEnd = useCallback(() => virtualizer.scrollToEnd(), [virtualizer]);
+  const wanted = useWantedMessage();
+  const { atEnd, toEnd, letGo } = useEndOfThread(scroller, wanted === null);
+  const highlighted = useDeepLink({ wanted, stream, rows, virtualizer, scroller, letGo });
   useImperativeHandle(handle, () => ({ toEnd }), [toEnd]);
-  const { highlighted, linked } = useDeepLink(stream, rows, virtualizer, scroller);
 
-  // It opens at its end; only then is the top of what is here the top of what the reader sees.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when it opens
-  useLayoutEffect(() => {
-    if (!linked) toEnd();
-    const timer = setTimeout(() => setSettled(true), 300);
+  // It opens at its end: until it is there, the top of what is here is not the top of what the reader sees.
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(true), SETTLING_MS);
     return () => clearTimeout(timer);
   }, []);
 
   const pos = useRef(thread.pos);
   pos.current = thread.pos;
+  const [leftAt, setLeftAt] = useState(thread.pos);
   useEffect(() => {
     onAtEnd(atEnd);
     if (!atEnd) setLeftAt(pos.current);
   }, [atEnd, onAtEnd]);
-
-  // The box below grows and shrinks with what is written in it.
-  const stays = useRef(atEnd);
-  stays.current = atEnd;
-  useEffect(() => {
-    const element = scroller.current;
-    if (!element) return undefined;
-    const resized = new ResizeObserver(() => {
-      if (stays.current) toEnd();
-    });
-    resized.observe(element);
-    return () => resized.disconnect();
-  }, [toEnd]);
 
   const items = virtualizer.getVirtualItems();
   const first = items[0];
