@@ -66,7 +66,9 @@ class Complaints:
 class Scene:
     """The server, its models, and who looks at it."""
 
-    def __init__(self, folder: Path, models: ModelServer, playwright: Playwright, environment: Mapping[str, str]):
+    def __init__(
+        self, folder: Path, models: ModelServer, playwright: Playwright, environment: Mapping[str, str]
+    ):
         self.models = models
         self._folder = folder
         self._playwright = playwright
@@ -117,7 +119,9 @@ class Scene:
         self._stack.push_async_callback(context.close)
         return context
 
-    async def visitor(self, *, size: tuple[int, int] = DESKTOP, dark: bool = False, expected: Sequence[str] = ()) -> Page:
+    async def visitor(
+        self, *, size: tuple[int, int] = DESKTOP, dark: bool = False, expected: Sequence[str] = ()
+    ) -> Page:
         """Open a page that is signed in with the server's link, past the welcome."""
         context = await self.context(size=size, dark=dark, expected=expected)
         page = await context.new_page()
@@ -127,11 +131,14 @@ class Scene:
         await expect(page.get_by_role("textbox", name="Message")).to_be_visible()
         return page
 
-    async def call(self, page: Page, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401
+    async def call(self, page: Page, method: str, path: str, body: object = None) -> Any:
         """Ask the server as whoever is signed in on a page; return what it answers."""
         options: dict[str, Any] = {} if body is None else {"data": body}
         answered = await page.request.fetch(
-            f"{self.url}{path}", method=method, headers={"origin": self.url, "sec-fetch-site": "same-origin"}, **options
+            f"{self.url}{path}",
+            method=method,
+            headers={"origin": self.url, "sec-fetch-site": "same-origin"},
+            **options,
         )
         assert answered.ok, await answered.text()
         return await answered.json() if answered.status != 204 else None

@@ -1,0 +1,131 @@
+"""What breaks while an answer comes: the page, the server, the network. Nothing is lost, nothing is told twice."""
+
+import re
+from pathlib import Path
+
+from playwright.async_api import Page, expect
+
+from agio.testing import Reply
+from agio.testing.capture import ModelCall
+from web.e2e.scene import Scene, needs_chromium, path_of, say, scene
+
+pytestmark = needs_chromium
+
+WORDS = [f"w{number:04d}" for number in range(240)]
+LOST = (
+    "ERR_CONNECTION_REFUSED",
+    "ERR_INTERNET_DISCONNECTED",
+    "WebSocket connection",
+    "ERR_CONNECTION_RESET",
+    "ERR_EMPTY",
+)
+
+
+def slowly(call: ModelCall) -> Reply:
+    """Say numbered words, one by one."""
+    return Reply(" ".join(WORDS), chunk_chars=6, pace_s=0.02)
+
+
+async def begun(here: Scene, page: Page) -> str:
+    """Ask, and wait until the answer has begun; return where the chat is."""
+    agent = await here.make_agent(page)
+    await page.goto(f"{here.url}/chat?agent={agent}")
+    await say(page, "Count")
+    await expect(page.get_by_text("w0010")).to_be_visible()
+    return path_of(page)
+
+
+async def whole(page: Page) -> None:
+    """Wait for the end; every word is there, once and in order."""
+    await expect(page.get_by_text(WORDS[-1])).to_be_visible()
+    await expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+    shown = await page.get_by_role("main").inner_text()
+    assert re.findall(r"w\d{4}", shown) == WORDS
+    assert shown.count("Count") <= 2  # the message, and the title it became
+
+
+async def test_a_page_that_is_loaded_again_in_the_middle_goes_on(tmp_path: Path) -> None:
+    """C8, C10, C7: reloading costs nothing."""
+    async with scene(tmp_path, slowly) as here:
+        page = await here.visitor()
+        await begun(here, page)
+        await page.reload()
+        await whole(page)
+        assert len(here.models.calls) == 1
+
+
+async def test_a_server_that_is_killed_in_the_middle_and_started_again_goes_on(tmp_path: Path) -> None:
+    """C8, C10, B1: the page says so, comes back by itself, and shows the answer once."""
+    async with scene(tmp_path, slowly) as here:
+        page = await here.visitor(expected=LOST)
+        await begun(here, page)
+        here.kill()
+        await expect(page.get_by_text("Connection lost")).to_be_visible()
+        here.start()
+        await expect(page.get_by_text("Connection lost")).to_be_hidden()
+        await whole(page)
+
+
+async def test_two_tabs_show_the_same(tmp_path: Path) -> None:
+    """C8, C10: what is said in one is in the other; deleting the chat is seen in both."""
+    async with scene(tmp_path, slowly) as here:
+        page = await here.visitor(expected=("404",))
+        path = await begun(here, page)
+        other = await page.context.new_page()
+        await other.goto(f"{here.url}{path}")
+        await whole(page)
+        await whole(other)
+        await here.call(page, "DELETE", f"/api/agent-sessions/{path.rpartition('/')[2]}")
+        for tab in (page, other):
+            await expect(tab.get_by_text("It was deleted")).to_be_visible()
+
+
+async def test_ten_seconds_without_a_network_lose_nothing(tmp_path: Path) -> None:
+    """C8, C10: what is written meanwhile is kept and sent once; the answer goes on where it was."""
+    async with scene(tmp_path, slowly) as here:
+        page = await here.visitor(expected=LOST)
+        await begun(here, page)
+        await page.context.set_offline(True)
+        await expect(page.get_by_text("Connection lost")).to_be_visible(timeout=40_000)
+        await say(page, "And once more")
+        await expect(page.get_by_text("And once more")).to_have_count(1)
+        await page.wait_for_timeout(10_000)
+        await page.context.set_offline(False)
+        await expect(page.get_by_text("Connection lost")).to_be_hidden(timeout=40_000)
+        await expect(page.get_by_text(WORDS[-1])).to_have_count(2, timeout=40_000)
+        await expect(page.get_by_text("And once more")).to_have_count(1)
+        shown = await page.get_by_role("main").inner_text()
+        assert re.findall(r"w\d{4}", shown) == WORDS + WORDS
+        assert len(here.models.calls) == 2
+
+
+async def test_an_approval_is_given_after_the_server_was_started_again(tmp_path: Path) -> None:
+    """C8, C10, B7: the question waits for the person, not for the process; with the argument they changed."""
+    async with scene(tmp_path) as here:
+        page = await here.visitor(expected=LOST)
+        await say(page, "send a postcard to Ada")
+        await expect(page.get_by_role("button", name="Approve", exact=True)).to_be_visible()
+        here.kill()
+        here.start()
+        await page.reload()
+        await page.get_by_role("button", name="Edit").last.click()
+        editor = page.get_by_role("textbox", name=re.compile("arguments", re.IGNORECASE))
+        await editor.fill('{"to": "Grace", "text": "Wish you were here"}')
+        await page.get_by_role("button", name=re.compile("Approve")).click()
+        await expect(page.get_by_text(re.compile("The tool says"))).to_contain_text("Grace")
+        await expect(page.get_by_role("button", name="Approve", exact=True)).to_be_hidden()
+
+
+async def test_a_message_of_a_hundred_kilobytes_goes_through(tmp_path: Path) -> None:
+    """C8, C10: it is shown folded, sent whole and answered."""
+    text = "A long line of words that goes on. " * 2926 + "The end."
+    async with scene(tmp_path) as here:
+        page = await here.visitor()
+        agent = await here.make_agent(page)
+        await page.goto(f"{here.url}/chat?agent={agent}")
+        await say(page, text)
+        await here.models.wait_for_calls(1, timeout_s=20)
+        assert here.models.calls[0].last_user_text == text
+        await expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+        await page.reload()
+        await expect(page.get_by_role("button", name=re.compile("Show (more|all)")).first).to_be_visible()
