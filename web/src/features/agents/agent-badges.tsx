@@ -12,7 +12,7 @@ export function AgentBadges({ agent }: { agent: AgentView }): ReactNode {
       </Badge>
       {agent.read_only && (
         <Tooltip label="It is changed in the Python code it comes from.">
-          <span>
+          <span className="inline-flex">
             <Badge tone="accent">Defined in code</Badge>
           </span>
         </Tooltip>

@@ -1,0 +1,135 @@
+import { QueryClientProvider } from "@tanstack/react-query";
+import {
+  createMemoryHistory,
+  createRootRoute,
+  createRouter,
+  type RegisteredRouter,
+  RouterProvider,
+} from "@tanstack/react-router";
+import { render, screen, waitFor } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { Tooltip } from "radix-ui";
+import { afterEach, expect, test, vi } from "vitest";
+import { ConfirmProvider } from "@/components/ui/confirm";
+import { createQueryClient } from "@/lib/queries";
+import { AgentEditor } from "./agent-editor";
+import { NEW_AGENT } from "./agent-values";
+
+const TOOL = {
+  id: "tool_1",
+  name: "calculator",
+  kind: "built_in",
+  place: "gateway",
+  description: "Work out an expression.",
+  parameters: {},
+  effect: "read",
+  approval: "never",
+  timeout_s: null,
+  read_only: true,
+  agents: [],
+};
+const DEMO = { id: null, name: "demo", kind: "demo", source: "operator", models: [], has_key: false };
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+/** A server that knows a tool and a provider, and answers what is saved with the response that is given. */
+function serve(saved: () => Response): unknown[] {
+  const bodies: unknown[] = [];
+  vi.stubGlobal("fetch", async (request: Request) => {
+    const path = new URL(request.url).pathname;
+    if (request.method !== "GET") {
+      bodies.push(await request.json());
+      return saved();
+    }
+    if (path === "/api/agent-tools") return Response.json({ items: [TOOL] });
+    if (path === "/api/providers") return Response.json({ items: [DEMO] });
+    return Response.json({ items: [], next: null });
+  });
+  return bodies;
+}
+
+async function open(onSaved = vi.fn()) {
+  const root = createRootRoute({
+    component: () => <AgentEditor initial={NEW_AGENT} onSaved={onSaved} />,
+  });
+  const router = createRouter({ routeTree: root, history: createMemoryHistory() });
+  render(
+    <QueryClientProvider client={createQueryClient()}>
+      <Tooltip.Provider>
+        <ConfirmProvider>
+          <RouterProvider router={router as unknown as RegisteredRouter} />
+        </ConfirmProvider>
+      </Tooltip.Provider>
+    </QueryClientProvider>,
+  );
+  await screen.findByLabelText("calculator");
+  return { onSaved, user: userEvent.setup() };
+}
+
+const refused = (code: string, message: string, status: number) =>
+  Response.json({ error: { code, message, details: {} } }, { status });
+
+test("what is missing is said at its field, the first one gets the focus, and nothing is sent", async () => {
+  const bodies = serve(() => Response.json({}));
+  const { user } = await open();
+  await user.click(screen.getByRole("button", { name: "Create agent" }));
+  expect(await screen.findByText("Give the agent a name.")).toBeTruthy();
+  expect(screen.getByText("Say what the agent is to do.")).toBeTruthy();
+  expect(document.activeElement).toBe(screen.getByLabelText("Name"));
+  expect(bodies).toEqual([]);
+});
+
+test("what is filled in is sent once, by Ctrl+S too", async () => {
+  const bodies = serve(() => Response.json({ ...NEW_AGENT, id: "agt_1", name: "clerk", limits: null }));
+  const { user, onSaved } = await open();
+  await user.type(screen.getByLabelText("Name"), "clerk");
+  await user.type(screen.getByLabelText("System prompt"), "Be brief.");
+  await user.click(screen.getByLabelText("calculator"));
+  await user.selectOptions(screen.getByLabelText("Approval of calculator"), "ask");
+  await user.keyboard("{Control>}s{/Control}");
+  await waitFor(() => expect(onSaved).toHaveBeenCalledOnce());
+  expect(bodies).toEqual([
+    expect.objectContaining({
+      name: "clerk",
+      system_prompt: "Be brief.",
+      model_provider: "demo",
+      model_name: "demo",
+      tools: [{ name: "calculator", approval: "ask" }],
+      limits: null,
+    }),
+  ]);
+});
+
+test("a refusal is shown at the field it is about, and one that is about none above the buttons", async () => {
+  const answers = [
+    () => refused("agent_exists", "There is already an agent clerk.", 409),
+    () => refused("forbidden", "You may not do this.", 403),
+  ];
+  serve(() => answers.shift()?.() ?? Response.json({}));
+  const { user, onSaved } = await open();
+  const name = screen.getByLabelText("Name");
+  await user.type(name, "clerk");
+  await user.type(screen.getByLabelText("System prompt"), "Be brief.");
+  await user.click(screen.getByRole("button", { name: "Create agent" }));
+  expect(await screen.findByText("There is already an agent clerk.")).toBeTruthy();
+  expect(name.getAttribute("aria-invalid")).toBe("true");
+  await user.type(name, "2");
+  await waitFor(() => expect(screen.queryByText("There is already an agent clerk.")).toBeNull());
+  await user.click(screen.getByRole("button", { name: "Create agent" }));
+  expect(await screen.findByText(/You may not do this/)).toBeTruthy();
+  expect(onSaved).not.toHaveBeenCalled();
+});
+
+test("another provider brings its own model, unless somebody named one", async () => {
+  serve(() => Response.json({}));
+  const { user } = await open();
+  const model = screen.getByLabelText("Model");
+  await user.selectOptions(screen.getByLabelText("Provider"), "openai");
+  expect(model).toHaveProperty("value", "");
+  expect(screen.getByText(/openai is not connected/)).toBeTruthy();
+  await user.type(model, "tuned");
+  await user.selectOptions(screen.getByLabelText("Provider"), "demo");
+  expect(model).toHaveProperty("value", "tuned");
+});
