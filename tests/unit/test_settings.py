@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agio.core.config import ServerLimits
+from agio.core.config import Price, ServerLimits
 from agio.errors import UserError
 from agio.settings import load_server_settings, load_settings, worker_environment
 
@@ -43,6 +43,40 @@ def test_limits_that_make_no_sense_are_refused(monkeypatch: pytest.MonkeyPatch, 
         load_server_settings()
     assert caught.value.code == "invalid_setting"
     assert "AGIO_LIMITS" in caught.value.message
+
+
+def test_prices_are_by_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """C8: what a million tokens cost; cached ones as the others unless it is said."""
+    given = {
+        "openai:gpt-x": {"input": 1.25, "output": 10},
+        "acme:m:1": {"input": 0, "output": 0, "cached_input": 0},
+    }
+    monkeypatch.setenv("AGIO_PRICES", json.dumps(given))
+    assert load_server_settings().prices == {"openai:gpt-x": Price(1.25, 10), "acme:m:1": Price(0, 0, 0)}
+
+
+@pytest.mark.parametrize(
+    "prices",
+    [
+        "[]",
+        "nonsense",
+        '{"gpt-x": {"input": 1, "output": 1}}',
+        '{"openai:": {"input": 1, "output": 1}}',
+        '{"openai:gpt-x": 3}',
+        '{"openai:gpt-x": {"input": 1}}',
+        '{"openai:gpt-x": {"input": -1, "output": 1}}',
+        '{"openai:gpt-x": {"input": "1", "output": 1}}',
+        '{"openai:gpt-x": {"input": 1, "output": 1, "per_call": 1}}',
+        '{"openai:gpt-x": {"input": null, "output": 1}}',
+    ],
+)
+def test_prices_that_make_no_sense_are_refused(monkeypatch: pytest.MonkeyPatch, prices: str) -> None:
+    """C8: a typo in a price is an error, not a free model."""
+    monkeypatch.setenv("AGIO_PRICES", prices)
+    with pytest.raises(UserError) as caught:
+        load_server_settings()
+    assert caught.value.code == "invalid_setting"
+    assert "AGIO_PRICES" in caught.value.message
 
 
 @pytest.mark.parametrize("key", ["k" * 31, "ü" * 40, "k" * 40 + "\n"])

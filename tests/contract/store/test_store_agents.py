@@ -2,9 +2,11 @@
 
 import pytest
 
+from agio.core.config import AgentLimits
 from agio.core.records import AgentTool
 from agio.core.store import Store
 from agio.errors import UserError
+from agio.protocol.messages import Json
 from tests.contract.repository.backends import begin, finish
 from tests.contract.store.scenes import agent_fields, person
 
@@ -20,6 +22,31 @@ async def test_an_agent_is_kept_as_it_was_given(store: Store) -> None:
     assert (made.tenant, made.source, made.status, made.approval) == ("default", "stored", "active", "ask")
     assert made.tools == tools
     assert await store.get_agent("default", made.id) == made
+
+
+async def test_an_agents_schema_and_limits_come_back(store: Store) -> None:
+    """C2: as they were given, also in lists; an update without them takes them away, and a status is looked for."""
+    schema: dict[str, Json] = {
+        "type": "object",
+        "properties": {"é": {"type": "integer", "maximum": 2**63 - 1}},
+    }
+    limits = AgentLimits(run_timeout_s=1.5, max_tokens=10**9, max_history_messages=0)
+    made = await store.create_agent("default", agent_fields("a", output_schema=schema, limits=limits))
+    assert (made.output_schema, made.limits) == (schema, limits)
+    other = await store.create_agent("default", agent_fields("b", status="inactive"))
+    assert (await store.list_agents("default")).items == [made, other]
+    assert (await store.list_agents("default", status="active")).items == [made]
+    assert (await store.list_agents("default", status="inactive")).items == [other]
+    assert (await store.list_agents("default", search="A", status="inactive")).items == []
+    bare = await store.update_agent("default", made.id, agent_fields("a"))
+    assert (bare.output_schema, bare.limits) == (None, None)
+
+
+async def test_code_agents_with_a_schema_are_left_alone_while_they_are_the_same(store: Store) -> None:
+    """C2: what a module says again changes nothing."""
+    said = agent_fields("in-code", output_schema={"type": "string"}, limits=AgentLimits(tool_timeout_s=2))
+    [first] = await store.put_code_agents("default", [said])
+    assert await store.put_code_agents("default", [said]) == [first]
 
 
 async def test_an_update_replaces_everything(store: Store) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from agio.core.records import Chunk
-from agio.core.repository import Append, Outcome, ToolBegin, ToolEnd, ToolRecord
+from agio.core.repository import Append, Outcome, RunStatus, ToolBegin, ToolEnd, ToolRecord, Totals
 from agio.core.store import Store
 from agio.errors import UserError
 from agio.protocol.codec import encode
@@ -117,6 +117,69 @@ async def test_runs_are_found_by_session_agent_and_status(store: Store) -> None:
     assert await found(session_id=first.id, status="queued") == list(reversed(runs[1:]))
     with pytest.raises(UserError, match="invalid_cursor"):
         await store.find_runs("default", "local", after="x")
+
+
+async def test_runs_are_listed_by_time_and_for_a_whole_team(store: Store) -> None:
+    """C5, C2: from a time on and before another; everybody's of a tenant with their names, none of another's."""
+    ann, ben, bob = (
+        await person(store, "a", "ann"),
+        await person(store, "a", "ben"),
+        await person(store, "b", "bob"),
+    )
+    agent = await ann.agent("helper")
+    runs = [(await who.send(await who.session(agent))).run_id for who in (ann, ben, ann)]
+    theirs = (await bob.send(await bob.session())).run_id
+    at = [(await store.find_run("a", None, run_id)).created_at for run_id in runs]
+
+    async def found(user: str | None, tenant: str = "a", **filters: int | str) -> list[str]:
+        names: list[str] = []
+        after = None
+        while True:
+            page = await store.find_runs(tenant, user, after=after, limit=1, **filters)  # pyright: ignore[reportArgumentType]
+            names += [info.run_id for info in page.items]
+            if (after := page.next) is None:
+                return names
+
+    newest_first = [runs[2], runs[1], runs[0]]
+    assert await found(None) == newest_first
+    assert await found("ann") == [runs[2], runs[0]]
+    assert await found(None, "b") == [theirs]
+    for status in ("queued", "running"):
+        assert await found(None, status=status) == (newest_first if status == "queued" else [])
+    assert await found("ben", status="queued", agent_id=agent.id) == [runs[1]]
+    assert await found(None, since=at[0]) == newest_first
+    assert await found(None, since=at[2] + 1) == []
+    assert await found(None, until=at[0]) == []
+    assert await found("ann", since=at[0], until=at[2] + 1, agent_id=agent.id) == [runs[2], runs[0]]
+    page = await store.find_runs("a", None)
+    assert [info.user_name for info in page.items] == ["Ann", "Ben", "Ann"]
+    assert (await store.show_run("a", None, runs[1])).user_name == "Ben"
+    for tenant, user in (("a", "ann"), ("b", None)):
+        with pytest.raises(UserError, match="run_not_found"):
+            await store.show_run(tenant, user, runs[1])
+        with pytest.raises(UserError, match="run_not_found"):
+            await store.list_tool_executions(tenant, user, runs[1])
+
+
+@pytest.mark.parametrize("status", ["failed", "cancelled", "interrupted", "expired", "completed"])
+async def test_runs_are_found_by_how_they_ended_with_what_they_used(store: Store, status: RunStatus) -> None:
+    """C5, C8: steps, tokens and cost come with the end of a run; where nobody counted there are none."""
+    who = await person(store)
+    counted, uncounted = await who.session(), await who.session()
+    sent = [(await who.send(session)).run_id for session in (counted, uncounted)]
+    totals = Totals(3, 2**40, 7, 0.125)
+    await end(store, await claim(store), status, outcome=Outcome(totals=totals))
+    await end(store, await claim(store), status)
+    for user in ("local", None):
+        page = await store.find_runs("default", user, status=status)
+        assert [info.run_id for info in page.items] == sent[::-1]
+        told = [(info.steps, info.input_tokens, info.output_tokens, info.cost) for info in page.items]
+        assert told == [(None, None, None, None), (3, 2**40, 7, 0.125)]
+        of_session = await store.find_runs("default", user, session_id=counted.id, status=status)
+        assert [info.run_id for info in of_session.items] == sent[:1]
+    others = {"failed", "cancelled", "interrupted", "expired", "completed", "queued", "running"} - {status}
+    for other in others:
+        assert (await store.find_runs("default", None, status=other)).items == []
 
 
 async def test_tool_calls_are_told_as_they_were_recorded(store: Store) -> None:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from agio.cli.composition import Plan, opened_gateway
 from agio.cli.http_server import HttpServer
 from agio.cli.listen import listen, loopback_url
-from agio.core.config import ServerLimits
+from agio.core.config import Price, ServerLimits
 from agio.gateway.app import create_app
 from agio.gateway.gateway import Gateway
 from agio.protocol.ids import new_id
@@ -26,6 +26,7 @@ from tests.flows.server.tools import APP
 LinkKind: TypeAlias = Literal["direct", "websocket"]
 API_KEY = "flow-test-key-of-more-than-32-characters"
 LIMITS = ServerLimits(running_per_user=50, link_grace_s=0.2, cancel_s=1.0, tick_s=0.5, drain_s=2.0)
+PRICES = {"openai-chat:priced": Price(2.0, 10.0)}
 START_S = 20.0
 
 
@@ -84,6 +85,7 @@ async def open_home(
             bootstrap_key=API_KEY,
             secret_keys=[b"k" * 32],
             egress_allow=egress_allow,
+            prices=PRICES,
         )
         gateway = await stack.enter_async_context(opened_gateway(plan))
         sock = stack.enter_context(listen("127.0.0.1", 0))

@@ -1,5 +1,7 @@
 """The tools of the worker's own module in the flow tests, and what they did."""
 
+import asyncio
+
 from agio import ToolContext, tool
 from agio.core.tool import AnyTool
 from agio.worker.app import App
@@ -35,5 +37,12 @@ def fail(why: str) -> str:
     raise ValueError(why)
 
 
-TOOLS: list[AnyTool] = [add, pay, buy, fail]
+@tool(effect="read")
+async def wait() -> str:
+    """Wait for what never comes."""
+    await asyncio.Event().wait()
+    return ""
+
+
+TOOLS: list[AnyTool] = [add, pay, buy, fail, wait]
 APP = App(tools={entry.name: entry for entry in TOOLS})

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from agio.core.config import AgentRunConfig, ServerLimits
+from agio.core.config import AgentRunConfig, Price, ServerLimits
 from agio.core.fold import Fold, fold_log
 from agio.core.identity import Principal
 from agio.core.journal import Journal
@@ -47,6 +47,8 @@ QUICK = ServerLimits(
 """Times at which nobody falls asleep over a test; no worker is given up for its silence on a slow machine."""
 ANN = Principal("default", "ann", "member", "key_1")
 LATER = 3600.0
+NOTHING = Usage()
+PRICES = {"demo:demo": Price(1.0, 2.0)}
 
 
 class HandWorker:
@@ -104,12 +106,12 @@ class Hand:
         self.journal.emit(TextMessageChunk(message_id=f"msg_{id_body(self.run_id)}_1", delta=text))
         await soon(self.journal.commit())
 
-    def turn(self) -> None:
+    def turn(self, usage: Usage = NOTHING) -> None:
         """Let the model's turn be complete."""
         fold = self.journal.fold
         vendor = VendorTurn("scripted", [])
         self.journal.record(
-            TurnRecord(self.run_id, fold.step, self.journal.seq, "demo:demo", "end", Usage(), vendor)
+            TurnRecord(self.run_id, fold.step, self.journal.seq, "demo:demo", "end", usage, vendor)
         )
 
     async def ask(self, tool: str, arguments: str = "{}", effect: Effect = "once") -> str:
@@ -144,7 +146,7 @@ class Engine:
         self.store = store
         self.hub = Hub(store, limits)
         self.vault = Vault([b"k" * 32])
-        config = AgentRunConfig(cancel_grace_s=0.01)
+        config = AgentRunConfig(cancel_grace_s=0.01, prices=PRICES)
         self.link = LinkService(store, self.hub, limits, tools, config, vault=self.vault)
         self.rates = Rates(limits)
         self.addresses = Addresses()

@@ -94,6 +94,18 @@ async def test_a_name_is_taken_once_in_a_tenant() -> None:
         ({"tools": [5]}, "tools.0"),
         ({"tools": [{"name": "clock", "approval": "sometimes"}]}, "tools.0.approval"),
         ({"tools": ["clock"] * 101}, "tools"),
+        ({"output_schema": "text"}, "output_schema"),
+        ({"output_schema": []}, "output_schema"),
+        ({"limits": []}, "limits"),
+        ({"limits": {"max_steps": 3}}, "limits.max_steps"),
+        ({"limits": {"run_timeout_s": 0}}, "limits.run_timeout_s"),
+        ({"limits": {"run_timeout_s": 86_401}}, "limits.run_timeout_s"),
+        ({"limits": {"turn_timeout_s": "1"}}, "limits.turn_timeout_s"),
+        ({"limits": {"tool_timeout_s": -1}}, "limits.tool_timeout_s"),
+        ({"limits": {"max_tokens": 0}}, "limits.max_tokens"),
+        ({"limits": {"max_tokens": 1.5}}, "limits.max_tokens"),
+        ({"limits": {"max_history_messages": -1}}, "limits.max_history_messages"),
+        ({"limits": {"max_history_messages": 1001}}, "limits.max_history_messages"),
         ({"id": "agt_mine"}, "id"),
         ({"tenant": "other"}, "tenant"),
     ],
@@ -109,6 +121,63 @@ async def test_a_wrong_field_is_named(change: dict[str, object], path: str) -> N
         assert error["message"].startswith(path)
         assert "xxxxxxxx" not in refused.text
         assert (await client.get("/api/agents")).json()["items"] == []
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "nonsense"},
+        {"$ref": "https://example.com/schema.json"},
+        {"$ref": "file:///etc/passwd"},
+        {"properties": {"a": {"$ref": "#/$defs/none"}}},
+        {"description": "x" * 65_536},
+        {"maximum": 10**30},
+    ],
+)
+async def test_an_output_schema_must_be_one_and_within_itself(schema: dict[str, object]) -> None:
+    """C2: a schema that no answer can be checked against is refused, and so is one that reaches elsewhere."""
+    async with house() as place, place.client() as client:
+        refused = await client.post("/api/agents", json={**AGENT, "output_schema": schema})
+        assert (refused.status_code, code_of(refused)) == (422, "invalid_schema")
+        assert "xxxxxxxx" not in refused.text
+        agent_id = (await client.post("/api/agents", json=AGENT)).json()["id"]
+        assert code_of(
+            await client.put(f"/api/agents/{agent_id}", json={**AGENT, "output_schema": schema})
+        ) == ("invalid_schema")
+
+
+async def test_an_agent_says_what_it_answers_and_its_limits() -> None:
+    """C2, L12: shown as given, with null for what is not said; nothing said is null, and so is nothing at all."""
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    async with house() as place, place.client() as client:
+        said = {**AGENT, "output_schema": schema, "limits": {"max_tokens": 500.0, "run_timeout_s": 1.5}}
+        made = (await client.post("/api/agents", json=said)).json()
+        assert made["output_schema"] == schema
+        assert made["limits"] == {
+            "run_timeout_s": 1.5,
+            "turn_timeout_s": None,
+            "tool_timeout_s": None,
+            "max_tokens": 500,
+            "max_history_messages": None,
+        }
+        for limits in ({}, None, {"max_tokens": None}):
+            replaced = await client.put(f"/api/agents/{made['id']}", json={**AGENT, "limits": limits})
+            assert (replaced.json()["limits"], replaced.json()["output_schema"]) == (None, None)
+
+
+async def test_agents_are_found_by_status() -> None:
+    """C2: with a search or without."""
+    async with house() as place, place.client() as client:
+        for name, status in (("Ada", "active"), ("Bea", "inactive"), ("Cleo", "inactive")):
+            await client.post("/api/agents", json={**AGENT, "name": name, "status": status})
+        for query, expected in (
+            ("status=active", ["Ada"]),
+            ("status=inactive", ["Bea", "Cleo"]),
+            ("status=inactive&search=cle", ["Cleo"]),
+        ):
+            listed = (await client.get(f"/api/agents?{query}")).json()["items"]
+            assert [agent["name"] for agent in listed] == expected
+        assert code_of(await client.get("/api/agents?status=gone")) == "invalid_query"
 
 
 async def test_a_missing_field_is_named() -> None:

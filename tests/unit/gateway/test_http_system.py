@@ -1,5 +1,7 @@
 """The server about itself: alive, ready, its figures, and the description of every route."""
 
+import platform
+from importlib.metadata import version
 from typing import Any, cast
 
 import httpx
@@ -80,6 +82,19 @@ async def test_figures_are_for_this_machine_or_a_key(
         transport = httpx.ASGITransport(place.app, client=("127.0.0.1" if near else "203.0.113.9", 1))
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8700") as client:
             assert (await client.get("/metrics", headers=headers)).status_code == status
+
+
+async def test_a_server_says_what_it_is_to_whoever_may_use_it() -> None:
+    """C2, S13: version, store, workers and since when; no path, no host, nothing of other teams."""
+    async with house() as place, place.client() as client, place.client(None) as nobody:
+        assert code_of(await nobody.get("/api/about")) == "unauthenticated"
+        told = (await client.get("/api/about")).json()
+        assert (told["version"], told["python"]) == (version("agio"), platform.python_version())
+        assert (told["store"], told["home"], told["workers"]) == ("sqlite", "embedded", 0)
+        assert told["started_at"] > 1_700_000_000_000
+        assert set(told) == {"version", "python", "store", "home", "workers", "started_at"}
+        await place.joined()
+        assert (await client.get("/api/about")).json()["workers"] == 1
 
 
 async def _description(place: House) -> dict[str, Any]:
