@@ -121,3 +121,57 @@ export const agentToolsQuery = queryOptions({
   queryKey: ["agent-tools"],
   queryFn: async () => (await data(api.GET("/api/agent-tools"))).items,
 });
+
+/** The caller's API keys, or everybody's for whoever manages the team. */
+export const keysQuery = (everybody: boolean) =>
+  queryOptions({
+    queryKey: ["api-keys", { everybody }],
+    queryFn: async () =>
+      (await data(api.GET("/api/api-keys", { params: { query: everybody ? { all: true } : {} } }))).items,
+  });
+
+export const tenantQuery = queryOptions({
+  queryKey: ["tenant"],
+  queryFn: () => data(api.GET("/api/tenant")),
+});
+
+export const membersQuery = queryOptions({
+  queryKey: ["members"],
+  queryFn: async () => (await data(api.GET("/api/members"))).items,
+});
+
+export const invitationsQuery = queryOptions({
+  queryKey: ["invitations"],
+  queryFn: async () => (await data(api.GET("/api/invitations"))).items,
+});
+
+export const identitiesQuery = queryOptions({
+  queryKey: ["identities"],
+  queryFn: async () => (await data(api.GET("/api/account/identities"))).items,
+});
+
+export const profileQuery = queryOptions({
+  queryKey: ["profile"],
+  queryFn: () => data(api.GET("/api/profile")),
+});
+
+export interface AuditFilter {
+  action?: string;
+  user?: string;
+}
+
+export const auditQuery = ({ action, user }: AuditFilter = {}) =>
+  infiniteQueryOptions({
+    queryKey: ["audit", { action: action ?? "", user: user ?? "" }],
+    initialPageParam: "",
+    queryFn: ({ pageParam }) => {
+      const query = {
+        limit: 50,
+        ...(action ? { action } : {}),
+        ...(user ? { user } : {}),
+        ...(pageParam ? { after: pageParam } : {}),
+      };
+      return data(api.GET("/api/audit", { params: { query } }));
+    },
+    getNextPageParam: (page) => page.next,
+  });

@@ -1,0 +1,96 @@
+/** API keys of programs: one's own, and everybody's for whoever manages the team. */
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { KeyRound, Plus } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { Button } from "@/components/ui/button";
+import { useConfirm } from "@/components/ui/confirm";
+import { Empty } from "@/components/ui/empty";
+import { Page } from "@/components/ui/page";
+import { ProblemNote } from "@/components/ui/problem-note";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { Switch } from "@/components/ui/switch";
+import { useToast } from "@/components/ui/toast";
+import { api } from "@/lib/api";
+import { keysQuery, membersQuery } from "@/lib/queries";
+import type { KeyView, Me } from "@/protocol/api";
+import { KeyRow } from "./key-row";
+import { madeWith, stateOf } from "./key-rules";
+import { NewKeyDialog } from "./new-key-dialog";
+
+export function ApiKeysSection({ me }: { me: Me }): ReactNode {
+  const manages = me.permissions.includes("manage");
+  const [everybody, setEverybody] = useState(false);
+  const keys = useQuery(keysQuery(everybody));
+  const members = useQuery({ ...membersQuery, enabled: everybody });
+  const queryClient = useQueryClient();
+  const confirm = useConfirm();
+  const toast = useToast();
+  const [making, setMaking] = useState(false);
+
+  const revoke = async (key: KeyView) => {
+    const more = madeWith(keys.data ?? [], key.id);
+    const yes = await confirm({
+      title: `Revoke ${key.name}?`,
+      message: (
+        <>
+          Whoever uses it is refused from now on. Keys that were made with it are revoked too
+          {more > 0 ? `: ${more} of them` : ""}. This cannot be undone.
+        </>
+      ),
+      action: "Revoke",
+      danger: true,
+    });
+    if (!yes) return;
+    try {
+      await api.DELETE("/api/api-keys/{key_id}", { params: { path: { key_id: key.id } } });
+      toast.done(`${key.name} is revoked.`);
+    } catch (thrown) {
+      toast.failed(thrown);
+    }
+    await queryClient.invalidateQueries({ queryKey: ["api-keys"] });
+  };
+  const ownerOf = (key: KeyView) =>
+    everybody ? (members.data?.find(({ user }) => user === key.user)?.name ?? key.user) : undefined;
+  const rows = (shown: KeyView[]) => (
+    <ul className="divide-y divide-line rounded-2xl border border-line bg-raised">
+      {shown.map((key) => (
+        <KeyRow key={key.id} apiKey={key} owner={ownerOf(key)} onRevoke={() => void revoke(key)} />
+      ))}
+    </ul>
+  );
+  const current = keys.data?.filter((key) => stateOf(key) !== "revoked") ?? [];
+  const revoked = keys.data?.filter((key) => stateOf(key) === "revoked") ?? [];
+  const make = (
+    <Button look="primary" onClick={() => setMaking(true)}>
+      <Plus className="size-4" aria-hidden /> New key
+    </Button>
+  );
+  return (
+    <Page
+      title="API keys"
+      description="Programs use them to talk to this server as you, in this team."
+      actions={current.length > 0 && make}
+    >
+      {manages && (
+        <div className="mb-5">
+          <Switch label="Show everybody's keys" checked={everybody} onChange={setEverybody} />
+        </div>
+      )}
+      {keys.isPending && <SkeletonRows rows={3} />}
+      {keys.isError && <ProblemNote problem={keys.error} onRetry={() => void keys.refetch()} />}
+      {current.length > 0 && rows(current)}
+      {keys.data && current.length === 0 && (
+        <Empty icon={KeyRound} title="No API keys" action={make}>
+          Make one for each program, so that you can revoke it alone.
+        </Empty>
+      )}
+      {revoked.length > 0 && (
+        <details className="mt-6">
+          <summary className="text-sm text-soft hover:text-ink">Revoked keys ({revoked.length})</summary>
+          <div className="mt-3">{rows(revoked)}</div>
+        </details>
+      )}
+      {making && <NewKeyDialog me={me} onClose={() => setMaking(false)} />}
+    </Page>
+  );
+}

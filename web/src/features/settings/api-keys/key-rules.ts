@@ -1,0 +1,37 @@
+/** What keys may do, and in which state they are. */
+import type { KeyView, Me } from "@/protocol/api";
+
+export type Permission = Me["permissions"][number];
+
+export const PERMISSIONS: { id: Permission; words: string }[] = [
+  { id: "use", words: "talk to agents; own chats, files and keys" },
+  { id: "build", words: "change agents, tools and providers" },
+  { id: "manage", words: "members, invitations, the team's settings" },
+  { id: "own", words: "owners, the audit log, new teams" },
+];
+
+/** What somebody can give a key: no more than they have. */
+export function grantable(me: Pick<Me, "permissions">): typeof PERMISSIONS {
+  return PERMISSIONS.filter(({ id }) => me.permissions.includes(id));
+}
+
+export const ENDS: { days: number | null; words: string }[] = [
+  { days: 7, words: "In a week" },
+  { days: 30, words: "In 30 days" },
+  { days: 90, words: "In 90 days" },
+  { days: 365, words: "In a year" },
+  { days: null, words: "Never" },
+];
+
+export type KeyState = "works" | "expired" | "revoked";
+
+export function stateOf(key: Pick<KeyView, "revoked_at" | "expires_at">, now: number = Date.now()): KeyState {
+  if (key.revoked_at !== null) return "revoked";
+  return key.expires_at !== null && key.expires_at <= now ? "expired" : "works";
+}
+
+/** How many keys end with one: those made with it, and those made with them. */
+export function madeWith(keys: Pick<KeyView, "id" | "made_by" | "revoked_at">[], id: string): number {
+  const own = keys.filter((key) => key.made_by === id && key.revoked_at === null);
+  return own.reduce((count, key) => count + 1 + madeWith(keys, key.id), 0);
+}

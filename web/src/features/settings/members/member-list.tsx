@@ -1,0 +1,84 @@
+/** Who is in the team, and what they may do there. */
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useState } from "react";
+import { useFresh } from "@/components/reauthentication";
+import { useConfirm } from "@/components/ui/confirm";
+import { ProblemNote } from "@/components/ui/problem-note";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { useToast } from "@/components/ui/toast";
+import { api } from "@/lib/api";
+import { invitationsQuery, membersQuery, meQuery } from "@/lib/queries";
+import type { Me, MemberView } from "@/protocol/api";
+import { MemberRow } from "./member-row";
+import { type Role, rolesToGive, whyFixed } from "./role-rules";
+
+export function MemberList({ me }: { me: Me }): ReactNode {
+  const members = useQuery(membersQuery);
+  const queryClient = useQueryClient();
+  const fresh = useFresh();
+  const confirm = useConfirm();
+  const toast = useToast();
+  const [busy, setBusy] = useState<string>();
+
+  const change = async (member: MemberView, action: () => Promise<unknown>, done: string) => {
+    setBusy(member.user);
+    try {
+      await fresh(action);
+      toast.done(done);
+    } catch (thrown) {
+      toast.failed(thrown);
+    }
+    setBusy(undefined);
+    await Promise.all(
+      [membersQuery, invitationsQuery, ...(member.user === me.user ? [meQuery] : [])].map(({ queryKey }) =>
+        queryClient.invalidateQueries({ queryKey }),
+      ),
+    );
+  };
+  const setRole = async (member: MemberView, role: Role) => {
+    const less = member.user === me.user;
+    const question = {
+      title: less ? `Become ${role} yourself?` : `Make ${member.name} ${role}?`,
+      message: less
+        ? "You may do less from now on, and cannot give it back to yourself."
+        : "It counts at once, also in what they have open. Their API keys change with it.",
+      action: less ? "Do it" : `Make ${role}`,
+      danger: less,
+    };
+    if (!(await confirm(question))) return;
+    const call = { params: { path: { user: member.user } }, body: { role } };
+    await change(member, () => api.PATCH("/api/members/{user}", call), `${member.name} is ${role} now.`);
+  };
+  const remove = async (member: MemberView) => {
+    const myself = member.user === me.user;
+    const question = {
+      title: myself ? "Leave this team?" : `Remove ${member.name}?`,
+      message: myself
+        ? "You are signed out of it, and need an invitation to come back."
+        : "Their API keys and open browsers end at once. Whoever comes back later, by invitation, finds their chats again.",
+      action: myself ? "Leave" : "Remove",
+      danger: true,
+    };
+    if (!(await confirm(question))) return;
+    const call = { params: { path: { user: member.user } } };
+    await change(member, () => api.DELETE("/api/members/{user}", call), `${member.name} is removed.`);
+  };
+  if (members.isPending) return <SkeletonRows rows={3} />;
+  if (members.isError) return <ProblemNote problem={members.error} onRetry={() => void members.refetch()} />;
+  return (
+    <ul className="divide-y divide-line rounded-2xl border border-line bg-raised">
+      {members.data.map((member) => (
+        <MemberRow
+          key={member.user}
+          member={member}
+          isMe={member.user === me.user}
+          roles={rolesToGive(me)}
+          fixed={whyFixed(me, member, members.data)}
+          busy={busy === member.user}
+          onRole={(role) => void setRole(member, role)}
+          onRemove={() => void remove(member)}
+        />
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,72 @@
+/** Makes another team and goes there. */
+import { type ReactNode, useState } from "react";
+import { useForm } from "react-hook-form";
+import { useFresh } from "@/components/reauthentication";
+import { Button } from "@/components/ui/button";
+import { Actions, Dialog } from "@/components/ui/dialog";
+import { Field, Input } from "@/components/ui/field";
+import { ProblemNote } from "@/components/ui/problem-note";
+import { api, data } from "@/lib/api";
+import { switchTeam } from "@/lib/browser-session";
+import { formProblem, placeProblems } from "@/lib/form-problems";
+import type { Me } from "@/protocol/api";
+
+export function NewTeam({ me }: { me: Me }): ReactNode {
+  const [open, setOpen] = useState(false);
+  if (me.account === null)
+    return (
+      <p className="text-sm text-soft">
+        Make an account first, in your profile: you need one to switch teams.
+      </p>
+    );
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>Make another team</Button>
+      {open && (
+        <Dialog
+          open
+          onClose={() => setOpen(false)}
+          title="Make another team"
+          description="You own it. Nothing of this team is seen from there."
+        >
+          <TeamNameForm onCancel={() => setOpen(false)} />
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+function TeamNameForm({ onCancel }: { onCancel: () => void }): ReactNode {
+  const fresh = useFresh();
+  const form = useForm({ defaultValues: { name: "" } });
+  const make = form.handleSubmit(async ({ name }) => {
+    try {
+      const { tenant } = await fresh(() => data(api.POST("/api/tenants", { body: { name: name.trim() } })));
+      await switchTeam(tenant);
+    } catch (thrown) {
+      placeProblems(thrown, form);
+    }
+  });
+  const problem = formProblem(form);
+  return (
+    <form noValidate onSubmit={(event) => void make(event)} className="flex flex-col gap-4">
+      {problem && <ProblemNote problem={problem} />}
+      <Field label="Name" problem={form.formState.errors.name?.message}>
+        {(control) => (
+          <Input
+            {...control}
+            autoFocus
+            maxLength={100}
+            {...form.register("name", { validate: (name) => name.trim() !== "" || "Give the team a name." })}
+          />
+        )}
+      </Field>
+      <Actions>
+        <Button onClick={onCancel}>Cancel</Button>
+        <Button type="submit" look="primary" busy={form.formState.isSubmitting}>
+          Make it and go there
+        </Button>
+      </Actions>
+    </form>
+  );
+}

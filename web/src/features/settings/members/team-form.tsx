@@ -1,0 +1,98 @@
+/** The team's name, and how long its chats are kept. */
+import { useQueryClient } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { useForm } from "react-hook-form";
+import { Button } from "@/components/ui/button";
+import { useConfirm } from "@/components/ui/confirm";
+import { Field, Input } from "@/components/ui/field";
+import { ProblemNote } from "@/components/ui/problem-note";
+import { useToast } from "@/components/ui/toast";
+import { api, data } from "@/lib/api";
+import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/lib/form-problems";
+import { meQuery, tenantQuery } from "@/lib/queries";
+import type { TenantView } from "@/protocol/api";
+
+const MAX_DAYS = 36_500;
+
+export function TeamForm({ team }: { team: TenantView }): ReactNode {
+  const queryClient = useQueryClient();
+  const confirm = useConfirm();
+  const toast = useToast();
+  const form = useForm({
+    mode: "onTouched",
+    delayError: ERROR_DELAY_MS,
+    values: {
+      name: team.name,
+      retention_days: team.retention_days === null ? "" : String(team.retention_days),
+    },
+  });
+  const { errors, isSubmitting, isDirty } = form.formState;
+  const save = form.handleSubmit(async ({ name, retention_days }) => {
+    const days = retention_days.trim() === "" ? null : Number(retention_days);
+    const shorter = days !== null && (team.retention_days === null || days < team.retention_days);
+    const question = {
+      title: `Delete chats after ${days} ${days === 1 ? "day" : "days"}?`,
+      message: "Chats that nobody changed for so long are deleted for good, everybody's, beginning now.",
+      action: "Save",
+      danger: true,
+    };
+    if (shorter && !(await confirm(question))) return;
+    try {
+      const changed = await data(
+        api.PATCH("/api/tenant", { body: { name: name.trim(), retention_days: days } }),
+      );
+      queryClient.setQueryData(tenantQuery.queryKey, changed);
+      await queryClient.invalidateQueries(meQuery);
+      toast.done("The team is saved.");
+    } catch (thrown) {
+      placeProblems(thrown, form);
+    }
+  });
+  const problem = formProblem(form);
+  return (
+    <form noValidate onSubmit={(event) => void save(event)} className="flex flex-col gap-4">
+      {problem && <ProblemNote problem={problem} />}
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field label="Team name" problem={errors.name?.message}>
+          {(control) => (
+            <Input
+              {...control}
+              maxLength={100}
+              {...form.register("name", {
+                validate: (name) => name.trim() !== "" || "Give the team a name.",
+              })}
+            />
+          )}
+        </Field>
+        <Field
+          label="Keep chats for"
+          hint="Days without a change. Left empty: for ever."
+          problem={errors.retention_days?.message}
+        >
+          {(control) => (
+            <Input
+              {...control}
+              inputMode="numeric"
+              maxLength={5}
+              {...form.register("retention_days", { validate: checkDays })}
+            />
+          )}
+        </Field>
+      </div>
+      <div>
+        <Button type="submit" look="primary" busy={isSubmitting} disabled={!isDirty}>
+          Save
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function checkDays(text: string): string | true {
+  const days = Number(text);
+  return (
+    text.trim() === "" ||
+    (Number.isInteger(days) && days >= 1 && days <= MAX_DAYS) ||
+    `A whole number of days from 1 to ${MAX_DAYS}.`
+  );
+}

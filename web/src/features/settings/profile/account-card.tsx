@@ -1,0 +1,75 @@
+/** The name and the e-mail address of an account. */
+import { useQueryClient } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { useForm } from "react-hook-form";
+import { useFresh } from "@/components/reauthentication";
+import { Button } from "@/components/ui/button";
+import { Field, Input } from "@/components/ui/field";
+import { Card } from "@/components/ui/page";
+import { ProblemNote } from "@/components/ui/problem-note";
+import { useToast } from "@/components/ui/toast";
+import { api } from "@/lib/api";
+import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/lib/form-problems";
+import { meQuery } from "@/lib/queries";
+import type { AccountView } from "@/protocol/api";
+
+export function AccountCard({ account }: { account: AccountView }): ReactNode {
+  const queryClient = useQueryClient();
+  const fresh = useFresh();
+  const toast = useToast();
+  const form = useForm({
+    mode: "onTouched",
+    delayError: ERROR_DELAY_MS,
+    values: { name: account.name, email: account.email },
+  });
+  const { errors, isSubmitting, isDirty } = form.formState;
+  const save = form.handleSubmit(async ({ name, email }) => {
+    try {
+      const body = { name: name.trim(), email: email.trim() };
+      await fresh(() => api.PATCH("/api/account", { body }));
+      await queryClient.invalidateQueries(meQuery);
+      toast.done("Your account is saved.");
+    } catch (thrown) {
+      placeProblems(thrown, form, { email_taken: "email", invalid_email: "email" });
+    }
+  });
+  const problem = formProblem(form);
+  return (
+    <Card title="Account">
+      <form noValidate onSubmit={(event) => void save(event)} className="flex flex-col gap-4">
+        {problem && <ProblemNote problem={problem} />}
+        <div className="grid gap-4 sm:grid-cols-2">
+          <Field label="Name" problem={errors.name?.message}>
+            {(control) => (
+              <Input
+                {...control}
+                autoComplete="name"
+                maxLength={100}
+                {...form.register("name", { validate: (name) => name.trim() !== "" || "Enter your name." })}
+              />
+            )}
+          </Field>
+          <Field label="E-mail" hint="You sign in with it." problem={errors.email?.message}>
+            {(control) => (
+              <Input
+                {...control}
+                type="email"
+                autoComplete="email"
+                maxLength={254}
+                {...form.register("email", {
+                  validate: (email) =>
+                    /^\S+@\S+$/.test(email.trim()) || "Enter an address such as ann@example.com.",
+                })}
+              />
+            )}
+          </Field>
+        </div>
+        <div>
+          <Button type="submit" look="primary" busy={isSubmitting} disabled={!isDirty}>
+            Save
+          </Button>
+        </div>
+      </form>
+    </Card>
+  );
+}

@@ -1,0 +1,45 @@
+/** The person: their account, how they sign in, and what agents know about them. */
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { buttonClass } from "@/components/ui/button";
+import { Card, Page } from "@/components/ui/page";
+import type { Me } from "@/protocol/api";
+import { AccountCard } from "./account-card";
+import { IdentitiesCard } from "./identities-card";
+import { KnownFacts } from "./known-facts";
+import { PasswordCard } from "./password-card";
+import { SignOutCard } from "./sign-out-card";
+
+export function ProfileSection({ me }: { me: Me }): ReactNode {
+  return (
+    <Page title="Profile" description="Your account, how you sign in, and what agents know about you.">
+      <div className="flex flex-col gap-5">
+        {me.account ? <AccountCard account={me.account} /> : <NoAccount name={me.name} />}
+        {me.account && <PasswordCard account={me.account} />}
+        <IdentitiesCard />
+        <Card title="What agents know about you">
+          <p className="mb-4 text-sm text-soft">
+            Agents that may use your profile read this, in this team alone. You can change and remove all of
+            it.
+          </p>
+          <KnownFacts />
+        </Card>
+        <SignOutCard hasAccount={me.account !== null} />
+      </div>
+    </Page>
+  );
+}
+
+function NoAccount({ name }: { name: string }): ReactNode {
+  return (
+    <Card title="Account">
+      <p className="mb-3 text-sm text-soft">
+        You are signed in as {name}, without an account: in this browser alone, until you sign out. With an
+        account you come back with an e-mail address and a password.
+      </p>
+      <Link to="/set-up" className={buttonClass("primary")}>
+        Make an account
+      </Link>
+    </Card>
+  );
+}

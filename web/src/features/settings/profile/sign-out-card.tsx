@@ -1,0 +1,41 @@
+/** Signs out every browser of the person, this one too. */
+import { type ReactNode, useState } from "react";
+import { Button } from "@/components/ui/button";
+import { useConfirm } from "@/components/ui/confirm";
+import { Card } from "@/components/ui/page";
+import { useToast } from "@/components/ui/toast";
+import { api } from "@/lib/api";
+import { noteSignedOut } from "@/lib/signed-out";
+
+export function SignOutCard({ hasAccount }: { hasAccount: boolean }): ReactNode {
+  const confirm = useConfirm();
+  const toast = useToast();
+  const [busy, setBusy] = useState(false);
+  const signOut = async () => {
+    const message = hasAccount
+      ? "Every browser that is signed in as you is signed out, this one too. API keys go on."
+      : "You have no account: you need a new sign-in link to come back. API keys go on.";
+    if (!(await confirm({ title: "Sign out everywhere?", message, action: "Sign out", danger: true })))
+      return;
+    setBusy(true);
+    try {
+      await api.POST("/api/account/sign-out-everywhere");
+      sessionStorage.clear();
+      noteSignedOut();
+      location.assign("/sign-in");
+    } catch (thrown) {
+      toast.failed(thrown);
+      setBusy(false);
+    }
+  };
+  return (
+    <Card title="Open browsers">
+      <p className="mb-3 text-sm text-soft">
+        Lost a device, or left one open somewhere? Sign out everywhere at once.
+      </p>
+      <Button busy={busy} onClick={() => void signOut()}>
+        Sign out everywhere
+      </Button>
+    </Card>
+  );
+}
