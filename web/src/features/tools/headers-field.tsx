@@ -62,37 +62,45 @@ function HeaderLine({ form, at, stored, onRemove }: HeaderLineProps): ReactNode 
     if (formState.isSubmitted) void trigger(`headers.${at}`);
   };
   return (
-    <div className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-3 gap-y-2.5 rounded-xl border border-line p-3.5 sm:grid-cols-[minmax(0,2fr)_minmax(0,3fr)_auto_auto]">
-      <RowCell label="Name" of={of} problem={errors?.name?.message} className="col-span-2 sm:col-span-1">
-        {(cell) => (
-          <Input
-            {...cell}
-            {...register(`headers.${at}.name`, {
-              validate: (name) => headerNameProblem(name, getValues("headers")),
-              onChange: () => {
-                if (errors?.value) void trigger(`headers.${at}.value`);
-              },
-            })}
-            placeholder="Authorization"
-            autoComplete="off"
-            spellCheck={false}
-            className="font-mono text-[0.8125rem]"
-          />
-        )}
-      </RowCell>
-      <RowCell label="Value" of={of} problem={errors?.value?.message} className="col-span-2 sm:col-span-1">
-        {(cell) =>
-          kept ? (
-            <div className="flex h-9 items-center gap-2">
-              <span id={cell.id} className="flex min-w-0 flex-1 items-center gap-1.5 text-sm text-soft">
-                <Lock className="size-3.5 shrink-0" aria-hidden />
-                Kept, never shown
-              </span>
-              <Button size="small" onClick={() => set({ replacing: true })}>
-                Replace
-              </Button>
-            </div>
-          ) : (
+    <div className="flex flex-col gap-2.5 rounded-xl border border-line p-3.5">
+      <div className="flex items-start gap-3">
+        <RowCell label="Name" of={of} problem={errors?.name?.message} className="flex-1">
+          {(cell) => (
+            <Input
+              {...cell}
+              {...register(`headers.${at}.name`, {
+                validate: (name) => headerNameProblem(name, getValues("headers")),
+                onChange: () => {
+                  if (errors?.value) void trigger(`headers.${at}.value`);
+                },
+              })}
+              placeholder="Authorization"
+              autoComplete="off"
+              spellCheck={false}
+              className="font-mono text-[0.8125rem]"
+            />
+          )}
+        </RowCell>
+        <div className="flex h-9 items-center gap-2 self-start pt-10">
+          <Switch label="Secret" checked={row.secret} onChange={(secret) => set({ secret })} />
+          <IconButton label={`Remove header ${row.name || at + 1}`} onClick={onRemove}>
+            <Trash2 className="size-4" aria-hidden />
+          </IconButton>
+        </div>
+      </div>
+      {kept ? (
+        <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
+          <p className="flex min-w-0 flex-1 items-center gap-1.5 text-[0.8125rem] text-soft">
+            <Lock className="size-3.5 shrink-0" aria-hidden />
+            The value is kept and never shown.
+          </p>
+          <Button size="small" onClick={() => set({ replacing: true })}>
+            Replace
+          </Button>
+        </div>
+      ) : (
+        <RowCell label="Value" of={of} problem={errors?.value?.message}>
+          {(cell) => (
             <div className="flex items-center gap-2">
               <Controller
                 control={control}
@@ -106,7 +114,7 @@ function HeaderLine({ form, at, stored, onRemove }: HeaderLineProps): ReactNode 
                     {...cell}
                     {...field}
                     type={row.secret ? "password" : "text"}
-                    placeholder={row.secret ? "A new secret" : "application/json"}
+                    placeholder={row.secret ? "Bearer …" : "application/json"}
                     autoComplete={row.secret ? "new-password" : "off"}
                     spellCheck={false}
                     className="font-mono text-[0.8125rem]"
@@ -115,21 +123,13 @@ function HeaderLine({ form, at, stored, onRemove }: HeaderLineProps): ReactNode 
               />
               {row.replacing && isStored(row, url, stored) && (
                 <Button size="small" onClick={() => set({ replacing: false, value: "" })}>
-                  Keep
+                  Keep the old one
                 </Button>
               )}
             </div>
-          )
-        }
-      </RowCell>
-      <div className="flex items-center sm:pt-5">
-        <Switch label="Secret" checked={row.secret} onChange={(secret) => set({ secret })} />
-      </div>
-      <div className="flex items-center sm:pt-5">
-        <IconButton label={`Remove header ${row.name || at + 1}`} onClick={onRemove}>
-          <Trash2 className="size-4" aria-hidden />
-        </IconButton>
-      </div>
+          )}
+        </RowCell>
+      )}
     </div>
   );
 }

@@ -5,6 +5,7 @@ import { Copy, Sparkles, Trash2 } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { useForm } from "react-hook-form";
 import { Button, buttonClass } from "@/components/ui/button";
+import { useConfirm } from "@/components/ui/confirm";
 import { Card, Page } from "@/components/ui/page";
 import { useToast } from "@/components/ui/toast";
 import { useUnsavedGuard } from "@/components/unsaved-guard";
@@ -12,6 +13,7 @@ import { api, data } from "@/lib/api";
 import { agentsQuery, agentToolsQuery, toolsQuery } from "@/lib/queries";
 import type { AgentToolDetails } from "@/protocol/api";
 import { BackToTools } from "./back-to-tools";
+import { BESIDE } from "./beside";
 import { HttpToolForm } from "./http-tool-form";
 import { bodyOf, EMPTY, EXAMPLE, formOf, type ToolForm } from "./tool-form";
 import { ToolUsers } from "./tool-users";
@@ -30,6 +32,7 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
   const client = useQueryClient();
   const navigate = useNavigate();
   const toast = useToast();
+  const confirm = useConfirm();
   const remove = useDeleteTool();
   const [begun] = useState(start);
   const form = useForm<ToolForm>({ mode: "onChange", defaultValues: tool ? formOf(tool) : EMPTY });
@@ -67,6 +70,16 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
       ),
     );
   };
+  const fillIn = async () => {
+    const sure =
+      !isDirty ||
+      (await confirm({
+        title: "Fill in the example?",
+        message: "It takes the place of what you entered.",
+        action: "Fill it in",
+      }));
+    if (sure) reset(EXAMPLE, { keepDefaultValues: true });
+  };
   const leave = async () => {
     release();
     await navigate({ to: "/tools" });
@@ -90,14 +103,14 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
             </Button>
           </>
         ) : (
-          <Button onClick={() => reset(EXAMPLE, { keepDefaultValues: true })}>
+          <Button onClick={() => void fillIn()}>
             <Sparkles className="size-4" aria-hidden />
             Fill in an example
           </Button>
         )
       }
     >
-      <div className="grid gap-5 lg:grid-cols-[minmax(0,1fr)_26rem]">
+      <div className="grid gap-5 lg:grid-cols-[minmax(0,1fr)_24rem]">
         <HttpToolForm
           form={form}
           taken={taken}
@@ -105,7 +118,7 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
           isNew={!tool}
           onSave={save}
         />
-        <div className="flex min-w-0 flex-col gap-5">
+        <div className={BESIDE}>
           {tool ? (
             <>
               <TrialConsole key={tool.id} tool={tool} unsaved={isDirty} mayBuild />

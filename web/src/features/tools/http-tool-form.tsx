@@ -97,7 +97,7 @@ export function HttpToolForm({ form, taken, stored, isNew, onSave }: HttpToolFor
                 placeholder="find_order"
                 autoComplete="off"
                 spellCheck={false}
-                className="font-mono"
+                className="font-mono text-[0.8125rem]"
               />
             )}
           </Field>
@@ -122,33 +122,41 @@ export function HttpToolForm({ form, taken, stored, isNew, onSave }: HttpToolFor
 
       <Card title="The request">
         <div className="flex flex-col gap-4">
-          <div className="grid gap-4 sm:grid-cols-[8rem_minmax(0,1fr)]">
-            <Field label="Method" problem={errors.method?.message}>
-              {(field) => (
-                <Select {...field} {...register("method")}>
-                  {METHODS.map((name) => (
-                    <option key={name}>{name}</option>
-                  ))}
-                </Select>
-              )}
-            </Field>
-            <Field label="URL" problem={errors.url?.message}>
-              {(field) => (
-                <Input
-                  {...field}
-                  {...register("url", {
-                    validate: urlProblem,
-                    maxLength: { value: 2000, message: "At most 2,000 characters." },
-                  })}
-                  placeholder="https://shop.example.com/api/orders/{number}"
-                  autoComplete="off"
-                  inputMode="url"
-                  spellCheck={false}
-                  className="font-mono text-[0.8125rem]"
-                />
-              )}
-            </Field>
-          </div>
+          <Field label="Method" problem={errors.method?.message} className="w-32">
+            {(field) => (
+              <Select {...field} {...register("method")}>
+                {METHODS.map((name) => (
+                  <option key={name}>{name}</option>
+                ))}
+              </Select>
+            )}
+          </Field>
+          <Field
+            label="URL"
+            hint="Write {name} in the path or the query where the model fills something in."
+            problem={errors.url?.message}
+          >
+            {(field) => (
+              <Textarea
+                {...field}
+                {...register("url", {
+                  validate: urlProblem,
+                  maxLength: { value: 2000, message: "At most 2,000 characters." },
+                })}
+                rows={1}
+                placeholder="https://shop.example.com/api/orders/{number}"
+                autoComplete="off"
+                inputMode="url"
+                spellCheck={false}
+                onKeyDown={(event) => {
+                  if (event.key !== "Enter") return;
+                  event.preventDefault();
+                  event.currentTarget.form?.requestSubmit();
+                }}
+                className="field-sizing-content min-h-9! resize-none font-mono text-[0.8125rem] break-all"
+              />
+            )}
+          </Field>
           <UrlReport
             url={url}
             method={method}
@@ -164,13 +172,7 @@ export function HttpToolForm({ form, taken, stored, isNew, onSave }: HttpToolFor
           name="parameters"
           rules={{ validate: (value) => rowsProblem.current ?? schemaProblem(value) ?? true }}
           render={({ field }) => (
-            <div
-              ref={(element) =>
-                field.ref({
-                  focus: () => element?.querySelector<HTMLElement>("textarea, input, button")?.focus(),
-                })
-              }
-            >
+            <div ref={(element) => field.ref({ focus: () => focusWithin(element) })}>
               <ParametersField
                 value={field.value}
                 onChange={setParameters}
@@ -299,4 +301,10 @@ function useRecheckedSecrets({ getValues, trigger }: UseFormReturn<ToolForm>, or
       if (secret) void trigger(`headers.${at}.value`);
     });
   }, [origin, getValues, trigger]);
+}
+
+/** Goes to the first control of the way that is open; the tabs themselves would open another. */
+function focusWithin(element: HTMLElement | null): void {
+  const panel = element?.querySelector('[role="tabpanel"][data-state="active"]');
+  panel?.querySelector<HTMLElement>("textarea, input, button")?.focus();
 }

@@ -33,7 +33,7 @@ export function NoHttpTools({ mayBuild }: { mayBuild: boolean }): ReactNode {
           <dt className="text-soft">Request</dt>
           <dd className="font-mono wrap-anywhere">
             GET https://shop.example.com/api/orders/
-            <span className="rounded bg-accent-soft px-0.5 text-accent-text">{"{number}"}</span>
+            <span className="inline-block rounded bg-accent-soft px-0.5 text-accent-text">{"{number}"}</span>
           </dd>
           <dt className="text-soft">Somebody asks</dt>
           <dd>“Where is my order 1207?”</dd>

@@ -77,7 +77,7 @@ export function ParameterLine({ row, at, problem, onChange, onRemove }: Paramete
             {...cell}
             value={row.description}
             onChange={(event) => onChange({ ...row, description: event.target.value })}
-            placeholder="The order's number, such as 1207."
+            placeholder="What belongs here"
           />
         )}
       </RowCell>

@@ -11,6 +11,7 @@ import { SkeletonRows } from "@/components/ui/skeleton";
 import { agentToolsQuery, meQuery } from "@/lib/queries";
 import type { AgentToolDetails } from "@/protocol/api";
 import { BackToTools } from "./back-to-tools";
+import { BESIDE } from "./beside";
 import { HttpToolEditor } from "./http-tool-editor";
 import { ToolDetails } from "./tool-details";
 import { copyOf } from "./tool-form";
@@ -93,9 +94,9 @@ function LookPage({ tool, mayBuild }: { tool: AgentToolDetails; mayBuild: boolea
       above={<BackToTools />}
       wide
     >
-      <div className="grid gap-5 lg:grid-cols-[minmax(0,1fr)_26rem]">
+      <div className="grid gap-5 lg:grid-cols-[minmax(0,1fr)_24rem]">
         <ToolDetails tool={tool} />
-        <div className="flex min-w-0 flex-col gap-5">
+        <div className={BESIDE}>
           {tool.place === "gateway" ? (
             <TrialConsole key={tool.id} tool={tool} mayBuild={mayBuild} />
           ) : (

@@ -8,7 +8,7 @@ import { formatDuration, prettyJson } from "@/lib/format";
 import { writeJson } from "./json";
 import { failureWords } from "./tool-words";
 import type { Trial } from "./trial-console";
-import { destinations } from "./url-template";
+import { placeholders } from "./url-template";
 
 const MASK = "[secret]";
 
@@ -39,13 +39,8 @@ function statusTone(status: number): Tone {
 
 function Request({ trial, request }: { trial: Trial; request: NonNullable<Trial["request"]> }): ReactNode {
   const headers = trial.of.headers ?? [];
-  const { url, method } = trial.of;
-  const inBody = new Set(
-    destinations(url ?? "", method ?? "GET", trial.of.parameters)
-      .filter(({ place }) => place === "body")
-      .map(({ name }) => name),
-  );
-  const body = Object.entries(trial.given).filter(([name]) => inBody.has(name));
+  const inUrl = placeholders(trial.of.url ?? "");
+  const body = Object.entries(trial.given).filter(([name]) => !inUrl.includes(name));
   const hasBody = !["GET", "HEAD", "DELETE"].includes(request.method);
   return (
     <div>
