@@ -13,6 +13,7 @@ const HTML: [RegExp, RegExp][] = [
   [/^( {0,3})<![A-Za-z]/, />/],
   [/^( {0,3})<!\[CDATA\[/, /\]\]>/],
 ];
+const NEVER = /(?!)/;
 /** A definition that another place of the text refers to: such a text is not cut at all. */
 const DEFINITION = /^(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t])*\[(?:[^\]\\]|\\[\s\S]){1,999}\]:/m;
 
@@ -51,6 +52,8 @@ class Scanner {
   private afterBlank = false;
   /** Where the content of the list's newest item begins; null outside of lists. */
   private item: number | null = null;
+  /** A line stood before where the item's content begins: whether the item still goes on, only a parser knows. */
+  private doubtful = false;
   private until: RegExp | null = null;
 
   /** Takes the next line, and says whether a new block begins with it. */
@@ -68,31 +71,44 @@ class Scanner {
     const indented = line.startsWith(" ") || line.startsWith("\t");
     const begins = !this.begun || (this.afterBlank && !indented && !(this.item !== null && item));
     if (begins) this.item = null;
+    if (begins || item) this.doubtful = false;
     this.begun = true;
     this.afterBlank = false;
     if (item && (this.item === null || (item[1]?.length ?? 0) < this.item)) this.item = contentOf(item);
+    else if (this.item !== null && indentOf(line) < this.item) this.doubtful = true;
     this.open(line);
     return begins;
   }
 
   /** Notices what goes on over blank lines; what is inside of an item ends with it. */
   private open(line: string): void {
-    const outside = (indent: string | undefined) => this.item === null || (indent?.length ?? 0) < this.item;
     const bare = line.replace(/[\r\n]+$/, "");
-    const fence = FENCE.exec(bare) ?? MATH.exec(bare);
-    if (fence) {
-      if (outside(fence[1])) this.until = closing(fence[2] ?? "");
-      return;
-    }
-    for (const [opens, closes] of HTML) {
-      const found = opens.exec(bare);
-      if (!found) continue;
-      const rest = bare.slice(found[0].length);
-      if (outside(found[1]) && !closes.test(closes.source === "-->" ? bare.slice(2) : rest))
-        this.until = closes;
-      return;
-    }
+    const closes = closingOf(bare);
+    if (!closes) return;
+    if (this.item === null || indentOf(bare) < this.item) this.until = closes;
+    else if (this.doubtful) this.until = NEVER;
   }
+}
+
+/** How the block ends that a line opens; null if it opens none that goes on over blank lines. */
+function closingOf(line: string): RegExp | null {
+  const fence = FENCE.exec(line) ?? MATH.exec(line);
+  if (fence) return closing(fence[2] ?? "");
+  for (const [opens, closes] of HTML) {
+    const found = opens.exec(line);
+    if (!found) continue;
+    // The dashes that open a comment may close it, too.
+    const rest = line.slice(
+      line.startsWith("<!--", found[1]?.length) ? found[0].length - 2 : found[0].length,
+    );
+    return closes.test(rest) ? null : closes;
+  }
+  return null;
+}
+
+function indentOf(line: string): number {
+  const space = /^[ \t]*/.exec(line)?.[0] ?? "";
+  return space.includes("\t") ? 4 : space.length;
 }
 
 function contentOf(item: RegExpExecArray): number {

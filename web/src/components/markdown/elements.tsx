@@ -76,7 +76,7 @@ export const ELEMENTS: Components = {
   code: ({ node, children }) => {
     const kind = classOf(node);
     if (kind.includes("math-inline") || kind.includes("math-display"))
-      return <Tex text={textOf(node)} display={kind.includes("math-display")} />;
+      return <Tex text={textOf(node).trim()} display={kind.includes("math-display")} />;
     return (
       <code className="rounded-md bg-hover px-1.5 py-0.5 font-mono text-[0.85em] wrap-anywhere">
         {children}
@@ -89,9 +89,9 @@ function Pre({ node }: { node: Element | undefined }): ReactNode {
   const code = node?.children.find((child) => child.type === "element");
   const kind = classOf(code);
   const text = textOf(code);
-  if (kind.includes("math-display")) return <Tex text={text} display />;
+  if (kind.includes("math-display")) return <Tex text={text.trim()} display />;
   const language = kind.find((name) => name.startsWith("language-"))?.slice("language-".length) ?? "";
-  return <CodeBlock language={language} text={text.replace(/\n$/, "")} />;
+  return <CodeBlock language={language} text={text.replace(/\n+$/, "")} />;
 }
 
 function TaskMark({ done }: { done: boolean }): ReactNode {

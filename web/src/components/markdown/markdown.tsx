@@ -1,8 +1,10 @@
 /** Markdown as elements: cut into blocks, of which a growing text parses only the last. No HTML is ever read. */
+import "./markdown.css";
 import { memo, type ReactNode, useDeferredValue, useId, useMemo } from "react";
 import ReactMarkdown, { type Options } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import remarkMath from "remark-math";
+import { cx } from "@/lib/class-names";
 import { openFence, splitBlocks } from "./blocks";
 import { CodeBlock } from "./code-block";
 import { displayMath } from "./display-math";
@@ -30,7 +32,7 @@ export const Markdown = memo(function Markdown({ text, live = false }: MarkdownP
   const blocks = useMemo(() => splitBlocks(live ? shown : text), [live, shown, text]);
   let outline: Outline = [];
   return (
-    <div className="min-w-0 wrap-break-word">
+    <div className={cx("min-w-0 wrap-break-word", live && "growing")}>
       {blocks.map((block, at) => {
         const above = outline;
         outline = outlineAfter(outline, block);
@@ -45,8 +47,8 @@ export const Markdown = memo(function Markdown({ text, live = false }: MarkdownP
   );
 });
 
-/** One block. Its outline comes as text, so that the same one is the same. */
-const Block = memo(function Block({ text, outline }: { text: string; outline: string }): ReactNode {
+/** Markdown in one piece. Its outline comes as text, so that the same one is the same. */
+export const Block = memo(function Block({ text, outline }: { text: string; outline: string }): ReactNode {
   const anchors = `${useId()}-`;
   const options = useMemo((): Options => {
     const above = outline ? outline.split(",").map(Number) : [];

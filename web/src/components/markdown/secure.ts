@@ -58,7 +58,7 @@ export function secure({ anchors }: { anchors: string }) {
       if (child.type === "text") return [child];
       // What is no element is written HTML, which is shown as it is written.
       if (child.type !== "element")
-        return "value" in child && child.type !== "comment" ? [text(String(child.value))] : [];
+        return "value" in child && child.type !== "comment" ? [text(String(child.value).trimEnd())] : [];
       if (child.tagName === "img") return [image(child, inLink)];
       const kept = PROPERTIES[child.tagName];
       if (!kept) return clean(child.children, inLink);
@@ -74,7 +74,9 @@ export function secure({ anchors }: { anchors: string }) {
       return child.tagName === "a" ? link(node, anchors, inLink) : [node];
     });
   return (tree: Root): void => {
-    tree.children = clean(tree.children as ElementContent[], false);
+    tree.children = clean(tree.children as ElementContent[], false).map((child) =>
+      child.type === "text" && child.value.trim() ? paragraph(child) : child,
+    );
   };
 }
 
@@ -96,6 +98,11 @@ function image(node: Element, inLink: boolean): ElementContent {
   const href = safeLink(url);
   if (inLink || href === null) return text(words);
   return { type: "element", tagName: "a", properties: { href, ...OUTWARD }, children: [text(words)] };
+}
+
+/** Written HTML that stands between blocks becomes one. */
+function paragraph(child: ElementContent): Element {
+  return { type: "element", tagName: "p", properties: {}, children: [child] };
 }
 
 function text(value: string): ElementContent {
