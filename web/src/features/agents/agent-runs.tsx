@@ -18,7 +18,7 @@ const STATES: Record<RunView["status"], { word: string; tone: Tone }> = {
   completed: { word: "Completed", tone: "good" },
   failed: { word: "Failed", tone: "bad" },
   cancelled: { word: "Stopped", tone: "neutral" },
-  interrupted: { word: "Waiting for you", tone: "warn" },
+  interrupted: { word: "Asked a person", tone: "warn" },
   expired: { word: "Expired", tone: "bad" },
 };
 
@@ -47,7 +47,7 @@ export function AgentRuns({ agentId }: { agentId: string }): ReactNode {
                 params={{ runId: run.id }}
                 className="flex items-center gap-3 rounded-lg px-2 py-1.5 text-sm hover:bg-hover"
               >
-                <span className="min-w-0 flex-1 truncate">{run.title || "Untitled chat"}</span>
+                <span className="min-w-0 flex-1 truncate">{run.title || "Went on from there"}</span>
                 <span className="shrink-0 text-xs text-soft" title={formatMoment(run.created_at)}>
                   {formatAgo(run.created_at)}
                 </span>

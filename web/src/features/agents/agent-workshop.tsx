@@ -48,7 +48,7 @@ export function AgentWorkshop({ agent }: { agent: AgentView }): ReactNode {
         </div>
         <div
           className={cx(
-            "flex min-w-0 flex-col gap-4 xl:sticky xl:top-6 xl:h-[calc(100dvh-3rem)] xl:overflow-y-auto",
+            "flex min-w-0 flex-col gap-4 xl:sticky xl:top-6 xl:h-[calc(100dvh-7rem)] xl:overflow-y-auto",
             view !== "try" && "max-xl:hidden",
           )}
         >

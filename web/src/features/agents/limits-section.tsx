@@ -15,42 +15,36 @@ export function LimitsSection(): ReactNode {
           name="max_steps"
           label="Steps"
           hint="Calls of the model in a run. Default: 50."
-          optional
           inputMode="numeric"
         />
         <InputField
           name="max_tokens"
           label="Tokens"
           hint="Read and written in a run, together. Default: no limit."
-          optional
           inputMode="numeric"
         />
         <InputField
           name="run_timeout_s"
           label="Seconds for a run"
           hint="Default: 3,600, an hour."
-          optional
           inputMode="decimal"
         />
         <InputField
           name="turn_timeout_s"
           label="Seconds for a turn of the model"
           hint="Default: 600, ten minutes."
-          optional
           inputMode="decimal"
         />
         <InputField
           name="tool_timeout_s"
           label="Seconds for a tool call"
           hint="Of tools that set no time themselves. Default: 60."
-          optional
           inputMode="decimal"
         />
         <InputField
           name="max_history_messages"
           label="Messages of history"
           hint="How many earlier messages the model is shown. Default: 200."
-          optional
           inputMode="numeric"
         />
       </div>
