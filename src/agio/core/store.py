@@ -138,6 +138,17 @@ class Store(
         """
         ...
 
+    async def fork_session(
+        self, tenant: str, user: str, session_id: str, before: str, *, title: str | None = None
+    ) -> SessionRecord:
+        """Copy a session up to, and without, a message of the user's: to where the run it began had not begun.
+
+        The copy's runs, messages, calls, questions and files have ids of their own. Nobody sees it before it is whole.
+        Raises UserError `session_not_found`, `message_not_found`, `session_busy` (a run before the message has not
+        ended), `agent_inactive`.
+        """
+        ...
+
     async def delete_session(self, tenant: str, user: str, session_id: str) -> list[RunInfo]:
         """Remove a session and everything in it; hashes of its idempotency keys and aliases stay 7 days.
 

@@ -195,6 +195,7 @@ AUDITED: dict[str, Told] = {
         ),
     ),
     "session.delete": Told(target="session_id"),
+    "session.fork": Told(target="result.id", facts={"from": "result.forked_from"}),
     "session.expire": Told(target="session_id", when=lambda values: values["result"] is True),
     "file.delete": Told(target="file_id"),
 }

@@ -17,6 +17,16 @@ def session_not_found(session_id: str) -> UserError:
     return UserError("session_not_found", f"There is no session {session_id}.", {"session_id": session_id})
 
 
+def message_not_found(message_id: str) -> UserError:
+    """The session has no such message of the user's."""
+    shown = message_id[:_ID_CHARS]
+    return UserError(
+        "message_not_found",
+        f"The session has no message {shown} that its user sent.",
+        {"message_id": shown},
+    )
+
+
 def tenant_not_found(tenant: str) -> UserError:
     """There is no such tenant, or it is not the caller's."""
     return UserError("tenant_not_found", f"There is no tenant {tenant}.", {"tenant": tenant})

@@ -11,11 +11,12 @@ from typing import Concatenate, ParamSpec, TypeVar
 from agio.core.audit import ACTOR
 from agio.core.file import FileQuota, FileRecord
 from agio.core.identity import Principal, WorkerKey
-from agio.core.records import Acceptance, Accepted, Limits
+from agio.core.records import Acceptance, Accepted, Limits, SessionRecord
 from agio.core.repository import Append
 from agio.db.audited import AUDITED, expire_session
 from agio.db.executor import Executor
 from agio.db.files import keep_file, sweep_unused
+from agio.db.forks import copy_session, give_up
 from agio.db.plan import Plan
 from agio.db.plans import (
     acceptance,
@@ -25,6 +26,8 @@ from agio.db.plans import (
     claims,
     drafts,
     files,
+    fork_source,
+    forks,
     identities,
     identity,
     inline,
@@ -265,11 +268,28 @@ class Repository:
     get_session = _read(sessions.get_session)
     update_session = _write(sessions.update_session)
     delete_session = _write(sessions.delete_session, audit="session.delete")
+    _finish_fork = _write(forks.finish_fork, audit="session.fork")
     list_messages = _read(sessions.list_messages)
     last_messages = _read(sessions.last_messages)
     find_messages = _read(sessions.find_messages)
     list_interrupts = _read(sessions.list_interrupts)
     expire_interrupts = _write(sessions.expire_interrupts)
+
+    async def fork_session(
+        self, tenant: str, user: str, session_id: str, before: str, *, title: str | None = None
+    ) -> SessionRecord:
+        """Copy a session up to, and without, a message of the user's; nobody sees the copy before it is whole.
+
+        Raises UserError `session_not_found`, `message_not_found`, `session_busy`, `agent_inactive`.
+        """
+        find = partial(fork_source.find_source, tenant, user, session_id, before, title)
+        fork = await self.executor.read(find)
+        await copy_session(self.executor, fork)
+        try:
+            return await self._finish_fork(tenant, user, fork)
+        except Exception:
+            await give_up(self.executor, fork)
+            raise
 
     async def delete_old_sessions(self, limit: int = 50) -> list[str]:
         """Delete sessions that nobody changed for as long as their tenant keeps them; returns their ids.

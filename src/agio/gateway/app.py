@@ -85,6 +85,8 @@ ROUTES: Sequence[Route] = [
           "session_not_found"),
     Route("DELETE", "/api/agent-sessions/{session_id}", sessions.delete_session, 204, None,
           "session_not_found"),
+    Route("POST", "/api/agent-sessions/{session_id}/fork", sessions.fork_session, 201, views.SessionView,
+          "session_not_found message_not_found session_busy agent_inactive"),
     Route("GET", "/api/agent-sessions", sessions.list_sessions, 200, views.Sessions, "invalid_cursor"),
     Route("GET", "/api/agents/{agent_id}/sessions", sessions.list_agent_sessions, 200, views.Sessions,
           "agent_not_found invalid_cursor"),

@@ -30,7 +30,7 @@ SMALL = {
         "worker_keys",
         "providers",
     ),
-    *("secrets", "profiles", "agent_tool_assignments"),
+    *("secrets", "profiles", "agent_tool_assignments", "forks"),
 }
 """Tables that have few rows, here or always."""
 WHOLE = re.compile(r"Seq Scan on (\w+)")

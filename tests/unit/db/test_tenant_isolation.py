@@ -39,7 +39,7 @@ WITHOUT_TENANT = {
     ),
     "what is over, of every tenant": (
         "sweep_keys sweep_web_sessions sweep_sign_in_links sweep_sign_in_flows expire_interrupts old_sessions "
-        "sweep_tool_requests"
+        "sweep_tool_requests sweep_forks"
     ),
     "by the hash of a secret, which says who asks": (
         "find_worker_key note_worker_key find_api_key note_api_key find_web_session end_web_session "
@@ -54,6 +54,11 @@ WITHOUT_TENANT = {
         "add_file_chunk unused_files delete_unused_file"
     ),
     "credentials that were let in, by their ids": "find_credentials",
+    "a copy that is being made, of a session that the plan found for its user": (
+        "note_fork copy_run messages_between copy_message turns_of_run tools_of_run copy_tool interrupts_of_run "
+        "copy_interrupt copy_log copy_file copy_file_chunks forget_copied_file hand_over_session "
+        "hand_over_runs hand_over_files end_fork drop_fork"
+    ),
     "a person, who may be in several tenants, by what they have proved": (
         "add_account get_account find_account change_account rename_users set_password replace_password "
         "find_identity add_identity memberships end_web_sessions"
@@ -248,6 +253,7 @@ def _values(name: str, values: Mapping[str, object]) -> dict[str, object]:
         "last_messages": {"pos": BEYOND_ALL},
         "last_queued_messages": {"run_number": BEYOND_ALL},
         "message_of_run": {"run_id": values["queued_run"]},
+        "runs_ahead": {"run_id": values["queued_run"]},
         "find_alias": {"alias": "run-alias"},
         "find_key": {"kind": "key", "scope": values["session_id"], "hash": hash_key("k")},
         "retire_agent": {"agent_id": values["code_agent"]},
@@ -424,6 +430,8 @@ async def _fill(store: Repository) -> dict[str, object]:
         "authenticated_at": 1,
         "title": "changed",
         "seen_pos": 1,
+        "fork_id": "ses_fork",
+        "nobody": "nobody",
         "on_busy": "refuse",
         "mark": "mark",
         "agent_name": "helper",

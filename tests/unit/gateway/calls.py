@@ -127,6 +127,7 @@ CALLS: dict[str, list[Call]] = {
     "send_tool_results": [_at("calling", {"results": {"<call>": "42"}}, call="unknown_tool_call")],
     "session_events": [_at("session"), _at("live")],
     "change_session": [_at("session", {"title": "New"})],
+    "fork_session": [_at("session", {"before": "<message>"}), _at("live", {"before": "<live_message>"})],
     "delete_session": [_at("session"), _at("live")],
     "list_sessions": [
         Call(query={"agent_id": "<agent>"}, foreign={"agent": 200}),

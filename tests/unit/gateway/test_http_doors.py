@@ -45,6 +45,7 @@ EXAMPLES: dict[str, Example] = {
     "send_tool_results": Example(_SESSION, {"results": {"call_1": "42"}}),
     "session_events": Example(_SESSION),
     "change_session": Example(_SESSION, {"title": "New"}),
+    "fork_session": Example(_SESSION, {"before": "message"}),
     "delete_session": Example(_SESSION),
     "list_sessions": Example(),
     "list_agent_sessions": Example({"agent_id": "agent"}),

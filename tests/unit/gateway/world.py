@@ -288,7 +288,8 @@ async def furnish_person(world: World, person: Person) -> None:
             started = await _made(client.post(f"/api/agents/{agent}/sessions", json={"title": ids["title"]}))
             ids[name] = started["id"]
             body = {"content": content, **more}
-            await _made(client.post(f"/api/agent-sessions/{ids[name]}/message", json=body))
+            sent = await _made(client.post(f"/api/agent-sessions/{ids[name]}/message", json=body))
+            ids["message" if name == "session" else f"{name}_message"] = sent["message_id"]
             return await world.hand()
 
         said: list[object] = [

@@ -24,6 +24,8 @@ NOTED_EVERY_MS = 60_000
 """How often the use of a key is noted."""
 KEPT_MS = 7 * 24 * 3600 * 1000
 """How long an idempotency key is remembered."""
+FORKED_WITHIN_MS = 3600 * 1000
+"""A copy of a session that is not whole by then never will be."""
 
 
 def add_tenant(tenant: str, name: str) -> Plan[None]:
@@ -184,13 +186,14 @@ def find_credentials(ids: Sequence[str]) -> Plan[list[Principal]]:
 
 
 def sweep() -> Plan[None]:
-    """Forget idempotency keys after 7 days, and web sessions and ways to sign in that are over."""
+    """Forget idempotency keys after 7 days, web sessions and ways to sign in that are over, and half-made copies."""
     now = now_ms()
     yield from ask("sweep_keys", until=now - KEPT_MS)
     yield from ask("sweep_tool_requests", until=now - KEPT_MS)
     yield from ask("sweep_web_sessions", now=now)
     yield from ask("sweep_sign_in_links", now=now)
     yield from ask("sweep_sign_in_flows", now=now)
+    yield from ask("sweep_forks", until=now - FORKED_WITHIN_MS)
 
 
 def touch_store() -> Plan[None]:

@@ -25,7 +25,7 @@ def start_inline_session(tenant: str, user: str, key: str | None, fields: AgentF
     """
     session_id = new_id("ses")
     key = key or session_id
-    start = SessionStart(agent_id=_agent_id(tenant, user, key), alias=key)
+    start = SessionStart(agent_id=inline_agent_id(tenant, user, key), alias=key)
     yield from ask("lock_tenant", tenant=tenant)
     known = yield from session_of_alias(tenant, user, start)
     if known is None:
@@ -47,7 +47,7 @@ def start_inline_session(tenant: str, user: str, key: str | None, fields: AgentF
 
 def find_inline_session(tenant: str, user: str, key: str) -> Plan[InlineSession]:
     """Raises UserError `session_not_found`."""
-    agent_id = _agent_id(tenant, user, key)
+    agent_id = inline_agent_id(tenant, user, key)
     row = yield from ask_one("inline_session", tenant=tenant, user_id=user, agent_id=agent_id, alias=key)
     if row is None:
         raise session_not_found(key)
@@ -64,7 +64,7 @@ def change_inline_agent(tenant: str, user: str, key: str, fields: AgentFields) -
     return (yield from find_inline_session(tenant, user, key))
 
 
-def _agent_id(tenant: str, user: str, key: str) -> str:
+def inline_agent_id(tenant: str, user: str, key: str) -> str:
     """The same for the same key of a user: who begins a session twice finds the one there is."""
     named = "\0".join((tenant, user, key)).encode("utf-8", "surrogatepass")
     return f"agt_{hashlib.sha256(named).hexdigest()[:32]}"

@@ -175,6 +175,14 @@ class SessionChange(Body):
         return self
 
 
+class ForkBody(Body):
+    """Where a copy of a conversation ends: before this message of the user's, by its id."""
+
+    before: Identifier
+    title: Title | None = None
+    """Left out, it is the original's."""
+
+
 class MessageBody(Body):
     """A message. `client_message_id` names it: sent again under the same name it is the same message."""
 

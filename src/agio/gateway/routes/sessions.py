@@ -1,4 +1,4 @@
-"""Sessions: list, start, get with messages, change, delete, and where one stands."""
+"""Sessions: list, start, get with messages, change, fork, delete, and where one stands."""
 
 import asyncio
 from typing import Annotated
@@ -9,7 +9,7 @@ from fastapi.responses import Response
 from agio.core.fold import Fold, fold_log
 from agio.core.records import SessionRecord
 from agio.errors import UserError
-from agio.gateway.routes.bodies import SessionBody, SessionChange
+from agio.gateway.routes.bodies import ForkBody, SessionBody, SessionChange
 from agio.gateway.routes.conversation import Part, conversation
 from agio.gateway.routes.query import After, Before, Filter, Id, Limit, SearchSessions, Tail
 from agio.gateway.routes.rendering import interrupt_view, session_view, sessions_view
@@ -86,6 +86,14 @@ async def change_session(call: Call, session_id: Id, body: SessionChange) -> Res
         seen_pos=body.seen_pos,
     )
     return answer(session_view(session))
+
+
+async def fork_session(call: Call, session_id: Id, body: ForkBody) -> Response:
+    """Copy a session up to, and without, a message of the caller's, and everything that belongs to it."""
+    session = await call.gateway.store.fork_session(
+        call.who.tenant, call.who.user, session_id, body.before, title=body.title
+    )
+    return answer(session_view(session), 201)
 
 
 async def delete_session(call: Call, session_id: Id) -> Response:

@@ -57,6 +57,11 @@ with stored as (
 )
 update runs set last_seq = :last_seq where run_id = :run_id;
 
+-- name: copy_log
+-- Events of a run that was copied.
+insert into frames (run_id, epoch, first_seq, last_seq, payload)
+select run_id, epoch, :first_seq, :last_seq, :payload from runs where run_id = :run_id;
+
 -- name: read_frames
 -- A run's frames that hold events after `after` and up to `upto`.
 select first_seq, last_seq, payload from frames

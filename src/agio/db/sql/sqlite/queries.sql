@@ -140,6 +140,10 @@ update runs set last_seq = :last_seq where run_id = :run_id;
 -- name: append_log
 insert into logs (run_id, first_seq, last_seq, payload) values (:run_id, :first_seq, :last_seq, :payload);
 
+-- name: copy_log
+-- Events of a run that was copied.
+insert into logs (run_id, first_seq, last_seq, payload) values (:run_id, :first_seq, :last_seq, :payload);
+
 -- name: read_logs
 -- The rows that hold events after one and up to another.
 select first_seq, last_seq, payload from logs

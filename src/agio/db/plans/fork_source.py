@@ -1,0 +1,146 @@
+"""What there is to copy of a session: its runs before a message, the files they refer to, and new ids for them."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from agio.core.records import AgentRecord, SessionRecord
+from agio.core.repository import RunInfo
+from agio.db.plan import Plan, ask, ask_one
+from agio.db.plans.agents import agent_of_run
+from agio.db.plans.log import PAGE_RUNS
+from agio.db.plans.sessions import get_session
+from agio.db.records import run_info
+from agio.db.refusals import agent_inactive, message_not_found
+from agio.db.renaming import Renaming
+from agio.errors import UserError
+from agio.protocol.ids import new_id
+
+_PAGE_MESSAGES = 200
+
+
+class Fork(Struct, frozen=True, kw_only=True):
+    """A copy that is to be made of a session."""
+
+    id: str
+    tenant: str
+    user: str
+    source: str
+    """The session that is copied."""
+    title: str
+    agent: AgentRecord
+    runs: list[RunInfo]
+    """Those that are copied, oldest first."""
+    files: list[tuple[str, int]]
+    """The files that what is copied refers to, by id, and their sizes."""
+    names: Renaming
+
+    @property
+    def last_pos(self) -> int:
+        """The position at which the copy ends."""
+        return self.runs[-1].first_pos + self.runs[-1].last_seq if self.runs else 0
+
+
+def find_source(tenant: str, user: str, session_id: str, before: str, title: str | None) -> Plan[Fork]:
+    """Look up what there is to copy: the runs before the one that a user's message began.
+
+    Raises UserError `session_not_found`, `message_not_found`, `session_busy`, `agent_inactive`.
+    """
+    session = yield from get_session(tenant, user, session_id)
+    runs = yield from _runs_before((yield from _run_of_message(session, before)), session)
+    agent = yield from agent_of_run(tenant, session.agent_id)
+    named = yield from ask_one("get_agent", tenant=tenant, agent_id=agent.id)
+    if agent.status != "active" or (named is None and agent.source != "inline"):
+        raise agent_inactive(agent.name)
+    place = {"tenant": tenant, "user_id": user, "session_id": session_id}
+    files = msgspec.convert((yield from ask("files_of_session", **place)), list[tuple[str, int]])
+    ids, used = yield from _messages_of(runs, place, [file_id for file_id, _ in files])
+    fork_id = new_id("ses")
+    names = Renaming([*ids, *used, *(run.run_id for run in runs)])
+    names.add(session_id, fork_id)
+    return Fork(
+        id=fork_id,
+        tenant=tenant,
+        user=user,
+        source=session_id,
+        title=title or (session.title if runs else ""),
+        agent=agent,
+        runs=runs,
+        files=[(file_id, size) for file_id, size in files if file_id in used],
+        names=names,
+    )
+
+
+def _run_of_message(session: SessionRecord, message_id: str) -> Plan[RunInfo]:
+    """The run that a message of the user's began. Raises UserError `message_not_found`."""
+    row = yield from ask_one(
+        "find_messages", tenant=session.tenant, user_id=session.user, session_id=session.id, ids=[message_id]
+    )
+    if row is None or row[2] != "user":
+        raise message_not_found(message_id)
+    found = yield from ask_one("find_run", tenant=session.tenant, user_id=session.user, run_id=row[1])
+    if found is None:
+        raise message_not_found(message_id)
+    run = run_info(found)
+    # What a run tells the model in the user's place is a message too, but not the user's.
+    if run.status != "queued" and row[5] != run.first_pos + 1:
+        raise message_not_found(message_id)
+    return run
+
+
+def _runs_before(run: RunInfo, session: SessionRecord) -> Plan[list[RunInfo]]:
+    """The session's runs before one of them. Raises UserError `session_busy` if one has not ended."""
+    if run.status == "queued":
+        ahead = yield from ask_one(
+            "runs_ahead", tenant=session.tenant, user_id=session.user, run_id=run.run_id
+        )
+        if ahead is not None:
+            raise UserError(
+                "session_busy",
+                "A run before this message has not ended. Wait for it, or cancel it.",
+                {"run_id": str(ahead[0])},
+            )
+    runs: list[RunInfo] = []
+    place: tuple[object, object] = (-1, 0)
+    while True:
+        rows = yield from ask(
+            "runs_from", session_id=session.id, first_pos=place[0], number=place[1], limit=PAGE_RUNS
+        )
+        for number, *row in rows:
+            info = run_info(row)
+            if info.run_id == run.run_id:
+                return runs
+            runs.append(info)
+            place = (info.first_pos, number)
+        if len(rows) < PAGE_RUNS:
+            return runs
+
+
+def _messages_of(
+    runs: Sequence[RunInfo], place: Mapping[str, object], files: Sequence[str]
+) -> Plan[tuple[list[str], set[str]]]:
+    """The ids of the messages of runs, and those of files that they refer to."""
+    ids: list[str] = []
+    used: set[str] = set()
+    last_pos = runs[-1].first_pos + runs[-1].last_seq if runs else 0
+    after: tuple[object, ...] = (-1, 0, -1)
+    while True:
+        rows = yield from ask(
+            "list_messages",
+            pos=after[0],
+            run_number=after[1],
+            idx=after[2],
+            limit=_PAGE_MESSAGES,
+            **place,
+        )
+        for message_id, _, _, message, _, pos, *_ in msgspec.convert(
+            rows, list[tuple[str, str, str, bytes, int, int, int, int]]
+        ):
+            if pos > last_pos:
+                return ids, used
+            ids.append(message_id)
+            used.update(file_id for file_id in files if file_id.encode() in message)
+        if len(rows) < _PAGE_MESSAGES:
+            return ids, used
+        after = tuple(rows[-1][5:8])

@@ -1,0 +1,113 @@
+-- Copies of sessions. One is written in several commits, in the name of nobody, and handed to its user in the last.
+
+-- name: runs_ahead
+-- Whether a run of a session is still going on that comes before this one.
+select r.run_id
+from runs m join runs r on r.session_id = m.session_id
+where m.run_id = :run_id and m.tenant_id = :tenant and m.user_id = :user_id
+    and (r.status = 'running' or r.status = 'queued' and (r.kind, r.number) < (m.kind, m.number))
+limit 1;
+
+-- name: begin_fork
+insert into agent_sessions (
+    id, tenant_id, user_id, agent_id, title, on_busy, alias, mark, pending, created_at, updated_at, seen_pos, forked_from
+)
+select
+    :fork_id, :nobody, :nobody, :agent_id, :title, on_busy, :alias, mark, '[]', :now, :now, :seen_pos, id
+from agent_sessions where id = :session_id and tenant_id = :tenant and user_id = :user_id
+returning id;
+
+-- name: note_fork
+insert into forks (session_id, begun_at) values (:fork_id, :now);
+
+-- name: copy_run
+-- As it ended: nobody may write to it.
+insert into runs (
+    run_id, session_id, agent_id, agent_name, tenant_id, user_id, model, status, kind, epoch, last_seq, first_pos,
+    created_at, started_at, ended_at, cancel_requested_at, mark, title, error_code, goal_met, token_hash,
+    turns_at_claim, fruitless, request_id, steps, input_tokens, output_tokens, cost
+)
+select
+    :new_run_id, :fork_id, agent_id, agent_name, :nobody, :nobody, model, status, kind, epoch, last_seq, first_pos,
+    created_at, started_at, ended_at, cancel_requested_at, mark, title, error_code, goal_met, :token_hash,
+    turns_at_claim, fruitless, request_id, steps, input_tokens, output_tokens, cost
+from runs where run_id = :run_id and ended_at is not null;
+
+-- name: messages_between
+-- Those of a run: they have the positions it has.
+select id, idx, pos, role, message, created_at from agent_session_messages
+where session_id = :session_id and pos > :first_pos and pos <= :last_pos and run_id = :run_id
+order by pos, run_number, idx;
+
+-- name: copy_message
+insert into agent_session_messages (session_id, id, run_id, run_number, idx, pos, role, message, created_at)
+select :fork_id, :id, run_id, number, :idx, :pos, :role, :message, :created_at from runs where run_id = :run_id;
+
+-- name: turns_of_run
+select seq, step, record from turns where run_id = :run_id order by seq, step;
+
+-- name: tools_of_run
+select key, tool, effect, state, content, error, started_at, ended_at from tool_executions
+where run_id = :run_id order by key;
+
+-- name: copy_tool
+insert into tool_executions (run_id, key, tool, effect, state, content, error, started_at, ended_at)
+values (:run_id, :key, :tool, :effect, :state, :content, :error, :started_at, :ended_at);
+
+-- name: interrupts_of_run
+select id, tool_call_id, tool, arguments, message, state, created_at, expires_at, closed_at, closed_by from interrupts
+where run_id = :run_id;
+
+-- name: copy_interrupt
+-- A question is put once: one that is open is no question of the copy's.
+insert into interrupts (
+    session_id, id, run_id, tool_call_id, tool, arguments, message, state, created_at, expires_at, closed_at, closed_by
+) values (
+    :fork_id, :id, :run_id, :tool_call_id, :tool, :arguments, :message,
+    case cast(:state as text) when 'open' then 'cancelled' else :state end,
+    :created_at, :expires_at, coalesce(cast(:closed_at as bigint), :now), :closed_by
+);
+
+-- name: files_of_session
+-- How many pieces each file has is known from its size.
+select id, size from files
+where session_id = :session_id and tenant_id = :tenant and user_id = :user_id and stored_at is not null;
+
+-- name: copy_file
+insert into files (id, tenant_id, user_id, session_id, name, media_type, size, digest, created_at)
+select :new_file_id, :nobody, :nobody, :fork_id, name, media_type, size, digest, created_at
+from files where id = :file_id and session_id = :session_id and stored_at is not null;
+
+-- name: copy_file_chunks
+insert into file_chunks (file_id, idx, data)
+select f.id, c.idx, c.data
+from file_chunks c join files f on f.id = :new_file_id
+where c.file_id = :file_id and c.idx >= :first and c.idx < :last;
+
+-- name: forget_copied_file
+-- The file it was copied from was deleted meanwhile: so it goes too.
+delete from files
+where id = :new_file_id and not exists (select 1 from files f where f.id = :file_id and f.session_id = :session_id);
+
+-- name: hand_over_session
+update agent_sessions set
+    tenant_id = :to_tenant, user_id = :to_user, agent_id = coalesce(:own_agent, agent_id), created_at = :now, updated_at = :now
+where id = :fork_id and tenant_id = :nobody returning id;
+
+-- name: hand_over_runs
+update runs set tenant_id = :to_tenant, user_id = :to_user, agent_id = coalesce(:own_agent, agent_id)
+where session_id = :fork_id;
+
+-- name: hand_over_files
+update files set tenant_id = :to_tenant, user_id = :to_user, stored_at = :now where session_id = :fork_id;
+
+-- name: end_fork
+delete from forks where session_id = :fork_id;
+
+-- name: drop_fork
+-- With all that was copied.
+delete from agent_sessions where id = :fork_id and tenant_id = :nobody;
+
+-- name: sweep_forks
+-- What a crash left of copies.
+delete from agent_sessions where id in (select session_id from forks where begun_at < :until);

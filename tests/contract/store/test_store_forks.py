@@ -1,0 +1,324 @@
+"""Forks: copies of sessions up to a message, with ids of their own, alike on every store."""
+
+import re
+from functools import partial
+
+import msgspec
+import pytest
+
+from agio.core.records import MessageRecord, SessionRecord
+from agio.core.repository import Append, Outcome, RunInfo, ToolBegin, ToolEnd, TurnRecord
+from agio.core.store import Store
+from agio.db.forks import copy_session
+from agio.db.plans.fork_source import find_source
+from agio.db.repository import Repository
+from agio.errors import UserError
+from agio.protocol.ids import id_body, new_id
+from agio.protocol.messages import (
+    AssistantMessage,
+    ContentPart,
+    DocumentPart,
+    FileSource,
+    TextPart,
+    UserMessage,
+)
+from tests.contract.repository.backends import Backend, begin, finish, turn
+from tests.contract.store.scenes import (
+    WORKER,
+    Person,
+    agent_fields,
+    answer,
+    claim,
+    end,
+    events,
+    interrupt,
+    person,
+)
+from tests.contract.store.uploads import upload
+
+BODY = re.compile(r"(?<=_)[0-9a-hjkmnp-tv-z]{26}")
+OF_A_RUN = {"run_id", "thread_id", "worker", "token_hash", "alias"}
+"""What a copy of a run has of its own, or not at all."""
+
+
+async def test_a_copy_has_everything_before_the_message_under_its_own_ids(store: Store) -> None:
+    """C5: runs, logs, turns, calls, questions, messages and files, in their places; no id is shared."""
+    who = await person(store)
+    session, last = await _rich_talk(who)
+    copy = await store.fork_session("default", "local", session.id, last)
+    assert copy.id != session.id
+    assert (copy.agent_id, copy.title, copy.forked_from) == (session.agent_id, "one", session.id)
+    assert (copy.state, copy.on_busy, copy.alias, copy.pending) == ("idle", "refuse", None, [])
+    originals, runs = await _runs(who, session), await _runs(who, copy)
+    assert len(runs) == len(originals) - 1
+    assert copy.last_pos == copy.seen_pos == originals[-1].first_pos
+    for original, run in zip(originals, runs, strict=False):
+        assert {**_facts(run), "session": 0} == {**_facts(original), "session": 0}
+        old, new = await store.get_log(original.run_id), await store.get_log(run.run_id)
+        assert _masked(new.payload) == _masked(old.payload)
+        assert [_masked(msgspec.json.encode(each)) for each in new.turns] == [
+            _masked(msgspec.json.encode(each)) for each in old.turns
+        ]
+        assert {each.run_id for each in new.turns} <= {run.run_id}
+        old_calls = await store.list_tool_executions("default", "local", original.run_id)
+        calls = await store.list_tool_executions("default", "local", run.run_id)
+        assert [(call.tool, call.state, call.error, call.started_at) for call in calls] == [
+            (call.tool, call.state, call.error, call.started_at) for call in old_calls
+        ]
+    before, after = await _messages(who, session), await _messages(who, copy)
+    assert [_masked(each.message) for each in after] == [
+        _masked(each.message) for each in before[: len(after)]
+    ]
+    assert [(each.pos, each.role, each.created_at) for each in after] == [
+        (each.pos, each.role, each.created_at) for each in before[: len(after)]
+    ]
+    assert before[len(after)].id == last
+    assert await who.questions(copy) == [("int_2", "cancelled"), ("int_1", "cancelled")]
+    assert not _bodies(await _everything(who, copy)) & _bodies(await _everything(who, session))
+
+
+async def test_events_of_a_copy_are_read_by_position_without_a_gap(store: Store) -> None:
+    """C7: the stream of a copy is the original's up to the message, event by event."""
+    who = await person(store)
+    session, last = await _rich_talk(who)
+    copy = await store.fork_session("default", "local", session.id, last)
+    chunks = await store.read_session(copy.id, 0, 1 << 20)
+    assert [chunk.first_pos for chunk in chunks] == [
+        1,
+        *(chunk.last_pos + 1 for chunk in chunks[:-1]),
+    ]
+    assert chunks[-1].last_pos == copy.last_pos
+    whole = b"".join(chunk.payload for chunk in await store.read_session(session.id, 0, 1 << 20))
+    assert _masked(whole).startswith(_masked(b"".join(chunk.payload for chunk in chunks)))
+    sent = await who.send(copy, "and on", claim=WORKER)
+    assert sent.claimed is not None
+    assert sent.claimed.info.first_pos == copy.last_pos
+    assert len(await store.history(copy.id, copy.last_pos, 100)) == len(await _runs(who, copy)) - 1
+
+
+async def test_either_session_is_deleted_without_the_other(store: Store) -> None:
+    """C5: a copy is a copy: its files and messages stay when the original goes, and the other way round."""
+    who = await person(store)
+    session, last = await _rich_talk(who)
+    copy = await store.fork_session("default", "local", session.id, last)
+    again = await store.fork_session("default", "local", session.id, last, title="Again")
+    assert again.title == "Again"
+    said = await _everything(who, copy)
+    await store.delete_session("default", "local", again.id)
+    await store.delete_session("default", "local", session.id)
+    assert await _everything(who, copy) == said
+    assert (await who.session_now(copy)).forked_from == session.id
+    file_id = re.findall(r"file_\w{26}", said)[0]
+    piece = await store.read_session_file("default", "local", copy.id, file_id, 0)
+    assert (piece.data[:5], piece.size) == (b"hello", 600_000)
+    assert (
+        len((await store.read_session_file("default", "local", copy.id, file_id, 2)).data)
+        == 600_000 - 2 * 2**18
+    )
+    await store.delete_session("default", "local", copy.id)
+    with pytest.raises(UserError, match="file_not_found"):
+        await store.get_file("default", "local", file_id)
+
+
+async def test_a_fork_at_the_first_message_is_empty(store: Store) -> None:
+    """C5: nothing was said before it, so nothing names the copy."""
+    who = await person(store)
+    session = await who.session()
+    sent = await who.send(session, "one")
+    copy = await store.fork_session("default", "local", session.id, sent.message_id or "")
+    assert (copy.title, copy.last_pos, copy.last_run_id) == ("", 0, None)
+    await who.send(copy, "uno")
+    assert (await who.session_now(copy)).title == "uno"
+
+
+async def test_a_run_before_the_message_must_have_ended(store: Store) -> None:
+    """C5: a later run that is going on is no obstacle, an earlier one is."""
+    who = await person(store)
+    session = await who.session()
+    sent = [(await who.send(session, text)).message_id or "" for text in ("one", "two", "three")]
+    place = ("default", "local", session.id)
+
+    async def texts(before: str) -> list[str]:
+        return [_text(each) for each in await _messages(who, await store.fork_session(*place, before))]
+
+    assert await texts(sent[0]) == []
+    for busy in sent[1:]:
+        with pytest.raises(UserError, match="session_busy"):
+            await store.fork_session(*place, busy)
+    running = await claim(store)
+    assert await texts(sent[0]) == []
+    for busy in sent[1:]:
+        with pytest.raises(UserError, match="session_busy"):
+            await store.fork_session(*place, busy)
+    await answer(store, running, "eins")
+    assert await texts(sent[1]) == ["one", "eins"]
+    with pytest.raises(UserError, match="session_busy"):
+        await store.fork_session(*place, sent[2])
+    await claim(store)
+    assert await texts(sent[1]) == ["one", "eins"]
+
+
+async def test_only_the_users_own_messages_end_a_copy(store: Store) -> None:
+    """C5: an answer, a word the run said in the user's place, a stranger's message are not found."""
+    who, other = await person(store), await person(store, user="ann")
+    session = await who.session()
+    sent = await who.send(session, "one")
+    claimed = await claim(store)
+    spoken = [
+        AssistantMessage(id="said", content="eins"),
+        UserMessage(id=f"{sent.run_id}_c1", content="Say it again."),
+    ]
+    await end(store, claimed, outcome=Outcome(messages=spoken))
+    elsewhere = (await who.send(await who.session(), "elsewhere")).message_id or ""
+    for message_id in ("said", f"{sent.run_id}_c1", elsewhere, "", "x" * 10_000, sent.run_id):
+        with pytest.raises(UserError, match="message_not_found"):
+            await store.fork_session("default", "local", session.id, message_id)
+    for stranger in (other, await person(store, "acme")):
+        with pytest.raises(UserError, match="session_not_found"):
+            await store.fork_session(stranger.tenant, stranger.user, session.id, sent.message_id or "")
+    with pytest.raises(UserError, match="session_not_found"):
+        await store.fork_session("default", "local", "ses_none", sent.message_id or "")
+
+
+async def test_a_session_whose_agent_rests_is_not_copied(store: Store) -> None:
+    """C5: nothing could be said in the copy; a program's thread is the program's."""
+    who = await person(store)
+    agent = await who.agent("helper")
+    session = await who.session(agent)
+    sent = await who.send(session, "one")
+    await answer(store, await claim(store))
+    await store.delete_agent("default", agent.id)
+    with pytest.raises(UserError, match="agent_inactive"):
+        await store.fork_session("default", "local", session.id, sent.message_id or "")
+    await begin(store, "r1", thread="t", agent="mine")
+    await finish(store, "r1", 1)
+    with pytest.raises(UserError, match="message_not_found"):
+        await store.fork_session("default", "local", "t", "m")
+
+
+async def test_a_session_with_its_own_agent_is_copied_with_it(store: Store) -> None:
+    """C5: the agent's words are deleted with one session and stay with the other."""
+    who = await person(store)
+    begun = await store.start_inline_session("default", "local", "talk", agent_fields("clerk"))
+    session = begun.session
+    await who.send(session, "one")
+    await answer(store, await claim(store), "eins")
+    sent = await who.send(session, "two")
+    copy = await store.fork_session("default", "local", session.id, sent.message_id or "")
+    assert (copy.agent_id != session.agent_id, copy.alias, copy.agent_name) == (True, copy.id, "clerk")
+    await store.delete_session("default", "local", session.id)
+    found = await store.find_inline_session("default", "local", copy.id)
+    assert (found.session.id, found.agent.system_prompt) == (copy.id, "Help.")
+    [run] = await _runs(who, copy)
+    assert run.agent_id == copy.agent_id
+    await who.send(copy, "zwei")
+    assert (await claim(store)).agent.system_prompt == "Help."
+
+
+async def test_a_copy_that_a_crash_left_is_seen_by_nobody_and_swept(backend: Backend) -> None:
+    """R3: until the last commit nothing of a copy is there, for its user or anybody else."""
+    store = await backend.open()
+    assert isinstance(store, Repository)
+    who = await person(store)
+    session, last = await _rich_talk(who)
+    place = ("default", "local")
+    runs = len((await store.find_runs(*place, limit=200)).items)
+    fork = await store.executor.read(partial(find_source, *place, session.id, last, None))
+    await copy_session(store.executor, fork)
+    later = await backend.open_after_crash()
+    with pytest.raises(UserError, match="session_not_found"):
+        await later.get_session(*place, fork.id)
+    assert [each.id for each in (await later.list_sessions(*place)).items] == [session.id]
+    assert len((await later.find_runs(*place, limit=200)).items) == runs
+    new_run = fork.names.renamed_text(fork.runs[0].run_id)
+    with pytest.raises(UserError, match="run_not_found"):
+        await later.find_run(*place, new_run)
+    with pytest.raises(UserError, match="file_not_found"):
+        await later.get_file(*place, fork.names.renamed_text(fork.files[0][0]))
+    await later.sweep()
+    assert (await later.get_run(new_run)).status == "completed"
+    await store.delete_session(*place, session.id)
+    with pytest.raises(UserError, match="session_not_found"):
+        await store.fork_session(*place, session.id, last)
+    await later.close()
+    await store.close()
+
+
+async def test_a_session_that_is_deleted_meanwhile_is_not_copied(backend: Backend) -> None:
+    """C5: deleting deletes: no copy is finished of what is gone."""
+    store = await backend.open()
+    assert isinstance(store, Repository)
+    who = await person(store)
+    session, last = await _rich_talk(who)
+    place = ("default", "local")
+    fork = await store.executor.read(partial(find_source, *place, session.id, last, None))
+    await store.delete_session(*place, session.id)
+    with pytest.raises(UserError, match="session_not_found"):
+        await copy_session(store.executor, fork)
+    assert (await store.list_sessions(*place)).items == []
+    with pytest.raises(UserError, match="run_not_found"):
+        await store.get_run(fork.names.renamed_text(fork.runs[0].run_id))
+    await store.close()
+
+
+async def _rich_talk(who: Person) -> tuple[SessionRecord, str]:
+    """A session with everything in it, and the id of its last message, which waits."""
+    store = who.store
+    session = await who.session(await who.agent(), on_busy="refuse")
+    file = await upload(who, b"hello" * 120_000)
+    parts: list[ContentPart] = [TextPart(text="one"), DocumentPart(source=FileSource(file.id))]
+    await who.send(session, None, messages=[UserMessage(id=new_id("msg"), content=parts)])
+    first = await claim(store)
+    run_id = first.info.run_id
+    call = f"call_{id_body(run_id)}_1_0"
+    turns: list[TurnRecord] = [turn(run_id, 1, 3)]
+    await store.append(Append(events(run_id, 1, 2, 3000), turns, begins=[ToolBegin(call, "clock", "read")]))
+    said = AssistantMessage(id=f"msg_{id_body(run_id)}_1", content="eins")
+    await end(store, first, after=3001, ends=[ToolEnd(call)], outcome=Outcome(messages=[said]))
+    await who.send(session, "two")
+    await interrupt(store, await claim(store), "int_1")
+    await who.send(session, None, messages=[UserMessage(id="of-a-client", content="three")])
+    await interrupt(store, await claim(store), "int_2")
+    sent = await who.send(session, "four")
+    await answer(store, await claim(store))
+    return session, sent.message_id or ""
+
+
+async def _runs(who: Person, session: SessionRecord) -> list[RunInfo]:
+    page = await who.store.find_runs(who.tenant, who.user, session_id=session.id, limit=200)
+    return sorted(page.items, key=lambda run: run.first_pos)
+
+
+async def _messages(who: Person, session: SessionRecord) -> list[MessageRecord]:
+    return (await who.store.list_messages(who.tenant, who.user, session.id, limit=500)).items
+
+
+async def _everything(who: Person, session: SessionRecord) -> str:
+    """All that is kept of a session, as text."""
+    runs = await _runs(who, session)
+    kept: list[object] = [
+        [each.id for each in (await who.store.list_interrupts(who.tenant, who.user, session.id))],
+        await _messages(who, session),
+    ]
+    for run in runs:
+        log = await who.store.get_log(run.run_id)
+        kept += [log, await who.store.list_tool_executions(who.tenant, who.user, run.run_id)]
+        kept.append(str(log.payload))
+    found = msgspec.to_builtins(kept, builtin_types=(bytes,))
+    return repr(found).replace(session.agent_id, "").replace(session.forked_from or "-", "")
+
+
+def _facts(run: RunInfo) -> dict[str, object]:
+    return {name: getattr(run, name) for name in run.__struct_fields__ if name not in OF_A_RUN}
+
+
+def _bodies(text: str) -> set[str]:
+    return set(BODY.findall(text))
+
+
+def _masked(data: bytes) -> str:
+    return BODY.sub("*", data.decode())
+
+
+def _text(record: MessageRecord) -> str:
+    return msgspec.json.decode(record.message)["content"]
