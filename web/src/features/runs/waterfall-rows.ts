@@ -19,6 +19,8 @@ export interface Row {
   key: string;
   kind: RowKind;
   label: string;
+  /** Of a tool: the id of its call. */
+  callId: string;
   depth: number;
   step: number | null;
   /** From the beginning of the run; an end of null is not here yet. */
@@ -55,6 +57,7 @@ export function bar(kind: RowKind, label: string, startMs: number): Growing {
     label,
     startMs,
     id: "",
+    callId: "",
     seq: 0,
     resultSeq: 0,
     heardMs: null,

@@ -204,6 +204,7 @@ class Builder {
     this.heard(owner);
     const row = this.add(owner, bar("tool", name, this.at), event);
     row.args = "";
+    row.callId = id;
     this.growing.set(`call ${id}`, row);
     return row;
   }
@@ -239,6 +240,7 @@ class Builder {
       const began = owner.inside.at(-1)?.startMs ?? 0;
       row = this.add(owner, bar("tool", this.toolNames.get(event.toolCallId) ?? "tool", began), event);
       row.note = "Asked for by an earlier run.";
+      row.callId = event.toolCallId;
       this.growing.set(`call ${event.toolCallId}`, row);
     }
     if (row.result !== null) return;

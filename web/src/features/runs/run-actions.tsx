@@ -1,0 +1,46 @@
+/** What can be done with a run: stop it, go to its chat. Both are for whoever it belongs to. */
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { MessageSquare, Square } from "lucide-react";
+import type { ReactNode } from "react";
+import { Button, buttonClass } from "@/components/ui/button";
+import { useConfirm } from "@/components/ui/confirm";
+import { useToast } from "@/components/ui/toast";
+import { api } from "@/lib/api";
+import type { RunView } from "@/protocol/api";
+import { isGoingOn } from "./run-queries";
+
+export function RunActions({ run, own }: { run: RunView; own: boolean }): ReactNode {
+  const confirm = useConfirm();
+  const toast = useToast();
+  const queries = useQueryClient();
+  const cancel = useMutation({
+    mutationFn: () => api.POST("/api/runs/{run_id}/cancel", { params: { path: { run_id: run.id } } }),
+    onSettled: () => queries.invalidateQueries({ queryKey: ["runs"] }),
+    onError: toast.failed,
+  });
+  const ask = async () => {
+    const sure = await confirm({
+      title: "Cancel this run?",
+      message: "It stops where it is. What it has said stays; tools that already ran are not undone.",
+      action: "Cancel the run",
+      danger: true,
+    });
+    if (sure) cancel.mutate();
+  };
+  if (!own) return null;
+  return (
+    <>
+      {isGoingOn(run) && (
+        <Button busy={cancel.isPending || run.cancel_requested} onClick={() => void ask()}>
+          <Square className="size-4" aria-hidden />
+          {run.cancel_requested ? "Stopping" : "Cancel run"}
+        </Button>
+      )}
+      <Link to="/chat/$sessionId" params={{ sessionId: run.session_id }} className={buttonClass()}>
+        <MessageSquare className="size-4" aria-hidden />
+        Open in chat
+      </Link>
+    </>
+  );
+}

@@ -1,0 +1,76 @@
+/** Who ran what, when and for how long. */
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { CopyButton } from "@/components/ui/copy-button";
+import { Tooltip } from "@/components/ui/tooltip";
+import { formatAgo, formatMoment } from "@/lib/format";
+import { agentsQuery } from "@/lib/queries";
+import type { RunView } from "@/protocol/api";
+import { RunStatus } from "./run-status";
+import { durationWords } from "./run-words";
+
+export function RunFacts({ run, now }: { run: RunView; now: number }): ReactNode {
+  const started = run.started_at ?? run.created_at;
+  return (
+    <div className="mb-5">
+      <dl className="flex flex-wrap gap-x-8 gap-y-3 text-sm">
+        <Fact name="Status">
+          <span aria-live="polite">
+            <RunStatus run={run} />
+          </span>
+        </Fact>
+        <Fact name="Agent">
+          <AgentName run={run} />
+        </Fact>
+        <Fact name="Model">{run.model}</Fact>
+        <Fact name="Person">{run.user_name || run.user}</Fact>
+        <Fact name={run.started_at === null ? "Sent" : "Started"}>
+          <Tooltip label={formatMoment(started)}>
+            <time dateTime={new Date(started).toISOString()}>{formatAgo(started, now)}</time>
+          </Tooltip>
+        </Fact>
+        <Fact name="Duration">
+          <span className="tabular-nums">{durationWords(run, now)}</span>
+        </Fact>
+        {run.goal_met !== null && <Fact name="Goal">{run.goal_met ? "Met" : "Not met"}</Fact>}
+        <Fact name="Request">
+          <span className="-my-1.5 flex items-center gap-1">
+            <span className="min-w-0 font-mono text-xs wrap-anywhere">{run.request_id}</span>
+            <CopyButton text={run.request_id} label="Copy the request id" />
+          </span>
+        </Fact>
+      </dl>
+      {run.epoch > 1 && (
+        <p className="mt-3 text-[0.8125rem] text-soft">
+          Another worker took this run over{run.epoch > 2 ? ` ${run.epoch - 1} times` : ""}, because the one
+          before had stopped. What it had not finished was done again.
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** The agent's name, as a link while there still is such an agent. */
+function AgentName({ run }: { run: RunView }): ReactNode {
+  const agents = useQuery(agentsQuery);
+  if (!agents.data?.some((agent) => agent.id === run.agent_id)) return run.agent_name;
+  return (
+    <Link
+      to="/agents/$agentId"
+      params={{ agentId: run.agent_id }}
+      className="text-accent-text underline-offset-4 hover:underline"
+    >
+      {run.agent_name}
+    </Link>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }): ReactNode {
+  return (
+    <div className="min-w-0">
+      <dt className="text-xs text-soft">{name}</dt>
+      <dd className="mt-0.5 wrap-anywhere">{children}</dd>
+    </div>
+  );
+}

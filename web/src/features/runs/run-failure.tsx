@@ -1,0 +1,28 @@
+/** Why a run failed: in words, with its code, and what to do. */
+import { CircleAlert } from "lucide-react";
+import type { ReactNode } from "react";
+import type { RunView } from "@/protocol/api";
+import type { Event } from "@/protocol/events";
+import { adviceFor } from "./failure-words";
+
+export function RunFailure({ run, events }: { run: RunView; events: readonly Event[] }): ReactNode {
+  const last = events.at(-1);
+  const told = last?.type === "RUN_ERROR" ? last : null;
+  const code = told?.code ?? run.error_code;
+  if (run.status !== "failed" && !told) return null;
+  const advice = code ? adviceFor(code) : null;
+  return (
+    <section
+      aria-label="Why it failed"
+      className="mb-5 flex gap-3 rounded-xl bg-bad-soft px-4 py-3 text-sm text-bad"
+    >
+      <CircleAlert className="mt-0.5 size-4 shrink-0" aria-hidden />
+      <div className="min-w-0">
+        <p className="wrap-anywhere">
+          {told?.message ?? "The run failed."} {code && <span className="font-mono text-xs">{code}</span>}
+        </p>
+        {advice && <p className="mt-1 text-ink">{advice}</p>}
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,144 @@
+/** One row of the waterfall: its label, its bar on the time axis, and its details when it is unfolded. */
+import { ChevronRight } from "lucide-react";
+import { memo, type ReactNode } from "react";
+import { Tooltip } from "@/components/ui/tooltip";
+import { cx } from "@/lib/class-names";
+import { formatDuration } from "@/lib/format";
+import type { ToolExecutionView } from "@/protocol/api";
+import { placeIn, type Window } from "./time-axis";
+import { WaterfallDetails } from "./waterfall-details";
+import { type Row, rowMs } from "./waterfall-rows";
+import { isPoint, KINDS, rowWords } from "./waterfall-words";
+
+const HINT = 160;
+
+interface WaterfallRowProps {
+  row: Row;
+  nowMs: number;
+  window: Window;
+  open: boolean;
+  onToggle: (key: string) => void;
+  onZoom: (row: Row) => void;
+  call?: ToolExecutionView | undefined;
+}
+
+export const WaterfallRow = memo(function WaterfallRow(props: WaterfallRowProps): ReactNode {
+  const { row, nowMs, open, onToggle, onZoom, call } = props;
+  const words = rowWords(row, nowMs);
+  const hint = hintOf(row);
+  const button = (
+    <button
+      type="button"
+      data-row
+      aria-expanded={open}
+      aria-label={words}
+      onClick={() => onToggle(row.key)}
+      className={cx(
+        "grid w-full items-center gap-x-3 gap-y-1 rounded-lg px-2 py-1.5 text-left text-[0.8125rem] hover:bg-hover focus-visible:-outline-offset-2 sm:grid-cols-[minmax(10rem,16rem)_1fr]",
+        row.kind === "step" && "font-medium",
+        row.takenBack && "text-soft line-through decoration-1",
+      )}
+    >
+      <Label row={row} nowMs={nowMs} open={open} />
+      <Bar {...props} />
+    </button>
+  );
+  return (
+    <li className={cx(row.kind === "step" && row.depth === 0 && "mt-2 first:mt-0")}>
+      {hint ? <Tooltip label={hint}>{button}</Tooltip> : button}
+      {open && (
+        <div className="my-1 ml-3 rounded-xl border border-line bg-raised p-3 sm:ml-6">
+          <WaterfallDetails row={row} call={call} />
+          {!isPoint(row) && (
+            <button
+              type="button"
+              onClick={() => onZoom(row)}
+              className="mt-3 text-[0.8125rem] text-accent-text underline-offset-4 hover:underline"
+            >
+              Zoom to this
+            </button>
+          )}
+        </div>
+      )}
+    </li>
+  );
+});
+
+function Label({ row, nowMs, open }: { row: Row; nowMs: number; open: boolean }): ReactNode {
+  return (
+    <span className="flex min-w-0 items-center gap-1.5" style={{ paddingLeft: `${row.depth * 0.875}rem` }}>
+      <ChevronRight
+        className={cx("size-3.5 shrink-0 text-soft transition-transform", open && "rotate-90")}
+        aria-hidden
+      />
+      <span className={cx("size-2 shrink-0 rounded-sm", KINDS[row.kind].fill)} aria-hidden />
+      <span className={cx("truncate", row.kind === "tool" && "font-mono text-xs")}>{row.label}</span>
+      {row.error && <span className="truncate font-mono text-xs text-bad">{row.error}</span>}
+      <span className="ml-auto shrink-0 text-xs text-soft tabular-nums sm:hidden">{timeOf(row, nowMs)}</span>
+    </span>
+  );
+}
+
+function Bar({ row, nowMs, window }: WaterfallRowProps): ReactNode {
+  const end = row.endMs ?? nowMs;
+  const place = placeIn(window, row.startMs, end);
+  const ran = row.kind === "tool" && row.ranMs !== null ? placeIn(window, row.ranMs, end) : null;
+  const first = row.firstMs === null ? null : placeIn(window, row.firstMs, row.firstMs);
+  const { fill } = KINDS[row.kind];
+  const atRight = place !== null && place.left + place.width > 82;
+  return (
+    <span className="relative block h-4 overflow-hidden rounded bg-panel sm:bg-transparent">
+      {place && isPoint(row) && (
+        <span
+          className={cx("absolute top-0.5 size-3 -translate-x-1/2 rotate-45 rounded-sm", fill)}
+          style={{ left: `clamp(0.5rem, ${place.left}%, calc(100% - 0.5rem))` }}
+        />
+      )}
+      {place && !isPoint(row) && (
+        <>
+          <span
+            className={cx(
+              "absolute rounded-sm",
+              row.kind === "step" ? "top-1.5 h-1" : "top-0.5 h-3",
+              fill,
+              (row.takenBack || row.kind === "tool") && "opacity-40",
+              row.endMs === null && "animate-pulse",
+            )}
+            style={{ left: `${place.left}%`, width: `max(3px, ${place.width}%)` }}
+          />
+          {ran && (
+            <span
+              className={cx("absolute top-0.5 h-3 rounded-sm", fill, row.takenBack && "opacity-40")}
+              style={{ left: `${ran.left}%`, width: `max(3px, ${ran.width}%)` }}
+            />
+          )}
+          {first && row.kind === "model" && (
+            <span className="absolute inset-y-0 w-0.5 bg-ink" style={{ left: `${first.left}%` }} />
+          )}
+          <span
+            className="absolute hidden px-1.5 text-xs leading-4 text-soft tabular-nums sm:block"
+            style={atRight ? { right: `${100 - place.left}%` } : { left: `${place.left + place.width}%` }}
+          >
+            {timeOf(row, nowMs)}
+          </span>
+        </>
+      )}
+    </span>
+  );
+}
+
+const timeOf = (row: Row, nowMs: number): string =>
+  formatDuration(isPoint(row) ? row.startMs : rowMs(row, nowMs));
+
+/** The first words of what the details have. */
+function hintOf(row: Row): string | null {
+  if (row.kind === "tool")
+    return shorten(`${row.label}(${row.args ?? ""})${row.result === null ? "" : ` → ${row.result}`}`);
+  if (row.metrics && row.kind === "model") {
+    const { input_tokens, output_tokens } = row.metrics;
+    return `${input_tokens} tokens read, ${output_tokens} written`;
+  }
+  return shorten(row.note || row.text) || null;
+}
+
+const shorten = (text: string): string => (text.length > HINT ? `${text.slice(0, HINT)}…` : text);

@@ -1,0 +1,174 @@
+/** The waterfall: the steps of the run, and in each what happened, on one time axis. */
+import { ChevronLeft, ChevronRight, Maximize2, ZoomIn, ZoomOut } from "lucide-react";
+import { type KeyboardEvent, type ReactNode, useCallback, useMemo, useState } from "react";
+import { Button, IconButton } from "@/components/ui/button";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { formatDuration } from "@/lib/format";
+import type { ToolExecutionView } from "@/protocol/api";
+import type { LogState } from "./run-log";
+import { marksOf, placeIn, shift, type Window, zoom } from "./time-axis";
+import { buildWaterfall, type Waterfall } from "./waterfall";
+import { WaterfallRow } from "./waterfall-row";
+import type { Row, RowKind } from "./waterfall-rows";
+import { KINDS } from "./waterfall-words";
+
+interface WaterfallTabProps {
+  log: LogState;
+  calls: ToolExecutionView[];
+  /** The time now, while the run goes on. */
+  now: number | undefined;
+}
+
+export function WaterfallTab({ log, calls, now }: WaterfallTabProps): ReactNode {
+  const toolNames = useMemo(() => new Map(calls.map((call) => [call.key, call.tool])), [calls]);
+  const waterfall = useMemo(
+    () => buildWaterfall(log.events, now === undefined ? { toolNames } : { toolNames, now }),
+    [log.events, toolNames, now],
+  );
+  if (log.events.length === 0)
+    return log.phase === "loading" ? (
+      <SkeletonRows rows={6} className="h-7" />
+    ) : (
+      <p className="py-6 text-sm text-soft">Nothing has happened yet: the run waits for its turn.</p>
+    );
+  return <Chart waterfall={waterfall} calls={calls} />;
+}
+
+function Chart({ waterfall, calls }: { waterfall: Waterfall; calls: ToolExecutionView[] }): ReactNode {
+  const { rows, lengthMs } = waterfall;
+  const [zoomed, setZoomed] = useState<Window | null>(null);
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const window = useMemo(() => zoomed ?? { fromMs: 0, toMs: Math.max(1, lengthMs) }, [zoomed, lengthMs]);
+  const toggle = useCallback(
+    (key: string) =>
+      setOpen((was) => {
+        const next = new Set(was);
+        if (!next.delete(key)) next.add(key);
+        return next;
+      }),
+    [],
+  );
+  const zoomTo = useCallback(
+    (row: Row) => {
+      const end = row.endMs ?? lengthMs;
+      const margin = Math.max(1, (end - row.startMs) * 0.05);
+      const fromMs = Math.max(0, row.startMs - margin);
+      setZoomed({ fromMs, toMs: Math.min(Math.max(1, lengthMs), end + margin) });
+    },
+    [lengthMs],
+  );
+  const callOf = useMemo(() => recorded(rows, calls), [rows, calls]);
+  return (
+    <div>
+      <div className="mb-3 flex flex-wrap items-center justify-between gap-x-6 gap-y-2">
+        <Legend rows={rows} />
+        <div className="flex items-center gap-1">
+          {zoomed && (
+            <>
+              <IconButton label="Earlier" onClick={() => setZoomed(shift(window, -1, lengthMs))}>
+                <ChevronLeft className="size-4" aria-hidden />
+              </IconButton>
+              <IconButton label="Later" onClick={() => setZoomed(shift(window, 1, lengthMs))}>
+                <ChevronRight className="size-4" aria-hidden />
+              </IconButton>
+            </>
+          )}
+          <IconButton label="Zoom in" onClick={() => setZoomed(zoom(window, 0.5, Math.max(1, lengthMs)))}>
+            <ZoomIn className="size-4" aria-hidden />
+          </IconButton>
+          <IconButton
+            label="Zoom out"
+            disabled={!zoomed}
+            onClick={() => setZoomed(zoom(window, 2, Math.max(1, lengthMs)))}
+          >
+            <ZoomOut className="size-4" aria-hidden />
+          </IconButton>
+          <Button size="small" look="quiet" disabled={!zoomed} onClick={() => setZoomed(null)}>
+            <Maximize2 className="size-4" aria-hidden />
+            Fit
+          </Button>
+        </div>
+      </div>
+      <Axis window={window} />
+      <ul aria-label="What happened" className="flex flex-col" onKeyDown={goThrough}>
+        {rows.map((row) => (
+          <WaterfallRow
+            key={row.key}
+            row={row}
+            nowMs={lengthMs}
+            window={window}
+            open={open.has(row.key)}
+            onToggle={toggle}
+            onZoom={zoomTo}
+            call={callOf.get(row.key)}
+          />
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function Axis({ window }: { window: Window }): ReactNode {
+  return (
+    <div aria-hidden className="grid gap-x-3 px-2 sm:grid-cols-[minmax(10rem,16rem)_1fr]">
+      <span className="hidden sm:block" />
+      <span className="relative block h-5 border-b border-line">
+        {marksOf(window, 5).map((at) => {
+          const place = placeIn(window, at, at);
+          if (!place) return null;
+          return (
+            <span
+              key={at}
+              className="absolute bottom-0 border-l border-line pl-1 text-[0.6875rem] leading-4 whitespace-nowrap text-soft tabular-nums"
+              style={place.left > 90 ? { right: `${100 - place.left}%` } : { left: `${place.left}%` }}
+            >
+              {formatDuration(at)}
+            </span>
+          );
+        })}
+      </span>
+    </div>
+  );
+}
+
+function Legend({ rows }: { rows: readonly Row[] }): ReactNode {
+  const kinds = [...new Set(rows.map((row) => row.kind))].filter((kind): kind is RowKind => kind !== "step");
+  return (
+    <ul aria-label="Colours" className="flex flex-wrap gap-x-4 gap-y-1 text-xs text-soft">
+      {kinds.map((kind) => (
+        <li key={kind} className="flex items-center gap-1.5">
+          <span className={`size-2.5 rounded-sm ${KINDS[kind].fill}`} aria-hidden />
+          {KINDS[kind].word}
+        </li>
+      ))}
+      {kinds.includes("model") && (
+        <li className="flex items-center gap-1.5">
+          <span className="h-3 w-0.5 bg-ink" aria-hidden />
+          First token
+        </li>
+      )}
+    </ul>
+  );
+}
+
+/** The record of each call, by its row. */
+function recorded(rows: readonly Row[], calls: ToolExecutionView[]): Map<string, ToolExecutionView> {
+  const byId = new Map(calls.map((call) => [call.key, call]));
+  return new Map(
+    rows.flatMap((row) => {
+      const call = row.kind === "tool" && !row.takenBack ? byId.get(row.callId) : undefined;
+      return call ? [[row.key, call] as const] : [];
+    }),
+  );
+}
+
+/** Up, down, home and end go from row to row. */
+function goThrough(event: KeyboardEvent<HTMLUListElement>): void {
+  const rows = [...event.currentTarget.querySelectorAll<HTMLElement>("[data-row]")];
+  const at = rows.indexOf(event.target as HTMLElement);
+  if (at < 0) return;
+  const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key];
+  if (next === undefined) return;
+  event.preventDefault();
+  rows[Math.min(rows.length - 1, Math.max(0, next))]?.focus();
+}
