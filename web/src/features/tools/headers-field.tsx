@@ -63,8 +63,13 @@ function HeaderLine({ form, at, stored, onRemove }: HeaderLineProps): ReactNode 
   };
   return (
     <div className="flex flex-col gap-2.5 rounded-xl border border-line p-3.5">
-      <div className="flex items-start gap-3">
-        <RowCell label="Name" of={of} problem={errors?.name?.message} className="flex-1">
+      <div className="flex flex-wrap items-start gap-x-3 gap-y-2">
+        <RowCell
+          label="Name"
+          of={of}
+          problem={errors?.name?.message}
+          className="basis-full sm:flex-1 sm:basis-0"
+        >
           {(cell) => (
             <Input
               {...cell}
@@ -81,7 +86,7 @@ function HeaderLine({ form, at, stored, onRemove }: HeaderLineProps): ReactNode 
             />
           )}
         </RowCell>
-        <div className="flex h-9 items-center gap-2 self-start pt-10">
+        <div className="flex flex-1 items-center justify-between gap-2 sm:h-9 sm:flex-none sm:translate-y-5">
           <Switch label="Secret" checked={row.secret} onChange={(secret) => set({ secret })} />
           <IconButton label={`Remove header ${row.name || at + 1}`} onClick={onRemove}>
             <Trash2 className="size-4" aria-hidden />

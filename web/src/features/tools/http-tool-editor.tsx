@@ -35,6 +35,7 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
   const confirm = useConfirm();
   const remove = useDeleteTool();
   const [begun] = useState(start);
+  const [seen, setSeen] = useState(tool?.updated_at);
   const form = useForm<ToolForm>({ mode: "onChange", defaultValues: tool ? formOf(tool) : EMPTY });
   const { reset, formState } = form;
   const { isDirty } = formState;
@@ -46,7 +47,9 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
   written.current = isDirty;
   useEffect(() => {
     // Somebody else may have saved it: follow, unless that would lose what is being written.
-    if (tool && !written.current) reset(formOf(tool));
+    if (!tool || written.current) return;
+    reset(formOf(tool));
+    setSeen(tool.updated_at);
   }, [tool, reset]);
 
   const save = async (values: ToolForm) => {
@@ -59,6 +62,7 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
       saved,
     ]);
     reset(formOf(saved));
+    setSeen(saved.updated_at);
     toast.done(tool ? "Saved." : `${saved.name} is made. Try it, and give it to an agent.`);
     if (!tool) {
       release();
@@ -69,6 +73,10 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
         client.invalidateQueries({ queryKey }),
       ),
     );
+  };
+  const discard = () => {
+    reset(tool ? formOf(tool) : EMPTY);
+    setSeen(tool?.updated_at);
   };
   const fillIn = async () => {
     const sure =
@@ -116,7 +124,9 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
           taken={taken}
           stored={tool ? { url: tool.url ?? "", headers: tool.headers ?? [] } : undefined}
           isNew={!tool}
+          overtaken={isDirty && seen !== tool?.updated_at}
           onSave={save}
+          onDiscard={discard}
         />
         <div className={BESIDE}>
           {tool ? (

@@ -39,10 +39,14 @@ interface HttpToolFormProps {
   taken: string[];
   stored?: StoredHeaders | undefined;
   isNew: boolean;
+  /** Somebody else saved another version meanwhile. */
+  overtaken: boolean;
   onSave: (form: ToolForm) => Promise<void>;
+  onDiscard: () => void;
 }
 
-export function HttpToolForm({ form, taken, stored, isNew, onSave }: HttpToolFormProps): ReactNode {
+export function HttpToolForm(props: HttpToolFormProps): ReactNode {
+  const { form, taken, stored, isNew, overtaken, onSave, onDiscard } = props;
   const { control, register, formState, setError, clearErrors, setValue } = form;
   const { errors, isDirty, isSubmitting } = formState;
   const [refusal, setRefusal] = useState<unknown>();
@@ -260,6 +264,12 @@ export function HttpToolForm({ form, taken, stored, isNew, onSave }: HttpToolFor
         </div>
       </Card>
 
+      {overtaken && (
+        <p role="status" className="rounded-xl bg-warn-soft px-4 py-3 text-sm text-warn">
+          Somebody else saved this tool while you were changing it. Saving replaces their version; discarding
+          shows it.
+        </p>
+      )}
       {refusal !== undefined && <ProblemNote problem={refusal} />}
       <div className="sticky bottom-4 z-10 flex flex-wrap items-center justify-end gap-2 rounded-2xl border border-line bg-raised p-3 shadow-lg">
         <p className="mr-auto pl-2 text-[0.8125rem] text-soft" aria-live="polite">
@@ -270,7 +280,7 @@ export function HttpToolForm({ form, taken, stored, isNew, onSave }: HttpToolFor
             onClick={() => {
               rowsProblem.current = undefined;
               setRefusal(undefined);
-              form.reset();
+              onDiscard();
             }}
           >
             Discard
