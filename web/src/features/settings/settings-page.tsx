@@ -28,7 +28,9 @@ export function SettingsPage(): ReactNode {
 function Sections({ me, open }: { me: Me; open: string | undefined }): ReactNode {
   const here = useRef<HTMLAnchorElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: whatever is opened comes into view
-  useEffect(() => here.current?.scrollIntoView({ block: "nearest", inline: "center" }), [open]);
+  useEffect(() => {
+    here.current?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [open]);
   return (
     <nav
       aria-label="Settings"

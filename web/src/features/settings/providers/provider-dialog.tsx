@@ -43,8 +43,9 @@ const PLACES = {
   provider_exists: "name",
   invalid_base_url: "baseUrl",
   missing_api_key: "apiKey",
-  api_key_required: "apiKey",
 } as const;
+const KEY_AGAIN =
+  "The address changes: enter the key again, or nothing if it needs none. A key is only ever sent to the address it was entered for.";
 
 export function ProviderDialog({ provider, preset, onClose, onSaved }: ProviderDialogProps): ReactNode {
   const queryClient = useQueryClient();
@@ -108,8 +109,10 @@ export function ProviderDialog({ provider, preset, onClose, onSaved }: ProviderD
       await queryClient.invalidateQueries(providersQuery);
       onSaved(saved);
     } catch (thrown) {
-      if (problemOf(thrown).code === "api_key_required") form.setValue("keyChoice", "replace");
-      placeProblems(thrown, form, PLACES);
+      if (problemOf(thrown).code === "api_key_required") {
+        form.setValue("keyChoice", "replace");
+        form.setError("apiKey", { message: KEY_AGAIN });
+      } else placeProblems(thrown, form, PLACES);
     }
   });
   const problem = formProblem(form);
@@ -198,7 +201,7 @@ export function ProviderDialog({ provider, preset, onClose, onSaved }: ProviderD
             The kind changes: save it to test it with the key that is kept, or enter the key again.
           </p>
         )}
-        <div className="sticky bottom-0 -mx-5 -mb-5 border-t border-line bg-raised px-5 pb-5">
+        <div className="sticky bottom-0 -mx-5 -mb-5 border-t border-line bg-raised px-5 pb-1">
           <Actions>
             <Button
               className="sm:mr-auto"
