@@ -213,6 +213,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agent-sessions/{session_id}/fork": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Copy a session up to, and without, a message of the caller's, and everything that belongs to it. */
+        post: operations["fork_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agent-sessions/{session_id}/interrupts": {
         parameters: {
             query?: never;
@@ -1856,6 +1873,16 @@ export interface components {
             name: string;
             size: number;
         };
+        /**
+         * ForkBody
+         * @description Where a copy of a conversation ends: before this message of the user's, by its id.
+         */
+        ForkBody: {
+            /** Before */
+            before: string;
+            /** Title */
+            title?: string | null;
+        };
         /** FunctionCall */
         FunctionCall: {
             arguments: string;
@@ -3003,6 +3030,7 @@ export type ErrorDetail = components['schemas']['ErrorDetail'];
 export type ExecuteBody = components['schemas']['ExecuteBody'];
 export type FileSource = components['schemas']['FileSource'];
 export type FileView = components['schemas']['FileView'];
+export type ForkBody = components['schemas']['ForkBody'];
 export type FunctionCall = components['schemas']['FunctionCall'];
 export type HeaderBody = components['schemas']['HeaderBody'];
 export type HeaderView = components['schemas']['HeaderView'];
@@ -3485,6 +3513,32 @@ export interface operations {
                 };
                 content: {
                     "application/x-ndjson": string;
+                };
+            };
+        };
+    };
+    fork_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ForkBody"];
+            };
+        };
+        responses: {
+            /** @description Made. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionView"];
                 };
             };
         };
