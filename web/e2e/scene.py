@@ -48,14 +48,20 @@ class Complaints:
         page.on("pageerror", lambda error: self.heard.append(f"threw {error}"))
         page.on("console", self._console)
         page.on("request", lambda asked: self._asked(asked.url))
+        page.on("response", lambda got: self._got(got.url, got.status))
 
     def _console(self, said: ConsoleMessage) -> None:
-        if said.type in ("error", "warning"):
+        if said.type in ("error", "warning") and "Failed to load resource: the server responded" not in said.text:
             self.heard.append(f"{said.type} {said.text}")
 
     def _asked(self, url: str) -> None:
         if not url.startswith((self.origin, "blob:", "data:")):
             self.heard.append(f"asked {url}")
+
+    def _got(self, url: str, status: int) -> None:
+        """Say which one it was: the console does not."""
+        if status >= 400:
+            self.heard.append(f"got {status} for {url}")
 
     def check(self) -> None:
         """Fail if there was anything but what was expected."""
@@ -67,12 +73,18 @@ class Scene:
     """The server, its models, and who looks at it."""
 
     def __init__(
-        self, folder: Path, models: ModelServer, playwright: Playwright, environment: Mapping[str, str]
+        self,
+        folder: Path,
+        models: ModelServer,
+        playwright: Playwright,
+        environment: Mapping[str, str],
+        arguments: Sequence[str] = (),
     ):
         self.models = models
         self._folder = folder
         self._playwright = playwright
         self._environment = environment
+        self._arguments = arguments
         self._stack = AsyncExitStack()
         self._port = _free_port()
 
@@ -95,7 +107,9 @@ class Scene:
     def start(self) -> None:
         """Start the server, on the port and the data it had before."""
         place = ("--port", str(self._port), "--data", str(self._folder / "data"))
-        self.server = Server(self._folder, *place, environment=self._environment, own_data=False)
+        self.server = Server(
+            self._folder, *place, *self._arguments, environment=self._environment, own_data=False
+        )
         self.server.__enter__()
 
     def kill(self) -> None:
@@ -157,7 +171,10 @@ class Scene:
 
 @asynccontextmanager
 async def scene(
-    folder: Path, answer: Answer | None = None, environment: Mapping[str, str] | None = None
+    folder: Path,
+    answer: Answer | None = None,
+    environment: Mapping[str, str] | None = None,
+    arguments: Sequence[str] = (),
 ) -> AsyncGenerator[Scene]:
     """Set a scene. `answer` is what the model says to each call; without it, it echoes."""
     async with ModelServer() as models, async_playwright() as playwright:
@@ -165,7 +182,7 @@ async def scene(
             models.answer(answer)
         base = models.base_url("openai-chat")
         known = {"OPENAI_BASE_URL": base, "OPENAI_API_KEY": "test-key", **(environment or {})}
-        async with Scene(folder, models, playwright, known) as made:
+        async with Scene(folder, models, playwright, known, arguments) as made:
             yield made
 
 

@@ -1,0 +1,148 @@
+"""Markup and addresses from models, tools and people: nothing runs, nothing is fetched, nothing is taken for ours."""
+
+from pathlib import Path
+
+from playwright.async_api import Page, expect
+
+from agio.testing import Call, Reply
+from agio.testing.capture import ModelCall
+from web.e2e.payloads import PAYLOADS
+from web.e2e.scene import Scene, needs_chromium, scene
+
+pytestmark = needs_chromium
+
+WATCH = """
+window.__ran = 0;
+window.alert = window.confirm = window.prompt = () => { window.__ran = 1; };
+"""
+INSPECT = """() => {
+  const page = document.getElementById('root');
+  const bad = [];
+  const tags = 'script, iframe, object, embed, link, meta, base, style, video, audio, portal, frame';
+  for (const found of page.querySelectorAll(tags))
+    bad.push(found.outerHTML.slice(0, 200));
+  for (const found of page.querySelectorAll('*')) {
+    for (const { name, value } of found.attributes) {
+      const place = value.trim().replace(/[\\u0000-\\u0020]/g, '').toLowerCase();
+      if (name.startsWith('on')) bad.push(name + '=' + value);
+      if (['href', 'src', 'xlink:href', 'action', 'formaction', 'srcset', 'data', 'poster', 'ping'].includes(name)) {
+        if (/^(javascript|vbscript|data:text|data:image\\/svg|file|blob|feed)/.test(place))
+          bad.push(name + '=' + value);
+        if (name !== 'href' && /^(https?:)?\\/\\//.test(place)) bad.push(name + '=' + value);
+      }
+    }
+  }
+  return { bad, ran: window.__ran };
+}"""
+MODULE = '''
+from agio import Agent, tool
+
+@tool(effect="read")
+def repeat(number: int) -> str:
+    """Say something somebody else wrote."""
+    from web.e2e.payloads import PAYLOADS
+    return "\\n\\n".join(PAYLOADS[number * 20 : number * 20 + 20])
+'''
+A_MESSAGE = 20
+
+
+def test_there_are_two_hundred() -> None:
+    """C8: and no two are the same."""
+    assert len(set(PAYLOADS)) == len(PAYLOADS) >= 200
+
+
+def evil(call: ModelCall) -> Reply:
+    """Say payloads; when asked to, let a tool say them."""
+    asked = call.last_user_text
+    if asked.startswith("tool ") and not call.tool_results:
+        return Reply(tool_calls=[Call("repeat", {"number": int(asked[5:])})])
+    return Reply(
+        asked if asked.startswith("say") else "done", reasoning=asked if asked.startswith("say") else ""
+    )
+
+
+async def clean(page: Page) -> None:
+    """Look at everything there is on a page."""
+    seen = await page.evaluate(INSPECT)
+    assert seen == {"bad": [], "ran": 0}
+
+
+async def ready(here: Scene, *fields: tuple[str, object]) -> tuple[Page, str]:
+    page = await here.visitor()
+    await page.add_init_script(WATCH)
+    agent = await here.make_agent(page, **dict(fields))
+    session = await here.call(page, "POST", f"/api/agents/{agent}/sessions", {})
+    return page, str(session["id"])
+
+
+async def told(here: Scene, page: Page, session: str, texts: list[str]) -> None:
+    """Send messages, wait for their answers, and open the chat."""
+    for text in texts:
+        sent = await here.call(page, "POST", f"/api/agent-sessions/{session}/message", {"content": text})
+        while (await here.call(page, "GET", f"/api/runs/{sent['run_id']}"))["status"] in (
+            "queued",
+            "running",
+        ):
+            pass
+    await page.goto(f"{here.url}/chat/{session}")
+    await expect(page.get_by_role("article", name="Answer").first).to_be_attached()
+
+
+async def unfold(page: Page) -> None:
+    """Open every card that can be opened, and look at each part of the conversation."""
+    for _ in range(40):
+        closed = page.locator('main [aria-expanded="false"]:not([aria-haspopup])')
+        if await closed.count() == 0:
+            return
+        await closed.first.click()
+
+
+async def test_what_models_say_stays_words(tmp_path: Path) -> None:
+    """C8: two hundred payloads in messages, in answers as Markdown, and in reasoning."""
+    async with scene(tmp_path, evil) as here:
+        page, session = await ready(here)
+        texts = [
+            "say\n\n" + "\n\n".join(PAYLOADS[at : at + A_MESSAGE])
+            for at in range(0, len(PAYLOADS), A_MESSAGE)
+        ]
+        for text in texts:
+            await told(here, page, session, [text])
+            await expect(page.get_by_role("article", name="Answer").last).to_be_visible()
+            await unfold(page)
+            await clean(page)
+
+
+async def test_what_tools_say_stays_words(tmp_path: Path) -> None:
+    """C8: two hundred payloads in the results of tools, on the chat and on the run's page."""
+    (tmp_path / "module.py").write_text(MODULE)
+    arguments = ("--app", str(tmp_path / "module.py"))
+    async with scene(tmp_path, evil, {"PYTHONPATH": str(Path(__file__).parents[2])}, arguments) as here:
+        page, session = await ready(here, ("tools", ["repeat"]))
+        for number in range(len(PAYLOADS) // 20):
+            await told(here, page, session, [f"tool {number}"])
+            await expect(page.get_by_role("article", name="Answer").last).to_be_visible()
+            await unfold(page)
+            await clean(page)
+        runs = await here.call(page, "GET", f"/api/runs?session_id={session}&limit=3")
+        for run in runs["items"]:
+            await page.goto(f"{here.url}/runs/{run['id']}")
+            await expect(page.get_by_role("tab").first).to_be_visible()
+            for tab in await page.get_by_role("tab").all():
+                await tab.click()
+                await unfold(page)
+                await clean(page)
+
+
+async def test_names_stay_words(tmp_path: Path) -> None:
+    """C8: two hundred payloads as names and descriptions of agents and titles of chats, wherever they are shown."""
+    async with scene(tmp_path, evil) as here:
+        page, _ = await ready(here)
+        for number, payload in enumerate(PAYLOADS):
+            name = f"{payload[:90].strip() or 'x'} {number}"
+            agent = await here.make_agent(page, name, description=payload, status="active")
+            if number % 4 == 0:
+                await here.call(page, "POST", f"/api/agents/{agent}/sessions", {"title": payload[:200]})
+        for path in ("/agents", "/chat", f"/chat?agent={agent}", f"/agents/{agent}", "/runs", "/tools"):
+            await page.goto(f"{here.url}{path}")
+            await page.wait_for_load_state("networkidle")
+            await clean(page)
