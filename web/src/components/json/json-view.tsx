@@ -1,6 +1,7 @@
 /** JSON to read: coloured by type, large values folded, copied whole. What is no JSON is shown as text. */
 import { ChevronRight } from "lucide-react";
 import { type ReactNode, useMemo, useState } from "react";
+import { ScrollBox } from "@/components/markdown/scroll-box";
 import { CopyButton } from "@/components/ui/copy-button";
 import { cx } from "@/lib/class-names";
 import { type JsonNode, printJson, readJson } from "./json-text";
@@ -30,14 +31,12 @@ export function JsonView({ text, label }: JsonViewProps): ReactNode {
       <div className="absolute top-1 right-1 rounded-lg bg-panel">
         <CopyButton text={() => (node ? printJson(node) : text)} label={`Copy ${label.toLowerCase()}`} />
       </div>
-      <section
-        aria-label={label}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-        tabIndex={0}
+      <ScrollBox
+        label={label}
         className="max-h-96 overflow-auto py-2.5 pr-10 pl-3 font-mono text-[0.8125rem] leading-relaxed"
       >
         {node ? <Value node={node} depth={0} /> : <PlainText text={text} />}
-      </section>
+      </ScrollBox>
     </div>
   );
 }

@@ -19,6 +19,7 @@ const OPTIONS = {
   maxExpand: 500,
   maxSize: 20,
   strict: "ignore",
+  errorColor: "currentcolor",
   throwOnError: true,
 } as const;
 const ELEMENTS = new Set(

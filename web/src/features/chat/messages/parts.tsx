@@ -14,16 +14,19 @@ interface PartsProps {
   turn: Turn;
   parts: readonly Part[];
   live: boolean;
+  /** The open questions are shown by themselves, with the calls they are about. */
+  asks: boolean;
   highlighted?: string | undefined;
 }
 
-export function Parts({ turn, parts, live, highlighted }: PartsProps): ReactNode {
+export function Parts({ turn, parts, live, asks, highlighted }: PartsProps): ReactNode {
   return parts.map((part, at) => (
     <PartView
       key={`${part.kind}-${part.id}`}
       turn={turn}
       part={part}
       live={live}
+      asks={asks}
       newest={live && at === parts.length - 1}
       highlighted={highlighted}
     />
@@ -36,14 +39,17 @@ interface PartViewProps extends Omit<PartsProps, "parts"> {
   newest: boolean;
 }
 
-function PartView({ turn, part, live, newest, highlighted }: PartViewProps): ReactNode {
+function PartView({ turn, part, live, asks, newest, highlighted }: PartViewProps): ReactNode {
   switch (part.kind) {
     case "text":
       return <Text part={part} live={newest} highlighted={part.id === highlighted} />;
     case "reasoning":
       return <Reasoning part={part} live={newest} />;
-    case "call":
-      return <ToolCard call={part} state={stateOf(part, turn, live)} approved={isApproved(part, turn)} />;
+    case "call": {
+      const state = stateOf(part, turn, live);
+      if (asks && state === "asking") return null;
+      return <ToolCard call={part} state={state} approved={isApproved(part, turn)} />;
+    }
     case "notice":
       return <Notice part={part} over={!newest} />;
     case "subagent":
@@ -54,6 +60,7 @@ function PartView({ turn, part, live, newest, highlighted }: PartViewProps): Rea
               turn={turn}
               parts={part.parts}
               live={live && part.status === "running"}
+              asks={asks}
               highlighted={highlighted}
             />
           )}

@@ -1,4 +1,5 @@
 /** What the model thought before it spoke, folded. */
+import "./reasoning.css";
 import { Brain, ChevronRight } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
 import { Markdown } from "@/components/markdown/markdown";
@@ -20,7 +21,7 @@ export function Reasoning({ part, live }: { part: TextPart; live: boolean }): Re
         className="-ml-1.5 flex items-center gap-2 rounded-lg px-1.5 py-1 text-sm text-soft hover:bg-hover hover:text-ink"
       >
         <Brain className="size-4" aria-hidden />
-        <span className={cx(live && "animate-shimmer")}>{live ? "Thinking…" : thoughtFor(part)}</span>
+        <span className={cx(live && "thinking")}>{live ? "Thinking…" : thoughtFor(part)}</span>
         <ChevronRight className={cx("size-4 transition-transform", open && "rotate-90")} aria-hidden />
       </button>
       <div id={id} hidden={!open}>

@@ -2,6 +2,7 @@
 import type { ReactNode } from "react";
 import { JsonView } from "@/components/json/json-view";
 import { PlainText } from "@/components/json/plain-text";
+import { ScrollBox } from "@/components/markdown/scroll-box";
 import { CopyButton } from "@/components/ui/copy-button";
 import { cx } from "@/lib/class-names";
 import type { Content } from "@/protocol/commands";
@@ -35,14 +36,12 @@ function Words({ text, failed }: { text: string; failed: boolean }): ReactNode {
       <div className="absolute top-1 right-1">
         <CopyButton text={text} label="Copy result" />
       </div>
-      <section
-        aria-label="Result"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-        tabIndex={0}
+      <ScrollBox
+        label="Result"
         className="max-h-96 overflow-auto py-2.5 pr-10 pl-3 font-mono text-[0.8125rem] leading-relaxed"
       >
         <PlainText text={text} />
-      </section>
+      </ScrollBox>
     </div>
   );
 }

@@ -30,13 +30,13 @@ export const TurnView = memo(function TurnView(props: TurnViewProps): ReactNode 
   const over = !live && turn.status !== "queued" && turn.status !== "running";
   const asks = turn.status === "interrupted" && answerable && turn.questions.length > 0;
   return (
-    <div className="flex min-w-0 flex-col gap-6">
+    <div className="flex min-w-0 flex-col gap-2">
       {turn.asked.map((asked) => (
         <UserMessage key={asked.id} asked={asked} highlighted={asked.id === highlighted} onEdit={onEdit} />
       ))}
       <article aria-label="Answer" className="group min-w-0" aria-busy={live || undefined}>
         <h2 className="sr-only">Answer</h2>
-        <Parts turn={turn} parts={turn.parts} live={live} highlighted={highlighted} />
+        <Parts turn={turn} parts={turn.parts} live={live} asks={asks} highlighted={highlighted} />
         {asks && <ApprovalCard turn={turn} onAnswer={onAnswer} />}
         <TurnEnd turn={turn} live={live} onRetry={onRetry} />
         {over && !asks && (answerOf(turn) || turn.parts.length > 0 || turn.error) && (
