@@ -170,7 +170,22 @@ test("a question is open until the next run answers it, whose result joins the c
   expect(openQuestions(asks)).toEqual([{ id: "i1", callId: "c1", message: "Send it?", expiresAt: null }]);
   const answered = fold(
     [
-      { type: "RUN_STARTED", threadId: "thr_1", runId: "run_2" },
+      {
+        type: "RUN_STARTED",
+        threadId: "thr_1",
+        runId: "run_2",
+        input: {
+          threadId: "thr_1",
+          runId: "run_2",
+          resume: [
+            {
+              interruptId: "i1",
+              status: "resolved",
+              payload: { approved: true, editedArgs: { to: "Grace" } },
+            },
+          ],
+        },
+      },
       { type: "TOOL_CALL_RESULT", messageId: "r1", toolCallId: "c1", content: "sent" },
       { type: "RUN_FINISHED", threadId: "thr_1", runId: "run_2" },
     ],
@@ -178,6 +193,9 @@ test("a question is open until the next run answers it, whose result joins the c
   );
   expect(openQuestions(answered)).toEqual([]);
   expect(told(answered)).toEqual(["call send() = sent"]);
+  expect(answered.turns[0]?.parts[0]).toMatchObject({
+    answer: { approved: true, reason: null, editedArgs: { to: "Grace" } },
+  });
 });
 
 test("usage adds up by step while the run goes on, and its end has the whole", () => {

@@ -34,7 +34,8 @@ function foldEvent(thread: Thread, event: Event): Thread {
   }
 }
 
-function startRun(thread: Thread, event: EventOf<"RUN_STARTED">): Thread {
+function startRun(before: Thread, event: EventOf<"RUN_STARTED">): Thread {
+  const thread = takeAnswers(before, event);
   const given = event.input?.messages ?? [];
   const asked = given.flatMap((message) =>
     message.role === "user"
@@ -58,6 +59,30 @@ function startRun(thread: Thread, event: EventOf<"RUN_STARTED">): Thread {
   const waiting = thread.turns.findIndex((turn) => turn.status === "queued");
   const at = waiting < 0 ? thread.turns.length : waiting;
   return { ...thread, turns: thread.turns.toSpliced(at, 0, { ...newTurn(event.runId), ...started, asked }) };
+}
+
+/** Notes what a person said to the questions of an earlier run, which this one goes on from. */
+function takeAnswers(thread: Thread, event: EventOf<"RUN_STARTED">): Thread {
+  return (event.input?.resume ?? []).reduce((noted, { interruptId, payload }) => {
+    const asking = noted.turns.findLast((turn) =>
+      turn.questions.some((question) => question.id === interruptId),
+    );
+    const question = asking?.questions.find((asked) => asked.id === interruptId);
+    if (!asking || !question) return noted;
+    const said = (payload ?? {}) as {
+      approved?: boolean;
+      reason?: string;
+      editedArgs?: Record<string, unknown>;
+    };
+    const answer = {
+      approved: said.approved === true,
+      reason: said.reason ?? null,
+      editedArgs: said.editedArgs ?? null,
+    };
+    return changeTurn(noted, asking.runId, (turn) =>
+      changeCall(turn, question.callId, (call) => ({ ...call, answer })),
+    );
+  }, thread);
 }
 
 /** The run an event is of: it says so itself, or it is the newest that has begun. */
@@ -259,6 +284,7 @@ export function newCall(id: string, name: string, known: Partial<CallPart> = {})
     resultSeq: 0,
     error: null,
     progress: null,
+    answer: null,
     seq: 0,
     startedAt: null,
     endedAt: null,

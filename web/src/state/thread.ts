@@ -27,6 +27,13 @@ export interface TextPart {
   endedAt: number | null;
 }
 
+export interface GivenAnswer {
+  approved: boolean;
+  reason: string | null;
+  /** The arguments it was called with instead of the model's. */
+  editedArgs: Record<string, unknown> | null;
+}
+
 export interface CallPart {
   kind: "call";
   id: string;
@@ -40,6 +47,8 @@ export interface CallPart {
   /** The code of the failure the result tells of. */
   error: string | null;
   progress: { message?: string; fraction?: number } | null;
+  /** What a person said when they were asked; null if nobody was, or it is not known here. */
+  answer: GivenAnswer | null;
   seq: number;
   startedAt: number | null;
   endedAt: number | null;
