@@ -1,7 +1,7 @@
 /** One conversation as it is followed: its newest messages, then its events as they come, a frame's worth at a time. */
 import { api, data } from "@/lib/api";
 import { Problem, problemOf } from "@/lib/problem";
-import type { InterruptView, SessionWithMessages } from "@/protocol/api";
+import type { InterruptView, SessionStatus, SessionWithMessages } from "@/protocol/api";
 import type { Event } from "@/protocol/events";
 import { foldEvents } from "@/state/fold";
 import { type KnownRun, prependTurns, type Strays, turnsOf, withQuestions } from "@/state/history";
@@ -95,12 +95,21 @@ export class SessionStream {
   private async load(tries: number): Promise<void> {
     try {
       const page = await this.read({ tail: true });
-      const [runs, questions] = await Promise.all([this.runsOf(page), this.questionsOf(page)]);
+      const [runs, questions, running] = await Promise.all([
+        this.runsOf(page),
+        this.questionsOf(page),
+        this.statusOf(page),
+      ]);
       if (!this.started || this.unfollow) return;
       this.previous = page.previous;
       const after = page.stream_after ?? page.last_pos;
       this.change({
-        thread: { turns: withQuestions(turnsOf(page.messages, runs, this.strays), questions), pos: after },
+        thread: {
+          turns: turnsOf(page.messages, runs, this.strays)
+            .map((turn) => withQuestions(turn, questions))
+            .map((turn) => (turn.runId === running?.run_id ? { ...turn, step: running.step } : turn)),
+          pos: after,
+        },
         phase: "live",
         problem: null,
         older: page.previous !== null,
@@ -165,6 +174,13 @@ export class SessionStream {
     const path = { session_id: this.sessionId };
     const asked = await data(api.GET("/api/agent-sessions/{session_id}/interrupts", { params: { path } }));
     return asked.items.filter((question) => question.state === "open");
+  }
+
+  /** How far a run is that goes on: its steps so far are not among the events that follow. */
+  private async statusOf(page: SessionWithMessages): Promise<SessionStatus | null> {
+    if (page.state !== "running") return null;
+    const path = { session_id: this.sessionId };
+    return data(api.GET("/api/agent-sessions/{session_id}/status", { params: { path } }));
   }
 
   private change(changes: Partial<Stream>): void {

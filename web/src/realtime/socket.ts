@@ -7,6 +7,8 @@ import type { Feed, FeedListener } from "./feed";
 
 const PING_MS = 20_000;
 const ANSWER_MS = 15_000;
+/** How long an answer may take once the browser says that there is no network. */
+const DOUBTFUL_MS = 3_000;
 const AGAIN_MS = 1_000;
 const REFUSED = 1008;
 
@@ -65,14 +67,14 @@ export class Socket implements Feed {
     clearInterval(this.pings);
     this.pings = setInterval(() => this.ping(), PING_MS);
     globalThis.addEventListener?.("online", this.comeBack);
-    globalThis.addEventListener?.("offline", this.ping);
+    globalThis.addEventListener?.("offline", this.doubt);
   };
 
   close(): void {
     clearTimeout(this.again);
     clearInterval(this.pings);
     globalThis.removeEventListener?.("online", this.comeBack);
-    globalThis.removeEventListener?.("offline", this.ping);
+    globalThis.removeEventListener?.("offline", this.doubt);
     this.drop();
     this.become("offline");
   }
@@ -84,14 +86,14 @@ export class Socket implements Feed {
   };
 
   /** Sends a command; the promise is kept when the server has carried it out. */
-  command(command: Command): Promise<Ack> {
+  command(command: Command, answerMs: number = ANSWER_MS): Promise<Ack> {
     const socket = this.socket;
     if (socket?.readyState !== WebSocket.OPEN) return Promise.reject(lost());
     const id = `c${++this.count}`;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         if (this.waiting.delete(id)) reject(new Problem("no_answer", "The server does not answer."));
-      }, ANSWER_MS);
+      }, answerMs);
       this.waiting.set(id, { resolve, reject, timer });
       socket.send(JSON.stringify({ ...command, id }));
     });
@@ -183,11 +185,13 @@ export class Socket implements Feed {
     this.again = setTimeout(this.open, backoffMs(this.tries++));
   }
 
-  private ping = (): void => {
+  private ping(answerMs: number = ANSWER_MS): void {
     if (this.state !== "online") return;
     const socket = this.socket;
-    this.command({ type: "ping" }).catch(() => socket === this.socket && this.open());
-  };
+    this.command({ type: "ping" }, answerMs).catch(() => socket === this.socket && this.open());
+  }
+
+  private doubt = (): void => this.ping(DOUBTFUL_MS);
 
   private comeBack = (): void => {
     this.tries = 0;

@@ -63,18 +63,16 @@ function begun(view: MessageView, run: KnownRun | undefined): Turn {
 }
 
 /** Puts the open questions to the turn that asked them: a stored conversation does not hold them. */
-export function withQuestions(turns: Turn[], open: readonly InterruptView[]): Turn[] {
-  return turns.map((turn) => {
-    const questions = open
-      .filter((asked) => asked.run_id === turn.runId)
-      .map((asked) => ({
-        id: asked.id,
-        callId: asked.tool_call_id,
-        message: asked.message,
-        expiresAt: asked.expires_at,
-      }));
-    return questions.length > 0 ? { ...turn, status: "interrupted", questions } : turn;
-  });
+export function withQuestions(turn: Turn, open: readonly InterruptView[]): Turn {
+  const questions = open
+    .filter((asked) => asked.run_id === turn.runId)
+    .map(({ id, tool_call_id, message, expires_at }) => ({
+      id,
+      callId: tool_call_id,
+      message,
+      expiresAt: expires_at,
+    }));
+  return questions.length > 0 ? { ...turn, status: "interrupted", questions } : turn;
 }
 
 function addMessage(turn: Turn, calls: Map<string, CallPart>, strays: Strays, view: MessageView): void {

@@ -26,7 +26,7 @@ export function AttachmentChip({ item, onRemove, onRetry }: AttachmentChipProps)
         {preview ? (
           <img src={preview} alt="" className={cx("size-full object-cover", !file && "opacity-50")} />
         ) : (
-          <FileText className={cx("size-4", !file && !problem && "opacity-0")} aria-hidden />
+          file && <FileText className="size-4" aria-hidden />
         )}
         {!file && !problem && <LoaderCircle className="absolute size-4 animate-spin" aria-hidden />}
         {problem && <CircleAlert className="absolute size-4 text-bad" aria-hidden />}

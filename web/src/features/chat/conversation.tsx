@@ -187,6 +187,7 @@ function Gone(): ReactNode {
   useTitle("Chat");
   return (
     <div className="h-full overflow-y-auto">
+      <h1 className="sr-only">Chat</h1>
       <Empty
         icon={MessageSquareOff}
         title="This chat is gone"

@@ -25,11 +25,11 @@ export const RunMeter = memo(function RunMeter({ sessionId, newest, running }: R
       {running && (
         <span className="flex items-center gap-1.5 text-accent-text">
           <span className="size-2 animate-shimmer rounded-full bg-accent" aria-hidden />
-          {running.step > 0 ? `step ${running.step}` : "starting"}
+          {running.step > 0 ? `step ${running.step}` : "running"}
           {running.startedAt !== null && <Elapsed since={running.startedAt} />}
         </span>
       )}
-      {lastRun && (
+      {lastRun && tokens > 0 && (
         <Tooltip
           label={`${formatCount(usage.inputTokens)} tokens in, ${formatCount(usage.outputTokens)} out. Look at the run`}
         >

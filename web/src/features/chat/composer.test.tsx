@@ -1,0 +1,151 @@
+import { fireEvent, render, screen, waitFor } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { Tooltip } from "radix-ui";
+import { beforeEach, expect, test, vi } from "vitest";
+import { Problem } from "@/lib/problem";
+import type { Content } from "@/protocol/commands";
+import { Composer, type ComposerProps } from "./composer";
+
+beforeEach(() => sessionStorage.clear());
+
+function show(props: Partial<ComposerProps> = {}) {
+  const sent: Content[] = [];
+  const onSend = async (content: Content) => {
+    sent.push(content);
+  };
+  const shown = render(
+    <Tooltip.Provider>
+      <Composer draft="ses_1" placeholder="Message demo" onSend={onSend} {...props} />
+    </Tooltip.Provider>,
+  );
+  return { sent, box: screen.getByRole<HTMLTextAreaElement>("textbox", { name: "Message" }), ...shown };
+}
+
+test("Enter sends what was written and empties the box", async () => {
+  const { sent, box } = show();
+  await userEvent.type(box, "hello{Enter}");
+  expect(sent).toEqual(["hello"]);
+  await waitFor(() => expect(box.value).toBe(""));
+});
+
+test("Shift and Enter begin a new line", async () => {
+  const { sent, box } = show();
+  await userEvent.type(box, "one{Shift>}{Enter}{/Shift}two");
+  expect(box.value).toBe("one\ntwo");
+  expect(sent).toEqual([]);
+});
+
+test("Enter that ends the composition of a character does not send", async () => {
+  const { sent, box } = show();
+  await userEvent.type(box, "にほ");
+  fireEvent.keyDown(box, { key: "Enter", isComposing: true });
+  fireEvent.keyDown(box, { key: "Enter", keyCode: 229 });
+  expect(sent).toEqual([]);
+  fireEvent.keyDown(box, { key: "Enter" });
+  expect(sent).toEqual(["にほ"]);
+});
+
+test("nothing is sent of spaces and empty lines", async () => {
+  const { sent, box } = show();
+  await userEvent.type(box, "  {Shift>}{Enter}{/Shift} {Enter}");
+  expect(sent).toEqual([]);
+});
+
+test("the first line keeps its indentation, the empty lines around are left out", async () => {
+  const { sent, box } = show();
+  fireEvent.change(box, { target: { value: "\n  \n  if x:\n    y\n\n" } });
+  fireEvent.keyDown(box, { key: "Enter" });
+  expect(sent).toEqual(["  if x:\n    y"]);
+});
+
+test("Esc stops what runs, once", async () => {
+  const onStop = vi.fn();
+  const { rerender, box } = show({ busy: true, onStop });
+  await userEvent.type(box, "{Escape}");
+  expect(onStop).toHaveBeenCalledTimes(1);
+  rerender(
+    <Tooltip.Provider>
+      <Composer draft="ses_1" placeholder="" onSend={async () => undefined} busy stopping onStop={onStop} />
+    </Tooltip.Provider>,
+  );
+  await userEvent.type(box, "{Escape}");
+  expect(onStop).toHaveBeenCalledTimes(1);
+  expect(screen.getByRole<HTMLButtonElement>("button", { name: "Stopping…" }).disabled).toBe(true);
+});
+
+test("Esc does nothing while nothing runs or a character is composed", () => {
+  const onStop = vi.fn();
+  const { box, unmount } = show({ busy: false, onStop });
+  fireEvent.keyDown(box, { key: "Escape" });
+  unmount();
+  const { box: other } = show({ busy: true, onStop });
+  fireEvent.keyDown(other, { key: "Escape", isComposing: true });
+  expect(onStop).not.toHaveBeenCalled();
+});
+
+test("what could not be sent stays in the box, with the reason", async () => {
+  const refused = async () => {
+    throw new Problem("agent_inactive", "The agent is switched off.", 409);
+  };
+  const { box } = show({ onSend: refused });
+  await userEvent.type(box, "keep me{Enter}");
+  expect((await screen.findByRole("alert")).textContent).toContain("The agent is switched off.");
+  expect(box.value).toBe("keep me");
+});
+
+test("a second Enter while a message is on its way does not send it twice", async () => {
+  const waiting: (() => void)[] = [];
+  const onSend = vi.fn(() => new Promise<void>((resolve) => waiting.push(resolve)));
+  const { box } = show({ onSend });
+  await userEvent.type(box, "once{Enter}{Enter}");
+  expect(onSend).toHaveBeenCalledTimes(1);
+  waiting[0]?.();
+  await waitFor(() => expect(box.value).toBe(""));
+});
+
+test("a draft is there again when the chat is opened again", async () => {
+  const { box, unmount } = show();
+  await userEvent.type(box, "half a thought");
+  unmount();
+  expect(show().box.value).toBe("half a thought");
+});
+
+test("a message of a hundred thousand letters is sent, one over the limit is refused before", () => {
+  const { sent, box } = show();
+  fireEvent.change(box, { target: { value: "é".repeat(140_000) } });
+  fireEvent.keyDown(box, { key: "Enter" });
+  expect(sent).toEqual([]);
+  expect(screen.getByText(/too long: a message may have 256 KB/)).toBeTruthy();
+  fireEvent.change(box, { target: { value: "a".repeat(100_000) } });
+  fireEvent.keyDown(box, { key: "Enter" });
+  expect(sent).toEqual(["a".repeat(100_000)]);
+});
+
+test("a file is sent by its id, with its name; one that is empty is refused in words", async () => {
+  vi.spyOn(globalThis, "fetch").mockImplementation(async () =>
+    Response.json(
+      { id: "file_1", name: "file_1.txt", media_type: "text/plain", size: 5, created_at: 1 },
+      { status: 201 },
+    ),
+  );
+  const { sent, box, container } = show();
+  const chooser = container.querySelector<HTMLInputElement>("input[type=file]");
+  if (!chooser) throw new Error("There is no way to choose files.");
+  await userEvent.upload(chooser, [new File(["hello"], "notes.txt"), new File([], "empty.txt")]);
+  expect(await screen.findByText("It is empty.")).toBeTruthy();
+  await userEvent.type(box, "read it{Enter}");
+  expect(sent).toEqual([]);
+  await userEvent.click(screen.getByRole("button", { name: "Remove empty.txt" }));
+  await waitFor(() => expect(screen.queryByText("Uploading…")).toBeNull());
+  await userEvent.type(box, "{Enter}");
+  expect(sent).toEqual([
+    [
+      { type: "text", text: "read it" },
+      {
+        type: "document",
+        source: { type: "file", value: "file_1", mimeType: "text/plain" },
+        metadata: { name: "notes.txt" },
+      },
+    ],
+  ]);
+});

@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import type { RunView } from "@/protocol/api";
+import { newTurn } from "@/state/thread";
+import { usageOf } from "./usage";
+
+const run = (id: string, tokens: number | null, cost: number | null = null): RunView => ({
+  id,
+  agent_id: "agt_1",
+  agent_name: "demo",
+  cancel_requested: false,
+  cost,
+  created_at: 1,
+  ended_at: tokens === null ? null : 2,
+  epoch: 1,
+  error_code: null,
+  first_pos: 0,
+  goal_met: null,
+  input_tokens: tokens,
+  last_seq: 1,
+  model: "demo:demo",
+  output_tokens: tokens,
+  request_id: "req_1",
+  session_id: "ses_1",
+  started_at: 1,
+  status: tokens === null ? "running" : "completed",
+  steps: 1,
+  title: "",
+  user: "usr_1",
+  user_name: "Ada",
+});
+const turn = (runId: string, tokens: number) => ({
+  ...newTurn(runId),
+  spent: { inputTokens: tokens, outputTokens: tokens, cost: 0.5 },
+});
+
+test("what runs is added to what has ended, and nothing is counted twice", () => {
+  const runs = [run("run_2", null), run("run_1", 10, 0.25)];
+  expect(usageOf(runs, [turn("run_1", 10), turn("run_2", 3)])).toEqual({
+    inputTokens: 13,
+    outputTokens: 13,
+    cost: 0.75,
+  });
+});
+
+test("a chat without prices has no cost, which is not the same as costing nothing", () => {
+  expect(usageOf([run("run_1", 10)], []).cost).toBeNull();
+  expect(usageOf([run("run_1", 10, 0)], []).cost).toBe(0);
+});
