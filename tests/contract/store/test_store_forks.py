@@ -10,7 +10,9 @@ from agio.core.records import MessageRecord, SessionRecord
 from agio.core.repository import Append, Outcome, RunInfo, ToolBegin, ToolEnd, TurnRecord
 from agio.core.store import Store
 from agio.db.forks import copy_session
+from agio.db.plan import ask
 from agio.db.plans.fork_source import find_source
+from agio.db.plans.log import BEYOND_ALL
 from agio.db.repository import Repository
 from agio.errors import UserError
 from agio.protocol.ids import id_body, new_id
@@ -236,7 +238,12 @@ async def test_a_copy_that_a_crash_left_is_seen_by_nobody_and_swept(backend: Bac
     with pytest.raises(UserError, match="file_not_found"):
         await later.get_file(*place, fork.names.renamed_text(fork.files[0][0]))
     await later.sweep()
-    assert (await later.get_run(new_run)).status == "completed"
+    assert (await later.get_run(new_run)).status == "completed"  # it may yet be finished
+    assert isinstance(later, Repository)
+    await later.executor.write(partial(ask, "sweep_forks", until=BEYOND_ALL))
+    with pytest.raises(UserError, match="run_not_found"):
+        await later.get_run(new_run)
+    assert [each.id for each in (await later.list_sessions(*place)).items] == [session.id]
     await store.delete_session(*place, session.id)
     with pytest.raises(UserError, match="session_not_found"):
         await store.fork_session(*place, session.id, last)
