@@ -264,38 +264,40 @@ export function HttpToolForm(props: HttpToolFormProps): ReactNode {
         </div>
       </Card>
 
-      {overtaken && (
-        <p role="status" className="rounded-xl bg-warn-soft px-4 py-3 text-sm text-warn">
-          Somebody else saved this tool while you were changing it. Saving replaces their version; discarding
-          shows it.
-        </p>
-      )}
-      {refusal !== undefined && <ProblemNote problem={refusal} />}
-      <div className="sticky bottom-4 z-10 flex flex-wrap items-center justify-end gap-2 rounded-2xl border border-line bg-raised p-3 shadow-lg">
-        <p className="mr-auto pl-2 text-[0.8125rem] text-soft" aria-live="polite">
-          {isDirty ? "Changes are not saved yet." : isNew ? "Nothing entered yet." : "Everything is saved."}
-        </p>
-        {isDirty && (
-          <Button
-            onClick={() => {
-              rowsProblem.current = undefined;
-              setRefusal(undefined);
-              onDiscard();
-            }}
-          >
-            Discard
-          </Button>
+      <div className="sticky bottom-4 z-10 flex flex-col gap-3 rounded-2xl border border-line bg-raised p-3 shadow-lg">
+        {overtaken && (
+          <p role="status" className="rounded-xl bg-warn-soft px-4 py-3 text-sm text-warn">
+            Somebody else saved this tool while you were changing it. Saving replaces their version;
+            discarding shows it.
+          </p>
         )}
-        <Button
-          type="submit"
-          look="primary"
-          busy={isSubmitting}
-          disabled={!isNew && !isDirty}
-          aria-keyshortcuts="Control+S Meta+S"
-          title={`${COMMAND_KEY}+S`}
-        >
-          {isNew ? "Create the tool" : "Save"}
-        </Button>
+        {refusal !== undefined && <ProblemNote problem={refusal} />}
+        <div className="flex flex-wrap items-center justify-end gap-2">
+          <p className="mr-auto pl-2 text-[0.8125rem] text-soft" aria-live="polite">
+            {isDirty ? "Changes are not saved yet." : isNew ? "Nothing entered yet." : "Everything is saved."}
+          </p>
+          {isDirty && (
+            <Button
+              onClick={() => {
+                rowsProblem.current = undefined;
+                setRefusal(undefined);
+                onDiscard();
+              }}
+            >
+              Discard
+            </Button>
+          )}
+          <Button
+            type="submit"
+            look="primary"
+            busy={isSubmitting}
+            disabled={!isNew && !isDirty}
+            aria-keyshortcuts="Control+S Meta+S"
+            title={`${COMMAND_KEY}+S`}
+          >
+            {isNew ? "Create the tool" : "Save"}
+          </Button>
+        </div>
       </div>
     </form>
   );

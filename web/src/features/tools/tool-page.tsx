@@ -88,12 +88,7 @@ function LookPage({ tool, mayBuild }: { tool: AgentToolDetails; mayBuild: boolea
     ? "it cannot be changed here"
     : "you may look at it and call it, but not change it";
   return (
-    <Page
-      title={tool.name}
-      description={`${KINDS[tool.kind].title}: ${reason}.`}
-      above={<BackToTools />}
-      wide
-    >
+    <Page title={tool.name} description={`${KINDS[tool.kind].one}: ${reason}.`} above={<BackToTools />} wide>
       <div className="grid gap-5 lg:grid-cols-[minmax(0,1fr)_24rem]">
         <ToolDetails tool={tool} />
         <div className={BESIDE}>

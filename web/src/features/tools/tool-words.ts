@@ -32,10 +32,18 @@ export const APPROVALS: Record<Approval, Words> = {
   ask: { title: "Asks first", meaning: "A person sees each call and decides before it is made." },
 };
 
-export const KINDS: Record<Kind, Words> = {
-  http: { title: "HTTP tools of your team", meaning: "Requests to a web service that the model fills in." },
-  built_in: { title: "Built-in", meaning: "They come with the server." },
-  worker: { title: "From your code", meaning: "Python functions of the workers that are connected now." },
+export const KINDS: Record<Kind, Words & { one: string }> = {
+  http: {
+    title: "HTTP tools of your team",
+    meaning: "Requests to a web service that the model fills in.",
+    one: "An HTTP tool of your team",
+  },
+  built_in: { title: "Built-in", meaning: "They come with the server.", one: "A built-in tool" },
+  worker: {
+    title: "From your code",
+    meaning: "Python functions of the workers that are connected now.",
+    one: "A tool from your code",
+  },
 };
 
 const FAILURES: Record<string, string> = {

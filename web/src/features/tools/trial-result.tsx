@@ -44,7 +44,7 @@ function Request({ trial, request }: { trial: Trial; request: NonNullable<Trial[
   const hasBody = !["GET", "HEAD", "DELETE"].includes(request.method);
   return (
     <div>
-      <h4 className="mb-1.5 text-xs font-medium text-soft">Sent</h4>
+      <h4 className="mb-1.5 text-xs font-medium text-soft">Request</h4>
       <div className="rounded-xl bg-panel px-3.5 py-3 font-mono text-xs">
         <p className="wrap-anywhere">
           <span className="font-semibold">{request.method}</span> {request.url}

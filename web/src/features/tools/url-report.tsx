@@ -26,10 +26,7 @@ export function UrlReport({ url, method, schema, onAdd }: UrlReportProps): React
   return (
     <div className="rounded-xl bg-panel px-3.5 py-3 text-[0.8125rem]" aria-live="polite">
       {found.length === 0 ? (
-        <p className="text-soft">
-          The model fills in nothing yet. Write <code className="font-mono">{"{name}"}</code> in the path or
-          the query, or add a parameter below.
-        </p>
+        <p className="text-soft">The model fills in nothing yet: every call is the same.</p>
       ) : (
         <>
           <p className="mb-1.5 text-soft">What the model fills in goes</p>
