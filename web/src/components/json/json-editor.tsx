@@ -52,6 +52,7 @@ export function JsonEditor(props: JsonEditorProps): ReactNode {
     const reading = readJson(value);
     if ("node" in reading) onChange(printJson(reading.node));
   };
+  const height = `${rows * 1.25 + 1}rem`;
   const numbers = Array.from(value.split("\n"), (_, line) => line + 1).join("\n");
   return (
     <Field
@@ -63,45 +64,48 @@ export function JsonEditor(props: JsonEditorProps): ReactNode {
       {(control) => (
         <div
           className={cx(
-            "relative flex overflow-hidden rounded-lg border bg-raised font-mono text-[0.8125rem] leading-5",
+            "overflow-hidden rounded-lg border bg-raised",
             "focus-within:outline-2 focus-within:outline-accent/40",
             told ? "border-bad" : "border-strong-line/60 focus-within:border-accent",
           )}
         >
-          <div
-            ref={gutter}
-            aria-hidden
-            className="shrink-0 overflow-hidden border-r border-line bg-panel py-2 pr-2 pl-2.5 text-right whitespace-pre text-soft select-none"
-            style={{ height: `${rows * 1.25 + 1}rem` }}
-          >
-            {numbers}
-          </div>
-          <textarea
-            {...control}
-            ref={area}
-            value={value}
-            readOnly={readOnly}
-            onChange={(event) => onChange(event.target.value)}
-            onScroll={(event) => {
-              if (gutter.current) gutter.current.scrollTop = event.currentTarget.scrollTop;
-            }}
-            wrap="off"
-            spellCheck={false}
-            autoCapitalize="off"
-            autoComplete="off"
-            className="min-w-0 flex-1 resize-none bg-transparent py-2 pr-20 pl-3 outline-none"
-            style={{ height: `${rows * 1.25 + 1}rem` }}
-          />
-          {!readOnly && (
-            <Button
-              look="plain"
-              size="small"
-              className="absolute top-1.5 right-3 font-sans"
-              disabled={!checked || checked.problem !== null}
-              onClick={format}
+          <div className="flex font-mono text-[0.8125rem] leading-5">
+            <div
+              ref={gutter}
+              aria-hidden
+              className="shrink-0 overflow-hidden border-r border-line bg-panel py-2 pr-2 pl-2.5 text-right whitespace-pre text-soft select-none"
+              style={{ height }}
             >
-              Format
-            </Button>
+              {numbers}
+            </div>
+            <textarea
+              {...control}
+              ref={area}
+              value={value}
+              readOnly={readOnly}
+              onChange={(event) => onChange(event.target.value)}
+              onScroll={(event) => {
+                if (gutter.current) gutter.current.scrollTop = event.currentTarget.scrollTop;
+              }}
+              wrap="off"
+              spellCheck={false}
+              autoCapitalize="off"
+              autoComplete="off"
+              className="min-w-0 flex-1 resize-none bg-transparent px-3 py-2 outline-none"
+              style={{ height }}
+            />
+          </div>
+          {!readOnly && (
+            <div className="flex justify-end border-t border-line bg-panel px-1 py-0.5">
+              <Button
+                look="quiet"
+                size="small"
+                disabled={!checked || checked.problem !== null}
+                onClick={format}
+              >
+                Format
+              </Button>
+            </div>
           )}
         </div>
       )}

@@ -20,6 +20,9 @@ const SHOWN_ENTRIES = 100;
 const SHOWN_CHARS = 1_000;
 /** A value with more inside than this begins folded. */
 const UNFOLDED = 60;
+const PLAIN_NAME = /^[\p{L}\p{N}_.$-]+$/u;
+/** Signs that are not seen, or turn the reading direction: they could make a value look like another. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 export function JsonView({ text, label }: JsonViewProps): ReactNode {
   const node = useMemo(() => {
@@ -112,7 +115,7 @@ function Branch({ node, depth, label }: { node: BranchNode; depth: number; label
 function Name({ name }: { name: string }): ReactNode {
   return (
     <>
-      <span className="wrap-anywhere">{name}</span>
+      <span className="wrap-anywhere">{PLAIN_NAME.test(name) ? name : JSON.stringify(visible(name))}</span>
       <span className="text-soft">: </span>
     </>
   );
@@ -125,11 +128,17 @@ function Leaf({ node }: { node: Exclude<JsonNode, BranchNode> }): ReactNode {
   const cut = !whole && node.value.length > SHOWN_CHARS;
   return (
     <span className="whitespace-pre-wrap text-good wrap-anywhere">
-      "{cut ? node.value.slice(0, SHOWN_CHARS) : node.value}"
+      "{visible(cut ? node.value.slice(0, SHOWN_CHARS) : node.value)}"
       {cut && (
         <More onClick={() => setWhole(true)}>{`${node.value.length - SHOWN_CHARS} more characters`}</More>
       )}
     </span>
+  );
+}
+
+function visible(text: string): string {
+  return text.replace(UNSEEN, (sign) =>
+    sign === "\n" || sign === "\t" ? sign : `\\u${(sign.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
   );
 }
 

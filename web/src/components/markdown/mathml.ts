@@ -32,6 +32,7 @@ const ATTRIBUTES = new Set(
     " ",
   ),
 );
+const LENGTHS = new Set(["width", "height", "depth", "lspace", "voffset"]);
 const { __renderToDomTree: build } = katex as unknown as {
   __renderToDomTree: (tex: string, options: typeof OPTIONS & { displayMode: boolean }) => Built;
 };
@@ -54,6 +55,10 @@ function elementsOf(built: Built): ReactNode {
   const children = (built.children ?? []).map(elementsOf);
   if (built.type === "annotation") return null; // the source, which screen readers would read a second time
   if (!built.type || !ELEMENTS.has(built.type)) return createElement(Fragment, null, ...children);
-  const attributes = Object.entries(built.attributes ?? {}).filter(([name]) => ATTRIBUTES.has(name));
-  return createElement(built.type, Object.fromEntries(attributes), ...children);
+  const given = Object.entries(built.attributes ?? {}).filter(([name]) => ATTRIBUTES.has(name));
+  // Lengths added to a box's own are no longer known to browsers, and would let it overlap.
+  const kept = given.some(([, value]) => value.startsWith("+"))
+    ? given.filter(([name]) => !LENGTHS.has(name))
+    : given;
+  return createElement(built.type, Object.fromEntries(kept), ...children);
 }

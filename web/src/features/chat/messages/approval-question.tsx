@@ -34,7 +34,7 @@ export function ApprovalQuestion(props: ApprovalQuestionProps): ReactNode {
     onDecide({ interrupt_id: question.id, ...answer });
   };
   return (
-    <div className="flex flex-col gap-3">
+    <div className="flex flex-col gap-3 border-line not-first-of-type:border-t not-first-of-type:pt-4">
       <div className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
         <span className="font-mono text-sm font-medium wrap-anywhere">{call?.name ?? "A call"}</span>
         <Expiry at={question.expiresAt} />

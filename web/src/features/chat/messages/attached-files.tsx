@@ -4,12 +4,19 @@ import { FileText, ImageOff, Link2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Dialog } from "@/components/ui/dialog";
 import { api, data } from "@/lib/api";
+import { cx } from "@/lib/class-names";
 import { formatBytes } from "@/lib/format";
 import { downloadUrl, fileIdOf, type MediaPart, nameOf, pictureUrl } from "./source";
 
-export function AttachedFiles({ parts }: { parts: readonly MediaPart[] }): ReactNode {
+interface AttachedFilesProps {
+  parts: readonly MediaPart[];
+  /** At the right, as a person's own. */
+  own?: boolean;
+}
+
+export function AttachedFiles({ parts, own = false }: AttachedFilesProps): ReactNode {
   return (
-    <ul className="flex max-w-full flex-wrap gap-2">
+    <ul className={cx("flex max-w-full flex-wrap gap-2", own && "justify-end")}>
       {parts.map((part, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a message never change places
         <li key={at} className="max-w-full">

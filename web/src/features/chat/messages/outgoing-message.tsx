@@ -23,7 +23,7 @@ export function OutgoingMessage({ item, onRetry, onDiscard }: OutgoingMessagePro
   return (
     <article aria-label="You are saying" className="flex flex-col items-end gap-1.5">
       <h2 className="sr-only">You are saying</h2>
-      {files.length > 0 && <AttachedFiles parts={files} />}
+      {files.length > 0 && <AttachedFiles parts={files} own />}
       {text && (
         <div
           className={cx(

@@ -38,7 +38,7 @@ export function UserMessage({ asked, highlighted, onEdit }: UserMessageProps): R
       className="group flex scroll-mt-6 flex-col items-end gap-1.5 outline-none"
     >
       <h2 className="sr-only">You said</h2>
-      {files.length > 0 && <AttachedFiles parts={files} />}
+      {files.length > 0 && <AttachedFiles parts={files} own />}
       {editing ? (
         <EditMessage
           text={text}
@@ -63,7 +63,7 @@ export function UserMessage({ asked, highlighted, onEdit }: UserMessageProps): R
             <CopyLink messageId={asked.id} />
             <CopyButton text={text} label="Copy message" />
             {onEdit && (
-              <IconButton label="Edit" onClick={() => setEditing(true)}>
+              <IconButton label="Edit message" onClick={() => setEditing(true)}>
                 <Pencil className="size-4" aria-hidden />
               </IconButton>
             )}
