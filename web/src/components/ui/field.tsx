@@ -5,7 +5,7 @@ import { cx } from "@/lib/class-names";
 const CONTROL =
   "w-full rounded-lg border border-strong-line/60 bg-raised px-3 text-sm text-ink placeholder:text-soft transition-colors " +
   "hover:border-strong-line focus:border-accent focus:outline-2 focus:outline-offset-0 focus:outline-accent/40 " +
-  "aria-invalid:border-bad disabled:opacity-60 read-only:bg-panel";
+  "aria-invalid:border-bad disabled:opacity-60 [&[readonly]]:bg-panel";
 
 export interface FieldProps {
   label: string;

@@ -15,7 +15,7 @@ interface PageProps {
 export function Page({ title, description, actions, above, wide, children }: PageProps): ReactNode {
   useTitle(title);
   return (
-    <div className="h-full overflow-y-auto">
+    <div className="relative h-full overflow-y-auto">
       <div className={cx("mx-auto w-full px-4 pt-6 pb-16 sm:px-8", wide ? "max-w-7xl" : "max-w-5xl")}>
         {above}
         <div className="mb-6 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">

@@ -58,7 +58,7 @@ export function UserMessage({ asked, highlighted, onEdit }: UserMessageProps): R
               <MessageText text={text} />
             </div>
           )}
-          <div className={cx("flex items-center gap-0.5 text-soft", QUIET)}>
+          <div className={cx("-mt-1 -mb-2 flex items-center gap-0.5 text-soft [&_button]:size-7!", QUIET)}>
             {asked.at !== null && <Time at={asked.at} />}
             <CopyLink messageId={asked.id} />
             <CopyButton text={text} label="Copy message" />

@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { formatDuration } from "./format";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+test.each([
+  [-5, "0 ms"],
+  [320, "320 ms"],
+  [4_200, "4.2 s"],
+  [42_000, "42 s"],
+  [2 * MINUTE + 5_000, "2 min 5 s"],
+  [HOUR + 3 * MINUTE, "1 h 3 min"],
+  [47 * HOUR + 59 * MINUTE, "47 h 59 min"],
+  [48 * HOUR, "2 d 0 h"],
+  [167 * HOUR + 59 * MINUTE, "6 d 23 h"],
+])("%i ms are %s", (ms, words) => {
+  expect(formatDuration(ms)).toBe(words);
+});
