@@ -31,14 +31,14 @@ export const WaterfallRow = memo(function WaterfallRow(props: WaterfallRowProps)
       type="button"
       data-row
       aria-expanded={open}
-      aria-label={words}
       onClick={() => onToggle(row.key)}
       className={cx(
-        "grid w-full items-center gap-x-3 gap-y-1 rounded-lg px-2 py-1.5 text-left text-[0.8125rem] hover:bg-hover focus-visible:-outline-offset-2 sm:grid-cols-[minmax(10rem,16rem)_1fr]",
+        "grid w-full items-center gap-x-3 gap-y-1 rounded-lg px-2 py-1.5 text-left text-[0.8125rem] hover:bg-hover focus-visible:-outline-offset-2 sm:grid-cols-[minmax(12rem,18rem)_1fr]",
         row.kind === "step" && "font-medium",
-        row.takenBack && "text-soft line-through decoration-1",
+        row.takenBack && "text-soft",
       )}
     >
+      <span className="sr-only">{words}</span>
       <Label row={row} nowMs={nowMs} open={open} />
       <Bar {...props} />
     </button>
@@ -66,15 +66,29 @@ export const WaterfallRow = memo(function WaterfallRow(props: WaterfallRowProps)
 
 function Label({ row, nowMs, open }: { row: Row; nowMs: number; open: boolean }): ReactNode {
   return (
-    <span className="flex min-w-0 items-center gap-1.5" style={{ paddingLeft: `${row.depth * 0.875}rem` }}>
+    <span
+      aria-hidden
+      className="flex min-w-0 items-center gap-1.5"
+      style={{ paddingLeft: `${row.depth * 0.875}rem` }}
+    >
       <ChevronRight
         className={cx("size-3.5 shrink-0 text-soft transition-transform", open && "rotate-90")}
         aria-hidden
       />
       <span className={cx("size-2 shrink-0 rounded-sm", KINDS[row.kind].fill)} aria-hidden />
-      <span className={cx("truncate", row.kind === "tool" && "font-mono text-xs")}>{row.label}</span>
+      <span
+        className={cx(
+          "truncate",
+          row.kind === "tool" && "font-mono text-xs",
+          row.takenBack && "line-through decoration-1",
+        )}
+      >
+        {row.label}
+      </span>
       {row.error && <span className="truncate font-mono text-xs text-bad">{row.error}</span>}
-      <span className="ml-auto shrink-0 text-xs text-soft tabular-nums sm:hidden">{timeOf(row, nowMs)}</span>
+      <span className="ml-auto shrink-0 pl-2 text-xs font-normal text-soft tabular-nums">
+        {timeOf(row, nowMs)}
+      </span>
     </span>
   );
 }
@@ -85,9 +99,8 @@ function Bar({ row, nowMs, window }: WaterfallRowProps): ReactNode {
   const ran = row.kind === "tool" && row.ranMs !== null ? placeIn(window, row.ranMs, end) : null;
   const first = row.firstMs === null ? null : placeIn(window, row.firstMs, row.firstMs);
   const { fill } = KINDS[row.kind];
-  const atRight = place !== null && place.left + place.width > 82;
   return (
-    <span className="relative block h-4 overflow-hidden rounded bg-panel sm:bg-transparent">
+    <span aria-hidden className="relative block h-4 overflow-hidden rounded bg-panel sm:bg-transparent">
       {place && isPoint(row) && (
         <span
           className={cx("absolute top-0.5 size-3 -translate-x-1/2 rotate-45 rounded-sm", fill)}
@@ -115,12 +128,6 @@ function Bar({ row, nowMs, window }: WaterfallRowProps): ReactNode {
           {first && row.kind === "model" && (
             <span className="absolute inset-y-0 w-0.5 bg-ink" style={{ left: `${first.left}%` }} />
           )}
-          <span
-            className="absolute hidden px-1.5 text-xs leading-4 text-soft tabular-nums sm:block"
-            style={atRight ? { right: `${100 - place.left}%` } : { left: `${place.left + place.width}%` }}
-          >
-            {timeOf(row, nowMs)}
-          </span>
         </>
       )}
     </span>

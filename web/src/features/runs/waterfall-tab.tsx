@@ -12,6 +12,9 @@ import { WaterfallRow } from "./waterfall-row";
 import type { Row, RowKind } from "./waterfall-rows";
 import { KINDS } from "./waterfall-words";
 
+/** A mark further to the right, in percent, would have no room for its words. */
+const LAST_MARK = 87;
+
 interface WaterfallTabProps {
   log: LogState;
   calls: ToolExecutionView[];
@@ -110,17 +113,17 @@ function Chart({ waterfall, calls }: { waterfall: Waterfall; calls: ToolExecutio
 
 function Axis({ window }: { window: Window }): ReactNode {
   return (
-    <div aria-hidden className="grid gap-x-3 px-2 sm:grid-cols-[minmax(10rem,16rem)_1fr]">
+    <div aria-hidden className="grid gap-x-3 px-2 sm:grid-cols-[minmax(12rem,18rem)_1fr]">
       <span className="hidden sm:block" />
       <span className="relative block h-5 border-b border-line">
         {marksOf(window, 5).map((at) => {
           const place = placeIn(window, at, at);
-          if (!place) return null;
+          if (!place || place.left > LAST_MARK) return null;
           return (
             <span
               key={at}
               className="absolute bottom-0 border-l border-line pl-1 text-[0.6875rem] leading-4 whitespace-nowrap text-soft tabular-nums"
-              style={place.left > 90 ? { right: `${100 - place.left}%` } : { left: `${place.left}%` }}
+              style={{ left: `${place.left}%` }}
             >
               {formatDuration(at)}
             </span>
