@@ -148,8 +148,10 @@ function refusalOf(file: File): Problem | null {
   return file.size === 0 ? new Problem("empty_file", "It is empty.") : null;
 }
 
-function uploadFile(file: File, signal: AbortSignal): Promise<FileView> {
+export function uploadFile(file: File, signal?: AbortSignal): Promise<FileView> {
   const form = new FormData();
   form.append("file", file);
-  return data(api.POST("/api/files", { body: { file: "" }, bodySerializer: () => form, signal }));
+  return data(
+    api.POST("/api/files", { body: { file: "" }, bodySerializer: () => form, ...(signal ? { signal } : {}) }),
+  );
 }

@@ -20,7 +20,7 @@ import { useShortcut } from "@/lib/shortcuts";
 import type { Content } from "@/protocol/commands";
 import { AttachmentChip } from "./attachment-chip";
 import { type Attached, contentOf, isTooLarge, MESSAGE_BYTES, useAttachments } from "./attachments";
-import { loadDraft, saveDraft } from "./drafts";
+import { loadDraft, NO_DRAFT, saveDraft } from "./drafts";
 import { useFileDrop } from "./file-drop";
 
 export interface ComposerProps {
@@ -69,7 +69,7 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
   useShortcut(
     { key: "Escape", whileTyping: true },
     useCallback(() => {
-      if (busy && !stopping) onStop?.();
+      if (busy && !stopping && !isElsewhere(box.current)) onStop?.();
     }, [busy, stopping, onStop]),
   );
   const dropping = useFileDrop(attachments.add);
@@ -81,6 +81,7 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
     setProblem(null);
     try {
       await onSend(content);
+      saveDraft(draft, NO_DRAFT); // the page may be another one by now
       setText("");
       attachments.clear();
     } catch (thrown) {
@@ -232,6 +233,12 @@ function hintOf(state: {
 /** Whether a key belongs to an input method that puts a character together. */
 function isComposing(event: KeyboardEvent): boolean {
   return event.nativeEvent.isComposing || event.keyCode === 229;
+}
+
+/** Whether somebody types into another field, where Esc means something else. */
+function isElsewhere(box: HTMLElement | null): boolean {
+  const active = document.activeElement;
+  return active !== box && (active?.matches("input, textarea, select") ?? false);
 }
 
 /** A message without the empty lines around it; its first line keeps its indentation. */

@@ -1,6 +1,6 @@
 /** One chat: its header, its thread and the box to write in, kept in step with what runs. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { Link } from "@tanstack/react-router";
 import { MessageSquareOff } from "lucide-react";
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { buttonClass } from "@/components/ui/button";
@@ -17,11 +17,10 @@ import { runningTurn, type Turn } from "@/state/thread";
 import { Announcer } from "./announcer";
 import { ChatHeader } from "./chat-header";
 import { Composer } from "./composer";
-import { forkSession } from "./fork";
 import { useReading } from "./reading";
 import { ThreadSkeleton } from "./thread-skeleton";
 import { type ThreadHandle, ThreadView } from "./thread-view";
-import type { TurnRowActions } from "./turn-row";
+import { useTurnActions } from "./turn-actions";
 import { useNewest } from "./usage";
 import { useWaitingMessages } from "./waiting-messages";
 
@@ -125,46 +124,6 @@ function useStop(sessionId: string, busy: boolean): { stop: () => void; stopping
     });
   }, [socket, sessionId, toast]);
   return { stop, stopping };
-}
-
-function useTurnActions(sessionId: string, turns: readonly Turn[]): TurnRowActions {
-  const socket = useSocket();
-  const outbox = useOutbox();
-  const toast = useToast();
-  const navigate = useNavigate();
-  const queryClient = useQueryClient();
-  const latest = useRef(turns);
-  latest.current = turns;
-  return useMemo(
-    () => ({
-      answer: async (answers) => {
-        try {
-          await socket.command({ type: "approve", session_id: sessionId, answers });
-        } catch (thrown) {
-          toast.failed(thrown);
-          throw thrown;
-        }
-      },
-      retry: (turn) => {
-        const upTo = latest.current.findIndex(({ runId }) => runId === turn.runId);
-        const asked =
-          latest.current.slice(0, upTo + 1).findLast((each) => each.asked.length > 0)?.asked ?? [];
-        for (const { content } of asked) outbox.put(sessionId, content);
-      },
-      edit: async (asked, content) => {
-        try {
-          const fork = await forkSession(sessionId, asked.id);
-          outbox.put(fork.id, content);
-          void queryClient.invalidateQueries({ queryKey: ["sessions"] });
-          await navigate({ to: "/chat/$sessionId", params: { sessionId: fork.id } });
-        } catch (thrown) {
-          toast.failed(thrown);
-          throw thrown;
-        }
-      },
-    }),
-    [socket, outbox, toast, navigate, queryClient, sessionId],
-  );
 }
 
 /** Reads again what is shown elsewhere of this chat whenever a run begins or ends. */

@@ -6,7 +6,7 @@ export interface Draft {
   files: Attached[];
 }
 
-const NOTHING: Draft = { text: "", files: [] };
+export const NO_DRAFT: Draft = { text: "", files: [] };
 const nameOf = (key: string) => `agio.draft.${key}`;
 
 export function loadDraft(key: string): Draft {
@@ -15,7 +15,7 @@ export function loadDraft(key: string): Draft {
     const text = typeof kept?.text === "string" ? kept.text : "";
     return { text, files: Array.isArray(kept?.files) ? kept.files : [] };
   } catch {
-    return NOTHING;
+    return NO_DRAFT;
   }
 }
 

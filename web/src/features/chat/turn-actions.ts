@@ -1,0 +1,42 @@
+/** What a person does to a turn: answers its questions, has it tried again, goes another way from it. Refusals are thrown. */
+import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useMemo, useRef } from "react";
+import { api, data } from "@/lib/api";
+import { useOutbox } from "@/realtime/outbox-context";
+import { useSocket } from "@/realtime/socket-context";
+import type { Turn } from "@/state/thread";
+import { withCopiedFiles } from "./copied-files";
+import type { TurnRowActions } from "./turn-row";
+
+export function useTurnActions(sessionId: string, turns: readonly Turn[]): TurnRowActions {
+  const socket = useSocket();
+  const outbox = useOutbox();
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const latest = useRef(turns);
+  latest.current = turns;
+  return useMemo(
+    () => ({
+      answer: async (answers) => {
+        await socket.command({ type: "approve", session_id: sessionId, answers });
+      },
+      retry: (turn) => {
+        const upTo = latest.current.findIndex(({ runId }) => runId === turn.runId);
+        const asked =
+          latest.current.slice(0, upTo + 1).findLast((each) => each.asked.length > 0)?.asked ?? [];
+        for (const { content } of asked) outbox.put(sessionId, content);
+      },
+      edit: async (asked, content) => {
+        const params = { path: { session_id: sessionId } };
+        const body = { before: asked.id };
+        const copied = await withCopiedFiles(content);
+        const fork = await data(api.POST("/api/agent-sessions/{session_id}/fork", { params, body }));
+        outbox.put(fork.id, copied);
+        void queryClient.invalidateQueries({ queryKey: ["sessions"] });
+        await navigate({ to: "/chat/$sessionId", params: { sessionId: fork.id } });
+      },
+    }),
+    [socket, outbox, navigate, queryClient, sessionId],
+  );
+}
