@@ -33,6 +33,9 @@ import {
   withPlaceholders,
 } from "./url-template";
 
+// What has the focus is not hidden behind the bar with the buttons.
+const FORM = "flex min-w-0 flex-col gap-5 [&_:is(input,textarea,select,button)]:scroll-mb-32";
+
 interface HttpToolFormProps {
   form: UseFormReturn<ToolForm>;
   /** Names that other tools have. */
@@ -86,7 +89,7 @@ export function HttpToolForm(props: HttpToolFormProps): ReactNode {
   useShortcut({ key: "s", command: true }, save);
 
   return (
-    <form onSubmit={(event) => void submit(event)} noValidate className="flex min-w-0 flex-col gap-5">
+    <form onSubmit={(event) => void submit(event)} noValidate className={FORM}>
       <Card title="What it is">
         <div className="flex flex-col gap-4">
           <Field
@@ -274,7 +277,7 @@ export function HttpToolForm(props: HttpToolFormProps): ReactNode {
         {refusal !== undefined && <ProblemNote problem={refusal} />}
         <div className="flex flex-wrap items-center justify-end gap-2">
           <p className="mr-auto pl-2 text-[0.8125rem] text-soft" aria-live="polite">
-            {isDirty ? "Changes are not saved yet." : isNew ? "Nothing entered yet." : "Everything is saved."}
+            {isDirty ? "Not saved yet." : isNew ? "Nothing entered yet." : "Everything is saved."}
           </p>
           {isDirty && (
             <Button
