@@ -1,7 +1,7 @@
 import { render } from "@testing-library/react";
 import { Tooltip } from "radix-ui";
 import { expect, test } from "vitest";
-import { openFence, splitBlocks } from "./blocks";
+import { openFence, type Split, splitBlocks, splitGrown } from "./blocks";
 import { Block, Markdown } from "./markdown";
 import { finishBlock } from "./unfinished";
 
@@ -57,6 +57,15 @@ const whole = (text: string): string =>
 test.each(Object.entries(SAMPLES))("%s look the same in blocks as in one piece", (_, text) => {
   expect(splitBlocks(text).join("")).toBe(text);
   expect(html(<Markdown text={text} />)).toBe(whole(text));
+});
+
+test.each(Object.entries(SAMPLES))("%s are cut the same as they grow", (_, text) => {
+  let split: Split = { text: "", blocks: [] };
+  for (let length = 1; length <= text.length; length++) {
+    split = splitGrown(split, text.slice(0, length));
+    expect(split.blocks).toEqual(splitBlocks(text.slice(0, length)));
+  }
+  expect(splitGrown(split, "another\n\ntext").blocks).toEqual(["another\n\n", "text"]);
 });
 
 test("a text of many kinds is cut into many blocks, one with definitions into none", () => {

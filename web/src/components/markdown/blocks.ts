@@ -36,6 +36,21 @@ export function splitBlocks(text: string): string[] {
   return blocks;
 }
 
+/** A text and its blocks. */
+export interface Split {
+  text: string;
+  blocks: readonly string[];
+}
+
+/** Cuts a text that may have grown since: what cannot have changed is not looked at again. */
+export function splitGrown(before: Split, text: string): Split {
+  // The last line may have been half a line, which now joins what stands before it.
+  const kept = text.startsWith(before.text) ? before.blocks.slice(0, -2) : [];
+  const start = kept.reduce((length, block) => length + block.length, 0);
+  const rest = text.slice(start);
+  return { text, blocks: DEFINITION.test(rest) ? [text] : [...kept, ...splitBlocks(rest)] };
+}
+
 /** The code of a block that is one fence without an end, as it is while it is being written. */
 export function openFence(block: string): { language: string; text: string } | null {
   const lines = block.replace(/^(?:[ \t]*\n)+/, "").split("\n");

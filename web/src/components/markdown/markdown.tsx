@@ -1,11 +1,11 @@
 /** Markdown as elements: cut into blocks, of which a growing text parses only the last. No HTML is ever read. */
 import "./markdown.css";
-import { memo, type ReactNode, useDeferredValue, useId, useMemo } from "react";
+import { memo, type ReactNode, useDeferredValue, useId, useMemo, useState } from "react";
 import ReactMarkdown, { type Options } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import remarkMath from "remark-math";
 import { cx } from "@/lib/class-names";
-import { openFence, splitBlocks } from "./blocks";
+import { openFence, type Split, splitGrown } from "./blocks";
 import { CodeBlock } from "./code-block";
 import { displayMath } from "./display-math";
 import { ELEMENTS } from "./elements";
@@ -29,7 +29,7 @@ const REMARK: Options["remarkPlugins"] = [
 export const Markdown = memo(function Markdown({ text, live = false }: MarkdownProps): ReactNode {
   // Where words come faster than they can be drawn, some drawings are left out.
   const shown = useDeferredValue(text);
-  const blocks = useMemo(() => splitBlocks(live ? shown : text), [live, shown, text]);
+  const blocks = useBlocks(live ? shown : text);
   let outline: Outline = [];
   return (
     <div className={cx("min-w-0 wrap-break-word", live && "growing")}>
@@ -46,6 +46,15 @@ export const Markdown = memo(function Markdown({ text, live = false }: MarkdownP
     </div>
   );
 });
+
+/** The blocks of a text, cut anew only where it has grown. */
+function useBlocks(text: string): readonly string[] {
+  const [kept] = useState<{ split: Split }>(() => ({ split: { text: "", blocks: [] } }));
+  return useMemo(() => {
+    kept.split = splitGrown(kept.split, text);
+    return kept.split.blocks;
+  }, [kept, text]);
+}
 
 /** Markdown in one piece. Its outline comes as text, so that the same one is the same. */
 export const Block = memo(function Block({ text, outline }: { text: string; outline: string }): ReactNode {
