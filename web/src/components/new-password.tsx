@@ -38,7 +38,9 @@ export function NewPassword({ email, label = "Password" }: NewPasswordProps): Re
             maxLength={PASSWORD_MAX_CHARS}
             {...form.register("password", {
               validate: (value) => passwordProblem(value, email) ?? true,
-              deps: ["again"],
+              onChange: () => {
+                if (form.getValues("again")) void form.trigger("again");
+              },
             })}
           />
         )}

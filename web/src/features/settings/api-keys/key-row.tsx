@@ -21,7 +21,7 @@ export function KeyRow({ apiKey, owner, onRevoke }: KeyRowProps): ReactNode {
         <div className="flex flex-wrap items-center gap-2">
           <span className="text-sm font-medium wrap-anywhere">{apiKey.name}</span>
           {state !== "works" && <Badge tone="bad">{state}</Badge>}
-          {(apiKey.permissions ?? ["all you may"]).map((permission) => (
+          {(apiKey.permissions ?? ["all its user may"]).map((permission) => (
             <Badge key={permission}>{permission}</Badge>
           ))}
         </div>
