@@ -7,22 +7,14 @@ import { Card } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { problemOf } from "@/lib/problem";
 import { COMMAND_KEY, useShortcut } from "@/lib/shortcuts";
-import { ChoiceField } from "./choice-field";
+import { AnswerFields } from "./answer-fields";
 import type { StoredHeaders } from "./header-rows";
 import { HeadersField } from "./headers-field";
 import { objectIn, writeJson } from "./json";
 import { schemaProblem } from "./parameter-table";
 import { ParametersField } from "./parameters-field";
-import {
-  LONGEST_TIMEOUT_S,
-  nameProblem,
-  placesOf,
-  resultPathProblem,
-  type ToolForm,
-  timeoutProblem,
-  USUAL_TIMEOUT_S,
-} from "./tool-form";
-import { APPROVALS, EFFECTS } from "./tool-words";
+import { SafetyFields } from "./safety-fields";
+import { nameProblem, placesOf, type ToolForm } from "./tool-form";
 import { UrlReport } from "./url-report";
 import {
   destinationProblem,
@@ -198,74 +190,9 @@ export function HttpToolForm(props: HttpToolFormProps): ReactNode {
         <HeadersField form={form} stored={stored} />
       </Card>
 
-      <Card title="The answer">
-        <div className="grid gap-4 sm:grid-cols-[minmax(0,1fr)_10rem]">
-          <Field
-            label="Result path"
-            optional
-            hint="Which part of a JSON answer the model gets, such as order.lines.0. Empty: all of it."
-            problem={errors.resultPath?.message}
-          >
-            {(field) => (
-              <Input
-                {...field}
-                {...register("resultPath", { validate: resultPathProblem })}
-                placeholder="data.items"
-                autoComplete="off"
-                spellCheck={false}
-                className="font-mono text-[0.8125rem]"
-              />
-            )}
-          </Field>
-          <Field
-            label="Time-out in seconds"
-            hint={`Empty: ${USUAL_TIMEOUT_S}. At most ${LONGEST_TIMEOUT_S}.`}
-            problem={errors.timeoutS?.message}
-          >
-            {(field) => (
-              <Input
-                {...field}
-                {...register("timeoutS", { validate: timeoutProblem })}
-                inputMode="decimal"
-                placeholder={String(USUAL_TIMEOUT_S)}
-                autoComplete="off"
-              />
-            )}
-          </Field>
-        </div>
-      </Card>
+      <AnswerFields form={form} />
 
-      <Card title="Safety">
-        <div className="flex flex-col gap-5">
-          <Controller
-            control={control}
-            name="effect"
-            render={({ field }) => (
-              <ChoiceField
-                label="What a call does"
-                options={EFFECTS}
-                order={["read", "idempotent", "once"]}
-                value={field.value}
-                onChange={field.onChange}
-              />
-            )}
-          />
-          <Controller
-            control={control}
-            name="approval"
-            render={({ field }) => (
-              <ChoiceField
-                label="Who decides"
-                hint="An agent can be told to ask anyway."
-                options={APPROVALS}
-                order={["never", "ask"]}
-                value={field.value}
-                onChange={field.onChange}
-              />
-            )}
-          />
-        </div>
-      </Card>
+      <SafetyFields control={control} />
 
       <div className="sticky bottom-4 z-10 flex flex-col gap-3 rounded-2xl border border-line bg-raised p-3 shadow-lg">
         {overtaken && (
