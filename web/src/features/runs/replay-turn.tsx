@@ -1,6 +1,6 @@
 /** A run as a conversation: what was asked, and the parts of the answer so far. */
 import { Bot, Brain, CircleAlert, Info, Wrench } from "lucide-react";
-import { lazy, type ReactNode, Suspense } from "react";
+import { lazy, memo, type ReactNode, Suspense } from "react";
 import { Badge } from "@/components/ui/badge";
 import { prettyJson } from "@/lib/format";
 import { type CallPart, type Part, type Turn, textOf } from "@/state/thread";
@@ -31,7 +31,7 @@ export function ReplayTurn({ turn }: { turn: Turn }): ReactNode {
   );
 }
 
-function ReplayPart({ part, live }: { part: Part; live: boolean }): ReactNode {
+const ReplayPart = memo(function ReplayPart({ part, live }: { part: Part; live: boolean }): ReactNode {
   switch (part.kind) {
     case "text":
       return (
@@ -80,7 +80,7 @@ function ReplayPart({ part, live }: { part: Part; live: boolean }): ReactNode {
         </p>
       );
   }
-}
+});
 
 function Call({ call }: { call: CallPart }): ReactNode {
   const done = call.result !== null;

@@ -13,7 +13,7 @@ export interface LogState {
 
 const BEGIN: LogState = { events: [], phase: "loading", problem: null };
 const FOLLOW_MS = 1_000;
-const SHOW_MS = 120;
+const SHOW_MS = 250;
 
 export class RunLog {
   readonly runId: string;

@@ -1,7 +1,6 @@
 /** One row of the waterfall: its label, its bar on the time axis, and its details when it is unfolded. */
 import { ChevronRight } from "lucide-react";
 import { memo, type ReactNode } from "react";
-import { Tooltip } from "@/components/ui/tooltip";
 import { cx } from "@/lib/class-names";
 import { formatDuration } from "@/lib/format";
 import type { ToolExecutionView } from "@/protocol/api";
@@ -26,26 +25,24 @@ export const WaterfallRow = memo(function WaterfallRow(props: WaterfallRowProps)
   const { row, nowMs, open, onToggle, onZoom, call } = props;
   const words = rowWords(row, nowMs);
   const hint = hintOf(row);
-  const button = (
-    <button
-      type="button"
-      data-row
-      aria-expanded={open}
-      onClick={() => onToggle(row.key)}
-      className={cx(
-        "grid w-full items-center gap-x-3 gap-y-1 rounded-lg px-2 py-1.5 text-left text-[0.8125rem] hover:bg-hover focus-visible:-outline-offset-2 sm:grid-cols-[minmax(12rem,18rem)_1fr]",
-        row.kind === "step" && "font-medium",
-        row.takenBack && "text-soft",
-      )}
-    >
-      <span className="sr-only">{words}</span>
-      <Label row={row} nowMs={nowMs} open={open} />
-      <Bar {...props} />
-    </button>
-  );
   return (
     <li className={cx(row.kind === "step" && row.depth === 0 && "mt-2 first:mt-0")}>
-      {hint ? <Tooltip label={hint}>{button}</Tooltip> : button}
+      <button
+        type="button"
+        data-row
+        aria-expanded={open}
+        onClick={() => onToggle(row.key)}
+        className={cx(
+          "group relative grid w-full items-center gap-x-3 gap-y-1 rounded-lg px-2 py-1.5 text-left text-[0.8125rem] hover:bg-hover focus-visible:-outline-offset-2 sm:grid-cols-[minmax(12rem,18rem)_1fr]",
+          row.kind === "step" && "font-medium",
+          row.takenBack && "text-soft",
+        )}
+      >
+        <span className="sr-only">{words}</span>
+        <Label row={row} nowMs={nowMs} open={open} />
+        <Bar {...props} />
+        {hint && <Hint text={hint} />}
+      </button>
       {open && (
         <div className="my-1 ml-3 rounded-xl border border-line bg-raised p-3 sm:ml-6">
           <WaterfallDetails row={row} call={call} />
@@ -63,6 +60,18 @@ export const WaterfallRow = memo(function WaterfallRow(props: WaterfallRowProps)
     </li>
   );
 });
+
+/** What a row is about, while the pointer or the focus is on it. There may be hundreds, so it is style alone. */
+function Hint({ text }: { text: string }): ReactNode {
+  return (
+    <span
+      aria-hidden
+      className="pointer-events-none invisible absolute top-full left-1/4 z-20 w-max max-w-[min(24rem,70%)] rounded-md bg-ink px-2 py-1 text-xs font-normal text-canvas opacity-0 shadow-md transition-opacity delay-300 wrap-anywhere group-hover:visible group-hover:opacity-100 group-focus-visible:visible group-focus-visible:opacity-100"
+    >
+      {text}
+    </span>
+  );
+}
 
 function Label({ row, nowMs, open }: { row: Row; nowMs: number; open: boolean }): ReactNode {
   return (

@@ -1,9 +1,9 @@
 /** The waterfall: the steps of the run, and in each what happened, on one time axis. */
 import { ChevronLeft, ChevronRight, Maximize2, ZoomIn, ZoomOut } from "lucide-react";
-import { type KeyboardEvent, type ReactNode, useCallback, useMemo, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useCallback, useDeferredValue, useMemo, useState } from "react";
 import { Button, IconButton } from "@/components/ui/button";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { formatDuration } from "@/lib/format";
+import { formatCount, formatDuration } from "@/lib/format";
 import type { ToolExecutionView } from "@/protocol/api";
 import type { LogState } from "./run-log";
 import { marksOf, placeIn, shift, type Window, zoom } from "./time-axis";
@@ -15,6 +15,9 @@ import { KINDS } from "./waterfall-words";
 /** A mark further to the right, in percent, would have no room for its words. */
 const LAST_MARK = 87;
 
+/** How many rows are on the page at first, and how many more at a time. */
+const MANY = 200;
+
 interface WaterfallTabProps {
   log: LogState;
   calls: ToolExecutionView[];
@@ -24,11 +27,12 @@ interface WaterfallTabProps {
 
 export function WaterfallTab({ log, calls, now }: WaterfallTabProps): ReactNode {
   const toolNames = useMemo(() => new Map(calls.map((call) => [call.key, call.tool])), [calls]);
+  const events = useDeferredValue(log.events);
   const waterfall = useMemo(
-    () => buildWaterfall(log.events, now === undefined ? { toolNames } : { toolNames, now }),
-    [log.events, toolNames, now],
+    () => buildWaterfall(events, now === undefined ? { toolNames } : { toolNames, now }),
+    [events, toolNames, now],
   );
-  if (log.events.length === 0)
+  if (events.length === 0)
     return log.phase === "loading" ? (
       <SkeletonRows rows={6} className="h-7" />
     ) : (
@@ -41,6 +45,7 @@ function Chart({ waterfall, calls }: { waterfall: Waterfall; calls: ToolExecutio
   const { rows, lengthMs } = waterfall;
   const [zoomed, setZoomed] = useState<Window | null>(null);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const [most, setMost] = useState(MANY);
   const window = useMemo(() => zoomed ?? { fromMs: 0, toMs: Math.max(1, lengthMs) }, [zoomed, lengthMs]);
   const toggle = useCallback(
     (key: string) =>
@@ -94,7 +99,7 @@ function Chart({ waterfall, calls }: { waterfall: Waterfall; calls: ToolExecutio
       </div>
       <Axis window={window} />
       <ul aria-label="What happened" className="flex flex-col" onKeyDown={goThrough}>
-        {rows.map((row) => (
+        {rows.slice(0, most).map((row) => (
           <WaterfallRow
             key={row.key}
             row={row}
@@ -107,6 +112,13 @@ function Chart({ waterfall, calls }: { waterfall: Waterfall; calls: ToolExecutio
           />
         ))}
       </ul>
+      {rows.length > most && (
+        <div className="mt-3 flex justify-center">
+          <Button size="small" onClick={() => setMost(most + MANY)}>
+            Show {formatCount(Math.min(MANY, rows.length - most))} more of {formatCount(rows.length)}
+          </Button>
+        </div>
+      )}
     </div>
   );
 }
