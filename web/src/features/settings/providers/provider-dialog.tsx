@@ -201,7 +201,7 @@ export function ProviderDialog({ provider, preset, onClose, onSaved }: ProviderD
             The kind changes: save it to test it with the key that is kept, or enter the key again.
           </p>
         )}
-        <div className="sticky bottom-0 -mx-5 -mb-5 border-t border-line bg-raised px-5 pb-1">
+        <div className="sticky -bottom-5 -mx-5 -mb-5 border-t border-line bg-raised px-5 pb-5">
           <Actions>
             <Button
               className="sm:mr-auto"

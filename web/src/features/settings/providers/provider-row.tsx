@@ -31,7 +31,7 @@ export function ProviderRow({ provider, mayBuild, onEdit, onDelete }: ProviderRo
   return (
     <li className="rounded-2xl border border-line bg-raised p-4">
       <div className="flex flex-wrap items-start gap-3">
-        <div className="min-w-0 flex-1">
+        <div className="min-w-0 flex-1 basis-60">
           <div className="flex flex-wrap items-center gap-2">
             <h2 className="text-sm font-semibold wrap-anywhere">{name}</h2>
             <Badge>{kind?.title ?? provider.kind}</Badge>
@@ -49,6 +49,9 @@ export function ProviderRow({ provider, mayBuild, onEdit, onDelete }: ProviderRo
             <Button size="small" busy={trial?.state === "trying"} onClick={tryIt}>
               <Zap className="size-3.5" aria-hidden /> Test
             </Button>
+            <Button size="small" aria-label={`Change ${name}`} onClick={onEdit}>
+              <Pencil className="size-3.5" aria-hidden /> Change
+            </Button>
             <Menu
               trigger={
                 <IconButton label={`More about ${name}`}>
@@ -56,9 +59,6 @@ export function ProviderRow({ provider, mayBuild, onEdit, onDelete }: ProviderRo
                 </IconButton>
               }
             >
-              <MenuItem onSelect={onEdit}>
-                <Pencil className="size-4" aria-hidden /> Change
-              </MenuItem>
               <MenuItem asChild>
                 <Link to="/agents/new">
                   <Bot className="size-4" aria-hidden /> Make an agent with it
