@@ -5,6 +5,7 @@ export type CallState =
   | "writing"
   | "running"
   | "asking"
+  | "allowed"
   | "done"
   | "failed"
   | "rejected"
@@ -12,25 +13,25 @@ export type CallState =
   | "pending"
   | "ended";
 
+/** What a person said about it: yes, or yes with other arguments. A no is a state. */
+export type Verdict = "approved" | "changed" | null;
+
 export function stateOf(call: CallPart, turn: Turn, live: boolean): CallState {
-  if (call.error === "not_approved") return "rejected";
+  if (call.error === "not_approved" || call.answer?.approved === false) return "rejected";
   if (call.error === "not_run") return "unanswered";
   if (call.error !== null) return "failed";
   if (call.result !== null) return "done";
+  if (call.answer) return "allowed"; // a later run makes the call; its result will join it here
   if (turn.pending.includes(call.id)) return "pending";
   if (isAsked(call, turn)) return "asking";
   if (!live) return "ended";
   return call.asked ? "running" : "writing";
 }
 
-/** Whether a person was asked about it, and has said yes. */
-export function isApproved(call: CallPart, turn: Turn): boolean {
-  return (
-    isAsked(call, turn) &&
-    call.result !== null &&
-    stateOf(call, turn, false) !== "rejected" &&
-    call.error !== "not_run"
-  );
+export function verdictOf(call: CallPart, turn: Turn): Verdict {
+  if (call.answer) return call.answer.approved ? (call.answer.editedArgs ? "changed" : "approved") : null;
+  const said = call.error !== "not_approved" && call.error !== "not_run";
+  return isAsked(call, turn) && call.result !== null && said ? "approved" : null;
 }
 
 function isAsked(call: CallPart, turn: Turn): boolean {
@@ -38,5 +39,7 @@ function isAsked(call: CallPart, turn: Turn): boolean {
 }
 
 export function durationOf(call: CallPart): number | null {
-  return call.startedAt !== null && call.endedAt !== null ? Math.max(0, call.endedAt - call.startedAt) : null;
+  // From the question on it was a person's time, not the call's.
+  if (call.answer || call.startedAt === null || call.endedAt === null) return null;
+  return Math.max(0, call.endedAt - call.startedAt);
 }

@@ -3,7 +3,7 @@ import { memo, type ReactNode } from "react";
 import { Markdown } from "@/components/markdown/markdown";
 import { cx } from "@/lib/class-names";
 import type { Part, TextPart, Turn } from "@/state/thread";
-import { isApproved, stateOf } from "./call-state";
+import { stateOf, verdictOf } from "./call-state";
 import { HIGHLIGHT } from "./looks";
 import { Notice } from "./notice";
 import { Reasoning } from "./reasoning";
@@ -48,7 +48,7 @@ function PartView({ turn, part, live, asks, newest, highlighted }: PartViewProps
     case "call": {
       const state = stateOf(part, turn, live);
       if (asks && state === "asking") return null;
-      return <ToolCard call={part} state={state} approved={isApproved(part, turn)} />;
+      return <ToolCard call={part} state={state} verdict={verdictOf(part, turn)} />;
     }
     case "notice":
       return <Notice part={part} over={!newest} />;

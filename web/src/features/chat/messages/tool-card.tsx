@@ -5,7 +5,7 @@ import { JsonView } from "@/components/json/json-view";
 import { Badge } from "@/components/ui/badge";
 import { formatDuration } from "@/lib/format";
 import type { CallPart } from "@/state/thread";
-import { type CallState, durationOf } from "./call-state";
+import { type CallState, durationOf, type Verdict } from "./call-state";
 import { summaryOf } from "./call-summary";
 import { FoldCard } from "./fold-card";
 import { ResultView } from "./result-view";
@@ -14,26 +14,36 @@ import { useNow } from "./use-now";
 interface ToolCardProps {
   call: CallPart;
   state: CallState;
-  /** A person allowed it. */
-  approved: boolean;
+  verdict: Verdict;
 }
 
-export const ToolCard = memo(function ToolCard({ call, state, approved }: ToolCardProps): ReactNode {
+export const ToolCard = memo(function ToolCard({ call, state, verdict }: ToolCardProps): ReactNode {
   const failed = state === "failed";
+  const changed = call.answer?.editedArgs;
   return (
     <FoldCard
       icon={<Wrench className="size-4" />}
       title={<span className="font-mono text-[0.8125rem]">{call.name || "tool"}</span>}
       summary={summaryOf(call.args)}
-      state={<State call={call} state={state} approved={approved} />}
+      state={<State call={call} state={state} verdict={verdict} />}
       below={state === "running" && call.progress ? <Progress progress={call.progress} /> : null}
       bad={failed}
     >
       {() => (
         <>
-          <Labelled label="Arguments">
+          <Labelled label={changed ? "Arguments the agent wanted" : "Arguments"}>
             <JsonView text={call.args || "{}"} label="Arguments" />
           </Labelled>
+          {changed && (
+            <Labelled label="Arguments it was called with">
+              <JsonView text={JSON.stringify(changed)} label="Changed arguments" />
+            </Labelled>
+          )}
+          {call.answer?.reason && (
+            <Labelled label="Why not">
+              <p className="text-sm whitespace-pre-wrap wrap-anywhere">{call.answer.reason}</p>
+            </Labelled>
+          )}
           {call.result !== null && (
             <Labelled label={failed ? "Failure" : "Result"}>
               <ResultView result={call.result} failed={failed} />
@@ -54,7 +64,7 @@ function Labelled({ label, children }: { label: string; children: ReactNode }): 
   );
 }
 
-function State({ call, state, approved }: ToolCardProps): ReactNode {
+function State({ call, state, verdict }: ToolCardProps): ReactNode {
   const took = durationOf(call);
   switch (state) {
     case "writing":
@@ -77,6 +87,8 @@ function State({ call, state, approved }: ToolCardProps): ReactNode {
           <CirclePause className="size-3.5" aria-hidden /> Waiting for its result
         </>
       );
+    case "allowed":
+      return <Said verdict={verdict} />;
     case "rejected":
       return <Badge tone="bad">Rejected</Badge>;
     case "unanswered":
@@ -98,12 +110,16 @@ function State({ call, state, approved }: ToolCardProps): ReactNode {
     case "done":
       return (
         <>
-          {approved && <Badge tone="good">Approved</Badge>}
+          <Said verdict={verdict} />
           {took !== null && took > 0 && formatDuration(took)}
           <Check className="size-3.5 text-good" aria-label="Done" />
         </>
       );
   }
+}
+
+function Said({ verdict }: { verdict: Verdict }): ReactNode {
+  return verdict && <Badge tone="good">{verdict === "changed" ? "Approved with changes" : "Approved"}</Badge>;
 }
 
 function Running({ call }: { call: CallPart }): ReactNode {

@@ -205,6 +205,23 @@ test("questions that were answered are calls that say how", () => {
   expect(second?.textContent).toContain("Rejected");
 });
 
+test("a call approved with changes shows both arguments, one rejected shows why", async () => {
+  const changed = { approved: true, reason: null, editedArgs: { to: "Bob" } };
+  const refused = { approved: false, reason: "too much", editedArgs: null };
+  const parts = [
+    postcard("c1", { result: "sent", answer: changed }),
+    newCall("c2", "delete_all", { answer: refused }),
+  ];
+  show({ status: "interrupted", parts, questions: [question("q1", "c1"), question("q2", "c2")] });
+  const card = screen.getByRole("button", { name: /send_postcard/ });
+  expect(card.textContent).toContain("Approved with changes");
+  await userEvent.click(card);
+  expect(screen.getByText('"Ada"')).toBeTruthy();
+  expect(screen.getByText('"Bob"')).toBeTruthy();
+  await userEvent.click(screen.getByRole("button", { name: /delete_all/ }));
+  expect(screen.getByText("too much")).toBeTruthy();
+});
+
 test.each([
   [{ status: "queued" as const }, false, "Waiting for its turn"],
   [{ status: "running" as const }, true, "Working"],
