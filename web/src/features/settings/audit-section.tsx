@@ -104,7 +104,7 @@ function Entries({
       <table className="w-full text-left text-[0.8125rem]">
         <thead className="border-b border-line text-soft">
           <tr>
-            {["When", "Who", "What", "Object", "Details", "From"].map((title) => (
+            {["When", "Who", "What", "Details"].map((title) => (
               <th
                 key={title}
                 scope="col"
@@ -119,17 +119,17 @@ function Entries({
           {entries.map((entry) => (
             <tr key={entry.number} className="align-top">
               <td className="py-2 pr-3 pl-4 whitespace-nowrap text-soft">{formatMoment(entry.at)}</td>
-              <td className="px-3 py-2 whitespace-nowrap">
+              <td className="px-3 py-2">
                 {entry.user ? nameOf(entry.user) : "the operator"}
+                <span className="block text-xs whitespace-nowrap text-soft">{entry.address}</span>
               </td>
-              <td className="px-3 py-2 font-mono text-xs leading-5 whitespace-nowrap">{entry.action}</td>
-              <td className="px-3 py-2 font-mono text-xs leading-5 whitespace-nowrap text-soft">
-                {entry.object}
+              <td className="px-3 py-2 font-mono text-xs leading-5">
+                {entry.action}
+                <span className="block whitespace-nowrap text-soft">{entry.object}</span>
               </td>
-              <td className="min-w-48 px-3 py-2 font-mono text-xs leading-5 wrap-anywhere text-soft">
+              <td className="min-w-40 py-2 pr-4 pl-3 font-mono text-xs leading-5 wrap-anywhere text-soft">
                 {Object.keys(entry.details).length > 0 && JSON.stringify(entry.details)}
               </td>
-              <td className="py-2 pr-4 pl-3 whitespace-nowrap text-soft">{entry.address}</td>
             </tr>
           ))}
         </tbody>

@@ -36,7 +36,11 @@ export function SignInPage(): ReactNode {
         </>
       }
     >
-      {told && <Notice warn>{told.message}</Notice>}
+      {told && (
+        <Notice warn>
+          <Words text={told.message} />
+        </Notice>
+      )}
       {!told && wasIn && <Notice>You were signed out.</Notice>}
       {!told && !wasIn && returnTo !== "/" && <Notice>Sign in to go on to where you were.</Notice>}
       {methods.isPending && <SkeletonRows rows={3} className="h-9" />}
@@ -61,6 +65,19 @@ function useWasSignedIn(): boolean {
     [takeSignedOut(), queryClient.getQueryData(meQuery.queryKey) !== undefined].includes(true),
   );
   return was;
+}
+
+/** A message of the server, in which `...` are commands. */
+function Words({ text }: { text: string }): ReactNode {
+  return text.split(/(`[^`]+`)/).map((part) =>
+    part.startsWith("`") && part.length > 1 ? (
+      <code key={part} className="font-mono">
+        {part.slice(1, -1)}
+      </code>
+    ) : (
+      part
+    ),
+  );
 }
 
 function Trouble(): ReactNode {
