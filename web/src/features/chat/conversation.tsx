@@ -69,7 +69,7 @@ function Following({ sessionId, stream }: { sessionId: string; stream: AgentStre
   return (
     <div className="flex h-full flex-col">
       <ChatHeader sessionId={sessionId} newest={newest} running={running} />
-      {phase === "loading" ? (
+      {phase === "loading" && waiting.length === 0 ? (
         <ThreadSkeleton />
       ) : (
         <ThreadView
@@ -146,8 +146,8 @@ function Gone(): ReactNode {
   useTitle("Chat");
   return (
     <div className="h-full overflow-y-auto">
-      <h1 className="sr-only">Chat</h1>
       <Empty
+        whole
         icon={MessageSquareOff}
         title="This chat is gone"
         action={

@@ -61,6 +61,7 @@ function Start({ agents, mayBuild, name }: StartProps): ReactNode {
   const { agent: wanted } = useSearch({ from: "/inside/chat" });
   const [picked, setPicked] = useState<string | null>(null);
   const [trouble, setTrouble] = useState<unknown>(null);
+  const [trying, setTrying] = useState(false);
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   const outbox = useOutbox();
@@ -87,6 +88,16 @@ function Start({ agents, mayBuild, name }: StartProps): ReactNode {
     [chosenId, outbox, queryClient, navigate],
   );
 
+  const tryOut = async (text: string) => {
+    setTrying(true);
+    try {
+      await start(text);
+    } catch (thrown) {
+      setTrouble(thrown);
+      setTrying(false);
+    }
+  };
+
   if (!chosen) return <NoAgents mayBuild={mayBuild} />;
   const isDemo = chosen.model_provider === "demo";
   return (
@@ -106,8 +117,9 @@ function Start({ agents, mayBuild, name }: StartProps): ReactNode {
             <li key={text}>
               <button
                 type="button"
-                onClick={() => void start(text).catch(setTrouble)}
-                className="w-full rounded-xl border border-line px-3.5 py-2.5 text-left hover:bg-hover"
+                disabled={trying}
+                onClick={() => void tryOut(text)}
+                className="w-full rounded-xl border border-line px-3.5 py-2.5 text-left hover:bg-hover disabled:opacity-60"
               >
                 <span className="block text-sm font-medium">{text}</span>
                 <span className="block text-[0.8125rem] text-soft">{about}</span>
@@ -145,6 +157,7 @@ function ModelHint(): ReactNode {
 function NoAgents({ mayBuild }: { mayBuild: boolean }): ReactNode {
   return (
     <Empty
+      whole
       icon={Bot}
       title="There is no agent to talk to"
       action={

@@ -1,5 +1,5 @@
 /** A message on its way: how far it is, and what to do if the server refused it. */
-import { CircleAlert, LoaderCircle } from "lucide-react";
+import { CircleAlert, Clock, LoaderCircle } from "lucide-react";
 import type { ReactNode } from "react";
 import { Button } from "@/components/ui/button";
 import { cx } from "@/lib/class-names";
@@ -52,8 +52,16 @@ export function OutgoingMessage({ item, onRetry, onDiscard }: OutgoingMessagePro
         </div>
       ) : (
         <div role="status" className="flex items-center gap-1.5 text-xs text-soft">
-          <LoaderCircle className="size-3 animate-spin" aria-hidden />
-          {online ? "Sending…" : "Waiting for the connection"}
+          {item.messageId !== null ? (
+            <>
+              <Clock className="size-3" aria-hidden /> Waits until the run is done
+            </>
+          ) : (
+            <>
+              <LoaderCircle className="size-3 animate-spin" aria-hidden />
+              {online ? "Sending…" : "Waiting for the connection"}
+            </>
+          )}
         </div>
       )}
     </article>
