@@ -1,4 +1,4 @@
-/** What can be done with a run: stop it, go to its chat. Both are for whoever it belongs to. */
+/** What can be done with a run by whoever it belongs to: stop it, go to its chat. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { MessageSquare, Square } from "lucide-react";
@@ -10,7 +10,7 @@ import { api } from "@/lib/api";
 import type { RunView } from "@/protocol/api";
 import { isGoingOn } from "./run-queries";
 
-export function RunActions({ run, own }: { run: RunView; own: boolean }): ReactNode {
+export function RunActions({ run }: { run: RunView }): ReactNode {
   const confirm = useConfirm();
   const toast = useToast();
   const queries = useQueryClient();
@@ -28,7 +28,6 @@ export function RunActions({ run, own }: { run: RunView; own: boolean }): ReactN
     });
     if (sure) cancel.mutate();
   };
-  if (!own) return null;
   return (
     <>
       {isGoingOn(run) && (

@@ -7,17 +7,25 @@ import { Tooltip } from "@/components/ui/tooltip";
 import { formatAgo, formatMoment } from "@/lib/format";
 import { agentsQuery } from "@/lib/queries";
 import type { RunView } from "@/protocol/api";
+import { stillAsksQuery } from "./run-queries";
 import { RunStatus } from "./run-status";
 import { durationWords } from "./run-words";
 
-export function RunFacts({ run, now }: { run: RunView; now: number }): ReactNode {
+interface RunFactsProps {
+  run: RunView;
+  now: number;
+  own: boolean;
+}
+
+export function RunFacts({ run, now, own }: RunFactsProps): ReactNode {
+  const asks = useQuery(stillAsksQuery(run, own)).data ?? false;
   const started = run.started_at ?? run.created_at;
   return (
     <div className="mb-5">
       <dl className="flex flex-wrap gap-x-8 gap-y-3 text-sm">
         <Fact name="Status">
           <span aria-live="polite">
-            <RunStatus run={run} />
+            <RunStatus run={run} asks={asks} />
           </span>
         </Fact>
         <Fact name="Agent">

@@ -4,6 +4,7 @@ import { X } from "lucide-react";
 import type { ReactNode } from "react";
 import { Button } from "@/components/ui/button";
 import { Field, Input, Select } from "@/components/ui/field";
+import { ProblemNote } from "@/components/ui/problem-note";
 import { agentsQuery } from "@/lib/queries";
 import type { Me } from "@/protocol/api";
 import { isFiltered, type RunFilter, readFilter, STATUSES } from "./run-filter";
@@ -102,6 +103,12 @@ export function RunFilters({ me, filter, onChange }: RunFiltersProps): ReactNode
           </Button>
         )}
       </div>
+      {(agents.isError || members.isError) && (
+        <ProblemNote
+          problem={agents.error ?? members.error}
+          onRetry={() => void (agents.isError ? agents.refetch() : members.refetch())}
+        />
+      )}
       {filter.period === "between" && (
         <div className="grid gap-3 sm:flex">
           <Moment label="From" value={filter.from} onChange={(from) => change({ from })} />

@@ -48,21 +48,22 @@ export function RunPage(): ReactNode {
 }
 
 function Shown({ runId }: { runId: string }): ReactNode {
-  const { data: run, error } = useQuery(runQuery(runId));
+  const { data: run, error, refetch } = useQuery(runQuery(runId));
   const me = useQuery(meQuery).data;
   const log = useRunLog(runId);
   const goingOn = run !== undefined && isGoingOn(run);
+  const own = run !== undefined && run.user === me?.user;
   const now = useNow(goingOn);
   if (error && problemOf(error).code === "run_not_found") return <NotThere />;
   if (!run) return null;
   return (
-    <Page
-      title={titleOf(run)}
-      above={back}
-      wide
-      actions={me && <RunActions run={run} own={run.user === me.user} />}
-    >
-      <RunFacts run={run} now={now} />
+    <Page title={titleOf(run)} above={back} wide actions={own && <RunActions run={run} />}>
+      {error && (
+        <div className="mb-4">
+          <ProblemNote problem={error} onRetry={() => void refetch()} />
+        </div>
+      )}
+      <RunFacts run={run} now={now} own={own} />
       <RunFailure run={run} events={log.events} />
       <RunTabs run={run} log={log} now={now} />
     </Page>

@@ -29,8 +29,9 @@ export const runsQuery = (filter: RunFilter) =>
       return data(api.GET("/api/runs", { params: { query } }));
     },
     getNextPageParam: (page) => page.next,
-    refetchInterval: ({ state }) =>
-      state.data?.pages.some((page) => page.items.some(isGoingOn)) ? FOLLOW_MS : false,
+    // Every page is read again, so a long list is looked at less often.
+    refetchInterval: ({ state: { data: list } }) =>
+      list?.pages.some((page) => page.items.some(isGoingOn)) ? FOLLOW_MS * list.pages.length : false,
   });
 
 export const runQuery = (runId: string) =>
@@ -38,6 +39,18 @@ export const runQuery = (runId: string) =>
     queryKey: ["runs", "one", runId],
     queryFn: () => data(api.GET("/api/runs/{run_id}", { params: { path: { run_id: runId } } })),
     refetchInterval: ({ state }) => (state.data && isGoingOn(state.data) ? FOLLOW_MS : false),
+  });
+
+/** Whether a run that asked still waits for the answer: what its session says, which only its owner may read. */
+export const stillAsksQuery = (run: RunView, own: boolean) =>
+  queryOptions({
+    queryKey: ["runs", "asks", run.id],
+    enabled: own && run.status === "interrupted",
+    queryFn: async () => {
+      const params = { path: { session_id: run.session_id } };
+      const status = await data(api.GET("/api/agent-sessions/{session_id}/status", { params }));
+      return status.interrupts.some((asked) => asked.run_id === run.id && asked.state === "open");
+    },
   });
 
 /** The tool calls of a run as the server recorded them, beside the log. */

@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { Tabs } from "@/components/ui/tabs";
 import { formatCount } from "@/lib/format";
-import type { RunView } from "@/protocol/api";
+import type { RunView, ToolExecutionView } from "@/protocol/api";
 import { EventsTab } from "./events-tab";
 import { MetricsTab } from "./metrics-tab";
 import { ReplayTab } from "./replay-tab";
@@ -14,6 +14,8 @@ import type { WatchedLog } from "./use-run-log";
 import { WaterfallTab } from "./waterfall-tab";
 
 const TABS = ["waterfall", "events", "metrics", "replay"] as const;
+
+const NO_CALLS: ToolExecutionView[] = [];
 
 interface RunTabsProps {
   run: RunView;
@@ -25,13 +27,19 @@ export function RunTabs({ run, log, now }: RunTabsProps): ReactNode {
   const { hash } = useLocation();
   const navigate = useNavigate();
   const goingOn = isGoingOn(run);
-  const calls = useQuery(runToolsQuery(run.id, goingOn)).data ?? [];
+  const tools = useQuery(runToolsQuery(run.id, goingOn));
+  const calls = tools.data ?? NO_CALLS;
   const shown = TABS.find((tab) => tab === hash) ?? "waterfall";
   const show = (tab: string) =>
     void navigate({ to: ".", hash: tab, replace: true, hashScrollIntoView: false, resetScroll: false });
   return (
     <>
       <LogNote run={run} log={log} />
+      {tools.isError && (
+        <div className="mb-4">
+          <ProblemNote problem={tools.error} onRetry={() => void tools.refetch()} />
+        </div>
+      )}
       <Tabs
         label="Ways to look at the run"
         value={shown}

@@ -10,7 +10,8 @@ export const STATES: Record<RunStatus, { word: string; tone: Tone }> = {
   completed: { word: "Completed", tone: "good" },
   failed: { word: "Failed", tone: "bad" },
   cancelled: { word: "Cancelled", tone: "neutral" },
-  interrupted: { word: "Waits for approval", tone: "warn" },
+  // It stays so when the next run of its chat brings the answer; whether it still waits only the chat knows.
+  interrupted: { word: "Asked for approval", tone: "warn" },
   expired: { word: "Expired", tone: "neutral" },
 };
 

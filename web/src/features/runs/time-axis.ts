@@ -6,15 +6,23 @@ export interface Window {
 }
 
 const SHORTEST_MS = 2;
-const STEPS = [1, 2, 5];
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** Lengths of time that people count in. */
+const ROUND_MS = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...[1, 2, 5, 10, 15, 30].map((each) => each * SECOND_MS),
+  ...[1, 2, 5, 10, 15, 30].map((each) => each * MINUTE_MS),
+  ...[1, 2, 6, 12, 24].map((each) => each * HOUR_MS),
+];
 
-/** Round times on the axis, four to ten of them where there is room. */
-export function marksOf({ fromMs, toMs }: Window, about = 6): number[] {
+/** Round times on the axis, at most about as many as there is room for. */
+export function marksOf({ fromMs, toMs }: Window, most = 6): number[] {
   const length = toMs - fromMs;
   if (length <= 0) return [fromMs];
-  const power = 10 ** Math.floor(Math.log10(length / about));
-  const step =
-    [...STEPS.map((each) => each * power), 10 * power].find((each) => length / each <= about) ?? power;
+  const step = ROUND_MS.find((each) => length / each <= most) ?? Math.ceil(length / most / DAY_MS) * DAY_MS;
   const marks: number[] = [];
   for (let at = Math.ceil(fromMs / step) * step; at <= toMs; at += step) marks.push(at);
   return marks;
