@@ -38,8 +38,9 @@ $(NODE_DIR)/node_modules/.stamp: $(NODE_DIR)/package-lock.json $(VENV)/.test
 	cd $(NODE_DIR) && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
+# By the lock file, as `npm ci`, which refuses one that was made where not every platform's binaries are to be had.
 $(WEB)/node_modules/.stamp: $(WEB)/package-lock.json $(WEB)/.npmrc | $(VENV)/.run
-	cd $(WEB) && npm ci --no-audit --no-fund --loglevel=error
+	cd $(WEB) && npm install --no-save --no-audit --no-fund --loglevel=error
 	@touch $@
 
 pages: $(PAGES)

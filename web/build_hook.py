@@ -15,5 +15,5 @@ class PagesHook(BuildHookInterface):  # type: ignore[type-arg]
         root = Path(self.root)
         if version == "editable" or (root / "src/agio/gateway/pages/dist/index.html").exists():
             return
-        for command in (["ci", "--no-audit", "--no-fund"], ["run", "build"]):
+        for command in (["install", "--no-save", "--no-audit", "--no-fund"], ["run", "build"]):
             subprocess.run(["npm", *command], cwd=root / "web", check=True)  # noqa: S603, S607
