@@ -173,3 +173,19 @@ test("only our own pictures are shown; one from elsewhere is a link", () => {
   expect(container.querySelectorAll("img")).toHaveLength(2);
   expect(container.querySelector("a")?.textContent).toBe("c");
 });
+
+test.each([
+  ["quotes", ">".repeat(20_000)],
+  ["lists", "+ ".repeat(5_000)],
+  ["mixed", "- > 1. ".repeat(3_000)],
+  ["length", "word ".repeat(50_000)],
+])("too much of %s is shown as it is written", (_, text) => {
+  const { container } = render(<Markdown text={text} />);
+  expect(container.querySelector("pre")?.textContent).toBe(text.slice(0, 200_000));
+  expect(container.querySelector("blockquote, li")).toBeNull();
+});
+
+test("brackets that nothing closes are looked for once", () => {
+  const { container } = render(<Markdown text={"\\(a ".repeat(20_000)} />);
+  expect(container.querySelector("code, math")).toBeNull();
+});

@@ -10,6 +10,7 @@ import { CodeBlock } from "./code-block";
 import { displayMath } from "./display-math";
 import { ELEMENTS } from "./elements";
 import { levelHeadings, type Outline, outlineAfter } from "./outline";
+import { PlainOnFailure } from "./plain-on-failure";
 import { secure } from "./secure";
 import { texSyntax } from "./tex-syntax";
 import { finishBlock } from "./unfinished";
@@ -40,7 +41,12 @@ export const Markdown = memo(function Markdown({ text, live = false }: MarkdownP
         const fence = growing ? openFence(block) : null;
         // biome-ignore-start lint/suspicious/noArrayIndexKey: a block is known by its place; only the last one changes
         if (fence) return <CodeBlock key={at} language={fence.language} text={fence.text} live />;
-        return <Block key={at} text={growing ? finishBlock(block) : block} outline={above.join()} />;
+        const shownBlock = growing ? finishBlock(block) : block;
+        return (
+          <PlainOnFailure key={at} text={shownBlock}>
+            <Block text={shownBlock} outline={above.join()} />
+          </PlainOnFailure>
+        );
         // biome-ignore-end lint/suspicious/noArrayIndexKey: as above
       })}
     </div>

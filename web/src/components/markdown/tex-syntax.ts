@@ -26,6 +26,9 @@ export function texSyntax(this: Processor): void {
   data.micromarkExtensions.push({ text: { [DOLLAR]: dollars, [BACKSLASH]: brackets } });
 }
 
+/** The brackets that nothing closes in the rest of a paragraph, so that each further one does not look for it again. */
+const MISSING = new WeakMap<TokenizeContext, Set<number>>();
+
 const isBlank = (code: Code): boolean => code === null || code < 0 || code === 32;
 const isLineEnd = (code: Code): boolean => code !== null && code < -2;
 const isWord = (code: Code): boolean =>
@@ -71,6 +74,8 @@ const dollars: Construct = {
 const brackets: Construct = {
   name: "texBrackets",
   tokenize(this: TokenizeContext, effects, ok, nok) {
+    const missing = MISSING.get(this) ?? new Set<number>();
+    MISSING.set(this, missing);
     const startsLine = this.previous === null || isLineEnd(this.previous);
     let closing: number | undefined;
     const start: State = (code) => {
@@ -81,14 +86,17 @@ const brackets: Construct = {
     };
     const bracket: State = (code) => {
       closing = CLOSING.get(code);
-      if (closing === undefined) return nok(code);
+      if (closing === undefined || missing.has(closing)) return nok(code);
       effects.consume(code);
       effects.exit("mathTextSequence");
       return code === OPENS_BRACKET && !startsLine ? roomInside : between;
     };
     const roomInside: State = (code) => (isBlank(code) ? between(code) : nok(code));
     const between: State = (code) => {
-      if (code === null) return nok(code);
+      if (code === null) {
+        if (closing !== undefined) missing.add(closing);
+        return nok(code);
+      }
       if (isLineEnd(code)) {
         effects.enter("lineEnding");
         effects.consume(code);
