@@ -120,7 +120,7 @@ function KeyForm({ me, onMade, onCancel }: KeyFormProps): ReactNode {
               <input
                 type="checkbox"
                 value={id}
-                className="mt-1 size-4 accent-accent"
+                className="mt-1 size-4 shrink-0 accent-accent"
                 {...form.register("permissions", {
                   validate: (chosen, { limited }) =>
                     limited === "all" || chosen.length > 0 || "Choose at least one.",

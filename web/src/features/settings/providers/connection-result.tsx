@@ -31,7 +31,7 @@ export function ConnectionResult({ trial }: { trial: Trial | undefined }): React
     if (trial) place.current?.scrollIntoView({ block: "nearest" });
   }, [trial]);
   return (
-    <div ref={place} role="status" className="scroll-mb-24">
+    <div ref={place} role="status" className="scroll-mb-40">
       {trial && <Told trial={trial} />}
     </div>
   );

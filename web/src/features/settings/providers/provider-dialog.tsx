@@ -204,7 +204,7 @@ export function ProviderDialog({ provider, preset, onClose, onSaved }: ProviderD
         <div className="sticky -bottom-5 -mx-5 -mb-5 border-t border-line bg-raised px-5 pb-5">
           <Actions>
             <Button
-              className="sm:mr-auto"
+              className="w-full sm:mr-auto sm:w-auto"
               busy={trial?.state === "trying"}
               disabled={needsSaving}
               onClick={() => void tryIt()}
