@@ -141,6 +141,19 @@ test("a server that does not answer is not waited for for ever", async () => {
   await answer;
 });
 
+test("a browser without a network makes sure of the connection, and does not wait long for the answer", async () => {
+  const socket = makeSocket();
+  socket.open();
+  newest().accept();
+  dispatchEvent(new globalThis.Event("offline"));
+  expect(newest().sent).toMatchObject([{ type: "ping" }]);
+  await vi.advanceTimersByTimeAsync(2_900);
+  expect(socket.state).toBe("online");
+  await vi.advanceTimersByTimeAsync(200);
+  expect(socket.state).toBe("offline");
+  socket.close();
+});
+
 test("a connection that died in silence is found by a ping, and made anew", async () => {
   const socket = makeSocket();
   socket.open();

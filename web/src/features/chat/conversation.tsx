@@ -55,7 +55,7 @@ function Following({ sessionId, stream }: { sessionId: string; stream: AgentStre
   const queued = thread.turns.some(({ status }) => status === "queued") || waiting.some(isTaken);
   const { stop, stopping } = useStop(sessionId, turn !== undefined || queued);
   const actions = useTurnActions(sessionId, thread.turns);
-  useRefreshing(sessionId, thread.turns);
+  useRefreshing(sessionId, thread.turns, phase === "live");
   useReading(sessionId, phase === "live" && !turn ? thread.pos : 0, atEnd);
 
   const send = useCallback(
@@ -127,19 +127,22 @@ function useStop(sessionId: string, busy: boolean): { stop: () => void; stopping
 }
 
 /** Reads again what is shown elsewhere of this chat whenever a run begins or ends. */
-function useRefreshing(sessionId: string, turns: readonly Turn[]): void {
+function useRefreshing(sessionId: string, turns: readonly Turn[], live: boolean): void {
   const queryClient = useQueryClient();
+  const active = turns.at(-1)?.status === "running" || turns.at(-1)?.status === "queued";
   const standing = turns
     .slice(-3)
     .map(({ runId, status }) => `${runId} ${status}`)
     .join();
-  const before = useRef(standing);
+  const before = useRef<string | null>(null);
   useEffect(() => {
-    if (before.current === standing) return;
+    if (!live || before.current === standing) return;
+    const opened = before.current === null;
     before.current = standing;
-    for (const queryKey of [["sessions"], ["session", sessionId], ["runs"]])
+    if (opened && !active) return; // what is shown was read just now
+    for (const queryKey of [["sessions"], ["session", sessionId], ...(active ? [] : [["runs"]])])
       void queryClient.invalidateQueries({ queryKey });
-  }, [queryClient, sessionId, standing]);
+  }, [queryClient, sessionId, standing, live, active]);
 }
 
 function Gone(): ReactNode {
