@@ -27,8 +27,9 @@ const ELEMENTS = new Set(
     " ",
   ),
 );
+/** No background: the letters on it have the colour of the theme, and might not be read. */
 const ATTRIBUTES = new Set(
-  "mathvariant mathcolor mathbackground mathsize displaystyle scriptlevel stretchy fence separator lspace rspace minsize maxsize width height depth voffset columnalign columnspacing columnlines rowspacing rowlines rowalign columnspan notation accent accentunder linethickness display form symmetric largeop movablelimits side frame framespacing".split(
+  "mathvariant mathcolor mathsize displaystyle scriptlevel stretchy fence separator lspace rspace minsize maxsize width height depth voffset columnalign columnspacing columnlines rowspacing rowlines rowalign columnspan notation accent accentunder linethickness display form symmetric largeop movablelimits side frame framespacing".split(
     " ",
   ),
 );

@@ -80,7 +80,7 @@ const Text = memo(function Text({ part, live, highlighted }: TextProps): ReactNo
     <div
       id={`message-${part.id}`}
       tabIndex={-1}
-      className={cx("my-2 scroll-mt-6 rounded-lg outline-none", highlighted && HIGHLIGHT)}
+      className={cx("my-3 scroll-mt-6 rounded-lg outline-none", highlighted && HIGHLIGHT)}
     >
       <Markdown text={part.text} live={live} />
     </div>
