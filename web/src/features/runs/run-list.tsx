@@ -30,7 +30,7 @@ export function RunTable({ runs, now, people }: RunListProps): ReactNode {
             {people && <th className={HEAD}>Person</th>}
             <th className={HEAD}>Started</th>
             <th className={`${HEAD} text-right!`}>Duration</th>
-            <th className={`${HEAD} text-right!`}>Steps</th>
+            <th className={`${HEAD} hidden text-right! xl:table-cell`}>Steps</th>
             <th className={`${HEAD} text-right!`}>Tokens</th>
             <th className={`${HEAD} text-right!`}>Cost</th>
           </tr>
@@ -38,7 +38,7 @@ export function RunTable({ runs, now, people }: RunListProps): ReactNode {
         <tbody>
           {runs.map((run) => (
             <tr key={run.id} className="relative border-b border-line last:border-0 hover:bg-hover/60">
-              <td className="w-full max-w-0 px-3 py-2.5">
+              <td className="w-full max-w-0 min-w-44 px-3 py-2.5">
                 <Link
                   to="/runs/$runId"
                   params={{ runId: run.id }}
@@ -59,7 +59,7 @@ export function RunTable({ runs, now, people }: RunListProps): ReactNode {
                 <Started run={run} now={now} />
               </td>
               <td className={NUMBER}>{durationWords(run, now)}</td>
-              <td className={NUMBER}>{run.steps ?? NOTHING}</td>
+              <td className={`${NUMBER} hidden xl:table-cell`}>{run.steps ?? NOTHING}</td>
               <td className={NUMBER}>
                 <Tokens run={run} />
               </td>

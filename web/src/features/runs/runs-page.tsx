@@ -19,9 +19,13 @@ import { useNow } from "./use-now";
 export function RunsPage(): ReactNode {
   const search = useSearch({ from: "/inside/runs" });
   const navigate = useNavigate({ from: "/runs" });
-  const filter = useMemo(() => readFilter(search), [search]);
   const me = useQuery(meQuery).data;
-  const runs = useInfiniteQuery(runsQuery(filter));
+  const manages = me?.permissions.includes("manage") ?? false;
+  const filter = useMemo(
+    () => readFilter(manages ? search : { ...search, user: undefined }),
+    [search, manages],
+  );
+  const runs = useInfiniteQuery({ ...runsQuery(filter), enabled: me !== undefined });
   const items = useMemo(() => runs.data?.pages.flatMap((page) => page.items) ?? [], [runs.data]);
   const now = useNow(items.some(isGoingOn));
   const show = (next: RunFilter) => void navigate({ search: { ...next }, replace: true });
@@ -54,7 +58,7 @@ export function RunsPage(): ReactNode {
 
 function shownWords(count: number, more: boolean): string {
   const runs = `${formatCount(count)} ${count === 1 ? "run" : "runs"}`;
-  return more ? `The newest ${runs} are shown.` : `${runs} shown.`;
+  return more ? `The newest ${runs}.` : `${runs} shown.`;
 }
 
 function NoRuns({ filter, onClear }: { filter: RunFilter; onClear: () => void }): ReactNode {

@@ -144,7 +144,7 @@ function Bar({ row, nowMs, window }: WaterfallRowProps): ReactNode {
 }
 
 const timeOf = (row: Row, nowMs: number): string =>
-  formatDuration(isPoint(row) ? row.startMs : rowMs(row, nowMs));
+  isPoint(row) ? `at ${formatDuration(row.startMs)}` : formatDuration(rowMs(row, nowMs));
 
 /** The first words of what the details have. */
 function hintOf(row: Row): string | null {

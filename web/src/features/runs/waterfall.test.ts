@@ -211,21 +211,17 @@ test("what goes on has no end and reaches to now", () => {
 });
 
 test("a question ends the run, and the run that answers begins with the answer and the tool it lets run", () => {
+  const outcome = { type: "interrupt", interrupts: [{ id: "i", reason: "tool_call", message: "May I?" }] };
   const asked = buildWaterfall(
     log(
       [0, "RUN_STARTED", { threadId: "t", runId: "r" }],
-      [
-        40,
-        "RUN_FINISHED",
-        {
-          threadId: "t",
-          runId: "r",
-          outcome: { type: "interrupt", interrupts: [{ id: "i", reason: "tool_call", message: "May I?" }] },
-        },
-      ],
+      [10, "TOOL_CALL_START", { toolCallId: "c9", toolCallName: "send_postcard" }],
+      [20, "TOOL_CALL_END", { toolCallId: "c9" }],
+      [40, "RUN_FINISHED", { threadId: "t", runId: "r", outcome }],
     ),
   );
-  expect(asked.rows[0]).toMatchObject({ kind: "approval", label: "Waits for approval", note: "May I?" });
+  expect(words(asked)).toEqual(["send_postcard 10-20", "Asks for approval 40-40"]);
+  expect(asked.rows.map((row) => row.note)).toEqual([expect.stringContaining("did not run"), "May I?"]);
   const resume = [{ interruptId: "i", status: "resolved", payload: { approved: true } }];
   const answered = buildWaterfall(
     log(

@@ -371,7 +371,7 @@ class Builder {
     this.close(outcome?.type === "cancelled" ? "cancelled" : null);
     if (outcome?.type !== "interrupt") return;
     for (const asked of outcome.interrupts) {
-      this.point(this.owner(""), "approval", "Waits for approval", asked.message ?? "", event);
+      this.point(this.owner(""), "approval", "Asks for approval", asked.message ?? "", event);
     }
   }
 
@@ -402,6 +402,10 @@ class Builder {
       if (row.kind === "retry") row.endMs = Math.min(row.endMs ?? this.at, this.at);
       if (row.endMs !== null) continue;
       row.endMs = Math.max(row.startMs, this.at);
+      if (how === null && row.kind === "tool" && row.ranMs !== null) {
+        row.endMs = row.ranMs;
+        row.note = "It did not run in this run: a person or the client has to answer first.";
+      }
       if (how !== null && row.kind !== "step") row.error ??= how;
     }
     this.ended = true;

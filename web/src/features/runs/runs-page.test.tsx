@@ -1,0 +1,146 @@
+/** The list of runs against a server that answers from a script. */
+import { QueryClientProvider } from "@tanstack/react-query";
+import {
+  createMemoryHistory,
+  createRootRoute,
+  createRoute,
+  createRouter,
+  Outlet,
+  RouterProvider,
+} from "@tanstack/react-router";
+import { render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { Tooltip } from "radix-ui";
+import { afterEach, expect, test, vi } from "vitest";
+import { createQueryClient } from "@/lib/queries";
+import type { RunView } from "@/protocol/api";
+import { RunsPage } from "./runs-page";
+
+afterEach(() => vi.unstubAllGlobals());
+
+const run = (id: string, known: Partial<RunView> = {}): RunView => ({
+  id,
+  session_id: "ses_1",
+  agent_id: "agt_1",
+  agent_name: "clerk",
+  model: "demo:demo",
+  title: `Task ${id}`,
+  status: "completed",
+  error_code: null,
+  goal_met: null,
+  cancel_requested: false,
+  epoch: 1,
+  last_seq: 9,
+  first_pos: 0,
+  created_at: 1_700_000_000_000,
+  started_at: 1_700_000_000_000,
+  ended_at: 1_700_000_004_200,
+  request_id: "req_1",
+  user: "ada",
+  user_name: "Ada",
+  steps: 2,
+  input_tokens: 100,
+  output_tokens: 20,
+  cost: 0.5,
+  ...known,
+});
+
+type Answer = { items: RunView[]; next: string | null } | { refused: string };
+
+/** Opens the page at an address; what was asked of the list of runs is in what it returns. */
+function open(address: string, permissions: string[], answer: (query: URLSearchParams) => Answer) {
+  const asked: string[] = [];
+  vi.stubGlobal("fetch", async (request: Request) => {
+    const url = new URL(request.url, "http://server");
+    if (url.pathname === "/api/me") return Response.json({ user: "ada", name: "Ada", permissions });
+    if (url.pathname === "/api/members") return Response.json({ items: [{ user: "bob", name: "Bob" }] });
+    if (url.pathname === "/api/agents")
+      return Response.json({ items: [{ id: "agt_1", name: "clerk" }], next: null });
+    asked.push(url.search);
+    const told = answer(url.searchParams);
+    if (!("refused" in told)) return Response.json(told);
+    return Response.json({ error: { code: told.refused, message: "No." } }, { status: 400 });
+  });
+  const root = createRootRoute({ component: Outlet });
+  const inside = createRoute({ getParentRoute: () => root, id: "inside", component: Outlet });
+  const runs = createRoute({ getParentRoute: () => inside, path: "/runs", component: RunsPage });
+  const one = createRoute({ getParentRoute: () => inside, path: "/runs/$runId", component: () => "one run" });
+  const router = createRouter({
+    routeTree: root.addChildren([inside.addChildren([runs, one])]),
+    history: createMemoryHistory({ initialEntries: [address] }),
+  });
+  render(
+    <QueryClientProvider client={createQueryClient()}>
+      <Tooltip.Provider>
+        <RouterProvider router={router as never} />
+      </Tooltip.Provider>
+    </QueryClientProvider>,
+  );
+  return { asked, router };
+}
+
+test("the address says which runs are asked for, and a choice changes the address", async () => {
+  const { asked, router } = open("/runs?status=failed", ["use", "manage"], () => ({
+    items: [run("1")],
+    next: null,
+  }));
+  await screen.findByText("1 run shown.");
+  expect(asked).toEqual(["?limit=50&status=failed"]);
+  await userEvent.selectOptions(await screen.findByLabelText("Person"), "bob");
+  await screen.findByText("1 run shown.");
+  expect(asked.at(-1)).toBe("?limit=50&status=failed&user=bob");
+  expect(router.state.location.search).toEqual({ status: "failed", user: "bob" });
+  await userEvent.click(screen.getByRole("button", { name: "Clear filters" }));
+  expect(router.state.location.search).toEqual({});
+});
+
+test("who may not manage is not asked about people, whatever the address says", async () => {
+  const { asked } = open("/runs?user=all", ["use"], () => ({ items: [run("1")], next: null }));
+  await screen.findByText("1 run shown.");
+  expect(screen.queryByLabelText("Person")).toBeNull();
+  expect(asked).toEqual(["?limit=50"]);
+});
+
+test("more runs are loaded when they are wanted", async () => {
+  open("/runs", ["use"], (query) =>
+    query.get("after") === "x" ? { items: [run("2")], next: null } : { items: [run("1")], next: "x" },
+  );
+  await screen.findByText("The newest 1 run.");
+  await userEvent.click(screen.getByRole("button", { name: "Load more" }));
+  await screen.findByText("2 runs shown.");
+  expect(screen.queryByRole("button", { name: "Load more" })).toBeNull();
+});
+
+test("a failed run says its code, and a row is a link to the run", async () => {
+  open("/runs", ["use"], () => ({
+    items: [run("1", { status: "failed", error_code: "step_limit", title: "" })],
+    next: null,
+  }));
+  await screen.findByText("1 run shown.");
+  expect(screen.getAllByText("step_limit").length).toBeGreaterThan(0);
+  await userEvent.click(screen.getAllByRole("link", { name: /Untitled run/ })[0] as HTMLElement);
+  await screen.findByText("one run");
+});
+
+test("no runs at all lead to the chat, and none that fit to all of them", async () => {
+  open("/runs", ["use"], () => ({ items: [], next: null }));
+  expect((await screen.findByRole("link", { name: "Start a chat" })).getAttribute("href")).toBe("/chat");
+});
+
+test("when nothing fits, the filters can be cleared where that is said", async () => {
+  open("/runs?status=expired", ["use"], (query) =>
+    query.get("status") ? { items: [], next: null } : { items: [run("1")], next: null },
+  );
+  await screen.findByText("No run fits");
+  await userEvent.click(screen.getAllByRole("button", { name: "Clear filters" }).at(-1) as HTMLElement);
+  await screen.findByText("1 run shown.");
+});
+
+test("a refusal is told with its code and can be tried again", async () => {
+  let refuse = true;
+  open("/runs", ["use"], () => (refuse ? { refused: "invalid_cursor" } : { items: [run("1")], next: null }));
+  await screen.findByText("invalid_cursor");
+  refuse = false;
+  await userEvent.click(screen.getByRole("button", { name: "Try again" }));
+  await screen.findByText("1 run shown.");
+});
