@@ -108,7 +108,7 @@ async def test_an_approval_is_given_after_the_server_was_started_again(tmp_path:
         here.kill()
         here.start()
         await page.reload()
-        await page.get_by_role("button", name="Edit").last.click()
+        await page.get_by_role("button", name="Edit", exact=True).click()
         editor = page.get_by_role("textbox", name=re.compile("arguments", re.IGNORECASE))
         await editor.fill('{"to": "Grace", "text": "Wish you were here"}')
         await page.get_by_role("button", name=re.compile("Approve")).click()
