@@ -20,7 +20,7 @@ const NUMBER = "px-3 py-2.5 text-right align-middle whitespace-nowrap tabular-nu
 
 export function RunTable({ runs, now, people }: RunListProps): ReactNode {
   return (
-    <div className="hidden overflow-x-auto rounded-2xl border border-line bg-raised lg:block">
+    <div className="hidden overflow-x-auto rounded-2xl border border-line bg-raised xl:block">
       <table className="w-full text-sm">
         <thead className="border-b border-line">
           <tr>
@@ -30,7 +30,7 @@ export function RunTable({ runs, now, people }: RunListProps): ReactNode {
             {people && <th className={HEAD}>Person</th>}
             <th className={HEAD}>Started</th>
             <th className={`${HEAD} text-right!`}>Duration</th>
-            <th className={`${HEAD} hidden text-right! xl:table-cell`}>Steps</th>
+            <th className={`${HEAD} text-right!`}>Steps</th>
             <th className={`${HEAD} text-right!`}>Tokens</th>
             <th className={`${HEAD} text-right!`}>Cost</th>
           </tr>
@@ -59,7 +59,7 @@ export function RunTable({ runs, now, people }: RunListProps): ReactNode {
                 <Started run={run} now={now} />
               </td>
               <td className={NUMBER}>{durationWords(run, now)}</td>
-              <td className={`${NUMBER} hidden xl:table-cell`}>{run.steps ?? NOTHING}</td>
+              <td className={NUMBER}>{run.steps ?? NOTHING}</td>
               <td className={NUMBER}>
                 <Tokens run={run} />
               </td>
@@ -74,7 +74,7 @@ export function RunTable({ runs, now, people }: RunListProps): ReactNode {
 
 export function RunCards({ runs, now, people }: RunListProps): ReactNode {
   return (
-    <ul className="flex flex-col gap-2 lg:hidden">
+    <ul className="flex flex-col gap-2 xl:hidden">
       {runs.map((run) => (
         <li key={run.id}>
           <Link

@@ -33,7 +33,7 @@ export const WaterfallRow = memo(function WaterfallRow(props: WaterfallRowProps)
         aria-expanded={open}
         onClick={() => onToggle(row.key)}
         className={cx(
-          "group relative grid w-full items-center gap-x-3 gap-y-1 rounded-lg px-2 py-1.5 text-left text-[0.8125rem] hover:bg-hover focus-visible:-outline-offset-2 sm:grid-cols-[minmax(12rem,18rem)_1fr]",
+          "group relative grid w-full items-center gap-x-3 gap-y-1 rounded-lg px-2 py-1.5 text-left text-[0.8125rem] hover:bg-hover focus-visible:-outline-offset-2 lg:grid-cols-[minmax(12rem,18rem)_1fr]",
           row.kind === "step" && "font-medium",
           row.takenBack && "text-soft",
         )}
@@ -41,7 +41,7 @@ export const WaterfallRow = memo(function WaterfallRow(props: WaterfallRowProps)
         <span className="sr-only">{words}</span>
         <Label row={row} nowMs={nowMs} open={open} />
         <Bar {...props} />
-        {hint && <Hint text={hint} />}
+        {hint && !open && <Hint text={hint} />}
       </button>
       {open && (
         <div className="my-1 ml-3 rounded-xl border border-line bg-raised p-3 sm:ml-6">
@@ -109,7 +109,7 @@ function Bar({ row, nowMs, window }: WaterfallRowProps): ReactNode {
   const first = row.firstMs === null ? null : placeIn(window, row.firstMs, row.firstMs);
   const { fill } = KINDS[row.kind];
   return (
-    <span aria-hidden className="relative block h-4 overflow-hidden rounded bg-panel sm:bg-transparent">
+    <span aria-hidden className="relative block h-4 overflow-hidden rounded bg-panel lg:bg-transparent">
       {place && isPoint(row) && (
         <span
           className={cx("absolute top-0.5 size-3 -translate-x-1/2 rotate-45 rounded-sm", fill)}

@@ -125,8 +125,8 @@ function Chart({ waterfall, calls }: { waterfall: Waterfall; calls: ToolExecutio
 
 function Axis({ window }: { window: Window }): ReactNode {
   return (
-    <div aria-hidden className="grid gap-x-3 px-2 sm:grid-cols-[minmax(12rem,18rem)_1fr]">
-      <span className="hidden sm:block" />
+    <div aria-hidden className="grid gap-x-3 px-2 lg:grid-cols-[minmax(12rem,18rem)_1fr]">
+      <span className="hidden lg:block" />
       <span className="relative block h-5 border-b border-line">
         {marksOf(window, 5).map((at) => {
           const place = placeIn(window, at, at);
