@@ -11,6 +11,7 @@ export function NotFound(): ReactNode {
   return (
     <main className="h-full overflow-y-auto">
       <Empty
+        whole
         icon={Compass}
         title="There is nothing here"
         action={

@@ -10,7 +10,7 @@ import { problemOf } from "@/lib/problem";
 export function PageError({ error, reset }: ErrorComponentProps): ReactNode {
   const router = useRouter();
   const { message } = problemOf(error);
-  const stale = /dynamically imported module|Importing a module script failed/i.test(message);
+  const stale = /dynamically imported module|Importing a module script failed/i.test(String(error));
   useTitle("Something broke");
   const again = () => {
     if (stale) location.reload();
@@ -19,15 +19,16 @@ export function PageError({ error, reset }: ErrorComponentProps): ReactNode {
   return (
     <main className="h-full overflow-y-auto">
       <Empty
+        whole
         icon={ServerCrash}
-        title={stale ? "There is a newer version" : "This page broke"}
+        title={stale ? "This page could not be loaded" : "This page broke"}
         action={
           <Button look="primary" onClick={again}>
-            {stale ? "Load it" : "Try again"}
+            {stale ? "Load it again" : "Try again"}
           </Button>
         }
       >
-        {stale ? "The server was updated since you opened this page." : message}
+        {stale ? "The server was updated since you came, or it cannot be reached now." : message}
       </Empty>
     </main>
   );

@@ -20,7 +20,6 @@ export function UserMenu({ me }: { me: Me }): ReactNode {
           <button
             type="button"
             className="flex h-10 w-full items-center gap-2.5 rounded-lg px-2 text-left hover:bg-hover"
-            aria-label={`${me.name} ${me.role}: your menu`}
           >
             <span
               aria-hidden

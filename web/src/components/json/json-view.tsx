@@ -80,13 +80,10 @@ function Branch({ node, depth, label }: { node: BranchNode; depth: number; label
         type="button"
         aria-expanded={open}
         onClick={() => setOpen(!open)}
-        className="-ml-0.5 flex max-w-full items-baseline rounded text-left hover:bg-hover"
+        className="-ml-0.5 flex min-h-6 max-w-full min-w-6 items-center rounded text-left hover:bg-hover"
       >
         <ChevronRight
-          className={cx(
-            "mr-0.5 size-3.5 shrink-0 self-center text-soft transition-transform",
-            open && "rotate-90",
-          )}
+          className={cx("mr-0.5 size-3.5 shrink-0 text-soft transition-transform", open && "rotate-90")}
           aria-hidden
         />
         <span className="min-w-0">

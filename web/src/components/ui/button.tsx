@@ -8,10 +8,10 @@ type Look = "primary" | "plain" | "quiet" | "danger";
 type Size = "small" | "medium";
 
 const LOOKS: Record<Look, string> = {
-  primary: "bg-accent text-accent-ink hover:opacity-90",
+  primary: "bg-accent text-accent-ink hover:bg-[color-mix(in_oklab,var(--accent)_88%,var(--ink))]",
   plain: "border border-line bg-raised text-ink hover:bg-hover",
   quiet: "text-soft hover:bg-hover hover:text-ink",
-  danger: "bg-bad-fill text-bad-ink hover:opacity-90",
+  danger: "bg-bad-fill text-bad-ink hover:bg-[color-mix(in_oklab,var(--bad-fill)_88%,var(--ink))]",
 };
 const SIZES: Record<Size, string> = { small: "h-8 px-2.5 text-[0.8125rem]", medium: "h-9 px-3.5 text-sm" };
 

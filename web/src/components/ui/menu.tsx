@@ -1,4 +1,4 @@
-/** A menu that opens from a button. */
+/** A menu that opens from a button. The page around it stays there for screen readers: it is not a dialog. */
 import { DropdownMenu as Radix } from "radix-ui";
 import type { ReactNode } from "react";
 import { cx } from "@/lib/class-names";
@@ -12,7 +12,7 @@ interface MenuProps {
 
 export function Menu({ trigger, children, align = "end", side = "bottom" }: MenuProps): ReactNode {
   return (
-    <Radix.Root>
+    <Radix.Root modal={false}>
       <Radix.Trigger asChild>{trigger}</Radix.Trigger>
       <Radix.Portal>
         <Radix.Content
