@@ -21,6 +21,12 @@ const signIn = createRoute({
     typeof search.return_to === "string" ? { return_to: search.return_to } : {},
   component: lazyRouteComponent(() => import("@/features/welcome/sign-in-page"), "SignInPage"),
 });
+/** Where somebody comes back to from a sign-in elsewhere that failed: the server put what went wrong into the document. */
+const signInElsewhere = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in/oidc/$",
+  component: lazyRouteComponent(() => import("@/features/welcome/sign-in-page"), "SignInPage"),
+});
 const invitation = createRoute({
   getParentRoute: () => root,
   path: "/invitation",
@@ -113,6 +119,7 @@ const settingsSection = createRoute({
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,
+    signInElsewhere,
     invitation,
     inside.addChildren([
       setUp,

@@ -1,6 +1,6 @@
 /** Lets in who is signed in, with the page's socket; others are asked to sign in and come back to where they were. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Navigate, Outlet, useLocation } from "@tanstack/react-router";
+import { Outlet, useRouter } from "@tanstack/react-router";
 import { type ReactNode, useCallback, useEffect } from "react";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { api, onUnauthenticated } from "@/lib/api";
@@ -13,7 +13,6 @@ import { Shell } from "./shell";
 export function SignedIn(): ReactNode {
   const me = useQuery(meQuery);
   const queryClient = useQueryClient();
-  const location = useLocation();
   useEffect(() => onUnauthenticated(() => void queryClient.invalidateQueries(meQuery)), [queryClient]);
   const mayReturn = useCallback(async () => {
     try {
@@ -27,14 +26,7 @@ export function SignedIn(): ReactNode {
   }, [queryClient]);
 
   if (me.isError && problemOf(me.error).code === "unauthenticated") {
-    const wanted = location.href;
-    return (
-      <Navigate
-        to="/sign-in"
-        search={wanted === "/chat" || wanted === "/" ? {} : { return_to: wanted }}
-        replace
-      />
-    );
+    return <ToSignIn />;
   }
   if (me.isPending) return <div role="status" aria-label="Loading" />;
   if (!me.data) {
@@ -53,4 +45,18 @@ export function SignedIn(): ReactNode {
       </OutboxProvider>
     </SocketProvider>
   );
+}
+
+/** Leaves for the sign-in page, once, and says there where one wanted to go. */
+function ToSignIn(): ReactNode {
+  const router = useRouter();
+  useEffect(() => {
+    const wanted = router.state.location.href;
+    void router.navigate({
+      to: "/sign-in",
+      search: wanted === "/chat" || wanted === "/" ? {} : { return_to: wanted },
+      replace: true,
+    });
+  }, [router]);
+  return null;
 }
