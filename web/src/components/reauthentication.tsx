@@ -1,8 +1,10 @@
 /** Asks for the password again when the server wants a fresh proof: `const fresh = useFresh(); await fresh(() => ...)`. */
+import { useQuery } from "@tanstack/react-query";
 import { createContext, type FormEvent, type ReactNode, useCallback, useContext, useState } from "react";
 import { api } from "@/lib/api";
 import { problemOf } from "@/lib/problem";
-import { Button } from "./ui/button";
+import { meQuery, signInMethodsQuery } from "@/lib/queries";
+import { Button, buttonClass } from "./ui/button";
 import { Actions, Dialog } from "./ui/dialog";
 import { Field, Input } from "./ui/field";
 
@@ -32,9 +34,9 @@ export function ReauthenticationProvider({ children }: { children: ReactNode }):
         open={waiting !== null}
         onClose={() => settle(false)}
         title="Is it still you?"
-        description="This changes who can do what here. Enter your password once more."
+        description="This changes who can do what here: prove once more who you are."
       >
-        <ProofForm onProved={() => settle(true)} onCancel={() => settle(false)} />
+        <Proof onProved={() => settle(true)} onCancel={() => settle(false)} />
       </Dialog>
     </Context>
   );
@@ -46,7 +48,29 @@ export function useFresh(): Fresh {
   return fresh;
 }
 
-function ProofForm({ onProved, onCancel }: { onProved: () => void; onCancel: () => void }): ReactNode {
+interface ProofProps {
+  onProved: () => void;
+  onCancel: () => void;
+}
+
+/** By password; somebody who signs in elsewhere goes there, and begins again when they are back. */
+function Proof(props: ProofProps): ReactNode {
+  const me = useQuery(meQuery);
+  const methods = useQuery(signInMethodsQuery);
+  if (me.data?.account?.has_password !== false) return <ProofForm {...props} />;
+  const here = encodeURIComponent(`${location.pathname}${location.search}`);
+  return (
+    <div className="flex flex-col gap-2">
+      {methods.data?.providers.map(({ id, name, url }) => (
+        <a key={id} href={`${url}?purpose=confirm&return_to=${here}`} className={buttonClass("plain")}>
+          Confirm with {name}
+        </a>
+      ))}
+    </div>
+  );
+}
+
+function ProofForm({ onProved, onCancel }: ProofProps): ReactNode {
   const [password, setPassword] = useState("");
   const [problem, setProblem] = useState<string>();
   const [busy, setBusy] = useState(false);

@@ -111,7 +111,7 @@ export const providersQuery = queryOptions({
   queryFn: async () => (await data(api.GET("/api/providers"))).items,
 });
 
-/** Every tool an agent can be given: built-in ones, the team's HTTP tools, those of connected workers. */
+/** The tools that come with the server and from connected workers; the team's HTTP tools are not among them. */
 export const toolsQuery = queryOptions({
   queryKey: ["tools"],
   queryFn: async () => (await data(api.GET("/api/tools"))).items,

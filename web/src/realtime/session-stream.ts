@@ -21,6 +21,7 @@ export interface Stream {
 }
 
 const PAGE = 100;
+const FAILURES_TOLD = 10;
 const BEGIN: Stream = {
   thread: EMPTY,
   phase: "loading",
@@ -72,6 +73,7 @@ export class SessionStream {
       const older = turnsOf(page.messages, runs, this.strays);
       const thread = prependTurns(this.stream.thread, older); // as it is now: events came meanwhile
       this.change({ thread, older: page.previous !== null, loadingOlder: false });
+      void this.tellFailures(runs);
     } catch (thrown) {
       if (this.started) this.change({ loadingOlder: false, problem: problemOf(thrown) });
     }
@@ -115,6 +117,7 @@ export class SessionStream {
         older: page.previous !== null,
       });
       this.follow(after);
+      void this.tellFailures(runs);
     } catch (thrown) {
       if (!this.started) return;
       const problem = problemOf(thrown);
@@ -183,9 +186,35 @@ export class SessionStream {
     return data(api.GET("/api/agent-sessions/{session_id}/status", { params: { path } }));
   }
 
+  /** Reads why runs failed: the words are the last event of their logs. Without them the page has the code. */
+  private async tellFailures(runs: Map<string, KnownRun>): Promise<void> {
+    const failed = [...runs.values()].filter((run) => run.status === "failed" && run.last_seq > 0);
+    for (const run of failed.slice(0, FAILURES_TOLD)) {
+      const params = { path: { run_id: run.id }, query: { after: run.last_seq - 1 } };
+      const last = await data(api.GET("/api/runs/{run_id}/events", { params, parseAs: "text" })).catch(
+        () => "",
+      );
+      const event = parseEvent(String(last));
+      if (!this.started || event?.type !== "RUN_ERROR") continue;
+      const error = { code: event.code ?? "failed", message: event.message };
+      const turns = this.stream.thread.turns.map((turn) =>
+        turn.runId === run.id ? { ...turn, error } : turn,
+      );
+      this.change({ thread: { ...this.stream.thread, turns } });
+    }
+  }
+
   private change(changes: Partial<Stream>): void {
     this.stream = { ...this.stream, ...changes };
     for (const watcher of this.watchers) watcher();
+  }
+}
+
+function parseEvent(line: string): Event | undefined {
+  try {
+    return JSON.parse(line) as Event;
+  } catch {
+    return undefined;
   }
 }
 

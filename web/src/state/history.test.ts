@@ -36,7 +36,9 @@ test("messages of a run become one turn, with results in their calls", () => {
 });
 
 test("a run that is known says how it ended; one that waits is queued", () => {
-  const runs = new Map([["run_1", { id: "run_1", status: "failed" as const, started_at: 1, ended_at: 2 }]]);
+  const runs = new Map([
+    ["run_1", { id: "run_1", status: "failed" as const, started_at: 1, ended_at: 2, last_seq: 3 }],
+  ]);
   const waiting = view("run_2", { id: "u2", role: "user", content: "And now?" }, null);
   expect(turnsOf([asked, waiting], runs).map((turn) => turn.status)).toEqual(["failed", "queued"]);
 });

@@ -11,6 +11,7 @@ export interface KnownRun {
   status: TurnStatus;
   started_at: number | null;
   ended_at: number | null;
+  last_seq: number;
   error_code?: string | null;
   steps?: number | null;
   input_tokens?: number | null;

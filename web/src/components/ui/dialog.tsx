@@ -20,6 +20,7 @@ export function Dialog({ open, onClose, title, description, wide, children }: Di
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 animate-fade-in bg-black/45" />
         <Radix.Content
+          onOpenAutoFocus={focusFirstField}
           {...(description ? {} : { "aria-describedby": undefined })}
           className={cx(
             "fixed top-1/2 left-1/2 z-50 flex max-h-[min(90dvh,50rem)] w-[calc(100vw-2rem)] -translate-x-1/2 -translate-y-1/2 flex-col",
@@ -45,6 +46,16 @@ export function Dialog({ open, onClose, title, description, wide, children }: Di
       </Radix.Portal>
     </Radix.Root>
   );
+}
+
+/** Puts the focus where one would write; without a field it goes where it usually does. */
+function focusFirstField(event: Event): void {
+  const field = (event.currentTarget as HTMLElement | null)?.querySelector<HTMLElement>(
+    "input:not([disabled]), textarea:not([disabled]), select:not([disabled])",
+  );
+  if (!field) return;
+  event.preventDefault();
+  field.focus();
 }
 
 /** The row of buttons at the end of a dialog or a form. */
