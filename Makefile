@@ -60,7 +60,6 @@ chromium:
 	|| echo "There is no Chromium here: the tests of the pages are skipped. Install it with: apt-get install chromium"
 
 test: setup chromium
-	cd $(WEB) && npm run --silent test
 	@$(PY) -m pytest -n 2 --dist worksteal $(ARGS)
 
 check: setup

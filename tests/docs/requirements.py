@@ -13,7 +13,7 @@ from msgspec import Struct
 from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs" / "requirements.md"
-TESTS = ROOT / "tests"
+TESTS = (ROOT / "tests", ROOT / "web" / "e2e")
 _IDS = re.compile(r"\s*([A-Z]\d+(?:, ?[A-Z]\d+)*):")
 _HEADING = re.compile(r"^## ([A-Z]\d+)\b.*$", re.MULTILINE)
 _LIST = re.compile(r"<!-- tests -->\n(.*?)<!-- end of tests -->\n", re.DOTALL)
@@ -30,22 +30,22 @@ class Proof(Struct, frozen=True, order=True):
 
 def proofs_in_tests() -> set[Proof]:
     """Read the docstrings of all tests."""
-    return {proof for file in sorted(TESTS.rglob("test_*.py")) if _ours(file) for proof in _proofs_of(file)}
+    return {proof for file in _files() for proof in _proofs_of(file)}
 
 
 def nameless_tests() -> list[str]:
     """Return the tests whose docstring does not begin with an id."""
     return [
         f"{file.relative_to(ROOT)}::{test.name}"
-        for file in sorted(TESTS.rglob("test_*.py"))
-        if _ours(file)
+        for file in _files()
         for test in _tests_of(file)
         if not _IDS.match(ast.get_docstring(test) or "")
     ]
 
 
-def _ours(file: Path) -> bool:
-    return "node_modules" not in file.parts
+def _files() -> list[Path]:
+    found = (file for folder in TESTS for file in folder.rglob("test_*.py"))
+    return sorted(file for file in found if "node_modules" not in file.parts)
 
 
 def _tests_of(file: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:

@@ -1,0 +1,226 @@
+"""The chat as people use it from day to day: lists, edits, pictures, links, second tries."""
+
+import base64
+import re
+from pathlib import Path
+
+from playwright.async_api import Page, expect
+
+from agio.testing import Call, HttpStatus, Reply
+from agio.testing.capture import ModelCall
+from web.e2e.scene import PHONE, Scene, needs_chromium, path_of, say, scene
+
+pytestmark = needs_chromium
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+PASTE = """async ([kind, data]) => {
+  const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+  const transfer = new DataTransfer();
+  transfer.items.add(new File([bytes], 'dot.png', { type: 'image/png' }));
+  const target = kind === 'paste' ? document.querySelector('main textarea') : document.querySelector('main');
+  const event = kind === 'paste'
+    ? new ClipboardEvent('paste', { clipboardData: transfer, bubbles: true, cancelable: true })
+    : new DragEvent(kind, { dataTransfer: transfer, bubbles: true, cancelable: true });
+  target.dispatchEvent(event);
+}"""
+
+
+async def opened(here: Scene, page: Page, **fields: object) -> str:
+    """Begin a chat with an agent of its own; return the agent's id."""
+    agent = await here.make_agent(page, **fields)  # type: ignore[arg-type]
+    await page.goto(f"{here.url}/chat?agent={agent}")
+    return agent
+
+
+async def answered(page: Page, times: int = 1) -> None:
+    """Wait until so many answers are there and nothing goes on."""
+    await expect(page.get_by_role("article", name="Answer")).to_have_count(times)
+    await expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+
+
+async def test_a_chat_is_renamed_found_and_deleted(tmp_path: Path) -> None:
+    """C8: from the list, with the keyboard where one would; deleting asks first."""
+    async with scene(tmp_path) as here:
+        page = await here.visitor()
+        await opened(here, page)
+        await say(page, "Tell me about otters")
+        await answered(page)
+        chats = page.get_by_role("region", name="Chats")
+        await chats.get_by_role("button", name=re.compile("More about")).click()
+        await page.get_by_role("menuitem", name="Rename").click()
+        await page.keyboard.type("River animals")
+        await page.keyboard.press("Enter")
+        await expect(chats.get_by_role("link", name="River animals")).to_be_visible()
+        await page.keyboard.press("Control+Shift+o")
+        await expect(page).to_have_url(re.compile("/chat$"))
+        await page.keyboard.press("Control+k")
+        await page.keyboard.type("otters")
+        await expect(chats.get_by_role("link", name="River animals")).to_be_visible()
+        await chats.get_by_role("searchbox").fill("walrus")
+        await expect(chats.get_by_role("link", name="River animals")).to_be_hidden()
+        await chats.get_by_role("searchbox").fill("")
+        await chats.get_by_role("link", name="River animals").click()
+        await expect(page.get_by_role("article", name="You said")).to_have_count(1)
+        await chats.get_by_role("button", name=re.compile("More about")).click()
+        await page.get_by_role("menuitem", name="Delete").click()
+        await page.get_by_role("alertdialog").get_by_role("button", name="Delete").click()
+        await expect(chats.get_by_role("link", name="River animals")).to_be_hidden()
+
+
+async def test_a_message_is_edited_and_sent_again_in_a_copy(tmp_path: Path) -> None:
+    """C8: the chat it was in stays as it is; the model is told the edited words only."""
+    async with scene(tmp_path) as here:
+        page = await here.visitor()
+        await opened(here, page)
+        await say(page, "First things first")
+        await answered(page)
+        await say(page, "What is a narwal?")
+        await answered(page, 2)
+        before = path_of(page)
+        said = page.get_by_role("article", name="You said").last
+        await said.hover()
+        await said.get_by_role("button", name="Edit message").click()
+        editor = page.get_by_role("textbox", name="Edit your message")
+        await editor.fill("What is a narwhal?")
+        await page.get_by_role("button", name="Send", exact=True).first.click()
+        await page.wait_for_url(lambda url: not url.endswith(before))
+        await expect(page.get_by_role("article", name="You said").last).to_contain_text("What is a narwhal?")
+        await answered(page, 2)
+        await expect(page.get_by_text(re.compile("Forked from"))).to_be_visible()
+        told = [text for role, text in here.models.calls[-1].messages if role == "user"]
+        assert told == ["First things first", "What is a narwhal?"]
+        await page.goto(f"{here.url}{before}")
+        await expect(page.get_by_role("article", name="You said").last).to_contain_text("What is a narwal?")
+
+
+async def test_a_failed_run_says_why_and_can_be_tried_again(tmp_path: Path) -> None:
+    """C8, L13: in words with a code, also after the page was loaded again."""
+    async with scene(tmp_path) as here:
+        page = await here.visitor()
+        here.models.script(Reply(fault=HttpStatus(400)), Reply("Now it works."))
+        await opened(here, page)
+        await say(page, "Try this")
+        failure = page.get_by_role("article", name="Answer").get_by_role("alert")
+        await expect(failure).to_contain_text(re.compile(r"[a-z]+_[a-z]+"))
+        words = await failure.inner_text()
+        await page.reload()
+        await expect(failure).to_have_text(words, use_inner_text=True)
+        await page.get_by_role("button", name=re.compile("Try again|Ask again")).first.click()
+        await expect(page.get_by_text("Now it works.")).to_be_visible()
+
+
+async def test_pictures_come_by_paste_and_drop_and_reach_the_model(tmp_path: Path) -> None:
+    """C8: they are shown before they are sent, in the message, and after a reload."""
+    async with scene(tmp_path) as here:
+        page = await here.visitor()
+        await opened(here, page)
+        data = base64.b64encode(PNG).decode()
+        box = page.get_by_role("textbox", name="Message")
+        await box.focus()
+        for kind in ("paste", "drop"):
+            await page.evaluate(PASTE, [kind, data])
+        await expect(page.get_by_role("button", name=re.compile("Remove dot"))).to_have_count(2)
+        await say(page, "What is this?")
+        await answered(page)
+        assert len(re.findall(r"data:image/png;base64", str(here.models.calls[0].body))) == 2
+        await page.reload()
+        picture = page.get_by_role("article", name="You said").get_by_role("img").first
+        await expect(picture).to_be_visible()
+        assert await picture.evaluate("image => image.complete && image.naturalWidth") == 1
+
+
+async def test_a_link_to_a_message_leads_to_it(tmp_path: Path) -> None:
+    """C8: also to one that lies pages back in a long chat."""
+    async with scene(tmp_path) as here:
+        page = await here.visitor()
+        agent = await here.make_agent(page)
+        session = await here.call(page, "POST", f"/api/agents/{agent}/sessions", {})
+        path = f"/api/agent-sessions/{session['id']}"
+        for number in range(80):
+            await here.call(page, "POST", f"{path}/message", {"content": f"This is number {number}"})
+        await here.models.wait_for_calls(80, timeout_s=60)
+        first = (await here.call(page, "GET", f"{path}?limit=1"))["messages"][0]["id"]
+        await page.goto(f"{here.url}/chat/{session['id']}")
+        await expect(page.get_by_text("This is number 79").first).to_be_visible()
+        said = page.get_by_role("article", name="You said").get_by_text("This is number 0", exact=True)
+        await expect(said).to_be_hidden()
+        other = await page.context.new_page()
+        await other.goto(f"{here.url}/chat/{session['id']}#message-{first}")
+        said = other.get_by_role("article", name="You said").get_by_text("This is number 0", exact=True)
+        await expect(said).to_be_in_viewport()
+
+
+async def test_what_came_while_one_was_elsewhere_is_marked_unread(tmp_path: Path) -> None:
+    """C8: until it is opened."""
+    async with scene(tmp_path) as here:
+        page = await here.visitor()
+        agent = await opened(here, page)
+        await say(page, "Hello")
+        await answered(page)
+        other = await here.call(page, "POST", f"/api/agents/{agent}/sessions", {"title": "From elsewhere"})
+        await here.call(page, "POST", f"/api/agent-sessions/{other['id']}/message", {"content": "Hi"})
+        entry = page.get_by_role("region", name="Chats").get_by_role(
+            "link", name=re.compile("From elsewhere")
+        )
+        await expect(entry.get_by_role("img", name="new")).to_be_visible(timeout=40_000)
+        await entry.click()
+        await expect(entry.get_by_role("img", name="new")).to_be_hidden()
+
+
+async def test_a_message_waits_for_the_run_before_it(tmp_path: Path) -> None:
+    """C8: it is shown as waiting, and answered in its turn."""
+
+    def slowly(call: ModelCall) -> Reply:
+        return (
+            Reply("words " * 60, chunk_chars=6, pace_s=0.03)
+            if len(here.models.calls) < 2
+            else Reply("Second.")
+        )
+
+    async with scene(tmp_path, slowly) as here:
+        page = await here.visitor()
+        await opened(here, page)
+        await say(page, "First")
+        await expect(page.get_by_text("words words").first).to_be_visible()
+        await say(page, "Next")
+        await expect(
+            page.get_by_text(re.compile("Waits until the run is done|Waiting for its turn"))
+        ).to_be_visible()
+        await expect(page.get_by_text("Second.")).to_be_visible()
+        await answered(page, 2)
+
+
+async def test_a_rejected_call_is_not_made_and_the_model_is_told_why(tmp_path: Path) -> None:
+    """C8, B7: with the person's own words."""
+
+    def asks(call: ModelCall) -> Reply:
+        if call.tool_results:
+            return Reply("I see.")
+        return Reply(tool_calls=[Call("send_postcard", {"to": "Ada", "text": "Hi"})])
+
+    async with scene(tmp_path, asks) as here:
+        page = await here.visitor()
+        await opened(here, page, tools=["send_postcard"])
+        await say(page, "Send it")
+        await page.get_by_role("button", name="Reject").click()
+        await page.get_by_label(re.compile("Why not")).fill("She has moved")
+        await page.get_by_role("button", name=re.compile("Reject")).last.click()
+        await expect(page.get_by_text("I see.")).to_be_visible()
+        assert "She has moved" in str(here.models.calls[-1].body)
+
+
+async def test_the_chat_works_on_a_phone(tmp_path: Path) -> None:
+    """C8, C9: the list is behind the menu; nothing scrolls sideways."""
+    async with scene(tmp_path) as here:
+        page = await here.visitor(size=PHONE, dark=True)
+        await say(page, "What is 6 * 7?")
+        await expect(page.get_by_text("The tool says")).to_contain_text("42")
+        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        await page.get_by_role("button", name="Open the menu").click()
+        menu = page.get_by_role("dialog")
+        await expect(menu.get_by_role("link", name=re.compile("What is 6"))).to_be_visible()
+        await menu.get_by_role("link", name="Runs").click()
+        await expect(menu).to_be_hidden()
+        await expect(page.get_by_role("heading", name="Runs")).to_be_visible()
