@@ -50,6 +50,7 @@ async def test_a_chat_is_renamed_found_and_deleted(tmp_path: Path) -> None:
         chats = page.get_by_role("region", name="Chats")
         await chats.get_by_role("button", name=re.compile("More about")).click()
         await page.get_by_role("menuitem", name="Rename").click()
+        await expect(page.get_by_role("textbox", name="Title of the chat")).to_be_focused()
         await page.keyboard.type("River animals")
         await page.keyboard.press("Enter")
         await expect(chats.get_by_role("link", name="River animals")).to_be_visible()
