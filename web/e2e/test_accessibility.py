@@ -1,0 +1,223 @@
+"""Everybody can use it: axe finds nothing anywhere, and a keyboard is enough."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Locator, Page, expect
+
+from web.e2e.scene import needs_chromium, path_of, scene
+from web.e2e.story import EMAIL, PASSWORD
+from web.e2e.tour import Tours, settled, tour_of_new, tour_of_team
+
+pytestmark = [needs_chromium, pytest.mark.timeout(420)]
+
+AXE = Path(__file__).parents[1] / "node_modules" / "axe-core" / "axe.min.js"
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+# A menu or a tooltip belongs to the button it hangs on, which is in a landmark.
+SETTING = """axe.configure({ checks: [{ id: 'region', options: { regionMatcher:
+  'dialog, [role=dialog], [role=alertdialog], svg, [data-radix-popper-content-wrapper]' } }] })"""
+LOOK = """async rules => {
+  const { violations } = await axe.run(document, { runOnly: rules, resultTypes: ['violations'] });
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ target, html, failureSummary }) =>
+    `${id}: ${target.join(' ')}\\n${html.slice(0, 200)}\\n${failureSummary}`));
+}"""
+
+
+async def violations(page: Page) -> list[str]:
+    """What axe finds in light, and what of the colours in dark: nothing else of a page changes with them."""
+    if await page.evaluate("typeof axe === 'undefined'"):
+        await page.evaluate(AXE.read_text())
+        await page.evaluate(SETTING)
+    found: list[str] = await page.evaluate(LOOK, RULES)
+    await page.emulate_media(color_scheme="dark")
+    await settled(page)
+    found += [f"dark: {each}" for each in await page.evaluate(LOOK, ["color-contrast"])]
+    await page.emulate_media(color_scheme="light")
+    return found
+
+
+@pytest.mark.parametrize("tour", [tour_of_new, tour_of_team])
+async def test_axe_finds_nothing(tmp_path: Path, tour: Tours) -> None:
+    """C9, C10: on every page, in every state, in light and in dark."""
+    found: list[str] = []
+    async with tour(tmp_path) as way:
+        async for stop, page in way.walk():
+            found += [f"{stop.name}: {each}" for each in await violations(page)]
+    assert found == []
+
+
+async def tab_to(page: Page, wanted: Locator, key: str = "Tab") -> None:
+    """Press Tab until it has the focus, which can be seen all the way."""
+    await expect(wanted).to_be_visible()
+    for _ in range(80):
+        if await wanted.evaluate("wanted => wanted === document.activeElement"):
+            await settled(page)
+            assert await marked(page)
+            return
+        await page.keyboard.press(key)
+    raise AssertionError(f"Tab does not lead to {wanted}.")
+
+
+async def marked(page: Page) -> bool:
+    """Whether what has the focus is marked, by an outline of its own or of the box it is in."""
+    return bool(
+        await page.evaluate("""() => {
+  const box = document.activeElement?.closest('.focus-within\\\\:border-accent, [class*="has-focus-visible"]');
+  return [document.activeElement, box].some(one => {
+    if (!one) return false;
+    const { outlineStyle, outlineWidth, borderColor } = getComputedStyle(one);
+    const probe = document.createElement('i');
+    probe.style.color = 'var(--accent)';
+    document.body.append(probe);
+    const accent = getComputedStyle(probe).color;
+    probe.remove();
+    return (outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2) || borderColor === accent;
+  });
+}""")
+    )
+
+
+async def test_a_keyboard_is_enough_to_sign_in_and_chat(tmp_path: Path) -> None:
+    """C9, C10: sign in with a password, choose an agent, chat, open a tool's card, approve, stop with Esc."""
+    async with scene(tmp_path) as here:
+        owner = await here.visitor()
+        account = {"email": EMAIL, "name": "Mara", "password": PASSWORD}
+        await here.call(owner, "POST", "/api/account", account)
+        await here.make_agent(owner, "Echo")
+        page = await (await here.context(expected=["got 401"])).new_page()
+        await page.goto(f"{here.url}/chat")
+
+        await tab_to(page, page.get_by_label("E-mail"))
+        await page.keyboard.type(EMAIL)
+        await tab_to(page, page.get_by_label("Password"))
+        await page.keyboard.type(PASSWORD)
+        await page.keyboard.press("Enter")
+
+        box = page.get_by_role("textbox", name="Message")
+        await expect(box).to_be_focused()
+        chosen = page.get_by_role("button", name=re.compile("^Agent: "))
+        await tab_to(page, chosen, "Shift+Tab")
+        await page.keyboard.press("Enter")
+        demo = page.get_by_role("button", name=re.compile("^demo"))
+        for _ in range(3):
+            await page.keyboard.press("ArrowDown")
+            if await demo.evaluate("choice => choice === document.activeElement"):
+                break
+        await expect(demo).to_be_focused()
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("button", name="Agent: demo")).to_be_focused()
+
+        await tab_to(page, box)
+        await page.keyboard.type("What is 12 * (3 + 4)?")
+        await page.keyboard.press("Enter")
+        card = page.get_by_role("button", name=re.compile("calculator"))
+        await tab_to(page, card, "Shift+Tab")
+        await page.keyboard.press("Enter")
+        await expect(card).to_have_attribute("aria-expanded", "true")
+        await expect(page.get_by_role("button", name="Copy arguments")).to_be_visible()
+
+        await page.keyboard.press("/")
+        await expect(box).to_be_focused()
+        await page.keyboard.type("send a postcard to Ada")
+        await page.keyboard.press("Enter")
+        await tab_to(page, page.get_by_role("button", name="Approve", exact=True), "Shift+Tab")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_text("The tool says").last).to_be_visible()
+
+        await page.keyboard.press("/")
+        await page.keyboard.type("think about it")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("button", name="Stop (Esc)")).to_be_visible()
+        await page.keyboard.press("Escape")
+        await expect(page.get_by_text("Stopped.")).to_be_visible()
+
+
+async def choose_last(page: Page, first: str, last: str) -> None:
+    """Open the menu of the button that has the focus, and choose its last item."""
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("menuitem", name=first)).to_be_focused()
+    await page.keyboard.press("End")
+    await expect(page.get_by_role("menuitem", name=last)).to_be_focused()
+    await page.keyboard.press("Enter")
+
+
+async def test_a_keyboard_is_enough_to_tidy_up(tmp_path: Path) -> None:
+    """C9, C10: rename and delete a chat, make an agent, change the theme; focus comes back from where it was."""
+    async with scene(tmp_path) as here:
+        page = await here.visitor()
+        listed = await here.call(page, "GET", "/api/agents")
+        agent = listed["items"][0]["id"]
+        made = await here.call(page, "POST", f"/api/agents/{agent}/sessions", {"title": "Lamps"})
+        await page.goto(f"{here.url}/chat/{made['id']}")
+
+        more = page.get_by_role("button", name="More about this chat")
+        await tab_to(page, more)
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("menuitem", name="Rename")).to_be_focused()
+        await page.keyboard.press("Enter")
+        title = page.get_by_role("textbox", name="Title of the chat")
+        await expect(title).to_be_focused()
+        await page.keyboard.press("Control+A")
+        await page.keyboard.type("Lanterns")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("heading", name="Lanterns")).to_be_visible()
+
+        await tab_to(page, more)
+        await choose_last(page, "Rename", "Delete")
+        await expect(page.get_by_role("button", name="Cancel")).to_be_focused()
+        await page.keyboard.press("Escape")
+        await expect(page.get_by_role("alertdialog")).to_be_hidden()
+        await expect(more).to_be_focused()
+        await choose_last(page, "Rename", "Delete")
+        await tab_to(page, page.get_by_role("alertdialog").get_by_role("button", name="Delete"))
+        await page.keyboard.press("Enter")
+        await page.wait_for_url(f"{here.url}/chat")
+        await expect(page.get_by_role("textbox", name="Message")).to_be_focused()
+
+        await tab_to(page, page.get_by_role("navigation").get_by_role("link", name="Agents"), "Shift+Tab")
+        await page.keyboard.press("Enter")
+        await tab_to(page, page.get_by_role("link", name="New agent"))
+        await page.keyboard.press("Enter")
+        await tab_to(page, page.get_by_label("Name", exact=True))
+        await page.keyboard.type("Poet")
+        await tab_to(page, page.get_by_label("System prompt"))
+        await page.keyboard.type("Answer in verse.")
+        await tab_to(page, page.get_by_role("button", name="Create agent"))
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("heading", name="Poet")).to_be_visible()
+        assert path_of(page).startswith("/agents/agt_")
+
+        await tab_to(page, page.get_by_role("button", name=re.compile("owner$")), "Shift+Tab")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("menuitem", name="Profile")).to_be_focused()
+        await page.keyboard.press("ArrowDown")
+        await expect(page.get_by_role("menuitem", name="Appearance")).to_be_focused()
+        await page.keyboard.press("Enter")
+        await tab_to(page, page.get_by_role("radio", name=re.compile("System")))
+        await page.keyboard.press("ArrowLeft")
+        await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+        assert await marked(page)
+
+
+async def test_focus_goes_back_to_what_opened_a_dialog(tmp_path: Path) -> None:
+    """C9, C10: it goes in, stays in, and comes back; the way around the side bar comes first on every page."""
+    async with scene(tmp_path) as here:
+        page = await here.visitor()
+        await page.goto(f"{here.url}/settings/api-keys")
+        opens = page.get_by_role("button", name="New key")
+        await expect(opens).to_be_visible()
+        await page.keyboard.press("Tab")
+        await expect(page.get_by_role("link", name="Skip to the page")).to_be_focused()
+        assert await marked(page)
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("main")).to_be_focused()
+        await tab_to(page, opens)
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("dialog").get_by_label("Name")).to_be_focused()
+        for _ in range(12):
+            await page.keyboard.press("Tab")
+            assert await page.evaluate("document.activeElement.closest('[role=dialog]') !== null")
+            assert await marked(page)
+        await page.keyboard.press("Escape")
+        await expect(opens).to_be_focused()

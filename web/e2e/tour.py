@@ -1,0 +1,352 @@
+"""Every page and state of the app: how to get there, and how to know that it is there.
+
+`tour(folder)` seeds two servers, a new one and one of a team, and walks from stop to stop.
+"""
+
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.async_api import Locator, Page, expect
+
+from web.e2e.scene import DESKTOP, PHONE, Scene, scene
+from web.e2e.story import EMAIL, ENVIRONMENT, Story, answer, write_app
+
+EXPECTED = ("got 401", "got 403", "got 404", "got 409", "got 422")
+"""Some stops are refusals."""
+
+Act = Callable[[Page], Awaitable[object]]
+Find = Callable[[Page], Locator]
+Tours = Callable[[Path], "AbstractAsyncContextManager[Tour]"]
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A state of the app. In `path`, `{name}` is an id of the story."""
+
+    name: str
+    path: str
+    ready: Find
+    act: Act | None = None
+    phone: bool = False
+    """Only there on a phone."""
+    signed_in: bool = True
+
+    async def reach(self, page: Page, url: str, ids: dict[str, str]) -> None:
+        """Go there from anywhere."""
+        path = re.sub(r"{([^}]+)}", lambda found: ids[found[1]], self.path)
+        if f"{url}{path}" == page.url or "#" in path:
+            await page.goto("about:blank")
+        await page.goto(f"{url}{path}")
+        if self.act is not None:
+            await self.act(page)
+        await expect(self.ready(page).first).to_be_visible()
+        await settled(page)
+
+
+async def settled(page: Page) -> None:
+    """Wait until nothing is loading and nothing that ends is still moving."""
+    await expect(page.locator(".animate-shimmer:not([aria-hidden] *):is([role=status] *)")).to_have_count(0)
+    await page.evaluate(
+        """() => Promise.all(document.getAnimations()
+        .filter(one => one.effect?.getComputedTiming().iterations !== Infinity)
+        .map(one => one.finished.catch(() => null)))"""
+    )
+
+
+def heading(words: str) -> Find:
+    """Find a heading."""
+    return lambda page: page.get_by_role("heading", name=words, exact=True)
+
+
+def text(words: str) -> Find:
+    """Find words that can be seen."""
+    return lambda page: page.get_by_text(words).locator("visible=true")
+
+
+def button(name: str) -> Find:
+    """Find a button by the whole of its name."""
+    return lambda page: page.get_by_role("button", name=name, exact=True)
+
+
+def dialog(title: str) -> Find:
+    """Find a dialog by its title."""
+    return lambda page: page.get_by_role("dialog", name=title)
+
+
+def press(*names: str) -> Act:
+    """Press buttons, links, tabs and items of menus, one after the other."""
+
+    async def act(page: Page) -> None:
+        for name in names:
+            found = page.get_by_role("button", name=name, exact=True)
+            for role in ("link", "tab", "menuitem"):
+                found = found.or_(page.get_by_role(role, name=name, exact=True))
+            await found.locator("visible=true").first.click()
+
+    return act
+
+
+def enter(label: str, words: str, *then: str) -> Act:
+    """Fill in a field, then press buttons."""
+
+    async def act(page: Page) -> None:
+        await page.get_by_label(label).locator("visible=true").first.fill(words)
+        await press(*then)(page)
+
+    return act
+
+
+def after(*acts: Act) -> Act:
+    """Do one thing after the other."""
+
+    async def act(page: Page) -> None:
+        for each in acts:
+            await each(page)
+
+    return act
+
+
+async def unfold(page: Page) -> None:
+    """Open every card of the conversation."""
+    await expect(page.get_by_role("article", name="Answer").first).to_be_visible()
+    closed = page.locator('main article [aria-expanded="false"]:not([aria-haspopup])')
+    while await closed.count() > 0:
+        await closed.first.click()
+
+
+async def top(page: Page) -> None:
+    """Go to the beginning of a conversation."""
+    await expect(page.get_by_role("article", name="Answer").first).to_be_visible()
+    await page.get_by_role("log").evaluate("box => box.scrollTo(0, 0)")
+
+
+async def sign_in_wrongly(page: Page) -> None:
+    """Try a password that is not it."""
+    await page.get_by_label("E-mail").fill(EMAIL)
+    await page.get_by_label("Password").fill("not the password")
+    await page.get_by_role("button", name="Sign in", exact=True).click()
+
+
+async def ask(page: Page, question: str = "") -> None:
+    """Write a message to the agent, and send it."""
+    await page.get_by_role("textbox", name="Message").fill(question or "And then?")
+    await page.get_by_role("textbox", name="Message").press("Enter")
+
+
+async def connect_to(page: Page, url: str) -> None:
+    """Fill in a provider, and test it."""
+    await press("Add")(page)
+    box = page.get_by_role("dialog")
+    await box.get_by_label("Kind").select_option("openai-chat")
+    await box.get_by_label("Name").fill("office-two")
+    await box.get_by_label("Base URL").fill(url)
+    await box.get_by_label("API key").fill("test-key")
+    await box.get_by_label("Models").fill("test-model")
+    await box.get_by_role("button", name="Test this connection").click()
+
+
+async def try_tool(page: Page) -> None:
+    """Call a tool from its page."""
+    form = page.locator("form").filter(has=page.get_by_role("button", name="Run", exact=True))
+    await form.get_by_label("number").fill("1042")
+    await form.get_by_role("button", name="Run", exact=True).click()
+
+
+NEW: list[Stop] = [
+    Stop("sign-in-nobody", "/sign-in", text("Nobody has an account here yet"), signed_in=False),
+    Stop("sign-in-old-link", "/sign-in?token=old", text("Signed in already?"), signed_in=False),
+    Stop("welcome", "/set-up", heading("You are signed in")),
+    Stop(
+        "welcome-problems",
+        "/set-up",
+        text("Enter your name."),
+        after(enter("Password", "short"), press("Make my account")),
+    ),
+    Stop("welcome-what-now", "/set-up", heading("Welcome to agio"), press("Not now")),
+    Stop("chat-no-agents", "/chat", heading("There is no agent to talk to")),
+    Stop("runs-none", "/runs", heading("No runs yet")),
+    Stop("agents-none", "/agents", heading("No agents yet")),
+    Stop("tools-none", "/tools", text("None now.")),
+    Stop("providers-none", "/settings/providers", heading("Connect your first model")),
+    Stop("keys-none", "/settings/api-keys", text("API keys")),
+    Stop("profile-no-account", "/settings/profile", text("without an account")),
+]
+
+TEAM: list[Stop] = [
+    Stop("chat-streaming", "/chat/{streaming}", button("Stop (Esc)")),
+    Stop("chat-queued", "/chat/{streaming}", text("Waits until the run is done"), ask),
+    Stop("sign-in", "/sign-in", button("Sign in"), signed_in=False),
+    Stop(
+        "sign-in-problem",
+        "/sign-in",
+        lambda page: page.get_by_role("alert"),
+        sign_in_wrongly,
+        signed_in=False,
+    ),
+    Stop("invitation", "{invitation}", heading("Join Lumen Lamps"), signed_in=False),
+    Stop("invitation-over", "/invitation#nothing", heading("This invitation is over"), signed_in=False),
+    Stop("welcome-back", "/set-up", heading("Welcome, Mara Lindqvist")),
+    Stop("chat-new", "/chat?agent={demo}", text("calls a tool")),
+    Stop("chat-choose-agent", "/chat?agent={support}", text("openai:gpt-5"), press("Agent: Support")),
+    Stop("chat-markdown", "/chat/{markdown}", text("Three things to remember")),
+    Stop("chat-markdown-top", "/chat/{markdown}", heading("Binary search"), after(top, unfold)),
+    Stop("chat-tools", "/chat/{tools}", text("three orders")),
+    Stop("chat-tools-unfolded", "/chat/{tools}", text("customer"), unfold),
+    Stop("chat-tool-failed", "/chat/{shades}", text("The library knows nothing"), unfold),
+    Stop("chat-failed", "/chat/{failed}", button("Try again")),
+    Stop("chat-approval", "/chat/{approval}", button("Approve")),
+    Stop("chat-approval-edited", "/chat/{approval}", button("Approve with these"), press("Edit")),
+    Stop("chat-approval-rejected", "/chat/{approval}", text("Why not"), press("Reject")),
+    Stop("chat-stopped", "/chat/{stopped}", text("Stopped.")),
+    Stop("chat-long-message", "/chat/{long}", button("Show more"), top),
+    Stop("chat-demo", "/chat/{sum}", text("84")),
+    Stop("chat-menu", "/chat/{sum}", lambda page: page.get_by_role("menu"), press("More about this chat")),
+    Stop("chat-deleted", "/chat/{gone}", heading("This chat is gone")),
+    Stop(
+        "chat-delete",
+        "/chat/{sum}",
+        lambda page: page.get_by_role("alertdialog"),
+        press("More about this chat", "Delete"),
+    ),
+    Stop("chat-toast", "/chat/{sum}", text("The link is copied"), press("More about this chat", "Copy link")),
+    Stop(
+        "chats-found",
+        "/chat",
+        lambda page: page.get_by_role("link", name="A broken oak lamp"),
+        enter("Search chats", "oak"),
+    ),
+    Stop("chats-not-found", "/chat", text("No chat has that"), enter("Search chats", "zebra")),
+    Stop(
+        "drawer",
+        "/chat",
+        lambda page: page.get_by_role("dialog", name="Menu"),
+        press("Open the menu"),
+        phone=True,
+    ),
+    Stop("runs", "/runs", text("shown.")),
+    Stop("runs-none-fit", "/runs?status=expired", heading("No run fits")),
+    Stop("run", "/runs/{tools run}", text("find_orders")),
+    Stop("run-events", "/runs/{tools run}#events", text("RUN_STARTED")),
+    Stop("run-metrics", "/runs/{tools run}#metrics", lambda page: page.get_by_role("tabpanel")),
+    Stop("run-replay", "/runs/{tools run}#replay", lambda page: page.get_by_role("slider")),
+    Stop("run-failed", "/runs/{failed run}", text("invalid_api_key")),
+    Stop("run-waiting", "/runs/{approval run}", text("refund")),
+    Stop("run-missing", "/runs/run_none", heading("There is no such run")),
+    Stop("agents", "/agents", text("Research")),
+    Stop("agents-none-found", "/agents", heading("Nothing found"), enter("Search agents", "zebra")),
+    Stop("agent-new", "/agents/new", button("Create agent")),
+    Stop("agent-new-problems", "/agents/new", text("need attention"), press("Create agent")),
+    Stop("agent-edit", "/agents/{support}", text("Everything is saved")),
+    Stop(
+        "agent-edit-problem",
+        "/agents/{support}",
+        text("One field needs attention"),
+        enter("Name", "Research", "Save"),
+    ),
+    Stop("agent-in-code", "/agents/{Night report}", heading("Night report")),
+    Stop("agent-missing", "/agents/agt_none", heading("There is no such agent")),
+    Stop("tools", "/tools", text("track_parcel")),
+    Stop("tools-none-found", "/tools", text("No tool has"), enter("Search tools", "zebra")),
+    Stop("tool-new", "/tools/new", button("Fill in an example")),
+    Stop("tool-new-example", "/tools/new", button("Discard"), press("Fill in an example")),
+    Stop("tool-edit", "/tools/{weather}", heading("weather")),
+    Stop("tool-tried", "/tools/{parcel}", text("What the model reads"), try_tool),
+    Stop("tool-built-in", "/tools/{calculator}", heading("calculator")),
+    Stop("tool-missing", "/tools/tool_none", heading("This tool is not there")),
+    Stop("settings-providers", "/settings/providers", text("anthropic")),
+    Stop("settings-provider-new", "/settings/providers", dialog("Connect a model"), press("Add")),
+    Stop(
+        "settings-provider-bad",
+        "/settings/providers",
+        text("connection_failed"),
+        lambda page: connect_to(page, "http://127.0.0.1:9/v1"),
+    ),
+    Stop("settings-keys", "/settings/api-keys", text("Nightly export")),
+    Stop("settings-key-new", "/settings/api-keys", dialog("New API key"), press("New key")),
+    Stop(
+        "settings-key-made",
+        "/settings/api-keys",
+        text("I have copied it"),
+        after(press("New key"), enter("Name", "Warehouse robot", "Make the key")),
+    ),
+    Stop("settings-members", "/settings/members", text("jonas@lumen.example")),
+    Stop("settings-invite", "/settings/members", dialog("Invite somebody"), press("Invite")),
+    Stop(
+        "settings-invited",
+        "/settings/members",
+        dialog("Send them this link"),
+        press("Invite", "Make the link"),
+    ),
+    Stop("settings-profile", "/settings/profile", heading("Profile")),
+    Stop("settings-audit", "/settings/audit", heading("Audit log")),
+    Stop("settings-appearance", "/settings/appearance", text("As this device says")),
+    Stop("settings-about", "/settings/about", heading("About")),
+    Stop("settings-missing", "/settings/nothing", heading("There is no such part of the settings")),
+    Stop("help", "/chat?agent={demo}", dialog("Keyboard shortcuts"), lambda page: _help(page)),
+    Stop("not-found", "/nowhere", heading("There is nothing here")),
+]
+
+
+async def _help(page: Page) -> None:
+    await expect(page.get_by_text("calls a tool")).to_be_visible()
+    await page.locator("main").first.focus()
+    await page.keyboard.press("?")
+
+
+@dataclass
+class Tour:
+    """What there is to see, with the pages to see it on: one that is signed in, and one that is not."""
+
+    here: Scene
+    stops: list[Stop]
+    page: Page
+    stranger: Page
+    ids: dict[str, str]
+
+    async def walk(self) -> AsyncGenerator[tuple[Stop, Page]]:
+        """Go from stop to stop."""
+        for stop in self.stops:
+            page = self.page if stop.signed_in else self.stranger
+            width, height = PHONE if stop.phone else DESKTOP
+            if page.viewport_size != {"width": width, "height": height}:
+                await page.set_viewport_size({"width": width, "height": height})
+            try:
+                await stop.reach(page, self.here.url, self.ids)
+            except Exception as lost:
+                lost.add_note(f"on the way to {stop.name}")
+                raise
+            yield stop, page
+
+
+@asynccontextmanager
+async def tour_of_new(folder: Path) -> AsyncGenerator[Tour]:
+    """A server nobody has used, without the agent it comes with."""
+    async with scene(folder) as here:
+        page = await here.visitor(expected=EXPECTED)
+        listed = await here.call(page, "GET", "/api/agents")
+        for agent in listed["items"]:
+            await here.call(page, "DELETE", f"/api/agents/{agent['id']}")
+        stranger = await (await here.context(expected=EXPECTED)).new_page()
+        yield Tour(here, NEW, page, stranger, {})
+
+
+@asynccontextmanager
+async def tour_of_team(folder: Path) -> AsyncGenerator[Tour]:
+    """A server with the story's team on it."""
+    async with scene(folder, answer, ENVIRONMENT, write_app(folder)) as here:
+        page = await here.visitor(expected=EXPECTED)
+        story = Story(here, page)
+        await story.seed()
+        await story.begin_streaming()
+        stranger = await (await here.context(expected=EXPECTED)).new_page()
+        good = here.models.base_url("openai-chat")
+        connected = Stop(
+            "settings-provider-good",
+            "/settings/providers",
+            text("It works"),
+            lambda page: connect_to(page, good),
+        )
+        yield Tour(here, [*TEAM, connected], page, stranger, story.ids)
