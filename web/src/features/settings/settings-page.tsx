@@ -29,7 +29,11 @@ function Sections({ me, open }: { me: Me; open: string | undefined }): ReactNode
   const here = useRef<HTMLAnchorElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: whatever is opened comes into view
   useEffect(() => {
-    here.current?.scrollIntoView({ block: "nearest", inline: "center" });
+    const link = here.current;
+    const row = link?.closest("nav");
+    if (!link || !row) return;
+    // Not scrollIntoView: after it, Tab would begin here instead of at the top of the page.
+    row.scrollLeft += middleOf(link) - middleOf(row);
   }, [open]);
   return (
     <nav
@@ -55,6 +59,11 @@ function Sections({ me, open }: { me: Me; open: string | undefined }): ReactNode
       </ul>
     </nav>
   );
+}
+
+function middleOf(element: Element): number {
+  const { left, width } = element.getBoundingClientRect();
+  return left + width / 2;
 }
 
 function NoSection(): ReactNode {
