@@ -2,6 +2,7 @@
 import { AlertDialog } from "radix-ui";
 import { createContext, type ReactNode, useCallback, useContext, useState } from "react";
 import { Button } from "./button";
+import { useFocusReturn } from "./focus-return";
 
 export interface Question {
   title: string;
@@ -21,6 +22,7 @@ interface Asked extends Question {
 export function ConfirmProvider({ children }: { children: ReactNode }): ReactNode {
   const [asked, setAsked] = useState<Asked | null>(null);
   const ask = useCallback<Ask>((question) => new Promise((answer) => setAsked({ ...question, answer })), []);
+  const giveBack = useFocusReturn(asked !== null);
   const answer = (yes: boolean) => {
     asked?.answer(yes);
     setAsked(null);
@@ -31,7 +33,10 @@ export function ConfirmProvider({ children }: { children: ReactNode }): ReactNod
       <AlertDialog.Root open={asked !== null} onOpenChange={(open) => !open && answer(false)}>
         <AlertDialog.Portal>
           <AlertDialog.Overlay className="fixed inset-0 z-50 animate-fade-in bg-black/45" />
-          <AlertDialog.Content className="fixed top-1/2 left-1/2 z-50 w-[calc(100vw-2rem)] max-w-md -translate-x-1/2 -translate-y-1/2 animate-rise rounded-2xl border border-line bg-raised p-5 shadow-2xl">
+          <AlertDialog.Content
+            onCloseAutoFocus={giveBack}
+            className="fixed top-1/2 left-1/2 z-50 w-[calc(100vw-2rem)] max-w-md -translate-x-1/2 -translate-y-1/2 animate-rise rounded-2xl border border-line bg-raised p-5 shadow-2xl"
+          >
             <AlertDialog.Title className="text-base font-semibold">{asked?.title}</AlertDialog.Title>
             <AlertDialog.Description asChild>
               <div className="mt-2 text-sm text-soft">{asked?.message}</div>

@@ -4,6 +4,7 @@ import { Dialog as Radix } from "radix-ui";
 import type { ReactNode } from "react";
 import { cx } from "@/lib/class-names";
 import { IconButton } from "./button";
+import { useFocusReturn } from "./focus-return";
 
 interface DialogProps {
   open: boolean;
@@ -15,12 +16,14 @@ interface DialogProps {
 }
 
 export function Dialog({ open, onClose, title, description, wide, children }: DialogProps): ReactNode {
+  const giveBack = useFocusReturn(open);
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 animate-fade-in bg-black/45" />
         <Radix.Content
           onOpenAutoFocus={focusFirstField}
+          onCloseAutoFocus={giveBack}
           {...(description ? {} : { "aria-describedby": undefined })}
           className={cx(
             "fixed top-1/2 left-1/2 z-50 flex max-h-[min(90dvh,50rem)] w-[calc(100vw-2rem)] -translate-x-1/2 -translate-y-1/2 flex-col",
