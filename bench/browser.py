@@ -19,6 +19,7 @@ from typing import Any
 from origin import ROOT, say
 from page import OUT
 from playwright.async_api import Page, async_playwright, expect
+from servers.subjects import NO_LIMITS
 
 from agio.testing import ModelServer, Reply
 from agio.testing.capture import ModelCall
@@ -31,6 +32,10 @@ LONGEST_PAUSE_MS = 100
 PATIENCE_MS = 60_000
 LONG = "Tell me everything"
 WORDS = "The log is the truth and every page is a **view** of it, `folded` from events as they come. "
+PASSAGE = (
+    f"## A passage\n\n{WORDS * 4}\n\n1. one thing\n2. and *another*\n\n{WORDS * 2}\n\n"
+    "```python\ndef fold(events):\n    return reduce(step, events, EMPTY)\n```\n\n"
+)
 SCRIPTING = frozenset(
     {
         "FunctionCall",
@@ -83,7 +88,9 @@ async def bench(messages: int = MESSAGES) -> dict[str, object]:
             await page.goto(f"{_origin(link)}/chat/{session}")
             box = page.get_by_role("textbox", name="Message")
             await expect(box).to_be_visible()
-            await expect(page.get_by_text(f"Message {messages // 2} of")).to_be_visible(timeout=PATIENCE_MS)
+            await expect(page.get_by_text(f"Message {messages // 2} of").last).to_be_visible(
+                timeout=PATIENCE_MS
+            )
             await box.fill(LONG)
             await box.press("Enter")
             await expect(page.get_by_text("The log is the truth").last).to_be_visible(timeout=PATIENCE_MS)
@@ -99,6 +106,7 @@ async def bench(messages: int = MESSAGES) -> dict[str, object]:
 def render(measured: dict[str, Any]) -> str:
     """Say what was measured, and whether it is what we want."""
     fine = measured["scripting"] < MOST_SCRIPTING and measured["longest_pause_ms"] < LONGEST_PAUSE_MS
+    busy = measured["longest_task_ms"] < LONGEST_PAUSE_MS <= measured["longest_pause_ms"]
     return (
         f"The chat page, {TOKENS_PER_S} tokens a second into a session of {measured['messages']:,} messages, "
         f"{measured['seconds']:.0f} s in headless Chromium:\n"
@@ -106,7 +114,9 @@ def render(measured: dict[str, Any]) -> str:
         f"  main thread      {measured['busy']:.1%} of one core, style, layout and paint included\n"
         f"  frames           {measured['frames']}, median {measured['median_pause_ms']:.0f} ms apart, "
         f"longest pause {measured['longest_pause_ms']:.0f} ms (aim: under {LONGEST_PAUSE_MS})\n"
+        f"  longest task     {measured['longest_task_ms']:.0f} ms of processor time on the main thread\n"
         f"  {'as aimed for' if fine else 'NOT as aimed for'}"
+        + (": the longest pause was not the page's own work" if busy else "")
     )
 
 
@@ -125,6 +135,7 @@ def _figures(trace: dict[str, Any], pauses: list[float]) -> dict[str, object]:
         "frames": len(kept),
         "median_pause_ms": kept[len(kept) // 2],
         "longest_pause_ms": kept[-1],
+        "longest_task_ms": max(event.get("tdur", 0) for event in tasks) / 1000,
     }
 
 
@@ -152,7 +163,7 @@ def _covered(events: Iterable[dict[str, Any]]) -> float:
 def _answer(call: ModelCall) -> Reply:
     asked = call.last_user_text
     if asked.startswith(LONG):
-        return Reply(WORDS * 200, chunk_chars=6, pace_s=1 / TOKENS_PER_S)
+        return Reply(PASSAGE * 30, chunk_chars=5, pace_s=1 / TOKENS_PER_S)
     return Reply(f"{asked}: {WORDS * 3}\n\n- one\n- two\n", chunk_chars=400)
 
 
@@ -192,6 +203,7 @@ async def _server(folder: Path, models: ModelServer) -> AsyncIterator[str]:
         "HOME": str(folder),
         "OPENAI_BASE_URL": models.base_url("openai-chat"),
         "OPENAI_API_KEY": "test-key",
+        "AGIO_LIMITS": json.dumps(NO_LIMITS),
     }
     command = [sys.executable, "-m", "agio.cli.main", "serve", "--port", "0", "--data", str(folder / "data")]
     process = await asyncio.create_subprocess_exec(
