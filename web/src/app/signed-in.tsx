@@ -1,29 +1,22 @@
 /** Lets in who is signed in, with the page's socket; others are asked to sign in and come back to where they were. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Outlet, useRouter } from "@tanstack/react-router";
-import { type ReactNode, useCallback, useEffect } from "react";
+import { type ReactNode, useCallback, useEffect, useState } from "react";
 import { ProblemNote } from "@/components/ui/problem-note";
-import { api, onUnauthenticated } from "@/lib/api";
+import { onUnauthenticated } from "@/lib/api";
+import { claimTab } from "@/lib/browser-session";
 import { problemOf } from "@/lib/problem";
 import { meQuery } from "@/lib/queries";
+import type { Me } from "@/protocol/api";
 import { OutboxProvider } from "@/realtime/outbox-context";
 import { SocketProvider } from "@/realtime/socket-context";
+import { ChangedElsewhere } from "./changed-elsewhere";
 import { Shell } from "./shell";
 
 export function SignedIn(): ReactNode {
   const me = useQuery(meQuery);
   const queryClient = useQueryClient();
   useEffect(() => onUnauthenticated(() => void queryClient.invalidateQueries(meQuery)), [queryClient]);
-  const mayReturn = useCallback(async () => {
-    try {
-      await api.GET("/api/me");
-      return true;
-    } catch (thrown) {
-      if (problemOf(thrown).code !== "unauthenticated") return true;
-      void queryClient.invalidateQueries(meQuery);
-      return false;
-    }
-  }, [queryClient]);
 
   if (me.isError && problemOf(me.error).code === "unauthenticated") {
     return <ToSignIn />;
@@ -36,15 +29,38 @@ export function SignedIn(): ReactNode {
       </main>
     );
   }
+  return <Inside me={me.data} />;
+}
+
+function Inside({ me }: { me: Me }): ReactNode {
+  const queryClient = useQueryClient();
+  const [began] = useState(() => {
+    claimTab(me); // before anything reads what this tab keeps
+    return me;
+  });
+  const mayReturn = useCallback(async () => {
+    try {
+      // Read anew: rights that change cut the socket too.
+      const now = await queryClient.fetchQuery({ ...meQuery, staleTime: 0, retry: false });
+      return isSame(now, began);
+    } catch (thrown) {
+      return problemOf(thrown).code !== "unauthenticated";
+    }
+  }, [queryClient, began]);
+  if (!isSame(me, began)) return <ChangedElsewhere began={began} me={me} />;
   return (
     <SocketProvider mayReturn={mayReturn}>
       <OutboxProvider>
-        <Shell me={me.data}>
+        <Shell me={me}>
           <Outlet />
         </Shell>
       </OutboxProvider>
     </SocketProvider>
   );
+}
+
+function isSame(one: Me, other: Me): boolean {
+  return one.tenant === other.tenant && one.user === other.user;
 }
 
 /** Leaves for the sign-in page, once, and says there where one wanted to go. */

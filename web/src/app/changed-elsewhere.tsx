@@ -1,0 +1,47 @@
+/** Another tab went to another team, or somebody else signed in there: what this page shows is no longer of who one is. */
+import { UsersRound } from "lucide-react";
+import type { ReactNode } from "react";
+import { Button } from "@/components/ui/button";
+import { Empty } from "@/components/ui/empty";
+import { useTitle } from "@/components/ui/page";
+import { useToast } from "@/components/ui/toast";
+import { leave, returnToTeam } from "@/lib/browser-session";
+import type { Me } from "@/protocol/api";
+
+interface ChangedElsewhereProps {
+  /** Who one was when this page was opened. */
+  began: Me;
+  me: Me;
+}
+
+export function ChangedElsewhere({ began, me }: ChangedElsewhereProps): ReactNode {
+  useTitle("Changed in another tab");
+  const toast = useToast();
+  const here = me.tenants.find((team) => team.tenant === me.tenant)?.name ?? me.tenant;
+  const before = me.tenants.find((team) => team.tenant === began.tenant && team.tenant !== me.tenant);
+  return (
+    <main className="h-dvh overflow-y-auto">
+      <Empty
+        whole
+        icon={UsersRound}
+        title={before ? `You are in ${here} now` : `You are signed in as ${me.name} now`}
+        action={
+          <>
+            <Button look="primary" onClick={() => leave("/")}>
+              Go on in {here}
+            </Button>
+            {before && (
+              <Button onClick={() => void returnToTeam(before.tenant).catch(toast.failed)}>
+                Back to {before.name}
+              </Button>
+            )}
+          </>
+        }
+      >
+        {before
+          ? `Another tab of this browser went there. This one still showed ${before.name}, and a browser is in one team at a time.`
+          : "That was done in another tab of this browser."}
+      </Empty>
+    </main>
+  );
+}
