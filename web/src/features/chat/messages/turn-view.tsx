@@ -39,7 +39,7 @@ export const TurnView = memo(function TurnView(props: TurnViewProps): ReactNode 
         <Parts turn={turn} parts={turn.parts} live={live} asks={asks} highlighted={highlighted} />
         {asks && <ApprovalCard turn={turn} onAnswer={onAnswer} />}
         <TurnEnd turn={turn} live={live} onRetry={onRetry} />
-        {over && !asks && (answerOf(turn) || turn.parts.length > 0 || turn.error) && (
+        {over && !asks && (answerOf(turn) || turn.parts.length > 0 || turn.error || onRetry) && (
           <TurnFoot turn={turn} onRetry={turn.status === "failed" ? undefined : onRetry} />
         )}
       </article>
