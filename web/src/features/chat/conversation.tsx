@@ -17,6 +17,7 @@ import { runningTurn, type Turn } from "@/state/thread";
 import { Announcer } from "./announcer";
 import { ChatHeader } from "./chat-header";
 import { Composer } from "./composer";
+import { KeptStates } from "./messages/kept-state";
 import { useReading } from "./reading";
 import { ThreadSkeleton } from "./thread-skeleton";
 import { type ThreadHandle, ThreadView } from "./thread-view";
@@ -72,15 +73,17 @@ function Following({ sessionId, stream }: { sessionId: string; stream: AgentStre
       {phase === "loading" && waiting.length === 0 ? (
         <ThreadSkeleton />
       ) : (
-        <ThreadView
-          sessionId={sessionId}
-          stream={stream}
-          waiting={waiting}
-          forkedFrom={session?.forked_from ?? null}
-          actions={actions}
-          onAtEnd={setAtEnd}
-          handle={handle}
-        />
+        <KeptStates>
+          <ThreadView
+            sessionId={sessionId}
+            stream={stream}
+            waiting={waiting}
+            forkedFrom={session?.forked_from ?? null}
+            actions={actions}
+            onAtEnd={setAtEnd}
+            handle={handle}
+          />
+        </KeptStates>
       )}
       <div className="shrink-0 px-4 pt-1 pb-4">
         <div className="mx-auto w-full max-w-3xl">

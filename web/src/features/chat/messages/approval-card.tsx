@@ -6,6 +6,7 @@ import { ProblemNote } from "@/components/ui/problem-note";
 import type { Answer } from "@/protocol/commands";
 import type { CallPart, Part, Turn } from "@/state/thread";
 import { ApprovalQuestion } from "./approval-question";
+import { useKeptState } from "./kept-state";
 
 interface ApprovalCardProps {
   turn: Turn;
@@ -13,7 +14,7 @@ interface ApprovalCardProps {
 }
 
 export function ApprovalCard({ turn, onAnswer }: ApprovalCardProps): ReactNode {
-  const [decided, setDecided] = useState<ReadonlyMap<string, Answer>>(new Map());
+  const [decided, setDecided] = useKeptState<ReadonlyMap<string, Answer>>(`decided ${turn.runId}`, new Map());
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
   const card = useFocusUnlessTyping();
@@ -33,11 +34,10 @@ export function ApprovalCard({ turn, onAnswer }: ApprovalCardProps): ReactNode {
     }
   };
   const decide = (answer: Answer) => {
-    setDecided((all) => new Map(all).set(answer.interrupt_id, answer));
+    setDecided(new Map(decided).set(answer.interrupt_id, answer));
     if (!several) void send([answer]);
   };
-  const undo = (id: string) =>
-    setDecided((all) => new Map([...all].filter(([decidedId]) => decidedId !== id)));
+  const undo = (id: string) => setDecided(new Map([...decided].filter(([decidedId]) => decidedId !== id)));
   const answers = questions.flatMap((question) => decided.get(question.id) ?? []);
 
   return (

@@ -11,6 +11,7 @@ import { Field, Input } from "@/components/ui/field";
 import { formatDuration, formatMoment } from "@/lib/format";
 import type { Answer } from "@/protocol/commands";
 import type { CallPart, Question } from "@/state/thread";
+import { useKeptState } from "./kept-state";
 import { useNow } from "./use-now";
 
 interface ApprovalQuestionProps {
@@ -27,7 +28,13 @@ type Mode = "asking" | "editing" | "rejecting";
 
 export function ApprovalQuestion(props: ApprovalQuestionProps): ReactNode {
   const { question, call, decided, busy, onDecide, onUndo } = props;
-  const [mode, setMode] = useState<Mode>("asking");
+  const [mode, setMode] = useKeptState<Mode>(`mode ${question.id}`, "asking");
+  const [chosen, setChosen] = useState(false);
+  const choose = (wanted: Mode) => {
+    setChosen(true);
+    setMode(wanted);
+  };
+  const writing = { id: question.id, busy, takesFocus: chosen, onCancel: () => setMode("asking") };
   const args = call?.args || "{}";
   const decide = (answer: Omit<Answer, "interrupt_id">) => {
     setMode("asking");
@@ -45,21 +52,21 @@ export function ApprovalQuestion(props: ApprovalQuestionProps): ReactNode {
       {decided ? (
         <Decided answer={decided} busy={busy} onUndo={onUndo} />
       ) : mode === "editing" ? (
-        <Editing args={args} busy={busy} onCancel={() => setMode("asking")} onDecide={decide} />
+        <Editing {...writing} args={args} onDecide={decide} />
       ) : (
         <>
           <JsonView text={args} label="Arguments" />
           {mode === "rejecting" ? (
-            <Rejecting busy={busy} onCancel={() => setMode("asking")} onDecide={decide} />
+            <Rejecting {...writing} onDecide={decide} />
           ) : (
             <div className="flex flex-wrap gap-2">
               <Button look="primary" disabled={busy} onClick={() => decide({ approved: true })}>
                 <Check className="size-4" aria-hidden /> Approve
               </Button>
-              <Button disabled={busy} onClick={() => setMode("editing")}>
+              <Button disabled={busy} onClick={() => choose("editing")}>
                 <Pencil className="size-4" aria-hidden /> Edit
               </Button>
-              <Button disabled={busy} onClick={() => setMode("rejecting")}>
+              <Button disabled={busy} onClick={() => choose("rejecting")}>
                 <X className="size-4" aria-hidden /> Reject
               </Button>
             </div>
@@ -71,14 +78,19 @@ export function ApprovalQuestion(props: ApprovalQuestionProps): ReactNode {
 }
 
 interface DecidingProps {
+  /** Of the question. */
+  id: string;
+  /** It was chosen just now; what only came back onto the page leaves the focus where it is. */
+  takesFocus: boolean;
   busy: boolean;
   onCancel: () => void;
   onDecide: (answer: Omit<Answer, "interrupt_id">) => void;
 }
 
-function Editing({ args, busy, onCancel, onDecide }: DecidingProps & { args: string }): ReactNode {
+function Editing(props: DecidingProps & { args: string }): ReactNode {
+  const { id, takesFocus, args, busy, onCancel, onDecide } = props;
   const original = pretty(args);
-  const [draft, setDraft] = useState(original);
+  const [draft, setDraft] = useKeptState(`arguments ${id}`, original);
   const checked = checkJson(draft);
   const fits = checked.problem === null && isObject(checked.value);
   return (
@@ -89,7 +101,7 @@ function Editing({ args, busy, onCancel, onDecide }: DecidingProps & { args: str
         onChange={setDraft}
         rows={Math.min(16, Math.max(5, draft.split("\n").length))}
         problem={checked.problem === null && !fits ? "The arguments are an object: { … }." : undefined}
-        autoFocus
+        autoFocus={takesFocus}
       />
       <div className="flex flex-wrap gap-2">
         <Button
@@ -107,7 +119,13 @@ function Editing({ args, busy, onCancel, onDecide }: DecidingProps & { args: str
         <Button disabled={draft === original} onClick={() => setDraft(original)}>
           Reset
         </Button>
-        <Button look="quiet" onClick={onCancel}>
+        <Button
+          look="quiet"
+          onClick={() => {
+            setDraft(original);
+            onCancel();
+          }}
+        >
           Cancel
         </Button>
       </div>
@@ -115,10 +133,16 @@ function Editing({ args, busy, onCancel, onDecide }: DecidingProps & { args: str
   );
 }
 
-function Rejecting({ busy, onCancel, onDecide }: DecidingProps): ReactNode {
-  const [reason, setReason] = useState("");
+function Rejecting({ id, takesFocus, busy, onCancel, onDecide }: DecidingProps): ReactNode {
+  const [reason, setReason] = useKeptState(`reason ${id}`, "");
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => input.current?.focus(), []);
+  useEffect(() => {
+    if (takesFocus) input.current?.focus();
+  }, [takesFocus]);
+  const cancel = () => {
+    setReason("");
+    onCancel();
+  };
   return (
     <form
       className="flex flex-col gap-3"
@@ -135,7 +159,7 @@ function Rejecting({ busy, onCancel, onDecide }: DecidingProps): ReactNode {
             value={reason}
             maxLength={2_000}
             onChange={(event) => setReason(event.target.value)}
-            onKeyDown={(event) => event.key === "Escape" && onCancel()}
+            onKeyDown={(event) => event.key === "Escape" && cancel()}
           />
         )}
       </Field>
@@ -143,7 +167,7 @@ function Rejecting({ busy, onCancel, onDecide }: DecidingProps): ReactNode {
         <Button type="submit" look="danger" busy={busy}>
           Reject
         </Button>
-        <Button look="quiet" onClick={onCancel}>
+        <Button look="quiet" onClick={cancel}>
           Cancel
         </Button>
       </div>

@@ -3,8 +3,13 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { Textarea } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
+import { useKeptState } from "./kept-state";
 
 interface EditMessageProps {
+  /** Of the message. */
+  id: string;
+  /** It was opened just now; what only came back onto the page leaves the focus where it is. */
+  takesFocus: boolean;
   text: string;
   /** Whether it also has files, so that it may be without words. */
   hasFiles: boolean;
@@ -12,16 +17,22 @@ interface EditMessageProps {
   onCancel: () => void;
 }
 
-export function EditMessage({ text, hasFiles, onSend, onCancel }: EditMessageProps): ReactNode {
-  const [draft, setDraft] = useState(text);
+export function EditMessage(props: EditMessageProps): ReactNode {
+  const { id, takesFocus, text, hasFiles, onSend, onCancel } = props;
+  const [draft, setDraft] = useKeptState(`edit ${id}`, text);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
   const area = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     const element = area.current;
-    element?.focus();
-    element?.setSelectionRange(element.value.length, element.value.length);
-  }, []);
+    if (!takesFocus || !element) return;
+    element.focus();
+    element.setSelectionRange(element.value.length, element.value.length);
+  }, [takesFocus]);
+  const cancel = () => {
+    setDraft(text);
+    onCancel();
+  };
   const empty = !draft.trim() && !hasFiles;
   const send = async () => {
     if (empty || busy) return;
@@ -51,7 +62,7 @@ export function EditMessage({ text, hasFiles, onSend, onCancel }: EditMessagePro
         onChange={(event) => setDraft(event.target.value)}
         onKeyDown={(event) => {
           if (event.nativeEvent.isComposing) return;
-          if (event.key === "Escape") onCancel();
+          if (event.key === "Escape") cancel();
           if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void send();
         }}
       />
@@ -61,7 +72,7 @@ export function EditMessage({ text, hasFiles, onSend, onCancel }: EditMessagePro
           This goes on in a copy of the chat; here everything stays as it is.
         </p>
         <div className="flex gap-2">
-          <Button size="small" onClick={onCancel}>
+          <Button size="small" onClick={cancel}>
             Cancel
           </Button>
           <Button type="submit" size="small" look="primary" busy={busy} disabled={empty}>

@@ -1,9 +1,12 @@
 /** A quiet card of one line that unfolds. */
 import { ChevronRight } from "lucide-react";
-import { type ReactNode, useId, useState } from "react";
+import { type ReactNode, useId } from "react";
 import { cx } from "@/lib/class-names";
+import { useKeptState } from "./kept-state";
 
 interface FoldCardProps {
+  /** What it is about, by which it is known again. */
+  name: string;
   icon: ReactNode;
   title: ReactNode;
   /** A few words after the title, cut where there is no room. */
@@ -19,8 +22,8 @@ interface FoldCardProps {
 }
 
 export function FoldCard(props: FoldCardProps): ReactNode {
-  const { icon, title, summary, state, below, bad = false, startsOpen = false, children } = props;
-  const [open, setOpen] = useState(startsOpen);
+  const { name, icon, title, summary, state, below, bad = false, startsOpen = false, children } = props;
+  const [open, setOpen] = useKeptState(`open ${name}`, startsOpen);
   const id = useId();
   return (
     <div className={cx("my-2 rounded-xl border bg-raised", bad ? "border-bad/50" : "border-line")}>

@@ -1,14 +1,15 @@
 /** What the model thought before it spoke, folded. */
 import "./reasoning.css";
 import { Brain, ChevronRight } from "lucide-react";
-import { type ReactNode, useId, useState } from "react";
+import { type ReactNode, useId } from "react";
 import { Markdown } from "@/components/markdown/markdown";
 import { cx } from "@/lib/class-names";
 import { formatDuration } from "@/lib/format";
 import type { TextPart } from "@/state/thread";
+import { useKeptState } from "./kept-state";
 
 export function Reasoning({ part, live }: { part: TextPart; live: boolean }): ReactNode {
-  const [open, setOpen] = useState(false);
+  const [open, setOpen] = useKeptState(`open ${part.id}`, false);
   const id = useId();
   if (!part.text.trim() && !live) return null;
   return (

@@ -16,6 +16,7 @@ export function SubagentCard({ part, live, children }: SubagentCardProps): React
   const failed = part.status === "failed";
   return (
     <FoldCard
+      name={part.id}
       icon={<Bot className="size-4" />}
       title={part.name}
       summary={failed ? part.message : ""}

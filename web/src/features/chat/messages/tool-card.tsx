@@ -22,6 +22,7 @@ export const ToolCard = memo(function ToolCard({ call, state, verdict }: ToolCar
   const changed = call.answer?.editedArgs;
   return (
     <FoldCard
+      name={call.id}
       icon={<Wrench className="size-4" />}
       title={<span className="font-mono text-[0.8125rem]">{call.name || "tool"}</span>}
       summary={summaryOf(call.args)}

@@ -12,6 +12,7 @@ import type { Content } from "@/protocol/commands";
 import { type Asked, textOf } from "@/state/thread";
 import { AttachedFiles } from "./attached-files";
 import { EditMessage } from "./edit-message";
+import { useKeptState } from "./kept-state";
 import { HIGHLIGHT, QUIET } from "./looks";
 import { MessageText } from "./message-text";
 import type { MediaPart } from "./source";
@@ -23,7 +24,8 @@ interface UserMessageProps {
 }
 
 export function UserMessage({ asked, highlighted, onEdit }: UserMessageProps): ReactNode {
-  const [editing, setEditing] = useState(false);
+  const [editing, setEditing] = useKeptState(`editing ${asked.id}`, false);
+  const [opened, setOpened] = useState(false);
   const text = textOf(asked.content);
   const files = filesOf(asked.content);
   const send = async (edited: string) => {
@@ -41,6 +43,8 @@ export function UserMessage({ asked, highlighted, onEdit }: UserMessageProps): R
       {files.length > 0 && <AttachedFiles parts={files} own />}
       {editing ? (
         <EditMessage
+          id={asked.id}
+          takesFocus={opened}
           text={text}
           hasFiles={files.length > 0}
           onSend={send}
@@ -63,7 +67,13 @@ export function UserMessage({ asked, highlighted, onEdit }: UserMessageProps): R
             <CopyLink messageId={asked.id} />
             <CopyButton text={text} label="Copy message" />
             {onEdit && (
-              <IconButton label="Edit message" onClick={() => setEditing(true)}>
+              <IconButton
+                label="Edit message"
+                onClick={() => {
+                  setOpened(true);
+                  setEditing(true);
+                }}
+              >
                 <Pencil className="size-4" aria-hidden />
               </IconButton>
             )}
