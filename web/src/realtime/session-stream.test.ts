@@ -120,3 +120,24 @@ test("a run that is joined late says which step it is in, and one that failed sa
   ]);
   stop();
 });
+
+test("an older page that was asked for before one left and came back is not put into the new beginning", async () => {
+  const waiting: ((answer: unknown) => void)[] = [];
+  network({
+    "tail=true": () => ({ ...SESSION, previous: "p", messages: [message("u2", "run_2", "user", "two")] }),
+    "before=p": () => new Promise((resolve) => waiting.push(resolve)),
+  });
+  const stream = new SessionStream("ses_1", feed());
+  const leave = stream.watch(() => undefined);
+  await vi.waitFor(() => expect(stream.get().phase).toBe("live"));
+  const older = stream.loadOlder();
+  await vi.waitFor(() => expect(waiting).toHaveLength(1));
+  leave();
+  const stop = stream.watch(() => undefined);
+  await vi.waitFor(() => expect(stream.get().phase).toBe("live"));
+  waiting[0]?.({ ...SESSION, messages: [message("u1", "run_1", "user", "one")] });
+  await older;
+  expect(stream.get().thread.turns.map((turn) => turn.runId)).toEqual(["run_2"]);
+  expect(stream.get().older).toBe(true);
+  stop();
+});

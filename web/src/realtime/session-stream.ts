@@ -45,6 +45,8 @@ export class SessionStream {
   private readonly strays: Strays = new Map();
   private unfollow: (() => void) | undefined;
   private started = false;
+  /** Counts its beginnings: an answer to a question of an earlier one comes too late. */
+  private life = 0;
   private again: ReturnType<typeof setTimeout> | undefined;
 
   constructor(sessionId: string, feed: Feed) {
@@ -68,22 +70,24 @@ export class SessionStream {
   loadOlder = async (): Promise<void> => {
     if (this.previous === null || this.stream.loadingOlder) return;
     this.change({ loadingOlder: true, problem: null });
+    const life = this.life;
     try {
       const page = await this.read({ before: this.previous });
       const runs = await this.runsOf(page, Math.max(0, ...page.messages.map((view) => view.created_at)));
-      if (!this.started) return;
+      if (!this.goesOn(life)) return;
       this.previous = page.previous;
       const older = turnsOf(page.messages, runs, this.strays);
       const thread = prependTurns(this.stream.thread, older); // as it is now: events came meanwhile
       this.change({ thread, older: page.previous !== null, loadingOlder: false });
       void this.tellFailures(runs);
     } catch (thrown) {
-      if (this.started) this.change({ loadingOlder: false, problem: problemOf(thrown) });
+      if (this.goesOn(life)) this.change({ loadingOlder: false, problem: problemOf(thrown) });
     }
   };
 
   private start(): void {
     this.started = true;
+    this.life += 1;
     void this.load(0);
   }
 
@@ -94,10 +98,16 @@ export class SessionStream {
     this.unfollow = undefined;
     this.came.length = 0;
     this.strays.clear();
+    this.previous = null;
     this.stream = BEGIN;
   }
 
+  private goesOn(life: number): boolean {
+    return this.started && this.life === life;
+  }
+
   private async load(tries: number): Promise<void> {
+    const { life } = this;
     try {
       const page = await this.read({ tail: true });
       const [runs, questions, running] = await Promise.all([
@@ -105,7 +115,7 @@ export class SessionStream {
         this.questionsOf(page),
         this.statusOf(page),
       ]);
-      if (!this.started || this.unfollow) return;
+      if (!this.goesOn(life)) return;
       this.previous = page.previous;
       const after = page.stream_after ?? page.last_pos;
       this.change({
@@ -122,7 +132,7 @@ export class SessionStream {
       this.follow(after);
       void this.tellFailures(runs);
     } catch (thrown) {
-      if (!this.started) return;
+      if (!this.goesOn(life)) return;
       const problem = problemOf(thrown);
       if (problem.code === "session_not_found") this.change({ phase: "gone", problem });
       else if (problem.code === "offline" || problem.status >= 500) {
@@ -196,6 +206,7 @@ export class SessionStream {
 
   /** Reads why runs failed: the words are the last event of their logs. Without them the page has the code. */
   private async tellFailures(runs: Map<string, KnownRun>): Promise<void> {
+    const { life } = this;
     const failed = [...runs.values()].filter((run) => run.status === "failed" && run.last_seq > 0);
     for (const run of failed.slice(0, FAILURES_TOLD)) {
       const params = { path: { run_id: run.id }, query: { after: run.last_seq - 1 } };
@@ -203,7 +214,8 @@ export class SessionStream {
         () => "",
       );
       const event = parseEvent(String(last));
-      if (!this.started || event?.type !== "RUN_ERROR") continue;
+      if (!this.goesOn(life)) return;
+      if (event?.type !== "RUN_ERROR") continue;
       const error = { code: event.code ?? "failed", message: event.message };
       const turns = this.stream.thread.turns.map((turn) =>
         turn.runId === run.id ? { ...turn, error } : turn,

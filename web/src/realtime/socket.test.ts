@@ -95,6 +95,25 @@ test("after a break every session goes on after what was heard last, and nothing
   ]);
 });
 
+test("what is left of an earlier subscription does not hide the events before it", async () => {
+  const socket = makeSocket();
+  const page = listener();
+  socket.open();
+  newest().accept();
+  socket.follow("ses_1", 10, listener())();
+  socket.follow("ses_1", 4, page);
+  newest().say({ type: "events", session_id: "ses_1", pos: 11, events: [chunk("k")] });
+  const [first, , second] = newest().sent.map((sent) => sent.id) as [string, string, string];
+  newest().say({ type: "ack", id: first });
+  newest().say({ type: "ack", id: second });
+  newest().say({ type: "events", session_id: "ses_1", pos: 5, events: [chunk("e")] });
+  expect(page.heard).toEqual([[5, "e"]]);
+  await vi.advanceTimersByTimeAsync(0);
+  newest().say({ type: "events", session_id: "ses_1", pos: 9, events: [chunk("i")] });
+  expect(newest().sent.at(-1)).toMatchObject({ type: "subscribe", session_id: "ses_1", after: 5 });
+  expect(page.heard).toEqual([[5, "e"]]);
+});
+
 test("it tries again and again, later each time, and at once when the network is back", () => {
   const socket = makeSocket();
   socket.open();

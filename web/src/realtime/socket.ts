@@ -16,6 +16,8 @@ export type SocketState = "connecting" | "online" | "offline" | "refused";
 
 interface Followed {
   after: number;
+  /** How many subscriptions were asked for and not answered: until then, what comes is of an earlier one. */
+  asked: number;
   listeners: Set<FeedListener>;
 }
 
@@ -101,7 +103,7 @@ export class Socket implements Feed {
 
   follow(sessionId: string, after: number, listener: FeedListener): () => void {
     const known = this.followed.get(sessionId);
-    const followed = known ?? { after, listeners: new Set<FeedListener>() };
+    const followed = known ?? { after, asked: 0, listeners: new Set<FeedListener>() };
     followed.listeners.add(listener);
     if (!known) this.followed.set(sessionId, followed);
     if (!known || after < followed.after) {
@@ -124,14 +126,18 @@ export class Socket implements Feed {
   private subscribe(sessionId: string): void {
     const followed = this.followed.get(sessionId);
     if (!followed) return;
-    this.command({ type: "subscribe", session_id: sessionId, after: followed.after }).catch(
-      (problem: Problem) => {
+    followed.asked += 1;
+    this.command({ type: "subscribe", session_id: sessionId, after: followed.after })
+      .catch((problem: Problem) => {
+        if (this.followed.get(sessionId) !== followed) return;
         if (problem.code === "session_not_found") this.end(sessionId);
         else if (problem.code !== "offline" && problem.code !== "no_answer") {
           for (const listener of followed.listeners) listener.failed(problem);
         }
-      },
-    );
+      })
+      .finally(() => {
+        followed.asked -= 1;
+      });
   }
 
   private hear(heard: Heard): void {
@@ -160,6 +166,10 @@ export class Socket implements Feed {
   private spread(sessionId: string, pos: number, events: Event[]): void {
     const followed = this.followed.get(sessionId);
     if (!followed) return;
+    if (pos > followed.after + 1) {
+      if (followed.asked === 0) this.subscribe(sessionId); // something is missing before it
+      return;
+    }
     const seen = Math.max(0, followed.after + 1 - pos);
     const fresh = seen > 0 ? events.slice(seen) : events;
     if (fresh.length === 0) return;
