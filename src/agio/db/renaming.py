@@ -1,7 +1,8 @@
 """New ids for a copy: whatever names something that was copied names the copy.
 
-Ids of ours end with 26 random characters, and the ids of a run's messages, calls and results have the run's. So they
-are told apart from any other text, and replaced where they stand, in bytes that are not decoded.
+Ids of ours end with 26 random characters, and the ids of a run's messages, calls and results have the run's. They are
+replaced in bytes that are not decoded, where JSON names something by its id. What people, models and tools said stays
+word for word, an id in it too: it may be known elsewhere, and pieces of a text that is streamed must stay the text.
 """
 
 import re
@@ -10,6 +11,12 @@ from collections.abc import Iterable
 from agio.protocol.ids import new_id
 
 _BODY = re.compile(rb"_([0-9a-hjkmnp-tv-z]{26})(?![0-9a-z])")
+_NAMED = re.compile(
+    # "messageId":"...", "run":"...", a file's "value":"..."; a quote within a text has a backslash before it
+    rb'":(?:(?:(?<=[iI]d":)|(?<="run":)|(?<="type":"file","value":))"[^"\\]*"'
+    # "pendingToolCallIds":["...","..."]
+    rb'|(?<=[iI]ds":)\[(?:"[^"\\]*",?)*)'
+)
 
 
 class Renaming:
@@ -25,12 +32,16 @@ class Renaming:
             self._new[body] = b"_" + new.rpartition("_")[2].encode()
 
     def renamed(self, data: bytes) -> bytes:
-        """The same, with the new ids."""
-        return _BODY.sub(self._replaced, data)
+        """The same JSON, as we write it, with the new ids."""
+        return _NAMED.sub(self._named, data)
 
-    def renamed_text(self, text: str) -> str:
-        """The same, with the new ids."""
-        return self.renamed(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+    def renamed_id(self, given: str) -> str:
+        """What an id becomes."""
+        data = given.encode("utf-8", "surrogatepass")
+        return _BODY.sub(self._replaced, data).decode("utf-8", "surrogatepass")
+
+    def _named(self, found: re.Match[bytes]) -> bytes:
+        return _BODY.sub(self._replaced, found[0])
 
     def _replaced(self, found: re.Match[bytes]) -> bytes:
         return self._new.get(found[1], found[0])

@@ -6,6 +6,7 @@ from functools import partial
 import msgspec
 import pytest
 
+from agio.core.model import Usage, VendorTurn
 from agio.core.records import MessageRecord, SessionRecord
 from agio.core.repository import Append, Outcome, RunInfo, ToolBegin, ToolEnd, TurnRecord
 from agio.core.store import Store
@@ -15,13 +16,25 @@ from agio.db.plans.fork_source import find_source
 from agio.db.plans.log import BEYOND_ALL
 from agio.db.repository import Repository
 from agio.errors import UserError
+from agio.protocol.codec import encode
+from agio.protocol.events import (
+    AgentEvent,
+    RunFinished,
+    SuccessOutcome,
+    TextMessageContent,
+    ToolCallArgs,
+    ToolCallResult,
+)
+from agio.protocol.frames import Frame
 from agio.protocol.ids import id_body, new_id
 from agio.protocol.messages import (
     AssistantMessage,
     ContentPart,
     DocumentPart,
     FileSource,
+    FunctionCall,
     TextPart,
+    ToolCall,
     UserMessage,
 )
 from tests.contract.repository.backends import Backend, begin, finish, turn
@@ -77,6 +90,61 @@ async def test_a_copy_has_everything_before_the_message_under_its_own_ids(store:
     assert before[len(after)].id == last
     assert await who.questions(copy) == [("int_2", "cancelled"), ("int_1", "cancelled")]
     assert not _bodies(await _everything(who, copy)) & _bodies(await _everything(who, session))
+
+
+async def test_what_was_said_is_copied_word_for_word(store: Store) -> None:
+    """C5: an id in a text, a piece of one, arguments, a result or a vendor's items is content, and stays."""
+    who = await person(store)
+    session = await who.session()
+    await who.send(session, "one")
+    first = await claim(store)
+    run_id, body = first.info.run_id, id_body(first.info.run_id)
+    call, said = f"call_{body}_1_0", f"msg_{body}_1"
+    arguments = msgspec.json.encode({"run_id": run_id, "ids": [run_id]}).decode()
+    spoken: list[AgentEvent] = [
+        TextMessageContent(said, f"It is {run_id[:20]}"),
+        TextMessageContent(said, f'{run_id[20:]}, "id":"{run_id}", {session.id}.'),
+        TextMessageContent(said, run_id),
+        ToolCallArgs(call, arguments),
+        ToolCallResult(f"res_{body}_1_0", call, arguments),
+        RunFinished(session.id, run_id, outcome=SuccessOutcome([call, f"call_{body}_1_1"])),
+    ]
+    lines = b"".join(encode(event) + b"\n" for event in spoken)
+    vendor = VendorTurn("anthropic", [{"type": "tool_use", "input": {"run_id": run_id}}, {"thinking": call}])
+    turns = [TurnRecord(run_id, 1, 3, "m", "end", Usage(), vendor)]
+    answered = AssistantMessage(
+        id=said, content=f"It is {run_id}.", tool_calls=[ToolCall(call, FunctionCall("look", arguments))]
+    )
+    outcome = Outcome(messages=[answered])
+    frame = Frame(run_id, first.info.epoch, 2, len(spoken), lines)
+    await store.append(Append(frame, turns, "completed", outcome=outcome))
+    asked = await who.send(session, f"What of {run_id} in {session.id}?")
+    await interrupt(store, await claim(store), "int_1")
+    sent = await who.send(session, "three")
+    copy = await store.fork_session("default", "local", session.id, sent.message_id or "")
+    run = (await _runs(who, copy))[0]
+    new = id_body(run.run_id)
+    log = await store.get_log(run.run_id)
+    assert log.payload.partition(b"\n")[2] == b"".join(
+        encode(event) + b"\n"
+        for event in (
+            TextMessageContent(f"msg_{new}_1", f"It is {run_id[:20]}"),
+            TextMessageContent(f"msg_{new}_1", f'{run_id[20:]}, "id":"{run_id}", {session.id}.'),
+            TextMessageContent(f"msg_{new}_1", run_id),
+            ToolCallArgs(f"call_{new}_1_0", arguments),
+            ToolCallResult(f"res_{new}_1_0", f"call_{new}_1_0", arguments),
+            RunFinished(copy.id, run.run_id, outcome=SuccessOutcome([f"call_{new}_1_0", f"call_{new}_1_1"])),
+        )
+    )
+    assert [(each.run_id, each.vendor) for each in log.turns] == [(run.run_id, vendor)]
+    [_, told, question, *_] = await _messages(who, copy)
+    message = msgspec.json.decode(told.message, type=AssistantMessage)
+    assert message == AssistantMessage(
+        id=f"msg_{new}_1",
+        content=f"It is {run_id}.",
+        tool_calls=[ToolCall(f"call_{new}_1_0", FunctionCall("look", arguments))],
+    )
+    assert (question.id != asked.message_id, _text(question)) == (True, f"What of {run_id} in {session.id}?")
 
 
 async def test_events_of_a_copy_are_read_by_position_without_a_gap(store: Store) -> None:
@@ -232,11 +300,11 @@ async def test_a_copy_that_a_crash_left_is_seen_by_nobody_and_swept(backend: Bac
         await later.get_session(*place, fork.id)
     assert [each.id for each in (await later.list_sessions(*place)).items] == [session.id]
     assert len((await later.find_runs(*place, limit=200)).items) == runs
-    new_run = fork.names.renamed_text(fork.runs[0].run_id)
+    new_run = fork.names.renamed_id(fork.runs[0].run_id)
     with pytest.raises(UserError, match="run_not_found"):
         await later.find_run(*place, new_run)
     with pytest.raises(UserError, match="file_not_found"):
-        await later.get_file(*place, fork.names.renamed_text(fork.files[0][0]))
+        await later.get_file(*place, fork.names.renamed_id(fork.files[0][0]))
     await later.sweep()
     assert (await later.get_run(new_run)).status == "completed"  # it may yet be finished
     assert isinstance(later, Repository)
@@ -264,7 +332,7 @@ async def test_a_session_that_is_deleted_meanwhile_is_not_copied(backend: Backen
         await copy_session(store.executor, fork)
     assert (await store.list_sessions(*place)).items == []
     with pytest.raises(UserError, match="run_not_found"):
-        await store.get_run(fork.names.renamed_text(fork.runs[0].run_id))
+        await store.get_run(fork.names.renamed_id(fork.runs[0].run_id))
     await store.close()
 
 

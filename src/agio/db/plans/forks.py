@@ -59,7 +59,7 @@ def begin_fork(fork: Fork) -> Plan[None]:
 
 def read_piece(fork: Fork, run: RunInfo, after: int) -> Plan[Piece]:
     """Read a run's events after `after`, and before the first of them what else there is of the run."""
-    names, run_id = fork.names, fork.names.renamed_text(run.run_id)
+    names, run_id = fork.names, fork.names.renamed_id(run.run_id)
     rows = [] if after else (yield from _beside_log(fork, run))
     found = yield Events(run.run_id, after, run.last_seq, PIECE_BYTES)
     payload = b"".join(part for (part,) in msgspec.convert(found, list[tuple[bytes]]))
@@ -81,7 +81,7 @@ def copy_file(fork: Fork, file_id: str) -> Plan[None]:
     yield from ask(
         "copy_file",
         file_id=file_id,
-        new_file_id=fork.names.renamed_text(file_id),
+        new_file_id=fork.names.renamed_id(file_id),
         nobody=NOBODY,
         fork_id=fork.id,
         session_id=fork.source,
@@ -90,7 +90,7 @@ def copy_file(fork: Fork, file_id: str) -> Plan[None]:
 
 def copy_chunks(fork: Fork, file_id: str, first: int, last: int) -> Plan[None]:
     """Copy a file's pieces from `first` up to `last`."""
-    new_file_id = fork.names.renamed_text(file_id)
+    new_file_id = fork.names.renamed_id(file_id)
     yield from ask("copy_file_chunks", file_id=file_id, new_file_id=new_file_id, first=first, last=last)
 
 
@@ -104,7 +104,7 @@ def finish_fork(tenant: str, user: str, fork: Fork) -> Plan[SessionRecord]:
         yield from put_inline_agent(tenant, own_agent, fork.agent)
     yield from check_session(tenant, user, fork.source)
     for file_id, _ in fork.files:
-        new_file_id = fork.names.renamed_text(file_id)
+        new_file_id = fork.names.renamed_id(file_id)
         yield from ask("forget_copied_file", file_id=file_id, new_file_id=new_file_id, session_id=fork.source)
     handed = {"to_tenant": tenant, "to_user": user, "fork_id": fork.id}
     given = yield from ask_one("hand_over_session", nobody=NOBODY, own_agent=own_agent, now=now, **handed)
@@ -133,12 +133,13 @@ def _alias(fork: Fork) -> str | None:
 
 def _beside_log(fork: Fork, run: RunInfo) -> Plan[list[_Filled]]:
     """A run's row, turns, tool calls, questions and messages."""
-    names, run_id, fork_id = fork.names, fork.names.renamed_text(run.run_id), fork.id
+    names, run_id, fork_id = fork.names, fork.names.renamed_id(run.run_id), fork.id
     copied: dict[str, object] = {"run_id": run.run_id, "new_run_id": run_id, "fork_id": fork_id}
     rows: list[_Filled] = [("copy_run", {**copied, "nobody": NOBODY, "token_hash": b""})]
     turns = yield from ask("turns_of_run", run_id=run.run_id)
     for seq, step, record in msgspec.convert(turns, list[tuple[int, int, bytes]]):
-        turn = {"run_id": run_id, "seq": seq, "step": step, "record": names.renamed(record)}
+        ours, vendor, theirs = record.partition(b'"vendor":')  # the vendor wants its own back as it was
+        turn = {"run_id": run_id, "seq": seq, "step": step, "record": names.renamed(ours) + vendor + theirs}
         rows.append(("put_turn", turn))
     for key, tool, effect, state, content, error, started_at, ended_at in msgspec.convert(
         (yield from ask("tools_of_run", run_id=run.run_id)),
@@ -146,7 +147,7 @@ def _beside_log(fork: Fork, run: RunInfo) -> Plan[list[_Filled]]:
     ):
         call: dict[str, object] = {
             "run_id": run_id,
-            "key": names.renamed_text(key),
+            "key": names.renamed_id(key),
             "tool": tool,
             "effect": effect,
             "state": state,
@@ -169,7 +170,7 @@ def _beside_log(fork: Fork, run: RunInfo) -> Plan[list[_Filled]]:
     ):
         said: dict[str, object] = {
             "fork_id": fork_id,
-            "id": names.renamed_text(message_id),
+            "id": names.renamed_id(message_id),
             "run_id": run_id,
             "idx": idx,
             "pos": pos,
@@ -202,17 +203,17 @@ def _questions(fork: Fork, run: RunInfo) -> Plan[list[_Filled]]:
     ):
         question: dict[str, object] = {
             "fork_id": fork.id,
-            "id": names.renamed_text(asked),
-            "run_id": names.renamed_text(run.run_id),
-            "tool_call_id": names.renamed_text(call),
+            "id": names.renamed_id(asked),
+            "run_id": names.renamed_id(run.run_id),
+            "tool_call_id": names.renamed_id(call),
             "tool": tool,
-            "arguments": names.renamed_text(arguments),
-            "message": names.renamed_text(message),
+            "arguments": arguments,
+            "message": message,
             "state": state,
             "created_at": created_at,
             "expires_at": expires_at,
             "closed_at": closed_at,
-            "closed_by": names.renamed_text(by) if by in copied else None,
+            "closed_by": names.renamed_id(by) if by in copied else None,
             "now": now,
         }
         rows.append(("copy_interrupt", question))
