@@ -4,7 +4,14 @@ import { Problem, problemOf } from "@/lib/problem";
 import type { InterruptView, SessionStatus, SessionWithMessages } from "@/protocol/api";
 import type { Event } from "@/protocol/events";
 import { foldEvents } from "@/state/fold";
-import { type KnownRun, prependTurns, type Strays, turnsOf, withQuestions } from "@/state/history";
+import {
+  type KnownRun,
+  prependTurns,
+  type Strays,
+  turnsOf,
+  withAnswers,
+  withQuestions,
+} from "@/state/history";
 import { EMPTY, type Thread } from "@/state/thread";
 import { backoffMs } from "./backoff";
 import type { Feed } from "./feed";
@@ -74,9 +81,10 @@ export class SessionStream {
     try {
       const page = await this.read({ before: this.previous });
       const runs = await this.runsOf(page, Math.max(0, ...page.messages.map((view) => view.created_at)));
+      const questions = await this.questionsOf(page, runs);
       if (!this.goesOn(life)) return;
       this.previous = page.previous;
-      const older = turnsOf(page.messages, runs, this.strays);
+      const older = turnsOf(page.messages, runs, this.strays).map((turn) => withAnswers(turn, questions));
       const thread = prependTurns(this.stream.thread, older); // as it is now: events came meanwhile
       this.change({ thread, older: page.previous !== null, loadingOlder: false });
       void this.tellFailures(runs);
@@ -110,18 +118,15 @@ export class SessionStream {
     const { life } = this;
     try {
       const page = await this.read({ tail: true });
-      const [runs, questions, running] = await Promise.all([
-        this.runsOf(page),
-        this.questionsOf(page),
-        this.statusOf(page),
-      ]);
+      const [runs, running] = await Promise.all([this.runsOf(page), this.statusOf(page)]);
+      const questions = await this.questionsOf(page, runs);
       if (!this.goesOn(life)) return;
       this.previous = page.previous;
       const after = page.stream_after ?? page.last_pos;
       this.change({
         thread: {
           turns: turnsOf(page.messages, runs, this.strays)
-            .map((turn) => withQuestions(turn, questions))
+            .map((turn) => withAnswers(withQuestions(turn, questions), questions))
             .map((turn) => (turn.runId === running?.run_id ? { ...turn, step: running.step } : turn)),
           pos: after,
         },
@@ -190,11 +195,15 @@ export class SessionStream {
     return new Map(runs.items.map((run) => [run.id, run]));
   }
 
-  private async questionsOf(page: SessionWithMessages): Promise<InterruptView[]> {
-    if (page.state !== "waiting") return [];
+  /** What a page's runs asked a person, if any did. */
+  private async questionsOf(
+    page: SessionWithMessages,
+    runs: ReadonlyMap<string, KnownRun>,
+  ): Promise<InterruptView[]> {
+    const asked = page.messages.some((view) => runs.get(view.run_id)?.status === "interrupted");
+    if (!asked && page.state !== "waiting") return [];
     const path = { session_id: this.sessionId };
-    const asked = await data(api.GET("/api/agent-sessions/{session_id}/interrupts", { params: { path } }));
-    return asked.items.filter((question) => question.state === "open");
+    return (await data(api.GET("/api/agent-sessions/{session_id}/interrupts", { params: { path } }))).items;
   }
 
   /** How far a run is that goes on: its steps so far are not among the events that follow. */

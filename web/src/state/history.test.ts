@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { MessageView } from "@/protocol/api";
 import type { Event } from "@/protocol/events";
 import { foldEvents } from "./fold";
-import { prependTurns, turnsOf } from "./history";
+import { prependTurns, turnsOf, withAnswers } from "./history";
 
 function view(runId: string, message: Record<string, unknown>, pos: number | null = 1): MessageView {
   return {
@@ -72,4 +72,38 @@ test("an older page joins the run that lies on both, and results find their call
   expect(joined.turns).toHaveLength(1);
   expect(joined.turns[0]?.asked).toHaveLength(1);
   expect(joined.pos).toBe(9);
+});
+
+test("a call that a person was asked about tells after a reload what they said", () => {
+  const refused = view("run_1", {
+    id: "r1",
+    role: "tool",
+    toolCallId: "c1",
+    content: "No.",
+    error: "not_approved",
+  });
+  const open = {
+    id: "int_1",
+    session_id: "ses_1",
+    tool: "clock",
+    arguments: "{}",
+    message: "",
+    created_at: 1,
+  };
+  const question = {
+    ...open,
+    run_id: "run_1",
+    tool_call_id: "c1",
+    expires_at: 2,
+    state: "resolved",
+  } as const;
+  const answerTo = (messages: Parameters<typeof turnsOf>[0]) => {
+    const call = turnsOf(messages)
+      .map((turn) => withAnswers(turn, [question]))[0]
+      ?.parts.find((part) => part.kind === "call");
+    return call?.kind === "call" ? call.answer?.approved : undefined;
+  };
+  expect(answerTo([asked, called, answered])).toBe(true);
+  expect(answerTo([asked, called, refused])).toBe(false);
+  expect(answerTo([asked, called])).toBeUndefined();
 });

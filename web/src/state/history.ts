@@ -66,7 +66,7 @@ function begun(view: MessageView, run: KnownRun | undefined): Turn {
 /** Puts the open questions to the turn that asked them: a stored conversation does not hold them. */
 export function withQuestions(turn: Turn, open: readonly InterruptView[]): Turn {
   const questions = open
-    .filter((asked) => asked.run_id === turn.runId)
+    .filter((asked) => asked.run_id === turn.runId && asked.state === "open")
     .map(({ id, tool_call_id, message, expires_at }) => ({
       id,
       callId: tool_call_id,
@@ -74,6 +74,22 @@ export function withQuestions(turn: Turn, open: readonly InterruptView[]): Turn 
       expiresAt: expires_at,
     }));
   return questions.length > 0 ? { ...turn, status: "interrupted", questions } : turn;
+}
+
+/** Notes what a person said to the calls they were asked about: yes, unless the result tells otherwise. */
+export function withAnswers(turn: Turn, asked: readonly InterruptView[]): Turn {
+  const answered = new Set(
+    asked.flatMap(({ run_id, state, tool_call_id }) =>
+      run_id === turn.runId && state === "resolved" ? [tool_call_id] : [],
+    ),
+  );
+  if (answered.size === 0) return turn;
+  const parts = turn.parts.map((part) =>
+    part.kind === "call" && part.result !== null && answered.has(part.id)
+      ? { ...part, answer: { approved: part.error !== "not_approved", reason: null, editedArgs: null } }
+      : part,
+  );
+  return { ...turn, parts };
 }
 
 function addMessage(turn: Turn, calls: Map<string, CallPart>, strays: Strays, view: MessageView): void {
