@@ -56,7 +56,7 @@ export const ChatHeader = memo(function ChatHeader({
               type="button"
               title="Rename"
               onClick={() => setRenaming(true)}
-              className="block max-w-full truncate rounded-md hover:text-accent-text"
+              className="block min-h-6 max-w-full truncate rounded-md hover:text-accent-text"
             >
               {session ? shown : " "}
             </button>

@@ -119,7 +119,7 @@ function Entries({
           {entries.map((entry) => (
             <tr key={entry.number} className="align-top">
               <td className="py-2 pr-3 pl-4 whitespace-nowrap text-soft">{formatMoment(entry.at)}</td>
-              <td className="px-3 py-2">
+              <td className="min-w-36 px-3 py-2">
                 {entry.user ? nameOf(entry.user) : "the operator"}
                 <span className="block text-xs whitespace-nowrap text-soft">{entry.address}</span>
               </td>

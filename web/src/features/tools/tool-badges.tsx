@@ -18,7 +18,7 @@ export function ApprovalBadge({ approval }: Pick<AgentToolDetails, "approval">):
 function Explained({ tone, title, meaning }: { tone: Tone; title: string; meaning: string }): ReactNode {
   return (
     <Tooltip label={meaning}>
-      <button type="button" className="relative inline-flex cursor-help rounded-full">
+      <button type="button" className="relative inline-flex min-h-6 cursor-help items-center rounded-full">
         <Badge tone={tone}>{title}</Badge>
       </button>
     </Tooltip>
