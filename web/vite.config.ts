@@ -20,6 +20,12 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     chunkSizeWarningLimit: 800,
+    rolldownOptions: {
+      output: {
+        // What nearly every page needs is one file: dozens of small ones are slower, and larger together.
+        codeSplitting: { groups: [{ name: "parts", test: isPart, minShareCount: 4 }] },
+      },
+    },
   },
   server: {
     proxy: Object.fromEntries(
@@ -33,6 +39,11 @@ export default defineConfig({
     restoreMocks: true,
   },
 });
+
+/** Whether a module is for every page: forms are not, which load with theirs. */
+function isPart(id: string): boolean {
+  return !/react-hook-form|markdown|highlight|katex|micromark|mdast|hast|json-schema/.test(id);
+}
 
 /** Writes each asset a second and a third time, as brotli and gzip, once and at the highest level. */
 function compressed(): Plugin {

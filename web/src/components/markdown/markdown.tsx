@@ -2,8 +2,6 @@
 import "./markdown.css";
 import { memo, type ReactNode, useDeferredValue, useId, useMemo, useState } from "react";
 import ReactMarkdown, { type Options } from "react-markdown";
-import remarkGfm from "remark-gfm";
-import remarkMath from "remark-math";
 import { cx } from "@/lib/class-names";
 import { openFence, type Split, splitGrown } from "./blocks";
 import { CodeBlock } from "./code-block";
@@ -12,6 +10,7 @@ import { ELEMENTS } from "./elements";
 import { levelHeadings, type Outline, outlineAfter } from "./outline";
 import { PlainOnFailure } from "./plain-on-failure";
 import { secure } from "./secure";
+import { gfmSyntax, mathSyntax } from "./syntax";
 import { texSyntax } from "./tex-syntax";
 import { finishBlock } from "./unfinished";
 
@@ -21,11 +20,7 @@ interface MarkdownProps {
   live?: boolean;
 }
 
-const REMARK: Options["remarkPlugins"] = [
-  remarkGfm,
-  texSyntax,
-  [remarkMath, { singleDollarTextMath: false }],
-];
+const REMARK: Options["remarkPlugins"] = [gfmSyntax, texSyntax, mathSyntax];
 
 export const Markdown = memo(function Markdown({ text, live = false }: MarkdownProps): ReactNode {
   // Where words come faster than they can be drawn, some drawings are left out.

@@ -1,4 +1,4 @@
-/** Formulas as models write them: \( \), \[ \], and $ $ where it cannot be money. `remark-math` by itself knows $$. */
+/** Formulas as models write them: \( \), \[ \], and $ $ where it cannot be money. `syntax` knows $$. */
 import type { Code, Construct, Effects, State, TokenizeContext } from "micromark-util-types";
 import type {} from "remark-parse";
 import type { Processor } from "unified";
@@ -19,7 +19,7 @@ const CLOSING = new Map<Code, number>([
 ]);
 const OPENS_BRACKET = 91;
 
-/** A `remark` plugin, for before `remark-math`, which makes nodes of what this finds. */
+/** A `remark` plugin, for before `mathSyntax`, which makes nodes of what this finds. */
 export function texSyntax(this: Processor): void {
   const data = this.data();
   data.micromarkExtensions ??= [];
