@@ -17,7 +17,7 @@ SERVE = $(VENV)/bin/agio serve --port $(PORT) --host $(HOST) $(if $(DATA),--data
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup pages chromium run test check types bench chaos fuzz dev lock clean
+.PHONY: setup pages chromium run test check types images bench chaos fuzz dev lock clean
 
 setup: $(VENV)/.run $(VENV)/.test $(NODE_DIR)/node_modules/.stamp $(PAGES)
 
@@ -77,6 +77,9 @@ check: setup
 types: setup
 	@$(PY) -m tests.docs.openapi > $(VENV)/openapi.json
 	@$(NODE_DIR)/node_modules/.bin/openapi-typescript $(VENV)/openapi.json -o $(API_TYPES) --alphabetize --root-types --root-types-no-schema-prefix > /dev/null
+
+images: setup chromium
+	@$(PY) -m web.e2e.screenshots docs/images
 
 bench: setup
 	$(PY) bench/run.py $(ARGS)

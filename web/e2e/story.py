@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
 from playwright.async_api import Page
 
 from agio.core.model import Usage
@@ -112,6 +113,11 @@ def answer(call: ModelCall) -> Reply:
     return _SAID.get(asked, Reply("Gladly. What would you like to know?", usage=Usage(input=310, output=12)))
 
 
+def answer_slowly(call: ModelCall) -> Reply:
+    """Say the same about as fast as models do."""
+    return replace(answer(call), chunk_chars=12, pace_s=0.02)
+
+
 _SAID = {
     "Where are the orders of Ines Castell?": Reply(
         reasoning="The customer is named, so I can look the orders up before I answer.",
@@ -185,6 +191,9 @@ class Story:
         self.ids["invitation"] = open_one["path"]
         await self.call("POST", "/api/api-keys", {"name": "Shop website", "permissions": ["use"]})
         await self.call("POST", "/api/api-keys", {"name": "Nightly export", "expires_in_days": 90})
+        for key in (await self.call("GET", "/api/api-keys"))["items"]:
+            if key["name"] == "bootstrap":
+                await self.call("DELETE", f"/api/api-keys/{key['id']}")
         changes = {"language": "Swedish", "city": "Malmö"}
         await self.call("PATCH", "/api/profile", {"changes": changes})
 
@@ -220,12 +229,16 @@ class Story:
             **weather,
             "name": "track_parcel",
             "description": "Where a parcel is.",
-            "url": f"{self.here.url}/api/health",
-            "parameters": {"type": "object", "properties": {"number": {"type": "string"}}},
+            "url": "https://parcels.example/v2/{number}",
+            "parameters": {
+                "type": "object",
+                "properties": {"number": {"type": "string"}},
+                "required": ["number"],
+            },
             "headers": [],
             "result_path": None,
         }
-        self.ids["parcel"] = (await self.call("POST", "/api/agent-tools", parcel))["id"]
+        await self.call("POST", "/api/agent-tools", parcel)
         listed = await self.call("GET", "/api/agent-tools")
         self.ids["calculator"] = next(tool["id"] for tool in listed["items"] if tool["name"] == "calculator")
 
@@ -235,7 +248,6 @@ class Story:
             "Support",
             description="Answers customers: orders, refunds and repairs.",
             system_prompt="You help the customers of Lumen Lamps. Be warm and brief. Look orders up before you answer.",
-            goal="Every customer knows what happens next.",
             model_provider="openai",
             model_name="gpt-5",
             tools=["find_orders", "refund", "track_parcel"],
@@ -250,7 +262,12 @@ class Story:
             tools=["search_library", "find_orders", "calculator", "weather"],
         )
         await self.here.make_agent(
-            self.page, "Newsletter", description="Drafts the monthly letter.", status="inactive"
+            self.page,
+            "Newsletter",
+            description="Drafts the monthly letter.",
+            model_provider="openai",
+            model_name="gpt-5-mini",
+            status="inactive",
         )
         listed = await self.call("GET", "/api/agents")
         self.ids |= {agent["name"]: agent["id"] for agent in listed["items"]}

@@ -151,7 +151,7 @@ async def connect_to(page: Page, url: str) -> None:
 async def try_tool(page: Page) -> None:
     """Call a tool from its page."""
     form = page.locator("form").filter(has=page.get_by_role("button", name="Run", exact=True))
-    await form.get_by_label("number").fill("1042")
+    await form.get_by_label("why").fill("To see it work")
     await form.get_by_role("button", name="Run", exact=True).click()
 
 
@@ -253,7 +253,7 @@ TEAM: list[Stop] = [
     Stop("tool-new", "/tools/new", button("Fill in an example")),
     Stop("tool-new-example", "/tools/new", button("Discard"), press("Fill in an example")),
     Stop("tool-edit", "/tools/{weather}", heading("weather")),
-    Stop("tool-tried", "/tools/{parcel}", text("What the model reads"), try_tool),
+    Stop("tool-tried", "/tools/{health}", text("What the model reads"), try_tool),
     Stop("tool-built-in", "/tools/{calculator}", heading("calculator")),
     Stop("tool-missing", "/tools/tool_none", heading("This tool is not there")),
     Stop("settings-providers", "/settings/providers", text("anthropic")),
@@ -333,6 +333,18 @@ async def tour_of_new(folder: Path) -> AsyncGenerator[Tour]:
         yield Tour(here, NEW, page, stranger, {})
 
 
+async def _tool_that_works(story: Story) -> str:
+    """Make a tool that can be called without leaving the machine."""
+    parameters = {"type": "object", "properties": {"why": {"type": "string"}}}
+    tool = {
+        "name": "health",
+        "method": "GET",
+        "url": f"{story.here.url}/api/health",
+        "parameters": parameters,
+    }
+    return str((await story.call("POST", "/api/agent-tools", tool))["id"])
+
+
 @asynccontextmanager
 async def tour_of_team(folder: Path) -> AsyncGenerator[Tour]:
     """A server with the story's team on it."""
@@ -341,6 +353,7 @@ async def tour_of_team(folder: Path) -> AsyncGenerator[Tour]:
         story = Story(here, page)
         await story.seed()
         await story.begin_streaming()
+        story.ids["health"] = await _tool_that_works(story)
         stranger = await (await here.context(expected=EXPECTED)).new_page()
         good = here.models.base_url("openai-chat")
         connected = Stop(

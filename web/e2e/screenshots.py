@@ -1,0 +1,92 @@
+"""The pictures of the docs: every page on a desktop and on a phone, in light and in dark.
+
+`make images` writes them to docs/images.
+"""
+
+import asyncio
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from playwright.async_api import Page
+
+from web.e2e.scene import DESKTOP, PHONE, scene
+from web.e2e.story import ENVIRONMENT, Story, answer_slowly, write_app
+from web.e2e.tour import EXPECTED, TEAM, Stop, settled
+
+SIZES = {"desktop": DESKTOP, "phone": PHONE}
+PAGES = {
+    "sign-in": "sign-in",
+    "welcome": "welcome-back",
+    "chat-new": "chat-new",
+    "chat": "chat-tools",
+    "chat-markdown": "chat-markdown",
+    "chat-approval": "chat-approval",
+    "runs": "runs",
+    "run": "run",
+    "run-events": "run-events",
+    "run-metrics": "run-metrics",
+    "agents": "agents",
+    "agent": "agent-edit",
+    "tools": "tools",
+    "tool": "tool-edit",
+    "providers": "settings-providers",
+    "api-keys": "settings-keys",
+    "members": "settings-members",
+    "profile": "settings-profile",
+    "audit": "settings-audit",
+    "appearance": "settings-appearance",
+    "about": "settings-about",
+}
+"""The names of the pictures, with the stops of the tour they are taken at."""
+READ = ["sum", "long", "failed", "markdown", "stopped", "tools"]
+"""The chats that somebody has read before the first picture."""
+
+
+async def take(page: Page, place: Path) -> None:
+    """Take a picture once it is drawn, without a caret or a pointer in it."""
+    await page.mouse.move(0, 0)
+    await page.evaluate("document.fonts.ready")
+    await settled(page)
+    await page.screenshot(path=place, animations="disabled", caret="hide")
+
+
+async def take_all(folder: Path) -> None:
+    """Take every picture, one after the other."""
+    stops: dict[str, Stop] = {stop.name: stop for stop in TEAM}
+    with TemporaryDirectory() as data:
+        async with scene(Path(data), answer_slowly, ENVIRONMENT, write_app(Path(data))) as here:
+            page = await here.visitor(expected=EXPECTED)
+            story = Story(here, page)
+            await story.seed()
+            for session in READ:
+                path = f"/api/agent-sessions/{story.ids[session]}"
+                await story.call(
+                    "PATCH", path, {"seen_pos": (await story.call("GET", path))["last_pos"]}
+                )
+            stranger = await (await here.context(expected=EXPECTED)).new_page()
+            for name, stop in PAGES.items():
+                at = stops[stop]
+                shown = page if at.signed_in else stranger
+                for size, (width, height) in SIZES.items():
+                    await shown.set_viewport_size({"width": width, "height": height})
+                    await at.reach(shown, here.url, story.ids)
+                    for colours in ("light", "dark"):
+                        await shown.emulate_media(color_scheme=colours, reduced_motion="reduce")
+                        await take(shown, folder / f"{name}-{size}-{colours}.png")
+                    await shown.emulate_media(color_scheme="light", reduced_motion="reduce")
+
+
+def main() -> None:
+    """Write the pictures to the folder that is named."""
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    asyncio.run(take_all(folder))
+    pictures = list(folder.glob("*.png"))
+    print(
+        f"{len(pictures)} pictures, {sum(each.stat().st_size for each in pictures) // 1024} KB, in {folder}"
+    )
+
+
+if __name__ == "__main__":
+    main()
