@@ -128,7 +128,11 @@ function Entries({
                 <span className="block whitespace-nowrap text-soft">{entry.object}</span>
               </td>
               <td className="min-w-40 py-2 pr-4 pl-3 font-mono text-xs leading-5 wrap-anywhere text-soft">
-                {Object.keys(entry.details).length > 0 && JSON.stringify(entry.details)}
+                {Object.entries(entry.details).map(([name, value]) => (
+                  <span key={name} className="block">
+                    {name}: {typeof value === "string" ? value : JSON.stringify(value)}
+                  </span>
+                ))}
               </td>
             </tr>
           ))}
