@@ -30,6 +30,7 @@ FLAGS = [
 DESKTOP = (1280, 800)
 PHONE = (360, 740)
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+slow = pytest.mark.timeout(300)
 expect.set_options(timeout=PATIENCE_MS)
 
 Answer = Callable[[ModelCall], Reply]
@@ -51,7 +52,10 @@ class Complaints:
         page.on("response", lambda got: self._got(got.url, got.status))
 
     def _console(self, said: ConsoleMessage) -> None:
-        if said.type in ("error", "warning") and "Failed to load resource: the server responded" not in said.text:
+        if (
+            said.type in ("error", "warning")
+            and "Failed to load resource: the server responded" not in said.text
+        ):
             self.heard.append(f"{said.type} {said.text}")
 
     def _asked(self, url: str) -> None:

@@ -8,9 +8,9 @@ from playwright.async_api import Page, expect
 
 from agio.testing import Call, HttpStatus, Reply
 from agio.testing.capture import ModelCall
-from web.e2e.scene import PHONE, Scene, needs_chromium, path_of, say, scene
+from web.e2e.scene import PHONE, Scene, needs_chromium, path_of, say, scene, slow
 
-pytestmark = needs_chromium
+pytestmark = [needs_chromium, slow]
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -7,9 +7,9 @@ from playwright.async_api import Page, expect
 
 from agio.testing import Call, Reply
 from agio.testing.capture import ModelCall
-from web.e2e.scene import Scene, needs_chromium, say, scene
+from web.e2e.scene import Scene, needs_chromium, say, scene, slow
 
-pytestmark = needs_chromium
+pytestmark = [needs_chromium, slow]
 
 PRICES = '{"openai-chat:test-model": {"input": 1000, "output": 2000}}'
 
