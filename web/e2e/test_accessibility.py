@@ -130,7 +130,7 @@ async def test_a_keyboard_is_enough_to_sign_in_and_chat(tmp_path: Path) -> None:
         await page.keyboard.press("Enter")
         await expect(page.get_by_role("button", name="Stop (Esc)")).to_be_visible()
         await page.keyboard.press("Escape")
-        await expect(page.get_by_text("Stopped.")).to_be_visible()
+        await expect(page.get_by_text("Stopped.", exact=True)).to_be_visible()
 
 
 async def choose_last(page: Page, first: str, last: str) -> None:
