@@ -8,7 +8,12 @@ import { formatCount, formatDuration, formatMoment } from "@/lib/format";
 import { agentToolsQuery } from "@/lib/queries";
 import type { AgentView } from "@/protocol/api";
 import { AgentRuns } from "./agent-runs";
-import { APPROVALS } from "./tool-words";
+
+const APPROVALS = {
+  tool: "as the tool says",
+  ask: "always asks",
+  never: "never asks",
+} as const;
 
 export function AgentDetails({ agent, mayBuild }: { agent: AgentView; mayBuild: boolean }): ReactNode {
   return (

@@ -2,25 +2,14 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { Badge, type Tone } from "@/components/ui/badge";
+import { RunStatus } from "@/components/run-status";
 import { Card } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { api, data } from "@/lib/api";
 import { formatAgo, formatMoment } from "@/lib/format";
-import type { RunView } from "@/protocol/api";
 
 const SHOWN = 5;
-
-const STATES: Record<RunView["status"], { word: string; tone: Tone }> = {
-  queued: { word: "Queued", tone: "neutral" },
-  running: { word: "Running", tone: "accent" },
-  completed: { word: "Completed", tone: "good" },
-  failed: { word: "Failed", tone: "bad" },
-  cancelled: { word: "Stopped", tone: "neutral" },
-  interrupted: { word: "Asked a person", tone: "warn" },
-  expired: { word: "Expired", tone: "bad" },
-};
 
 const agentRunsQuery = (agentId: string) =>
   queryOptions({
@@ -51,7 +40,7 @@ export function AgentRuns({ agentId }: { agentId: string }): ReactNode {
                 <span className="shrink-0 text-xs text-soft" title={formatMoment(run.created_at)}>
                   {formatAgo(run.created_at)}
                 </span>
-                <Badge tone={STATES[run.status].tone}>{STATES[run.status].word}</Badge>
+                <RunStatus run={run} />
               </Link>
             </li>
           ))}

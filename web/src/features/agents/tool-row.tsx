@@ -2,9 +2,9 @@
 import { type ReactNode, useId } from "react";
 import { Badge } from "@/components/ui/badge";
 import { Select } from "@/components/ui/field";
+import { EFFECTS, KINDS } from "@/lib/tool-words";
 import type { AgentToolDetails } from "@/protocol/api";
 import type { ChosenTool, ToolApproval } from "./agent-values";
-import { EFFECTS, KINDS } from "./tool-words";
 
 interface ToolRowProps {
   name: string;
@@ -42,8 +42,8 @@ export function ToolRow({ name, tool, chosen, asksAlways, onChange }: ToolRowPro
             <div className="mt-1.5 flex flex-wrap gap-1.5">
               {tool ? (
                 <>
-                  <Badge>{KINDS[tool.kind]}</Badge>
-                  <Badge>{EFFECTS[tool.effect]}</Badge>
+                  <Badge>{KINDS[tool.kind].one}</Badge>
+                  <Badge>{EFFECTS[tool.effect].title}</Badge>
                   {tool.approval === "ask" && <Badge tone="warn">Asks first</Badge>}
                 </>
               ) : (

@@ -34,7 +34,7 @@ export function TryQuestions({
           {questions.length > 1 ? "Approve all" : "Approve"}
         </Button>
         <Button size="small" disabled={decide.isPending} onClick={() => decide.mutate(false)}>
-          {questions.length > 1 ? "Decline all" : "Decline"}
+          {questions.length > 1 ? "Reject all" : "Reject"}
         </Button>
       </div>
     </div>

@@ -26,7 +26,7 @@ export function TryTurn({ turn }: { turn: Turn }): ReactNode {
       {waits && (
         <p className="flex items-center gap-2 text-sm text-soft">
           <LoaderCircle className="size-4 animate-spin" aria-hidden />
-          {turn.status === "queued" ? "Waiting for a worker…" : "Working…"}
+          {turn.status === "queued" ? "Waiting for its turn" : "Working…"}
         </p>
       )}
       {turn.error && (
@@ -36,7 +36,9 @@ export function TryTurn({ turn }: { turn: Turn }): ReactNode {
       )}
       {turn.status === "cancelled" && <p className="text-xs text-soft">Stopped.</p>}
       {turn.status === "failed" && !turn.error && <p className="text-xs text-bad">This run failed.</p>}
-      {turn.status === "expired" && <p className="text-xs text-bad">Nobody took this run in time.</p>}
+      {turn.status === "expired" && (
+        <p className="text-xs text-bad">It waited too long for its turn and was given up.</p>
+      )}
     </div>
   );
 }
@@ -55,7 +57,7 @@ function Parts({ parts, turn }: { parts: Part[]; turn: Turn }): ReactNode {
       case "reasoning":
         return (
           <details key={part.id} className="text-[0.8125rem] text-soft">
-            <summary className="w-fit rounded">Reasoning</summary>
+            <summary className="w-fit rounded">Thoughts</summary>
             <p className="mt-1 border-l-2 border-line pl-3 whitespace-pre-wrap wrap-anywhere">{part.text}</p>
           </details>
         );
@@ -92,14 +94,14 @@ function Call({ call, turn }: { call: CallPart; turn: Turn }): ReactNode {
       </summary>
       <dl className="mt-2 flex flex-col gap-2 rounded-xl bg-panel p-3">
         <div>
-          <dt className="text-xs text-soft">Given</dt>
+          <dt className="text-xs text-soft">Arguments</dt>
           <dd className="font-mono text-xs whitespace-pre-wrap wrap-anywhere">
             {prettyJson(call.args) || "{}"}
           </dd>
         </div>
         {result !== null && (
           <div>
-            <dt className="text-xs text-soft">{call.error ? "Failed" : "Came back"}</dt>
+            <dt className="text-xs text-soft">{call.error ? "Failure" : "Result"}</dt>
             <dd className="max-h-48 overflow-y-auto font-mono text-xs whitespace-pre-wrap wrap-anywhere">
               {prettyJson(result)}
             </dd>

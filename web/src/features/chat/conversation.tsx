@@ -162,7 +162,7 @@ function Gone(): ReactNode {
           </Link>
         }
       >
-        It was deleted, or it is somebody else's.
+        It was deleted, or it is somebody else's or another team's.
       </Empty>
     </div>
   );

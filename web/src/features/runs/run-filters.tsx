@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import type { ReactNode } from "react";
+import { STATES } from "@/components/run-status";
 import { Button } from "@/components/ui/button";
 import { Field, Input, Select } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
@@ -9,7 +10,6 @@ import { agentsQuery } from "@/lib/queries";
 import type { Me } from "@/protocol/api";
 import { isFiltered, type RunFilter, readFilter, STATUSES } from "./run-filter";
 import { membersQuery } from "./run-queries";
-import { STATES } from "./run-words";
 
 interface RunFiltersProps {
   me: Me;

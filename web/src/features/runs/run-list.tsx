@@ -1,10 +1,10 @@
 /** Runs as a table, and as cards where there is no room for one. */
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { RunStatus } from "@/components/run-status";
 import { Tooltip } from "@/components/ui/tooltip";
 import { formatAgo, formatCount, formatMoment, formatTokens } from "@/lib/format";
 import type { RunView } from "@/protocol/api";
-import { RunStatus } from "./run-status";
 import { costWords, durationWords, NOTHING, titleOf } from "./run-words";
 
 interface RunListProps {

@@ -10,13 +10,13 @@ import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { problemOf } from "@/lib/problem";
 import { meQuery } from "@/lib/queries";
+import { useNow } from "@/lib/use-now";
 import { RunActions } from "./run-actions";
 import { RunFacts } from "./run-facts";
 import { RunFailure } from "./run-failure";
 import { isGoingOn, runQuery } from "./run-queries";
 import { RunTabs } from "./run-tabs";
 import { titleOf } from "./run-words";
-import { useNow } from "./use-now";
 import { useRunLog } from "./use-run-log";
 
 const back = (

@@ -1,19 +1,6 @@
-/** A run in words: its state, how long it took, what it used. */
-import type { Tone } from "@/components/ui/badge";
+/** A run in words: how long it took, what it used. */
 import { formatCost, formatDuration } from "@/lib/format";
 import type { RunView } from "@/protocol/api";
-import type { RunStatus } from "./run-filter";
-
-export const STATES: Record<RunStatus, { word: string; tone: Tone }> = {
-  queued: { word: "Queued", tone: "neutral" },
-  running: { word: "Running", tone: "accent" },
-  completed: { word: "Completed", tone: "good" },
-  failed: { word: "Failed", tone: "bad" },
-  cancelled: { word: "Cancelled", tone: "neutral" },
-  // It stays so when the next run of its chat brings the answer; whether it still waits only the chat knows.
-  interrupted: { word: "Asked for approval", tone: "warn" },
-  expired: { word: "Expired", tone: "neutral" },
-};
 
 export const NOTHING = "–";
 

@@ -10,11 +10,11 @@ import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { formatCount } from "@/lib/format";
 import { meQuery } from "@/lib/queries";
+import { useNow } from "@/lib/use-now";
 import { isFiltered, type RunFilter, readFilter } from "./run-filter";
 import { RunFilters } from "./run-filters";
 import { RunCards, RunTable } from "./run-list";
 import { isGoingOn, runsQuery } from "./run-queries";
-import { useNow } from "./use-now";
 
 export function RunsPage(): ReactNode {
   const search = useSearch({ from: "/inside/runs" });

@@ -2,9 +2,9 @@
 import type { ReactNode } from "react";
 import { type Control, Controller } from "react-hook-form";
 import { Card } from "@/components/ui/page";
+import { APPROVALS, EFFECTS } from "@/lib/tool-words";
 import { ChoiceField } from "./choice-field";
 import type { ToolForm } from "./tool-form";
-import { APPROVALS, EFFECTS } from "./tool-words";
 
 export function SafetyFields({ control }: { control: Control<ToolForm> }): ReactNode {
   return (

@@ -2,8 +2,8 @@
 import type { ReactNode } from "react";
 import { Badge, type Tone } from "@/components/ui/badge";
 import { Tooltip } from "@/components/ui/tooltip";
+import { APPROVALS, EFFECTS, type Effect } from "@/lib/tool-words";
 import type { AgentToolDetails } from "@/protocol/api";
-import { APPROVALS, EFFECTS, type Effect } from "./tool-words";
 
 const TONES: Record<Effect, Tone> = { read: "neutral", idempotent: "neutral", once: "warn" };
 

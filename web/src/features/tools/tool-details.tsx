@@ -3,10 +3,10 @@ import type { ReactNode } from "react";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Card } from "@/components/ui/page";
 import { Tabs } from "@/components/ui/tabs";
+import { APPROVALS, EFFECTS } from "@/lib/tool-words";
 import type { AgentToolDetails } from "@/protocol/api";
 import { writeJson } from "./json";
 import { rowsOf, TYPES } from "./parameter-table";
-import { APPROVALS, EFFECTS } from "./tool-words";
 
 export function ToolDetails({ tool }: { tool: AgentToolDetails }): ReactNode {
   const { method, url, headers, result_path, timeout_s } = tool;

@@ -1,7 +1,7 @@
 /** The pages of one tool: a new one, one of the team's own, or one that can only be looked at and tried. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams, useSearch } from "@tanstack/react-router";
-import { SearchX } from "lucide-react";
+import { Lock, SearchX } from "lucide-react";
 import type { ReactNode } from "react";
 import { buttonClass } from "@/components/ui/button";
 import { Empty } from "@/components/ui/empty";
@@ -9,6 +9,7 @@ import { Card, Page } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { agentToolsQuery, meQuery } from "@/lib/queries";
+import { KINDS } from "@/lib/tool-words";
 import type { AgentToolDetails } from "@/protocol/api";
 import { BackToTools } from "./back-to-tools";
 import { BESIDE } from "./beside";
@@ -16,7 +17,6 @@ import { HttpToolEditor } from "./http-tool-editor";
 import { ToolDetails } from "./tool-details";
 import { copyOf } from "./tool-form";
 import { ToolUsers } from "./tool-users";
-import { KINDS } from "./tool-words";
 import { TrialConsole } from "./trial-console";
 
 export function NewToolPage(): ReactNode {
@@ -36,8 +36,8 @@ export function NewToolPage(): ReactNode {
   if (!me.permissions.includes("build"))
     return (
       <Page title="New tool" above={<BackToTools />}>
-        <Empty icon={SearchX} title="You may not make tools">
-          Ask an administrator of your team for the permission to build.
+        <Empty icon={Lock} title="Tools are made by owners and admins">
+          Ask one of them to make it, or to give you their role.
         </Empty>
       </Page>
     );

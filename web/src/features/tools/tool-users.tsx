@@ -10,8 +10,9 @@ import { Switch } from "@/components/ui/switch";
 import { useToast } from "@/components/ui/toast";
 import { api } from "@/lib/api";
 import { agentsQuery, agentToolsQuery } from "@/lib/queries";
+import type { Approval } from "@/lib/tool-words";
 import type { AgentToolDetails, AgentView } from "@/protocol/api";
-import { type Approval, usedBy } from "./tool-words";
+import { usedBy } from "./tool-words";
 
 interface ToolUsersProps {
   tool: AgentToolDetails;

@@ -9,10 +9,10 @@ import { Page } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { agentsQuery, agentToolsQuery, meQuery } from "@/lib/queries";
+import { KINDS, type Kind } from "@/lib/tool-words";
 import type { AgentToolDetails } from "@/protocol/api";
 import { NoHttpTools } from "./no-http-tools";
 import { ToolRow } from "./tool-row";
-import { KINDS, type Kind } from "./tool-words";
 
 const ORDER: Kind[] = ["http", "built_in", "worker"];
 

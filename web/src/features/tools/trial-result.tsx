@@ -5,8 +5,8 @@ import { Badge, type Tone } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/copy-button";
 import { formatDuration, prettyJson } from "@/lib/format";
+import { failureWords } from "@/lib/tool-words";
 import { writeJson } from "./json";
-import { failureWords } from "./tool-words";
 import type { Trial } from "./trial-console";
 import { placeholders } from "./url-template";
 

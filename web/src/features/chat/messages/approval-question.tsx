@@ -9,10 +9,10 @@ import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { Field, Input } from "@/components/ui/field";
 import { formatDuration, formatMoment } from "@/lib/format";
+import { useNow } from "@/lib/use-now";
 import type { Answer } from "@/protocol/commands";
 import type { CallPart, Question } from "@/state/thread";
 import { useKeptState } from "./kept-state";
-import { useNow } from "./use-now";
 
 interface ApprovalQuestionProps {
   question: Question;

@@ -2,8 +2,8 @@
 import { Info, RotateCcw } from "lucide-react";
 import type { ReactNode } from "react";
 import { cx } from "@/lib/class-names";
+import { useNow } from "@/lib/use-now";
 import type { NoticePart } from "@/state/thread";
-import { useNow } from "./use-now";
 
 /** `over` says that the run has gone on since, or ended. */
 export function Notice({ part, over }: { part: NoticePart; over: boolean }): ReactNode {

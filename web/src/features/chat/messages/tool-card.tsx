@@ -4,12 +4,13 @@ import { memo, type ReactNode } from "react";
 import { JsonView } from "@/components/json/json-view";
 import { Badge } from "@/components/ui/badge";
 import { formatDuration } from "@/lib/format";
+import { failureWords } from "@/lib/tool-words";
+import { useNow } from "@/lib/use-now";
 import type { CallPart } from "@/state/thread";
 import { type CallState, durationOf, type Verdict } from "./call-state";
 import { summaryOf } from "./call-summary";
 import { FoldCard } from "./fold-card";
 import { ResultView } from "./result-view";
-import { useNow } from "./use-now";
 
 interface ToolCardProps {
   call: CallPart;
@@ -105,7 +106,9 @@ function State({ call, state, verdict }: ToolCardProps): ReactNode {
         <span className="flex items-center gap-1.5 text-bad">
           <CircleAlert className="size-3.5" aria-hidden />
           <span className="sr-only">Failed:</span>
-          <span className="max-w-36 truncate font-mono">{call.error}</span>
+          <span className="max-w-56 truncate" title={call.error ?? undefined}>
+            {failureWords(call.error ?? "")}
+          </span>
         </span>
       );
     case "done":

@@ -27,7 +27,7 @@ export function TurnEnd({ turn, live, onRetry }: TurnEndProps): ReactNode {
     case "expired":
       return (
         <Line icon={<Clock className="size-4" aria-hidden />}>
-          Nobody answered in time, so this was given up.
+          It waited too long for its turn and was given up.
         </Line>
       );
     case "failed": {

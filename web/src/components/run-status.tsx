@@ -1,8 +1,18 @@
 /** The state of a run as a badge: what goes on pulses, what failed says why. */
 import type { ReactNode } from "react";
-import { Badge } from "@/components/ui/badge";
 import type { RunView } from "@/protocol/api";
-import { STATES } from "./run-words";
+import { Badge, type Tone } from "./ui/badge";
+
+export const STATES: Record<RunView["status"], { word: string; tone: Tone }> = {
+  queued: { word: "Queued", tone: "neutral" },
+  running: { word: "Running", tone: "accent" },
+  completed: { word: "Completed", tone: "good" },
+  failed: { word: "Failed", tone: "bad" },
+  cancelled: { word: "Stopped", tone: "neutral" },
+  // It stays so when the next run of its chat brings the answer; whether it still waits only the chat knows.
+  interrupted: { word: "Asked for approval", tone: "warn" },
+  expired: { word: "Waited too long", tone: "bad" },
+};
 
 interface RunStatusProps {
   run: RunView;
