@@ -61,9 +61,7 @@ async def take_all(folder: Path) -> None:
             await story.seed()
             for session in READ:
                 path = f"/api/agent-sessions/{story.ids[session]}"
-                await story.call(
-                    "PATCH", path, {"seen_pos": (await story.call("GET", path))["last_pos"]}
-                )
+                await story.call("PATCH", path, {"seen_pos": (await story.call("GET", path))["last_pos"]})
             stranger = await (await here.context(expected=EXPECTED)).new_page()
             for name, stop in PAGES.items():
                 at = stops[stop]
