@@ -10,6 +10,7 @@ from typing import NoReturn, Protocol, TypeGuard, cast
 
 import msgspec
 
+from agio.core.schema_cost import SchemaCost
 from agio.errors import UserError
 from agio.protocol.messages import Json
 
@@ -128,21 +129,30 @@ def _plain(value: object) -> object:
 def validator(schema: Mapping[str, Json], what: str) -> Callable[[Json], str | None]:
     """Compile a JSON schema: the function returns what is wrong with a value, or None.
 
-    Raises UserError `invalid_schema` if it is not a JSON schema.
+    Raises UserError `invalid_schema` if it is not a JSON schema, or one that would take for ever.
     """
     import jsonschema_rs
 
+    whole = dict(schema)
+    cost = SchemaCost(whole)
+    if not cost.is_bounded():
+        raise UserError(
+            "invalid_schema", f"{what}: its references multiply. Refer to fewer parts, or less often."
+        )
     try:
-        compiled = jsonschema_rs.validator_for(dict(schema), retriever=_refuse)
+        compiled = jsonschema_rs.validator_for(whole, retriever=_refuse)
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError, TypeError) as error:
         first_line = str(error).partition("\n")[0]
         raise UserError("invalid_schema", f"{what}: this is no valid JSON schema. {first_line}.") from error
 
     def check(value: Json) -> str | None:
-        for problem in compiled.iter_errors(value):
-            where = "/".join(str(step) for step in problem.instance_path)
-            return f"{problem.message} (at {where})" if where else problem.message
-        return None
+        if compiled.is_valid(value):
+            return None
+        if cost.is_explained(value):
+            for problem in compiled.iter_errors(value):
+                where = "/".join(str(step) for step in problem.instance_path)
+                return f"{problem.message} (at {where})" if where else problem.message
+        return "it is not what the schema says"
 
     return check
 

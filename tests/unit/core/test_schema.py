@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,7 @@ import pytest
 
 from agio import UserError
 from agio.core.schema import OutputType, Schema, convert, to_json, validator
+from agio.protocol.messages import Json
 
 
 class Inner(pydantic.BaseModel):
@@ -70,6 +72,69 @@ def test_a_schema_checks_values_and_names_the_place(draft: str | None) -> None:
     problem = check({"a": [1, "x"]})
     assert problem is not None
     assert "a/1" in problem
+
+
+def _doubled(part: Callable[[Schema], Schema], name: str = "$defs/a{}", key: str = "$ref") -> Schema:
+    """Forty definitions, each of which refers to the one before."""
+    steps = range(1, 41)
+    defs: Schema = {f"a{step}": part({key: f"#/{name.format(step - 1)}"}) for step in steps}
+    return {"$defs": {"a0": {"type": "object"}, **defs}, "$ref": "#/$defs/a40"}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        _doubled(lambda one: {"allOf": [one, one]}),
+        _doubled(lambda one: {"anyOf": [one, one]}, "%24defs/%61{}"),
+        _doubled(lambda one: {"if": one, "then": one}),
+        _doubled(lambda one: {"properties": {"x": one}, "patternProperties": {".": one}}),
+        _doubled(lambda one: {"allOf": [{"items": one}, {"contains": one}]}),
+        _doubled(lambda one: {"dependentSchemas": {"a": one, "b": one}}),
+    ],
+)
+def test_a_schema_whose_references_multiply_is_refused(schema: Schema) -> None:
+    """C6: a few lines would keep the whole process busy for hours over one value."""
+    with pytest.raises(UserError, match="references multiply") as caught:
+        validator(schema, "The parameters")
+    assert caught.value.code == "invalid_schema"
+
+
+def test_references_by_name_multiply_too() -> None:
+    """C6: an anchor or an id is as good as a path."""
+    for anchor, reference in (("$anchor", "#a{}"), ("$dynamicAnchor", "#a{}"), ("$id", "a{}")):
+        key = "$dynamicRef" if anchor == "$dynamicAnchor" else "$ref"
+        defs: Schema = {
+            f"a{step}": {anchor: f"a{step}", "allOf": [{key: reference.format(step - 1)}] * 2}
+            for step in range(1, 41)
+        }
+        defs["a0"] = {anchor: "a0", "type": "object"}
+        with pytest.raises(UserError, match="references multiply"):
+            validator({"$id": "http://x/", "$defs": defs, key: reference.format(40)}, "It")
+
+
+def test_what_refers_to_itself_is_checked_at_any_depth_and_explained_while_that_is_little() -> None:
+    """C6: alternatives of alternatives are not told one by one: that would take longer with every level."""
+    kinds = ["text", "row", "column", "box", "card", "list", "link", "image"]
+    schema: Schema = {
+        "anyOf": [
+            {
+                "type": "object",
+                "properties": {"kind": {"const": kind}, "inside": {"type": "array", "items": {"$ref": "#"}}},
+                "required": ["kind"],
+            }
+            for kind in kinds
+        ]
+    }
+    check = validator(schema, "It")
+    good: Json = {"kind": "image"}
+    bad: Json = {"kind": "none"}
+    for _ in range(20):
+        good, bad = {"kind": "card", "inside": [good]}, {"kind": "card", "inside": [bad]}
+    assert check(good) is None
+    assert check(bad) == "it is not what the schema says"
+    told = check({"kind": "none"})
+    assert told is not None
+    assert "is not valid" in told
 
 
 async def test_a_schema_never_reaches_out(tmp_path: Path) -> None:

@@ -1,0 +1,134 @@
+"""How much work a JSON schema makes: teams and clients write schemas, and each reference may double the work.
+
+While a value is checked, everybody else in the process waits.
+"""
+
+from collections.abc import Iterator
+from typing import cast
+from urllib.parse import unquote
+
+from agio.protocol.messages import Json, json_object
+
+_MAX_VISITS = 1_000_000
+"""How many parts of a schema may be looked at for one place in a value: about a tenth of a second."""
+_MAX_EXPLAINED = 1_000
+"""With how many one can still be told what is wrong: it is said for every alternative of every alternative."""
+_MAX_DEPTH = 64
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_ANCHORS = ("$anchor", "$dynamicAnchor")
+_SAME_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies")
+_ONE_OF_MANY = ("properties", "prefixItems")
+"""Each of these is for another part of the value."""
+_BY_NAME = ("dependentSchemas", "dependencies", "patternProperties")
+_BELOW = (
+    *("items", "additionalItems", "unevaluatedItems", "contains"),
+    *("patternProperties", "additionalProperties", "unevaluatedProperties", "propertyNames"),
+)
+
+
+class SchemaCost:
+    """Counts how many parts of a schema are looked at for one place in a value, and for what is below it."""
+
+    def __init__(self, schema: Json) -> None:
+        self._schema = schema
+        self._refers = False
+        self._roots: list[Json] = [schema]
+        self._named: dict[str, list[Json]] = {}
+        self._counted: dict[tuple[int, int | None], int] = {}
+        parts: list[Json] = [schema]
+        while parts:
+            part = parts.pop()
+            parts += _children(part)
+            self._note(json_object(part))
+
+    def is_bounded(self) -> bool:
+        """Whether any value can be checked. What refers to itself is looked at once: the checker remembers it."""
+        return self._within(_MAX_VISITS, None)
+
+    def is_explained(self, value: Json) -> bool:
+        """Whether what is wrong with a value can be told."""
+        return not self._refers or (
+            (depth := _depth_of(value)) <= _MAX_DEPTH and self._within(_MAX_EXPLAINED, depth)
+        )
+
+    def _within(self, most: int, depth: int | None) -> bool:
+        if not self._refers:  # what is written out is no more work than it is long
+            return True
+        try:
+            return self._visits(self._schema, depth) <= most
+        except RecursionError:  # hundreds of references, each to the next
+            self._counted.clear()
+            return False
+
+    def _visits(self, part: Json, depth: int | None) -> int:
+        """How many there are for a value with so many levels; None: until the schema comes back to itself."""
+        place = (id(part), depth)
+        if (known := self._counted.get(place)) is not None:
+            return known
+        self._counted[place] = 1
+        node = json_object(part)
+        count = 1 + sum(self._visits(child, depth) for key in _SAME_PLACE for child in _schemas(node, key))
+        for key in _REFERENCES:
+            if isinstance(reference := node.get(key), str):
+                count += max(self._visits(target, depth) for target in self._targets(reference))
+        if depth != 0:
+            less = None if depth is None else depth - 1
+            count += sum(self._visits(child, less) for key in _BELOW for child in _schemas(node, key))
+            many = (child for key in _ONE_OF_MANY for child in _children(node.get(key)))
+            count += max((self._visits(child, less) for child in many), default=0)
+        self._counted[place] = count = min(count, _MAX_VISITS + 1)
+        return count
+
+    def _note(self, part: dict[str, Json]) -> None:
+        self._refers = self._refers or any(key in part for key in _REFERENCES)
+        for key in _ANCHORS:
+            if isinstance(anchor := part.get(key), str):
+                self._named.setdefault(anchor, []).append(part)
+        for key in ("$id", "id"):
+            if isinstance(name := part.get(key), str):
+                self._roots.append(part)
+                self._named.setdefault(unquote(name).strip("#").rpartition("/")[2], []).append(part)
+
+    def _targets(self, reference: str) -> list[Json]:
+        """Whatever a reference may mean: which base it is relative to is not looked into."""
+        address, _, fragment = unquote(reference).partition("#")
+        if fragment.startswith("/"):
+            found = [target for root in self._roots for target in _pointed(root, fragment)]
+        else:
+            found = self._named.get(fragment or address.rpartition("/")[2], [])
+        return found or self._roots
+
+
+def _depth_of(value: Json) -> int:
+    """How many levels a value has below its first."""
+    depth, level = -1, [value]
+    while level:
+        depth += 1
+        level = [below for each in level for below in _children(each)]
+    return depth
+
+
+def _pointed(root: Json, pointer: str) -> Iterator[Json]:
+    found = root
+    for step in pointer.split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(found, list):
+            items = cast("list[Json]", found)
+            found = items[int(name)] if name.isdecimal() and int(name) < len(items) else None
+        else:
+            found = json_object(found).get(name)
+    if isinstance(found, dict):
+        yield cast("Json", found)
+
+
+def _schemas(node: dict[str, Json], key: str) -> list[Json]:
+    """The schemas of a keyword: one, a list of them, or some by name."""
+    value = node.get(key)
+    is_one = isinstance(value, dict) and key not in _BY_NAME
+    return [value] if is_one else _children(node.get(key))
+
+
+def _children(value: Json) -> list[Json]:
+    if isinstance(value, dict):
+        return list(cast("dict[str, Json]", value).values())
+    return cast("list[Json]", value) if isinstance(value, list) else []
