@@ -9,6 +9,7 @@ import {
 import { render, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { Tooltip } from "radix-ui";
+import { type ReactNode, useState } from "react";
 import { afterEach, expect, test, vi } from "vitest";
 import { ConfirmProvider } from "@/components/ui/confirm";
 import { createQueryClient } from "@/lib/queries";
@@ -50,10 +51,11 @@ function serve(saved: () => Response): unknown[] {
   return bodies;
 }
 
-async function open(onSaved = vi.fn()) {
-  const root = createRootRoute({
-    component: () => <AgentEditor initial={NEW_AGENT} onSaved={onSaved} />,
-  });
+async function open(
+  onSaved = vi.fn(),
+  component: () => ReactNode = () => <AgentEditor initial={NEW_AGENT} onSaved={onSaved} />,
+) {
+  const root = createRootRoute({ component });
   const router = createRouter({ routeTree: root, history: createMemoryHistory() });
   render(
     <QueryClientProvider client={createQueryClient()}>
@@ -132,4 +134,38 @@ test("another provider brings its own model, unless somebody named one", async (
   await user.type(model, "tuned");
   await user.selectOptions(screen.getByLabelText("Provider"), "demo");
   expect(model).toHaveProperty("value", "tuned");
+});
+
+/** The form of an agent that somebody else saves under another description. */
+function Overtaken(): ReactNode {
+  const [description, setDescription] = useState("");
+  const [initial, setInitial] = useState({ ...NEW_AGENT, name: "clerk", system_prompt: "Be brief." });
+  return (
+    <>
+      <button
+        type="button"
+        onClick={() => {
+          setDescription("theirs");
+          setInitial({ ...initial, description: "theirs" });
+        }}
+      >
+        Somebody saves
+      </button>
+      <AgentEditor agentId="agt_1" initial={initial} version={description.length} onSaved={vi.fn()} />
+    </>
+  );
+}
+
+test("who changes an agent that somebody else saves is told, and can take their version", async () => {
+  serve(() => Response.json({}));
+  const { user } = await open(vi.fn(), Overtaken);
+  await user.type(screen.getByLabelText("Name"), "2");
+  expect(screen.queryByText(/Somebody else saved/)).toBeNull();
+  await user.click(screen.getByRole("button", { name: "Somebody saves" }));
+  expect(await screen.findByText(/Somebody else saved this agent/)).toBeTruthy();
+  expect(screen.getByLabelText("Name")).toHaveProperty("value", "clerk2");
+  await user.click(screen.getByRole("button", { name: "Discard" }));
+  await waitFor(() => expect(screen.queryByText(/Somebody else saved/)).toBeNull());
+  expect(screen.getByLabelText("Name")).toHaveProperty("value", "clerk");
+  expect(screen.getByLabelText(/Description/)).toHaveProperty("value", "theirs");
 });

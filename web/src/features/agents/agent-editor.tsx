@@ -1,6 +1,6 @@
 /** The form of an agent, new or known: checks while one types, saves, and lets nothing be lost by leaving. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useEffect } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { FormProvider, type Resolver, useForm } from "react-hook-form";
 import { Button } from "@/components/ui/button";
 import { ProblemNote } from "@/components/ui/problem-note";
@@ -28,6 +28,8 @@ interface AgentEditorProps {
   /** Left out for a new agent. */
   agentId?: string;
   initial: AgentValues;
+  /** When `initial` was saved, by which another version is known. */
+  version?: number | null;
   /** Going elsewhere from here must ignore the guard: the form does not know yet that it is clean. */
   onSaved: (agent: AgentView) => void;
   onDirty?: (dirty: boolean) => void;
@@ -42,20 +44,26 @@ const resolver: Resolver<AgentValues> = (values) => {
   };
 };
 
-export function AgentEditor({ agentId, initial, onSaved, onDirty }: AgentEditorProps): ReactNode {
+export function AgentEditor(props: AgentEditorProps): ReactNode {
+  const { agentId, initial, version = null, onSaved, onDirty } = props;
   const form = useForm<AgentValues>({ defaultValues: initial, mode: "onTouched", resolver });
   const { isDirty, errors } = form.formState;
   useUnsavedGuard(isDirty);
   const save = useSave(agentId);
+  const [seen, setSeen] = useState(version);
+  const overtaken = isDirty && !save.isPending && seen !== version;
   useEffect(() => onDirty?.(isDirty), [onDirty, isDirty]);
   useEffect(() => {
-    if (!form.formState.isDirty) form.reset(initial);
-  }, [form, initial]);
+    if (form.formState.isDirty) return;
+    form.reset(initial);
+    setSeen(version);
+  }, [form, initial, version]);
 
   const submit = form.handleSubmit(async (values) => {
     try {
       const agent = await save.mutateAsync(values);
       form.reset(valuesOf(agent));
+      setSeen(agent.updated_at);
       onSaved(agent);
     } catch (thrown) {
       const refused = Object.entries(refusedFields(problemOf(thrown))) as [FieldName, string][];
@@ -82,6 +90,12 @@ export function AgentEditor({ agentId, initial, onSaved, onDirty }: AgentEditorP
         <LimitsSection />
         <OutputSection />
         <div className="sticky bottom-3 z-20 flex flex-col gap-2 rounded-2xl border border-strong-line/50 bg-raised p-3 shadow-lg">
+          {overtaken && (
+            <p role="status" className="rounded-xl bg-warn-soft px-4 py-3 text-sm text-warn">
+              Somebody else saved this agent while you were changing it. Saving replaces their version;
+              discarding shows it.
+            </p>
+          )}
           {elsewhere && <ProblemNote problem={save.error} />}
           <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
             <p className="min-w-0 flex-1 px-1 text-[0.8125rem] text-soft" aria-live="polite">
@@ -93,7 +107,17 @@ export function AgentEditor({ agentId, initial, onSaved, onDirty }: AgentEditorP
                 stateWords(isDirty, agentId)
               )}
             </p>
-            {isDirty && <Button onClick={() => form.reset(initial)}>Discard</Button>}
+            {isDirty && (
+              <Button
+                onClick={() => {
+                  form.reset(initial);
+                  setSeen(version);
+                  save.reset();
+                }}
+              >
+                Discard
+              </Button>
+            )}
             <Button
               type="submit"
               look="primary"

@@ -42,6 +42,7 @@ export function AgentWorkshop({ agent }: { agent: AgentView }): ReactNode {
           <AgentEditor
             agentId={agent.id}
             initial={initial}
+            version={agent.updated_at}
             onDirty={setDirty}
             onSaved={(saved) => toast.done(`${saved.name} was saved.`)}
           />
