@@ -27,10 +27,11 @@ export function formatAgo(ms: number, now: number = Date.now()): string {
 /** A length of time: "320 ms", "4.2 s", "2 min 5 s", "1 h 3 min", "6 d 23 h". */
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
-  if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`;
-  if (ms < MINUTE) return `${Math.round(ms / 1000)} s`;
-  const minutes = Math.floor(ms / MINUTE);
-  if (minutes < 60) return `${minutes} min ${Math.round((ms % MINUTE) / 1000)} s`;
+  if (ms < 9_950) return `${(ms / 1000).toFixed(1)} s`;
+  if (ms < MINUTE - 500) return `${Math.round(ms / 1000)} s`;
+  const seconds = Math.round(ms / 1000);
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
   const hours = Math.floor(minutes / 60);
   if (hours < 48) return `${hours} h ${minutes % 60} min`;
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
