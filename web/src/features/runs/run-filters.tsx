@@ -6,10 +6,9 @@ import { STATES } from "@/components/run-status";
 import { Button } from "@/components/ui/button";
 import { Field, Input, Select } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
-import { agentsQuery } from "@/lib/queries";
+import { agentsQuery, membersQuery } from "@/lib/queries";
 import type { Me } from "@/protocol/api";
 import { isFiltered, type RunFilter, readFilter, STATUSES } from "./run-filter";
-import { membersQuery } from "./run-queries";
 
 interface RunFiltersProps {
   me: Me;

@@ -63,9 +63,3 @@ export const runToolsQuery = (runId: string, goingOn: boolean) =>
     },
     refetchInterval: goingOn ? FOLLOW_MS : false,
   });
-
-/** The team's members, for whoever may manage it. */
-export const membersQuery = queryOptions({
-  queryKey: ["members"],
-  queryFn: async () => (await data(api.GET("/api/members"))).items,
-});
