@@ -125,6 +125,6 @@ def _filled(text: str) -> str:
 
 
 _LINKED = [form.replace("{url}", scheme) for form, scheme in product(_LINKS, _SCHEMES)]
-PAYLOADS = [_filled(text) for text in (*_TAGS, *_LINKED, *_TRICKS)]
-"""In all 180 distinct forms; the rest are the first twenty as attributes that end early."""
-PAYLOADS += ["\"'>" + text for text in PAYLOADS[:20]]
+_FORMS = [_filled(text) for text in (*_TAGS, *_LINKED, *_TRICKS)]
+PAYLOADS = [*_FORMS, *("\"'>" + text for text in _FORMS[:20])]
+"""180 forms, and the first twenty once more behind what would end an attribute."""

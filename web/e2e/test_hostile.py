@@ -1,5 +1,6 @@
 """Markup and addresses from models, tools and people: nothing runs, nothing is fetched, nothing is taken for ours."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from playwright.async_api import Page, expect
@@ -67,10 +68,10 @@ async def clean(page: Page) -> None:
     assert seen == {"bad": [], "ran": 0}
 
 
-async def ready(here: Scene, *fields: tuple[str, object]) -> tuple[Page, str]:
+async def ready(here: Scene, tools: Sequence[str] = ()) -> tuple[Page, str]:
     page = await here.visitor()
     await page.add_init_script(WATCH)
-    agent = await here.make_agent(page, **dict(fields))
+    agent = await here.make_agent(page, tools=list(tools))
     session = await here.call(page, "POST", f"/api/agents/{agent}/sessions", {})
     return page, str(session["id"])
 
@@ -117,7 +118,7 @@ async def test_what_tools_say_stays_words(tmp_path: Path) -> None:
     (tmp_path / "module.py").write_text(MODULE)
     arguments = ("--app", str(tmp_path / "module.py"))
     async with scene(tmp_path, evil, {"PYTHONPATH": str(Path(__file__).parents[2])}, arguments) as here:
-        page, session = await ready(here, ("tools", ["repeat"]))
+        page, session = await ready(here, ["repeat"])
         for number in range(len(PAYLOADS) // 20):
             await told(here, page, session, [f"tool {number}"])
             await expect(page.get_by_role("article", name="Answer").last).to_be_visible()
@@ -137,6 +138,7 @@ async def test_names_stay_words(tmp_path: Path) -> None:
     """C8: two hundred payloads as names and descriptions of agents and titles of chats, wherever they are shown."""
     async with scene(tmp_path, evil) as here:
         page, _ = await ready(here)
+        agent = ""
         for number, payload in enumerate(PAYLOADS):
             name = f"{payload[:90].strip() or 'x'} {number}"
             agent = await here.make_agent(page, name, description=payload, status="active")
