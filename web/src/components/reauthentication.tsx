@@ -18,7 +18,12 @@ export function ReauthenticationProvider({ children }: { children: ReactNode }):
       return await action();
     } catch (thrown) {
       if (problemOf(thrown).code !== "reauthentication_required") throw thrown;
-      const proved = await new Promise<boolean>((resolve) => setWaiting(() => resolve));
+      const proved = await new Promise<boolean>((resolve) =>
+        setWaiting((before) => {
+          before?.(false);
+          return resolve;
+        }),
+      );
       if (!proved) throw thrown;
       return action();
     }

@@ -21,7 +21,16 @@ interface Asked extends Question {
 
 export function ConfirmProvider({ children }: { children: ReactNode }): ReactNode {
   const [asked, setAsked] = useState<Asked | null>(null);
-  const ask = useCallback<Ask>((question) => new Promise((answer) => setAsked({ ...question, answer })), []);
+  const ask = useCallback<Ask>(
+    (question) =>
+      new Promise((answer) =>
+        setAsked((before) => {
+          before?.answer(false); // whoever asked it must not wait for ever
+          return { ...question, answer };
+        }),
+      ),
+    [],
+  );
   const giveBack = useFocusReturn(asked !== null);
   const answer = (yes: boolean) => {
     asked?.answer(yes);
