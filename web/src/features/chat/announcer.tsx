@@ -7,7 +7,7 @@ const SAID: Partial<Record<TurnStatus, string>> = {
   failed: "The run failed.",
   cancelled: "The run was stopped.",
   interrupted: "The agent asks for your approval.",
-  expired: "The question was not answered in time.",
+  expired: "The run waited too long for its turn and was given up.",
 };
 
 export function Announcer({ turns }: { turns: readonly Turn[] }): ReactNode {

@@ -1,10 +1,11 @@
 /** How far the run is, and what the chat came to so far. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { memo, type ReactNode, useEffect, useMemo, useState } from "react";
+import { memo, type ReactNode, useMemo } from "react";
 import { Tooltip } from "@/components/ui/tooltip";
 import { formatCost, formatCount, formatDuration, formatTokens } from "@/lib/format";
 import { sessionRunsQuery } from "@/lib/queries";
+import { useNow } from "@/lib/use-now";
 import type { Turn } from "@/state/thread";
 import { type Spending, usageOf } from "./usage";
 
@@ -48,11 +49,6 @@ export const RunMeter = memo(function RunMeter({ sessionId, newest, running }: R
 });
 
 function Elapsed({ since }: { since: number }): ReactNode {
-  const [now, setNow] = useState(Date.now);
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 1_000);
-    return () => clearInterval(timer);
-  }, []);
-  const seconds = Math.max(0, Math.floor((now - since) / 1_000));
+  const seconds = Math.max(0, Math.floor((useNow(true) - since) / 1_000));
   return <span>· {seconds < 60 ? `${seconds} s` : formatDuration(seconds * 1_000)}</span>;
 }
