@@ -9,17 +9,18 @@ import { Actions, Dialog } from "./ui/dialog";
 import { Field, Input } from "./ui/field";
 
 type Fresh = <T>(action: () => Promise<T>) => Promise<T>;
+type Settle = (proved: boolean) => void;
 const Context = createContext<Fresh | null>(null);
 
 export function ReauthenticationProvider({ children }: { children: ReactNode }): ReactNode {
-  const [waiting, setWaiting] = useState<((proved: boolean) => void) | null>(null);
+  const [waiting, setWaiting] = useState<Settle | null>(null);
   const fresh = useCallback<Fresh>(async (action) => {
     try {
       return await action();
     } catch (thrown) {
       if (problemOf(thrown).code !== "reauthentication_required") throw thrown;
       const proved = await new Promise<boolean>((resolve) =>
-        setWaiting((before) => {
+        setWaiting((before: Settle | null): Settle => {
           before?.(false);
           return resolve;
         }),
