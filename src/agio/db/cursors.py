@@ -10,10 +10,11 @@ from agio.core.records import Page
 from agio.db.plan import Row
 from agio.errors import UserError
 
-K = TypeVar("K")
+K = TypeVar("K", bound=Sequence[object])
 T = TypeVar("T")
 
 MAX_PAGE = 500
+_TOO_LARGE = 2**63
 
 
 def page_size(limit: int) -> int:
@@ -39,11 +40,12 @@ def read_cursor(cursor: str, kind: type[K]) -> K:
     """The sort key in a cursor. Raises UserError `invalid_cursor`."""
     try:
         packed = cursor.encode("ascii")
-        return msgspec.json.decode(urlsafe_b64decode(packed + b"=" * (-len(packed) % 4)), type=kind)
+        key = msgspec.json.decode(urlsafe_b64decode(packed + b"=" * (-len(packed) % 4)), type=kind)
     except (ValueError, msgspec.DecodeError) as error:
-        raise UserError(
-            "invalid_cursor", "This cursor is not one that a list gave. Begin without one."
-        ) from error
+        raise _invalid_cursor() from error
+    if any(isinstance(part, int) and abs(part) >= _TOO_LARGE for part in key):  # no store has such a number
+        raise _invalid_cursor()
+    return key
 
 
 def pattern_of(search: str | None) -> str | None:
@@ -52,3 +54,7 @@ def pattern_of(search: str | None) -> str | None:
         return None
     quoted = search.lower().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return f"%{quoted}%"
+
+
+def _invalid_cursor() -> UserError:
+    return UserError("invalid_cursor", "This cursor is not one that a list gave. Begin without one.")

@@ -42,7 +42,7 @@ async def test_a_page_leads_to_those_on_both_sides(store: Store) -> None:
     assert (await store.list_messages(*place, after=first.next)).items == whole[3:]
     second = await store.list_messages(*place, after=first.next, limit=2)
     assert (await store.last_messages(*place, before=second.previous)).items == whole[:3]
-    for cursor in ("x", write_cursor([1]), write_cursor(["1", 2, 3])):
+    for cursor in ("x", write_cursor([1]), write_cursor(["1", 2, 3]), write_cursor([None, 2**63, 0])):
         with pytest.raises(UserError, match="invalid_cursor"):
             await store.last_messages(*place, before=cursor)
     with pytest.raises(UserError, match="session_not_found"):
