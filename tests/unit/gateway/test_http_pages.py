@@ -59,6 +59,9 @@ async def test_files_never_change_under_their_name_and_come_compressed() -> None
                         assert sent.headers["content-encoding"] == coding
                         assert sent.headers["vary"] == "accept-encoding"
                         assert coding == "br" or gzip.decompress(raw) == whole
+                for refused in ("br;q=0", "gzip; q=0.000, identity", "br;Q=0,identity"):
+                    sent = await client.get(f"/assets/{name}", headers={"accept-encoding": refused})
+                    assert ("content-encoding" in sent.headers, sent.content) == (False, whole)
         for name in ("nothing.js", "index.html", "%2e%2e%2findex.html"):
             assert code_of(await client.get(f"/assets/{name}")) == "not_found"
 

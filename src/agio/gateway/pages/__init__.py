@@ -72,7 +72,7 @@ async def asset(request: Request) -> Response:
     name: str = request.path_params["name"]
     if name not in _assets():
         return refusal(UserError("not_found", "There is no such file: load the page again."))
-    taken = {part.split(";")[0].strip() for part in request.headers.get("accept-encoding", "").split(",")}
+    taken = _codings(request.headers.get("accept-encoding", ""))
     headers = {"cache-control": _FOREVER, "vary": "accept-encoding"}
     for coding, ending in _CODINGS.items():
         if coding in taken and name + ending in _assets():
@@ -98,8 +98,16 @@ def wants_page(request: Request) -> bool:
     )
 
 
+def _codings(accepted: str) -> set[str]:
+    """The codings a browser takes: those it names, but for what it gives no weight."""
+    named = (part.replace(" ", "").lower().partition(";q=") for part in accepted.split(","))
+    return {coding for coding, _, weight in named if not weight or weight.strip("0.")}
+
+
 def _file_response(path: str, name: str, headers: dict[str, str]) -> Response:
-    return Response(_read(path), 200, headers, _TYPES.get(name.rpartition(".")[2], "application/octet-stream"))
+    return Response(
+        _read(path), 200, headers, _TYPES.get(name.rpartition(".")[2], "application/octet-stream")
+    )
 
 
 def _assets() -> frozenset[str]:
