@@ -177,7 +177,7 @@ def _limits(text: str) -> ServerLimits:
             if getattr(limits, name) <= 0:
                 raise msgspec.ValidationError(f"{name} must be above 0")
         return limits
-    except (msgspec.MsgspecError, RecursionError) as error:
+    except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
         raise UserError(
             "invalid_setting",
             f'AGIO_LIMITS must be a JSON object such as {{"running_per_user": 5}}: {error}.',
@@ -201,7 +201,7 @@ def _prices(text: str) -> dict[str, Price]:
                 if value is not None and not (value >= 0 and math.isfinite(value)):
                     raise msgspec.ValidationError(f"{model}: {key} must be 0 or more")
         return msgspec.convert(given, dict[str, Price])
-    except (msgspec.MsgspecError, RecursionError) as error:
+    except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
         raise UserError(
             "invalid_setting",
             f'AGIO_PRICES must be a JSON object such as {{"openai:gpt-x": {{"input": 1.25, "output": 10}}}}, '

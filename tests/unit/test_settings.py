@@ -58,6 +58,7 @@ def test_prices_are_by_model(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "prices",
     [
+        '{"a:\udcff": {"input": 1, "output": 1}}',
         "[]",
         "nonsense",
         '{"gpt-x": {"input": 1, "output": 1}}',
