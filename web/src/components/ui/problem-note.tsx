@@ -6,10 +6,12 @@ import { Button } from "./button";
 
 interface ProblemNoteProps {
   problem: unknown;
+  /** What to do about it. */
+  advice?: string | null;
   onRetry?: () => void;
 }
 
-export function ProblemNote({ problem, onRetry }: ProblemNoteProps): ReactNode {
+export function ProblemNote({ problem, advice, onRetry }: ProblemNoteProps): ReactNode {
   const { code, message } = problemOf(problem);
   return (
     <div
@@ -17,9 +19,12 @@ export function ProblemNote({ problem, onRetry }: ProblemNoteProps): ReactNode {
       className="flex flex-wrap items-center gap-3 rounded-xl bg-bad-soft px-4 py-3 text-sm text-bad"
     >
       <CircleAlert className="size-4 shrink-0" aria-hidden />
-      <p className="min-w-0 flex-1 wrap-anywhere">
-        {message} <span className="font-mono text-xs">{code}</span>
-      </p>
+      <div className="min-w-0 flex-1 wrap-anywhere">
+        <p>
+          {message} <span className="font-mono text-xs">{code}</span>
+        </p>
+        {advice && <p className="mt-1 text-ink">{advice}</p>}
+      </div>
       {onRetry && (
         <Button size="small" onClick={onRetry}>
           Try again

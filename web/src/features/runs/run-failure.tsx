@@ -1,9 +1,9 @@
 /** Why a run failed: in words, with its code, and what to do. */
 import { CircleAlert } from "lucide-react";
 import type { ReactNode } from "react";
+import { adviceFor } from "@/lib/failure-words";
 import type { RunView } from "@/protocol/api";
 import type { Event } from "@/protocol/events";
-import { adviceFor } from "./failure-words";
 
 export function RunFailure({ run, events }: { run: RunView; events: readonly Event[] }): ReactNode {
   const last = events.at(-1);

@@ -2,6 +2,7 @@
 import { CircleStop, Clock, Hourglass } from "lucide-react";
 import type { ReactNode } from "react";
 import { ProblemNote } from "@/components/ui/problem-note";
+import { adviceFor } from "@/lib/failure-words";
 import { Problem } from "@/lib/problem";
 import type { Turn } from "@/state/thread";
 import { Working } from "./working";
@@ -34,7 +35,11 @@ export function TurnEnd({ turn, live, onRetry }: TurnEndProps): ReactNode {
       const { code, message } = turn.error ?? { code: "failed", message: "The run failed." };
       return (
         <div className="my-2">
-          <ProblemNote problem={new Problem(code, message)} {...(onRetry ? { onRetry } : {})} />
+          <ProblemNote
+            problem={new Problem(code, message)}
+            advice={adviceFor(code)}
+            {...(onRetry ? { onRetry } : {})}
+          />
         </div>
       );
     }

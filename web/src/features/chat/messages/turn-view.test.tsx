@@ -108,7 +108,9 @@ test("a tool unfolds to its arguments, digit by digit, and its result", async ()
 
 test("a failed tool says its code", () => {
   show({ parts: [postcard("c1", { result: "no", error: "upstream_error" })] });
-  expect(screen.getByRole("button", { name: /send_postcard/ }).textContent).toContain("The service answered with an error");
+  expect(screen.getByRole("button", { name: /send_postcard/ }).textContent).toContain(
+    "The service answered with an error",
+  );
 });
 
 test("pictures of a result are shown only if they are carried along or ours", async () => {
