@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Bot, Plug } from "lucide-react";
-import { type ReactNode, useCallback, useState } from "react";
+import { type ReactNode, type RefObject, useCallback, useEffect, useRef, useState } from "react";
 import { SideSlot } from "@/components/side-slot";
 import { buttonClass } from "@/components/ui/button";
 import { Empty } from "@/components/ui/empty";
@@ -65,6 +65,7 @@ function Start({ agents, mayBuild, name }: StartProps): ReactNode {
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   const outbox = useOutbox();
+  const here = useIsHere();
   const by = (id: string | null | undefined) => agents.find((agent) => agent.id === id);
   const chosen = by(picked) ?? by(wanted) ?? by(lastAgent()) ?? agents[0];
   const chosenId = chosen?.id;
@@ -83,9 +84,10 @@ function Start({ agents, mayBuild, name }: StartProps): ReactNode {
       outbox.put(session.id, content);
       rememberAgent(chosenId);
       void queryClient.invalidateQueries({ queryKey: ["sessions"] });
-      await navigate({ to: "/chat/$sessionId", params: { sessionId: session.id } });
+      // Whoever went elsewhere meanwhile stays there.
+      if (here.current) await navigate({ to: "/chat/$sessionId", params: { sessionId: session.id } });
     },
-    [chosenId, outbox, queryClient, navigate],
+    [chosenId, outbox, queryClient, navigate, here],
   );
 
   const tryOut = async (text: string) => {
@@ -131,6 +133,18 @@ function Start({ agents, mayBuild, name }: StartProps): ReactNode {
       {mayBuild && <ModelHint />}
     </div>
   );
+}
+
+/** Whether the page is still shown, for what goes on after waiting. */
+function useIsHere(): RefObject<boolean> {
+  const here = useRef(true);
+  useEffect(() => {
+    here.current = true;
+    return () => {
+      here.current = false;
+    };
+  }, []);
+  return here;
 }
 
 /** Says how to get a real model, as long as the team has none. */
