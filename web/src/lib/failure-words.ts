@@ -11,7 +11,7 @@ const ADVICE: Record<string, string> = {
   permission_denied: "The provider's key may not use this model. Ask for access, or choose another model.",
   model_not_found: "Correct the name of the model in the agent, or the provider's address.",
   bad_request: "The provider refused the request; its words are above.",
-  context_too_long: "The conversation is longer than the model takes. Begin a new chat.",
+  context_too_long: "The chat is longer than the model takes. Begin a new chat.",
   request_too_large: "The message is too large for the provider. Send smaller images or files.",
   prompt_too_large: "The newest message does not fit into the model's context. Send less.",
   stream_broken: "The answer broke off more often than it is tried again. Send the message again.",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatDuration } from "./format";
+import { formatCounted, formatDuration } from "./format";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -19,4 +19,12 @@ test.each([
   [167 * HOUR + 59 * MINUTE, "6 d 23 h"],
 ])("%i ms are %s", (ms, words) => {
   expect(formatDuration(ms)).toBe(words);
+});
+
+test("one is not many", () => {
+  expect([0, 1, 2].map((count) => formatCounted(count, "event"))).toEqual([
+    "0 events",
+    "1 event",
+    "2 events",
+  ]);
 });

@@ -37,6 +37,11 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
+/** "1 event", "1,200 events". */
+export function formatCounted(count: number, one: string, many = `${one}s`): string {
+  return `${whole.format(count)} ${count === 1 ? one : many}`;
+}
+
 /** "950 tokens", "12.3K tokens". */
 export function formatTokens(tokens: number): string {
   return `${tokens < 10_000 ? whole.format(tokens) : compact.format(tokens)} ${tokens === 1 ? "token" : "tokens"}`;

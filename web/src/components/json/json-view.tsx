@@ -4,6 +4,7 @@ import { type ReactNode, useMemo, useState } from "react";
 import { ScrollBox } from "@/components/markdown/scroll-box";
 import { CopyButton } from "@/components/ui/copy-button";
 import { cx } from "@/lib/class-names";
+import { formatCounted } from "@/lib/format";
 import { type JsonNode, printJson, readJson } from "./json-text";
 import { PlainText } from "./plain-text";
 
@@ -127,7 +128,9 @@ function Leaf({ node }: { node: Exclude<JsonNode, BranchNode> }): ReactNode {
     <span className="whitespace-pre-wrap text-good wrap-anywhere">
       "{visible(cut ? node.value.slice(0, SHOWN_CHARS) : node.value)}"
       {cut && (
-        <More onClick={() => setWhole(true)}>{`${node.value.length - SHOWN_CHARS} more characters`}</More>
+        <More onClick={() => setWhole(true)}>
+          {formatCounted(node.value.length - SHOWN_CHARS, "more character")}
+        </More>
       )}
     </span>
   );

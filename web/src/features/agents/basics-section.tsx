@@ -30,7 +30,7 @@ export function BasicsSection(): ReactNode {
 
 export function InstructionsSection(): ReactNode {
   return (
-    <FormSection title="Instructions" hint="What the model is told before every conversation.">
+    <FormSection title="Instructions" hint="What the model is told before every chat.">
       <TextareaField
         name="system_prompt"
         label="System prompt"

@@ -106,7 +106,7 @@ export function TryPanel({ agent, dirty }: { agent: AgentView; dirty: boolean })
             <UserWords text={sent.text} />
           ) : (
             <p className="m-auto max-w-64 text-center text-sm text-soft">
-              Say something, and see how it answers. Reset deletes the conversation.
+              Say something, and see how it answers. Reset deletes this chat.
             </p>
           )}
         </div>

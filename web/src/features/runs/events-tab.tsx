@@ -6,7 +6,7 @@ import { buttonClass } from "@/components/ui/button";
 import { Field, Input, Select } from "@/components/ui/field";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { Switch } from "@/components/ui/switch";
-import { formatCount } from "@/lib/format";
+import { formatCounted } from "@/lib/format";
 import { EventLine } from "./event-row";
 import { type EventRow, filterRows, nameOf, rowsOfLog } from "./event-rows";
 import type { LogState } from "./run-log";
@@ -65,8 +65,8 @@ export function EventsTab({ runId, log, goingOn }: EventsTabProps): ReactNode {
         </a>
       </div>
       <p aria-live={goingOn ? "off" : "polite"} className="mb-2 text-[0.8125rem] text-soft">
-        {formatCount(log.events.length)} events
-        {rows.length !== log.events.length && `, ${formatCount(rows.length)} rows shown`}
+        {formatCounted(log.events.length, "event")}
+        {rows.length !== log.events.length && `, ${formatCounted(rows.length, "row")} shown`}
         {goingOn && ", more as they come"}
       </p>
       {log.events.length === 0 && log.phase === "loading" && <SkeletonRows rows={8} className="h-7" />}
