@@ -87,3 +87,15 @@ test("what the conversation shows is forgotten", async () => {
   outbox.shown(new Set(["msg_1"]));
   expect(outbox.get()).toEqual([]);
 });
+
+test("one that comes too fast for the server is sent again by itself", async () => {
+  vi.useFakeTimers();
+  const line = new HandLine();
+  const outbox = open(line);
+  outbox.put("ses_1", "hello");
+  line.sent[0]?.reject(new Problem("rate_limited", "Too many messages: try again in 1 s."));
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(line.sent).toHaveLength(2);
+  expect(outbox.get()[0]?.problem).toBeNull();
+  vi.useRealTimers();
+});

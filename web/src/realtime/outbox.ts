@@ -18,7 +18,14 @@ export interface Outgoing {
 
 const KEPT = "agio.outbox";
 const AGAIN_MS = 2_000;
-const LATER = new Set(["offline", "no_answer", "store_unavailable", "store_failed", "not_ready"]);
+const LATER = new Set([
+  "offline",
+  "no_answer",
+  "store_unavailable",
+  "store_failed",
+  "not_ready",
+  "rate_limited",
+]);
 
 export class Outbox {
   private items: Outgoing[];
