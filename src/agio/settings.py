@@ -58,7 +58,8 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     """The OpenID providers people can sign in at."""
     log_format: Format | None = None
     """None: text for a terminal, JSON for anything else."""
-    log_level: Level = "info"
+    log_level: Level | None = None
+    """None: `info`; on a terminal without a line for every request."""
     limits: ServerLimits = ServerLimits()
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
     """What models cost, by `provider:model`."""
@@ -93,7 +94,7 @@ def load_server_settings() -> ServerSettings:
         trusted_proxies=_networks("AGIO_TRUSTED_PROXIES"),
         oidc=read_providers(os.environ.get("AGIO_OIDC") or "[]"),
         log_format=cast("Format | None", _choice("AGIO_LOG_FORMAT", get_args(Format))),
-        log_level=cast("Level", _choice("AGIO_LOG_LEVEL", get_args(Level)) or "info"),
+        log_level=cast("Level | None", _choice("AGIO_LOG_LEVEL", get_args(Level))),
         limits=_limits(os.environ.get("AGIO_LIMITS") or "{}"),
         prices=_prices(os.environ.get("AGIO_PRICES") or "{}"),
     )

@@ -225,3 +225,43 @@ async def test_the_chat_works_on_a_phone(tmp_path: Path) -> None:
         await menu.get_by_role("link", name="Runs").click()
         await expect(menu).to_be_hidden()
         await expect(page.get_by_role("heading", name="Runs")).to_be_visible()
+
+
+async def test_a_call_approved_with_changes_still_says_so_tomorrow(tmp_path: Path) -> None:
+    """C8, B7: what was wanted and what was called are both there after a reload."""
+    async with scene(tmp_path) as here:
+        page = await here.visitor()
+        await say(page, "send a postcard to Ada")
+        await page.get_by_role("button", name="Edit", exact=True).click()
+        await page.get_by_role("textbox", name="Arguments it is called with").fill(
+            '{"to": "Grace", "text": "Hi"}'
+        )
+        await page.get_by_role("button", name=re.compile("Approve")).click()
+        await expect(page.get_by_text("The tool says")).to_contain_text("Grace")
+        await page.reload()
+        card = page.get_by_role("button", name=re.compile("send_postcard.*Approved with changes"))
+        await card.click()
+        await expect(page.get_by_text('"Ada"')).to_be_visible()
+        await expect(page.get_by_text('"Grace"').first).to_be_visible()
+
+
+async def test_stopping_a_run_leaves_the_message_behind_it(tmp_path: Path) -> None:
+    """C8: what waits is answered next."""
+
+    def slowly(call: ModelCall) -> Reply:
+        return (
+            Reply("words " * 500, chunk_chars=6, pace_s=0.05)
+            if len(here.models.calls) < 2
+            else Reply("Second.")
+        )
+
+    async with scene(tmp_path, slowly) as here:
+        page = await here.visitor()
+        await opened(here, page)
+        await say(page, "First")
+        await expect(page.get_by_text("words words").first).to_be_visible()
+        await say(page, "Next")
+        await expect(page.get_by_text("Waits until the run is done")).to_be_visible()
+        await page.keyboard.press("Escape")
+        await expect(page.get_by_text("Second.")).to_be_visible()
+        await expect(page.get_by_text(re.compile("^Stopped"))).to_have_count(1)

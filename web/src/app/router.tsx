@@ -79,8 +79,10 @@ const agents = createRoute({
 const newAgent = createRoute({
   getParentRoute: () => inside,
   path: "/agents/new",
-  validateSearch: (search: Record<string, unknown>): { copy?: string } =>
-    typeof search.copy === "string" ? { copy: search.copy } : {},
+  validateSearch: ({ copy, provider }: Record<string, unknown>): { copy?: string; provider?: string } => ({
+    ...(typeof copy === "string" ? { copy } : {}),
+    ...(typeof provider === "string" ? { provider } : {}),
+  }),
   component: lazyRouteComponent(() => import("@/features/agents/agent-page"), "NewAgentPage"),
 });
 const agent = createRoute({

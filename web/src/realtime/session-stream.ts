@@ -3,7 +3,7 @@ import { api, data } from "@/lib/api";
 import { Problem, problemOf } from "@/lib/problem";
 import type { InterruptView, SessionStatus, SessionWithMessages } from "@/protocol/api";
 import type { Event } from "@/protocol/events";
-import { foldEvents } from "@/state/fold";
+import { foldEvents, noteAnswer } from "@/state/fold";
 import {
   type KnownRun,
   prependTurns,
@@ -29,6 +29,7 @@ export interface Stream {
 
 const PAGE = 100;
 const FAILURES_TOLD = 10;
+const ANSWERS_TOLD = 10;
 const FLUSH_MS = 28;
 const HIDDEN_MS = 100;
 const BEGIN: Stream = {
@@ -88,6 +89,7 @@ export class SessionStream {
       const thread = prependTurns(this.stream.thread, older); // as it is now: events came meanwhile
       this.change({ thread, older: page.previous !== null, loadingOlder: false });
       void this.tellFailures(runs);
+      void this.tellAnswers(questions);
     } catch (thrown) {
       if (this.goesOn(life)) this.change({ loadingOlder: false, problem: problemOf(thrown) });
     }
@@ -136,6 +138,7 @@ export class SessionStream {
       });
       this.follow(after);
       void this.tellFailures(runs);
+      void this.tellAnswers(questions);
     } catch (thrown) {
       if (!this.goesOn(life)) return;
       const problem = problemOf(thrown);
@@ -213,6 +216,28 @@ export class SessionStream {
     return data(api.GET("/api/agent-sessions/{session_id}/status", { params: { path } }));
   }
 
+  /** Reads what people said to questions, arguments they changed above all: it begins the run that followed. */
+  private async tellAnswers(asked: readonly InterruptView[]): Promise<void> {
+    const { life } = this;
+    const answered = new Map(
+      asked.flatMap((one) => (one.state === "resolved" ? [[one.id, one.tool_call_id]] : [])),
+    );
+    const asking = new Set(asked.map((one) => one.run_id));
+    const { turns } = this.stream.thread;
+    const following = turns.flatMap((turn, at) =>
+      asking.has(turn.runId) ? (turns[at + 1]?.runId ?? []) : [],
+    );
+    for (const runId of following.slice(-ANSWERS_TOLD)) {
+      const event = await firstEvent(runId).catch(() => undefined);
+      if (!this.goesOn(life) || event?.type !== "RUN_STARTED") continue;
+      const thread = (event.input?.resume ?? []).reduce(
+        (told, entry) => noteAnswer(told, answered.get(entry.interruptId), entry.payload),
+        this.stream.thread,
+      );
+      this.change({ thread });
+    }
+  }
+
   /** Reads why runs failed: the words are the last event of their logs. Without them the page has the code. */
   private async tellFailures(runs: Map<string, KnownRun>): Promise<void> {
     const { life } = this;
@@ -237,6 +262,23 @@ export class SessionStream {
     this.stream = { ...this.stream, ...changes };
     for (const watcher of this.watchers) watcher();
   }
+}
+
+/** The event a run began with, without the rest of its log. */
+async function firstEvent(runId: string): Promise<Event | undefined> {
+  const stop = new AbortController();
+  const response = await fetch(`/api/runs/${encodeURIComponent(runId)}/events`, { signal: stop.signal });
+  const reader = response.body
+    ?.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+    .getReader();
+  let text = "";
+  while (reader && !text.includes("\n")) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    text += value;
+  }
+  stop.abort();
+  return response.ok ? parseEvent(text.split("\n")[0] ?? "") : undefined;
 }
 
 function parseEvent(line: string): Event | undefined {

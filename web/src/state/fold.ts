@@ -64,25 +64,28 @@ function startRun(before: Thread, event: EventOf<"RUN_STARTED">): Thread {
 /** Notes what a person said to the questions of an earlier run, which this one goes on from. */
 function takeAnswers(thread: Thread, event: EventOf<"RUN_STARTED">): Thread {
   return (event.input?.resume ?? []).reduce((noted, { interruptId, payload }) => {
-    const asking = noted.turns.findLast((turn) =>
-      turn.questions.some((question) => question.id === interruptId),
-    );
-    const question = asking?.questions.find((asked) => asked.id === interruptId);
-    if (!asking || !question) return noted;
-    const said = (payload ?? {}) as {
-      approved?: boolean;
-      reason?: string;
-      editedArgs?: Record<string, unknown>;
-    };
-    const answer = {
-      approved: said.approved === true,
-      reason: said.reason ?? null,
-      editedArgs: said.editedArgs ?? null,
-    };
-    return changeTurn(noted, asking.runId, (turn) =>
-      changeCall(turn, question.callId, (call) => ({ ...call, answer })),
-    );
+    const questions = noted.turns.flatMap((turn) => turn.questions);
+    return noteAnswer(noted, questions.find((asked) => asked.id === interruptId)?.callId, payload);
   }, thread);
+}
+
+/** Notes what a person said when they were asked about a call. */
+export function noteAnswer(thread: Thread, callId: string | undefined, payload: unknown): Thread {
+  const asking = thread.turns.findLast((turn) => findPart(turn.parts, "call", callId));
+  if (callId === undefined || !asking) return thread;
+  const said = (payload ?? {}) as {
+    approved?: boolean;
+    reason?: string;
+    editedArgs?: Record<string, unknown>;
+  };
+  const answer = {
+    approved: said.approved === true,
+    reason: said.reason ?? null,
+    editedArgs: said.editedArgs ?? null,
+  };
+  return changeTurn(thread, asking.runId, (turn) =>
+    changeCall(turn, callId, (call) => ({ ...call, answer })),
+  );
 }
 
 /** The run an event is of: it says so itself, or it is the newest that has begun. */

@@ -10,17 +10,17 @@ import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { useToast } from "@/components/ui/toast";
 import { problemOf } from "@/lib/problem";
-import { agentQuery, agentsQuery, meQuery } from "@/lib/queries";
-import type { AgentView } from "@/protocol/api";
+import { agentQuery, agentsQuery, meQuery, providersQuery } from "@/lib/queries";
+import type { AgentView, ProviderView } from "@/protocol/api";
 import { AgentActions } from "./agent-actions";
 import { AgentBadges } from "./agent-badges";
 import { AgentDetails } from "./agent-details";
 import { AgentEditor } from "./agent-editor";
-import { copyOf, NEW_AGENT } from "./agent-values";
+import { type AgentValues, copyOf, NEW_AGENT } from "./agent-values";
 import { AgentWorkshop } from "./agent-workshop";
 
 export function NewAgentPage(): ReactNode {
-  const { copy } = useSearch({ from: "/inside/agents/new" });
+  const { copy, provider } = useSearch({ from: "/inside/agents/new" });
   const me = useQuery(meQuery);
   const mayBuild = me.data?.permissions.includes("build");
   return (
@@ -31,7 +31,7 @@ export function NewAgentPage(): ReactNode {
           Ask one of them to make it, or to give you their role.
         </Empty>
       )}
-      {mayBuild && (copy ? <CopyEditor agentId={copy} /> : <CreateAgent />)}
+      {mayBuild && (copy ? <CopyEditor agentId={copy} /> : <CreateAgent provider={provider} />)}
     </Page>
   );
 }
@@ -73,8 +73,9 @@ export function AgentPage(): ReactNode {
   );
 }
 
-function CreateAgent({ from }: { from?: AgentView }): ReactNode {
+function CreateAgent({ from, provider }: { from?: AgentView; provider?: string | undefined }): ReactNode {
   const agents = useQuery(agentsQuery);
+  const providers = useQuery({ ...providersQuery, enabled: provider !== undefined });
   const navigate = useNavigate();
   const toast = useToast();
   const taken = agents.data;
@@ -85,11 +86,12 @@ function CreateAgent({ from }: { from?: AgentView }): ReactNode {
             from,
             taken.map(({ name }) => name),
           )
-        : NEW_AGENT,
-    [from, taken],
+        : withProvider(provider, providers.data),
+    [from, taken, provider, providers.data],
   );
   if (agents.isError) return <ProblemNote problem={agents.error} onRetry={() => void agents.refetch()} />;
-  if (from && !taken) return <SkeletonRows rows={4} className="h-40 rounded-2xl!" />;
+  if ((from && !taken) || (provider && providers.isPending))
+    return <SkeletonRows rows={4} className="h-40 rounded-2xl!" />;
   return (
     <AgentEditor
       initial={initial}
@@ -143,4 +145,12 @@ function BackToAgents(): ReactNode {
       Agents
     </Link>
   );
+}
+
+/** A new agent with the model one has just connected. */
+function withProvider(name: string | undefined, known: readonly ProviderView[] = []): AgentValues {
+  const provider = known.find((listed) => listed.name === name);
+  return provider
+    ? { ...NEW_AGENT, model_provider: provider.name, model_name: provider.models[0] ?? "" }
+    : NEW_AGENT;
 }

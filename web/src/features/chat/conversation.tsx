@@ -54,7 +54,7 @@ function Following({ sessionId, stream }: { sessionId: string; stream: AgentStre
   const running = useProgress(turn);
   const newest = useNewest(thread.turns);
   const queued = thread.turns.some(({ status }) => status === "queued") || waiting.some(isTaken);
-  const { stop, stopping } = useStop(sessionId, turn !== undefined || queued);
+  const { stop, stopping } = useStop(sessionId, turn?.runId, turn !== undefined || queued);
   const actions = useTurnActions(sessionId, thread.turns);
   useRefreshing(sessionId, thread.turns, phase === "live");
   useReading(sessionId, phase === "live" && !turn ? thread.pos : 0, atEnd);
@@ -112,20 +112,25 @@ function useProgress(turn: Turn | undefined): Pick<Turn, "runId" | "step" | "sta
   return useMemo(() => (runId ? { runId, step, startedAt } : null), [runId, step, startedAt]);
 }
 
-function useStop(sessionId: string, busy: boolean): { stop: () => void; stopping: boolean } {
+/** Stops the run that goes on, and leaves what waits behind it; while none goes on, what waits. */
+function useStop(
+  sessionId: string,
+  runId: string | undefined,
+  busy: boolean,
+): { stop: () => void; stopping: boolean } {
   const socket = useSocket();
   const toast = useToast();
   const [stopping, setStopping] = useState(false);
-  useEffect(() => {
-    if (!busy) setStopping(false);
-  }, [busy]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the next run is not being stopped
+  useEffect(() => setStopping(false), [busy, runId]);
   const stop = useCallback(() => {
     setStopping(true);
-    socket.command({ type: "cancel", session_id: sessionId }).catch((thrown: unknown) => {
+    const what = runId ? { run_id: runId } : { session_id: sessionId };
+    socket.command({ type: "cancel", ...what }).catch((thrown: unknown) => {
       setStopping(false);
       toast.failed(thrown);
     });
-  }, [socket, sessionId, toast]);
+  }, [socket, sessionId, runId, toast]);
   return { stop, stopping };
 }
 

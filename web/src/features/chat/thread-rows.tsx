@@ -17,7 +17,7 @@ export type Row =
   | { kind: "waiting"; key: string; item: Outgoing }
   | { kind: "note"; key: string; note: ReactNode };
 
-const ENDED_BADLY = new Set<Turn["status"]>(["failed", "cancelled", "expired"]);
+const ENDED = new Set<Turn["status"]>(["completed", "failed", "cancelled", "expired"]);
 
 /** Only the newest turn can be answered or tried again, and only while nothing comes after it. */
 export function rowsOf({ turns, waiting, forkedFrom }: ThreadRows): Row[] {
@@ -28,7 +28,7 @@ export function rowsOf({ turns, waiting, forkedFrom }: ThreadRows): Row[] {
     key: turn.runId,
     turn,
     answerable: turn === newest && turn.status === "interrupted" && turn.questions.length > 0,
-    retryable: turn === last && waiting.length === 0 && ENDED_BADLY.has(turn.status),
+    retryable: turn === last && waiting.length === 0 && ENDED.has(turn.status),
   }));
   if (forkedFrom) rows.unshift({ kind: "note", key: "forked", note: <ForkNote sessionId={forkedFrom} /> });
   return [...rows, ...waiting.map((item): Row => ({ kind: "waiting", key: item.key, item }))];

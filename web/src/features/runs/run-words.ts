@@ -4,7 +4,7 @@ import type { RunView } from "@/protocol/api";
 
 export const NOTHING = "–";
 
-export const titleOf = (run: RunView): string => run.title.trim() || "Untitled run";
+export const titleOf = (run: RunView): string => run.title.trim() || "Went on after an answer";
 
 /** How long a run has taken, up to now if it goes on; null if it has not begun. */
 export function runMs(run: RunView, now: number): number | null {

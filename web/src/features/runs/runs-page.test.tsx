@@ -118,7 +118,7 @@ test("a failed run says its code, and a row is a link to the run", async () => {
   }));
   await screen.findByText("1 run shown.");
   expect(screen.getAllByText("step_limit").length).toBeGreaterThan(0);
-  await userEvent.click(screen.getAllByRole("link", { name: /Untitled run/ })[0] as HTMLElement);
+  await userEvent.click(screen.getAllByRole("link", { name: /Went on after an answer/ })[0] as HTMLElement);
   await screen.findByText("one run");
 });
 

@@ -45,7 +45,7 @@ function MakeAccount({ onSkip }: { onSkip: () => void }): ReactNode {
   return (
     <Page
       title="You are signed in"
-      description="The link you opened is used up. Make an account, and you can come back with your e-mail address and a password."
+      description="Links like that work once. Make an account, and you can come back with your e-mail address and a password."
     >
       <Card className="max-w-md">
         <AccountForm

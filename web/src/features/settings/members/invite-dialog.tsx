@@ -115,7 +115,7 @@ function InviteForm({ me, onMade, onCancel }: InviteFormProps): ReactNode {
             </Select>
           )}
         </Field>
-        <Field label="Works for" hint="Days, up to 30." problem={errors.expires_in_days?.message}>
+        <Field label="Valid for how many days" hint="Up to 30." problem={errors.expires_in_days?.message}>
           {(control) => (
             <Input
               {...control}

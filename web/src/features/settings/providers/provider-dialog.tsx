@@ -85,6 +85,7 @@ export function ProviderDialog({ provider, preset, onClose, onSaved }: ProviderD
       return;
     }
     const id = provider?.id;
+    form.clearErrors("root");
     await runTrial(
       model,
       () =>

@@ -60,7 +60,7 @@ export function ProviderRow({ provider, mayBuild, onEdit, onDelete }: ProviderRo
               }
             >
               <MenuItem asChild>
-                <Link to="/agents/new">
+                <Link to="/agents/new" search={{ provider: provider.name }}>
                   <Bot className="size-4" aria-hidden /> Make an agent with it
                 </Link>
               </MenuItem>

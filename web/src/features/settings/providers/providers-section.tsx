@@ -108,7 +108,7 @@ function Added({ name }: { name: string }): ReactNode {
       className="mb-4 flex flex-wrap items-center gap-3 rounded-xl bg-good-soft px-4 py-3 text-sm text-good"
     >
       <p className="min-w-0 flex-1 wrap-anywhere">{name} is added. Your agents can use it now.</p>
-      <Link to="/agents/new" className={buttonClass("plain", "small")}>
+      <Link to="/agents/new" search={{ provider: name }} className={buttonClass("plain", "small")}>
         Make an agent with it
       </Link>
     </div>
