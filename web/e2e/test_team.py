@@ -1,0 +1,89 @@
+"""Settings as a team uses them: invitations, roles, keys, the look of the pages."""
+
+import re
+from pathlib import Path
+
+import httpx
+from playwright.async_api import Page, expect
+
+from web.e2e.scene import Scene, needs_chromium, say, scene, slow
+
+pytestmark = [needs_chromium, slow]
+
+PASSWORD = "a long enough password"
+
+
+async def with_account(here: Scene) -> Page:
+    """Open a page whose owner has made an account."""
+    page = await here.visitor()
+    body = {"name": "Ann", "email": "ann@example.com", "password": PASSWORD}
+    await here.call(page, "POST", "/api/account", body)
+    await page.reload()
+    return page
+
+
+async def test_somebody_is_invited_joins_talks_and_is_removed(tmp_path: Path) -> None:
+    """C8, R2: two people, two browsers; who is removed is out at once, and may not build before."""
+    async with scene(tmp_path) as here:
+        owner = await with_account(here)
+        await owner.goto(f"{here.url}/settings/members")
+        await owner.get_by_role("button", name=re.compile("Invite")).click()
+        await owner.get_by_role("button", name="Make the link").click()
+        link = await owner.get_by_role("dialog").locator("code").inner_text()
+        await owner.get_by_role("button", name="I have copied it").click()
+
+        context = await here.context(expected=("401", "403", "WebSocket", "1008"))
+        guest = await context.new_page()
+        await guest.goto(link)
+        await guest.get_by_label("Name").fill("Zoe")
+        await guest.get_by_label("E-mail").fill("zoe@example.com")
+        await guest.get_by_label("Password", exact=True).fill(PASSWORD)
+        await guest.get_by_label("The same password again").fill(PASSWORD)
+        await guest.get_by_role("button", name=re.compile("^(Join|Make)")).click()
+        await expect(guest.get_by_role("textbox", name="Message")).to_be_visible()
+        await say(guest, "What is 6 * 7?")
+        await expect(guest.get_by_text("The tool says")).to_contain_text("42")
+        await guest.goto(f"{here.url}/agents")
+        await expect(guest.get_by_role("heading", name="demo")).to_be_visible()
+        await expect(guest.get_by_role("link", name="New agent")).to_be_hidden()
+
+        await owner.reload()
+        await expect(owner.get_by_text("zoe@example.com")).to_be_visible()
+        members = await here.call(owner, "GET", "/api/members")
+        zoe = next(member["user"] for member in members["items"] if member["name"] == "Zoe")
+        await here.call(owner, "DELETE", f"/api/members/{zoe}")
+        await expect(guest).to_have_url(re.compile("/sign-in"))
+
+
+async def test_a_key_is_shown_once_and_works_until_it_is_revoked(tmp_path: Path) -> None:
+    """C8, R2: a program uses it; the page never shows it again."""
+    async with scene(tmp_path) as here:
+        page = await with_account(here)
+        await page.goto(f"{here.url}/settings/api-keys")
+        await page.get_by_role("button", name="New key").first.click()
+        dialog = page.get_by_role("dialog")
+        await dialog.get_by_label("Name").fill("robot")
+        await dialog.get_by_role("button", name="Make the key").click()
+        key = await dialog.locator("code").first.inner_text()
+        async with httpx.AsyncClient(base_url=here.url, headers={"Authorization": f"Bearer {key}"}) as robot:
+            assert (await robot.get("/api/me")).status_code == 200
+            await page.reload()
+            await expect(page.get_by_text("robot")).to_be_visible()
+            assert key not in await page.content()
+            await page.get_by_role("button", name="Revoke robot").click()
+            await page.get_by_role("alertdialog").get_by_role("button", name=re.compile("Revoke")).click()
+            await expect(page.get_by_role("button", name="Revoke robot")).to_be_hidden()
+            assert (await robot.get("/api/me")).status_code == 401
+
+
+async def test_the_look_is_chosen_and_kept(tmp_path: Path) -> None:
+    """C8: light, dark or as the system says, also after a reload."""
+    async with scene(tmp_path) as here:
+        page = await here.visitor()
+        await page.goto(f"{here.url}/settings/appearance")
+        before = await page.evaluate("getComputedStyle(document.body).backgroundColor")
+        await page.get_by_role("radio", name=re.compile("^Light")).focus()
+        await page.keyboard.press("ArrowRight")
+        await page.reload()
+        await expect(page.get_by_role("radio", name=re.compile("^Dark"))).to_be_checked()
+        assert await page.evaluate("getComputedStyle(document.body).backgroundColor") != before
