@@ -70,7 +70,9 @@ def described_data_is_understood(ctx: CheckContext, response: Response, case: An
 
 @schemathesis.check
 def says_nothing_of_the_inside(ctx: CheckContext, response: Response, case: AnyCase) -> bool | None:
-    """No answer has a stack trace, or a name of a class or file of ours."""
+    """No answer has a stack trace, or a name of a class or file of ours; what runs here is asked for by name."""
+    if case.path == "/api/about":
+        return None
     for word in (b"Traceback", b'.py"', b"site-packages", b"sqlite", b"apsw"):
         assert word not in response.content, word
     return None

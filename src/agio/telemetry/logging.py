@@ -174,7 +174,7 @@ def set_up_logging(
     setattr(logging, "_srcfile", None)  # noqa: B010 (logging's own way to be told)
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("agio").setLevel((level or "info").upper())
-    if how == "text" and level is None:  # somebody watches the terminal for what the server says to them
+    if out.isatty() and level is None:  # somebody watches the terminal for what the server says to them
         logging.getLogger("agio.access").setLevel(logging.WARNING)
     # A WebSocket that was refused: its client was told, and anybody could fill the log with it.
     logging.getLogger("uvicorn.error").addFilter(

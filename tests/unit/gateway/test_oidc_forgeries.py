@@ -307,7 +307,7 @@ async def test_an_error_of_the_provider_is_told_without_repeating_it() -> None:
         params = {"state": left.asked["state"], "error": script, "error_description": script}
         page = await client.get("/sign-in/oidc/forge/callback", params=params, headers=headers)
         assert (page.status_code, page.headers["content-type"]) == (403, "text/html; charset=utf-8")
-        assert "<code>sign_in_denied</code>" in page.text
+        assert "&quot;sign_in_denied&quot;" in page.text
         assert "<script>" not in page.text
         assert "script-src 'self'" in page.headers["content-security-policy"]
 

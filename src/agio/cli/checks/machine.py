@@ -109,13 +109,10 @@ def check_port(port: int, *, served: bool) -> Finding:
 
 def check_pages() -> Finding:
     """Whether the pages are where the server looks for them."""
-    from agio.gateway.pages import ASSETS
-
-    folder = files("agio.gateway") / "pages"
-    missing = [name for name in ("index.html", *ASSETS) if not (folder / name).is_file()]
-    if missing:
-        return problem("pages", f"missing: {', '.join(missing)}", "Install agio again.")
-    return ok("pages", f"{len(ASSETS) + 1} files")
+    folder = files("agio.gateway.pages") / "dist"
+    if not (folder / "index.html").is_file():
+        return problem("pages", "they are not built", "Run `make pages`, or install agio again.")
+    return ok("pages", f"{sum(1 for _ in (folder / 'assets').iterdir()) + 1} files")
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -41,4 +41,4 @@ async def list_audit(
     page = await call.gateway.store.list_audit(
         call.who.tenant, action=action, user=user, after=after, limit=limit
     )
-    return answer(page)
+    return answer({"items": page.items, "next": page.next})

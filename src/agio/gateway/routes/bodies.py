@@ -165,7 +165,7 @@ class SessionChange(Body):
 
     title: Title | None = None
     on_busy: OnBusy | None = None
-    seen_pos: Annotated[int, Field(ge=0, le=MAX_POS)] | None = None
+    seen_pos: Annotated[int, Field(ge=0, le=MAX_POS), AS_WHOLE] | None = None
     """How far the conversation was read."""
 
     @model_validator(mode="after")

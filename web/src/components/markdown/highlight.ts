@@ -3,11 +3,9 @@ import { toJsxRuntime } from "hast-util-to-jsx-runtime";
 import bash from "highlight.js/lib/languages/bash";
 import c from "highlight.js/lib/languages/c";
 import cpp from "highlight.js/lib/languages/cpp";
-import csharp from "highlight.js/lib/languages/csharp";
 import css from "highlight.js/lib/languages/css";
 import diff from "highlight.js/lib/languages/diff";
 import go from "highlight.js/lib/languages/go";
-import ini from "highlight.js/lib/languages/ini";
 import java from "highlight.js/lib/languages/java";
 import javascript from "highlight.js/lib/languages/javascript";
 import json from "highlight.js/lib/languages/json";
@@ -26,11 +24,9 @@ const lowlight = createLowlight({
   bash,
   c,
   cpp,
-  csharp,
   css,
   diff,
   go,
-  ini,
   java,
   javascript,
   json,
