@@ -1,6 +1,7 @@
 """What breaks while an answer comes: the page, the server, the network. Nothing is lost, nothing is told twice."""
 
 import re
+from asyncio import Event
 from pathlib import Path
 
 from playwright.async_api import Page, expect
@@ -21,17 +22,23 @@ LOST = (
 )
 
 
-def slowly(call: ModelCall) -> Reply:
-    """Say numbered words, one by one."""
-    return Reply(" ".join(WORDS), chunk_chars=6, pace_s=0.02)
+class Counting:
+    """A model that says numbered words, the second half of them when `go` is set."""
+
+    def __init__(self) -> None:
+        self.go = Event()
+
+    def __call__(self, call: ModelCall) -> Reply:
+        """Answer any call."""
+        return Reply(" ".join(WORDS), chunk_chars=6, gate=self.go)
 
 
 async def begun(here: Scene, page: Page) -> str:
-    """Ask, and wait until the answer has begun; return where the chat is."""
+    """Ask, and wait until half of the answer is there; return where the chat is."""
     agent = await here.make_agent(page)
     await page.goto(f"{here.url}/chat?agent={agent}")
     await say(page, "Count")
-    await expect(page.get_by_text("w0010")).to_be_visible()
+    await expect(page.get_by_text("w0100")).to_be_visible()
     return path_of(page)
 
 
@@ -46,21 +53,26 @@ async def whole(page: Page) -> None:
 
 async def test_a_page_that_is_loaded_again_in_the_middle_goes_on(tmp_path: Path) -> None:
     """C8, C10, C7: reloading costs nothing."""
-    async with scene(tmp_path, slowly) as here:
+    model = Counting()
+    async with scene(tmp_path, model) as here:
         page = await here.visitor()
         await begun(here, page)
         await page.reload()
+        await expect(page.get_by_text("w0100")).to_be_visible()
+        model.go.set()
         await whole(page)
         assert len(here.models.calls) == 1
 
 
 async def test_a_server_that_is_killed_in_the_middle_and_started_again_goes_on(tmp_path: Path) -> None:
     """C8, C10, B1: the page says so, comes back by itself, and shows the answer once."""
-    async with scene(tmp_path, slowly) as here:
+    model = Counting()
+    async with scene(tmp_path, model) as here:
         page = await here.visitor(expected=LOST)
         await begun(here, page)
         here.kill()
         await expect(page.get_by_text("Connection lost")).to_be_visible()
+        model.go.set()
         here.start()
         await expect(page.get_by_text("Connection lost")).to_be_hidden()
         await whole(page)
@@ -68,11 +80,14 @@ async def test_a_server_that_is_killed_in_the_middle_and_started_again_goes_on(t
 
 async def test_two_tabs_show_the_same(tmp_path: Path) -> None:
     """C8, C10: what is said in one is in the other; deleting the chat is seen in both."""
-    async with scene(tmp_path, slowly) as here:
+    model = Counting()
+    async with scene(tmp_path, model) as here:
         page = await here.visitor(expected=("404",))
         path = await begun(here, page)
         other = await page.context.new_page()
         await other.goto(f"{here.url}{path}")
+        await expect(other.get_by_text("w0100")).to_be_visible()
+        model.go.set()
         await whole(page)
         await whole(other)
         await here.call(page, "DELETE", f"/api/agent-sessions/{path.rpartition('/')[2]}")
@@ -82,13 +97,15 @@ async def test_two_tabs_show_the_same(tmp_path: Path) -> None:
 
 async def test_ten_seconds_without_a_network_lose_nothing(tmp_path: Path) -> None:
     """C8, C10: what is written meanwhile is kept and sent once; the answer goes on where it was."""
-    async with scene(tmp_path, slowly) as here:
+    model = Counting()
+    async with scene(tmp_path, model) as here:
         page = await here.visitor(expected=LOST)
         await begun(here, page)
         await page.context.set_offline(True)
         await expect(page.get_by_text("Connection lost")).to_be_visible(timeout=40_000)
         await say(page, "And once more")
         await expect(page.get_by_text("And once more")).to_have_count(1)
+        model.go.set()
         await page.wait_for_timeout(10_000)
         await page.context.set_offline(False)
         await expect(page.get_by_text("Connection lost")).to_be_hidden(timeout=40_000)

@@ -2,6 +2,7 @@
 
 import base64
 import re
+from asyncio import Event
 from pathlib import Path
 
 from playwright.async_api import Page, expect
@@ -173,14 +174,12 @@ async def test_what_came_while_one_was_elsewhere_is_marked_unread(tmp_path: Path
 async def test_a_message_waits_for_the_run_before_it(tmp_path: Path) -> None:
     """C8: it is shown as waiting, and answered in its turn."""
 
-    def slowly(call: ModelCall) -> Reply:
-        return (
-            Reply("words " * 60, chunk_chars=6, pace_s=0.03)
-            if len(here.models.calls) < 2
-            else Reply("Second.")
-        )
+    done = Event()
 
-    async with scene(tmp_path, slowly) as here:
+    def answer(call: ModelCall) -> Reply:
+        return Reply("words " * 60, gate=done) if len(here.models.calls) < 2 else Reply("Second.")
+
+    async with scene(tmp_path, answer) as here:
         page = await here.visitor()
         await opened(here, page)
         await say(page, "First")
@@ -189,6 +188,7 @@ async def test_a_message_waits_for_the_run_before_it(tmp_path: Path) -> None:
         await expect(
             page.get_by_text(re.compile("Waits until the run is done|Waiting for its turn"))
         ).to_be_visible()
+        done.set()
         await expect(page.get_by_text("Second.")).to_be_visible()
         await answered(page, 2)
 
@@ -248,14 +248,10 @@ async def test_a_call_approved_with_changes_still_says_so_tomorrow(tmp_path: Pat
 async def test_stopping_a_run_leaves_the_message_behind_it(tmp_path: Path) -> None:
     """C8: what waits is answered next."""
 
-    def slowly(call: ModelCall) -> Reply:
-        return (
-            Reply("words " * 500, chunk_chars=6, pace_s=0.05)
-            if len(here.models.calls) < 2
-            else Reply("Second.")
-        )
+    def answer(call: ModelCall) -> Reply:
+        return Reply("words " * 60, gate=Event()) if len(here.models.calls) < 2 else Reply("Second.")
 
-    async with scene(tmp_path, slowly) as here:
+    async with scene(tmp_path, answer) as here:
         page = await here.visitor()
         await opened(here, page)
         await say(page, "First")

@@ -1,6 +1,7 @@
 """Ten things a newcomer does with nothing but the link, without having read a line."""
 
 import re
+from asyncio import Event
 from pathlib import Path
 
 from playwright.async_api import Page, expect
@@ -15,10 +16,10 @@ PRICES = '{"local:test-model": {"input": 1000, "output": 2000}}'
 
 
 def helpful(call: ModelCall) -> Reply:
-    """Use the calculator for numbers, count slowly on request, otherwise answer."""
+    """Use the calculator for numbers, count without an end on request, otherwise answer."""
     asked = call.last_user_text
     if "count" in asked.lower():
-        return Reply(" ".join(str(number) for number in range(2000)), chunk_chars=5, pace_s=0.02)
+        return Reply(" ".join(str(number) for number in range(2000)), gate=Event())
     if "calculator" in call.tool_names and not call.tool_results:
         return Reply(tool_calls=[Call("calculator", {"expression": "6 * 7"})])
     if call.tool_results:

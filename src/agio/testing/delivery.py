@@ -56,6 +56,8 @@ async def deliver(connection: Connection, wire: Wire, events: list[ServerEvent],
             await connection.wait_gone()
         if number and reply.pace_s:
             await connection.wait_gone(reply.pace_s)
+        if reply.gate is not None and number == len(frames) // 2:
+            await connection.wait_open(reply.gate)
         await connection.write(_chunk(frame))
     await connection.write(_END)
 

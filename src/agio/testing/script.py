@@ -1,5 +1,6 @@
 """What the model server will say: replies in no vendor's words; the wires translate them."""
 
+from asyncio import Event
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import TypeVar
@@ -29,7 +30,8 @@ class Reply(Struct, frozen=True):
     """One turn of the model: reasoning, then text, then tool calls.
 
     `stop` None is what fits the content. `hidden_reasoning` sends reasoning that only the vendor can
-    read. `interleave` mixes the argument deltas of parallel calls, where the format allows it.
+    read. `interleave` mixes the argument deltas of parallel calls, where the format allows it. With a
+    `gate`, half of the answer is sent at once and the rest when the test has set it.
     """
 
     text: str = ""
@@ -40,6 +42,7 @@ class Reply(Struct, frozen=True):
     stop: StopReason | None = None
     chunk_chars: int = 8
     pace_s: float = 0
+    gate: Event | None = None
     interleave: bool = False
     hidden_reasoning: bool = False
     fault: Fault | None = None
