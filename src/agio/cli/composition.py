@@ -100,7 +100,7 @@ async def opened_gateway(plan: Plan) -> AsyncGenerator[Gateway]:
         link = LinkService(store, hub, plan.limits, tools, config, vault=vault, egress=egress)
         rates = Rates(plan.limits)
         addresses = Addresses(list(plan.trusted_proxies))
-        connections = Connections(store, plan.limits.recheck_s)
+        connections = Connections(store, plan.limits.recheck_s, plan.limits.streams_per_credential)
         origins = Origins(plan.hosts, public_url=plan.public_url, behind_tls=plan.behind_tls)
         gateway = Gateway(
             store=store,

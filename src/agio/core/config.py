@@ -114,6 +114,8 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     reader_window_events: int = 256
     reader_window_bytes: int = 1024 * 1024
     subscriptions_per_socket: int = 50
+    streams_per_credential: int = 1000
+    """How many sockets and event streams a credential may have open at a gateway."""
     keep_alive_s: float = 15.0
     """How long a stream is silent before a comment keeps it open."""
     drain_s: float = 25.0

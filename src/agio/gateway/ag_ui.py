@@ -83,6 +83,7 @@ class RunAgent:
     async def _admit(self, scope: Scope, receive: Receive) -> Visit:
         who = await self._gateway.auth.admit(scope)
         check_permission(who, "use")
+        self._gateway.connections.check_room(who)
         check_json_type(scope["headers"])
         body = await read_body(receive, scope["headers"], self._gateway.limits.ag_ui_body_bytes)
         who = await self._gateway.auth.identify(scope["headers"])  # it may have taken a minute to come

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from types import TracebackType
 
 from agio.core.identity import IdentityStore, Principal
-from agio.errors import AgioError
+from agio.errors import AgioError, LimitExceeded
 
 _log = logging.getLogger("agio.gateway")
 
@@ -68,9 +68,10 @@ class Connection:
 class Connections:
     """The open streams of one gateway, by credential. `start` it, and it looks after them."""
 
-    def __init__(self, store: IdentityStore, recheck_s: float) -> None:
+    def __init__(self, store: IdentityStore, recheck_s: float, most: int) -> None:
         self._store = store
         self.recheck_s = recheck_s
+        self._most = most
         self._open: dict[str, set[Connection]] = {}
         self._watching: asyncio.Task[None] | None = None
 
@@ -83,6 +84,15 @@ class Connections:
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.wait([self._watching])
+
+    def check_room(self, who: Principal) -> None:
+        """Refuse a credential that has as many open streams as it may. Raises LimitExceeded `too_many_streams`."""
+        if len(self._open.get(who.credential, ())) >= self._most:
+            raise LimitExceeded(
+                "too_many_streams",
+                f"This credential has {self._most} open streams, and may have no more: close some.",
+                {"streams_per_credential": self._most},
+            )
 
     def open(self, who: Principal) -> Connection:
         """Note a stream: `async with connections.open(who): ...`. Raises Cut at its end if it was cut."""

@@ -76,6 +76,7 @@ _STATUS = {
     "rate_limited": 429,
     "headers_too_large": 431,
     "too_many_files": 429,
+    "too_many_streams": 429,
     "too_many_sessions": 429,
     "sign_in_provider_failed": 502,
     "not_ready": 503,

@@ -41,7 +41,7 @@ _NOT_OURS = ("HTTPValidationError", "ValidationError")
 _JSON_CODES = "invalid_json invalid_body body_too_large request_timeout unsupported_media_type"
 _FAILED_RUN = (422, 502, 504)
 _STREAM_CODES = (
-    "unauthenticated forbidden forbidden_host rate_limited internal_error "
+    "too_many_streams unauthenticated forbidden forbidden_host rate_limited internal_error "
     "store_failed store_full store_unavailable"
 )
 

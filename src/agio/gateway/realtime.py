@@ -72,6 +72,7 @@ class Realtime:
         try:
             who = await self._gateway.auth.admit(scope)
             check_permission(who, "use")
+            self._gateway.connections.check_room(who)
         except Exception as error:
             await refuse(scope, send, wrapped(error))
             return

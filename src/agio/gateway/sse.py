@@ -122,6 +122,7 @@ class SessionStream:
         try:
             who = await gateway.auth.admit(scope)
             check_permission(who, "use")
+            gateway.connections.check_room(who)
             session = await gateway.store.get_session(who.tenant, who.user, owner_of(scope))
             after = await position(gateway.store, who, session, cursor_of(scope))
         except Exception as error:

@@ -150,7 +150,7 @@ class Engine:
         self.link = LinkService(store, self.hub, limits, tools, config, vault=self.vault)
         self.rates = Rates(limits)
         self.addresses = Addresses()
-        self.connections = Connections(store, limits.recheck_s)
+        self.connections = Connections(store, limits.recheck_s, limits.streams_per_credential)
         self.road = Road(store, self.hub, self.link, rates=self.rates)
 
     async def join(

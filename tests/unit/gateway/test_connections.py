@@ -13,6 +13,7 @@ import httpx
 import pytest
 from msgspec import structs
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import InvalidStatus
 
 from agio.core.config import ServerLimits
 from agio.core.identity import Principal, Role
@@ -137,6 +138,37 @@ async def test_streams_end_with_what_let_them_in_and_others_stay(tmp_path: Path,
         assert reason in str(why)
         assert await cid.here()
         assert len(server.gateway.connections) == 2
+
+
+async def test_a_credential_has_only_so_many_streams(tmp_path: Path) -> None:
+    """S14: one too many is refused at every door; another credential is not, nor who has closed one."""
+    async with served(tmp_path, structs.replace(LATE, streams_per_credential=2)) as server:
+        store = server.gateway.store
+        ann, cid = await _add(store, "ann", "admin"), await _add(store, "cid", "admin")
+        async with httpx.AsyncClient(base_url=server.url, headers=ann.headers) as client:
+            agent = (await client.get("/api/agents")).json()["items"][0]["id"]
+            session = (await client.post(f"/api/agents/{agent}/sessions")).json()["id"]
+            for _ in range(2):
+                async with _streaming(server, ann):
+                    doors = [
+                        await client.get(f"/api/agent-sessions/{session}/stream"),
+                        await client.post(f"/api/agents/{agent}/ag-ui", json={}),
+                    ]
+                    for refused in doors:
+                        assert (refused.status_code, refused.json()["error"]["code"]) == (
+                            429,
+                            "too_many_streams",
+                        )
+                    with pytest.raises(InvalidStatus) as shut:
+                        await connect(
+                            server.url.replace("http", "ws") + "/realtime", additional_headers=ann.headers
+                        )
+                    assert shut.value.response.status_code == 429
+                    async with _streaming(server, cid):
+                        assert await cid.here()
+                async with asyncio.timeout(20):
+                    while (await client.get("/api/agents")).is_success and len(server.gateway.connections):
+                        pass
 
 
 async def test_streams_end_when_the_key_that_made_theirs_is_revoked(tmp_path: Path) -> None:
