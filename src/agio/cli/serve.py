@@ -14,7 +14,7 @@ from agio.cli.first_start import offer_sign_in
 from agio.cli.http_server import HttpServer
 from agio.cli.lifetime import Lifetime
 from agio.cli.listen import is_public, listen, loopback_url, url_of
-from agio.cli.loops import event_loop
+from agio.cli.loops import event_loop, spare_what_stays
 from agio.cli.processes import WorkerProcesses
 from agio.core.link_wire import MAX_UP_BYTES
 from agio.db.peek import has_account
@@ -112,6 +112,7 @@ class _Server:
             await self._begin_workers(gateway, lifetime)
             await http.wait_started()
             await self._announce(database, gateway)
+            spare_what_stays()
             await lifetime.last()
             finished = await lifetime.hurried(self._drain(gateway))
             gateway.hub.close()

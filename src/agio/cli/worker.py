@@ -3,7 +3,7 @@
 import asyncio
 
 from agio.cli.lifetime import Lifetime
-from agio.cli.loops import event_loop
+from agio.cli.loops import event_loop, spare_what_stays
 from agio.cli.parent import end_with_parent
 from agio.egress import Egress
 from agio.errors import UserError
@@ -45,6 +45,7 @@ async def _work(worker: WorkerService, url: str, key: str, drain_s: float) -> in
     lifetime.listen()
     link = SocketLink(url, key, worker)
     linked = lifetime.begin("link", link.run())
+    spare_what_stays()
     await lifetime.last()
     if lifetime.failed:
         await worker.aclose()

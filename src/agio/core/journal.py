@@ -39,7 +39,7 @@ class Journal:
         self.seq = 0
         self.shown = True
         """Whether somebody reads the events here, after their commit."""
-        self.on_failure: Callable[[], None] = lambda: None
+        self.on_failure: Callable[[], None] = _nothing
         self._run_id = run_id
         self._epoch = epoch
         self._append = append
@@ -242,6 +242,7 @@ class Journal:
     def close(self) -> None:
         """Say that nothing more comes."""
         self._closed = True
+        self.on_failure = _nothing  # whose owner has us: nobody would be freed at once
         _wake(self._reader)
         _wake(self._room)
 
@@ -267,6 +268,9 @@ class Journal:
                 raise UserError("already_read", "Somebody reads this run already: a run has one reader.")
             self._reader = asyncio.get_running_loop().create_future()
             await self._reader
+
+
+def _nothing() -> None: ...
 
 
 def _wake(waiter: asyncio.Future[None] | None) -> None:

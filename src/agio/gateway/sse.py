@@ -91,6 +91,7 @@ class EventStream:
         """Watch no longer."""
         self._timer.cancel()
         self._watching.cancel()
+        del self._watching  # a cancelled task keeps its frames, which have us: nobody would be freed at once
 
     async def _watch(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":

@@ -45,6 +45,9 @@ class RunningJob:
             _log.exception("run %s is given back", self.claim.run_id)
         if not self._outbox.ended and not self._outbox.lost:
             await self._give_back()
+        # They have us, and we them: nobody would be freed at once.
+        self._stream = None
+        self._outbox.forget()
 
     def cancel(self) -> None:
         """Cancel the run: its log ends with the outcome `cancelled`."""

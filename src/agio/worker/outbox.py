@@ -59,6 +59,11 @@ class Outbox:
         self._acting: set[str] = set()
         """Calls that must happen once and are under way."""
 
+    def forget(self) -> None:
+        """Call nobody any more: the run is over here."""
+        self._on_cancel = self._on_doubt = _nothing
+        self.on_rest = None
+
     async def ready(self) -> None:
         """Wait while the link is down: when it is back, it is known whether the run is still ours."""
         await self._link.linked()
@@ -194,6 +199,9 @@ class _Troubles:
             return None
         delay_s, self._delay_s = self._delay_s, min(_MAX_DELAY_S, self._delay_s * 2)
         return delay_s
+
+
+def _nothing() -> None: ...
 
 
 def _rests(write: Append) -> bool:
