@@ -11,7 +11,7 @@ import msgspec
 from agio.core.repository import Append
 from agio.db.connector import Connection
 from agio.db.live import LiveRun, LiveRuns, new_live_run, pack_frames
-from agio.db.plan import Events, Forget, Hold, Plan, Rows, Step
+from agio.db.plan import Ask, Events, Forget, Hold, Plan, Rows, Step
 from agio.db.plans.log import get_run
 from agio.db.plans.runs import create_run, keep_append
 from agio.db.reader import LogReader, drive
@@ -46,7 +46,9 @@ class Batch:
         reader = self._reader()
 
         def answer(step: Step) -> Rows:
-            if isinstance(step, Hold | Forget):
+            if type(step) is Ask:  # nearly all of them
+                return reader.ask(step.query, step.values)
+            if isinstance(step, (Hold, Forget)):
                 claims.append(step)
                 return ()
             return reader.answer(step)

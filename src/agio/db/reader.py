@@ -41,10 +41,8 @@ class LogReader:
 
     def ask(self, query: str, values: Mapping[str, object]) -> Rows:
         """Run a named query. Lists are bound as JSON."""
-        for value in values.values():
-            if type(value) is list:
-                values = {name: _bound(given) for name, given in values.items()}
-                break
+        if list in map(type, values.values()):
+            values = {name: _bound(given) for name, given in values.items()}
         return self._execute(self._queries[query], values).fetchall()
 
     def events(self, asked: Events) -> Generator[bytes]:

@@ -29,6 +29,21 @@ _AGENT_JSON: dict[str, Callable[[bytes], object]] = {
 _decode_names = msgspec.json.Decoder(list[str]).decode
 
 
+class _ToolRow(msgspec.Struct, frozen=True, array_like=True):
+    """A struct and no tuple: msgspec looks at a struct's types once, at a tuple's at every row."""
+
+    name: str
+    approval: Approval | None
+    tool_id: str
+    definition: bytes | None
+    updated_at: int
+
+
+class _SessionState(msgspec.Struct, frozen=True, array_like=True):
+    active: SessionState | None
+    questions: int
+
+
 def now_ms() -> int:
     """The time, in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
@@ -69,12 +84,11 @@ def agent_values(fields: AgentFields) -> dict[str, object]:
 
 def agent_tool(row: Sequence[object]) -> AgentTool:
     """A row of `tools_of_agents`, without the agent's id."""
-    name, approval, tool_id, definition, updated_at = msgspec.convert(
-        row, tuple[str, Approval | None, str, bytes | None, int]
-    )
-    if definition is None:
-        return AgentTool(name, approval)
-    return AgentTool(name, approval, tool_id, _decode_http_tool(definition), updated_at)
+    found = msgspec.convert(row, _ToolRow)
+    if found.definition is None:
+        return AgentTool(found.name, found.approval)
+    http = _decode_http_tool(found.definition)
+    return AgentTool(found.name, found.approval, found.tool_id, http, found.updated_at)
 
 
 def http_tool(definition: object) -> HttpTool:
@@ -84,8 +98,8 @@ def http_tool(definition: object) -> HttpTool:
 
 def session_record(row: Sequence[object], last_pos: int) -> SessionRecord:
     """A row of `session_columns`: what is active and asked becomes the state."""
-    active, questions = msgspec.convert(row[7:9], tuple[SessionState | None, int])
-    state: SessionState = "waiting" if questions and active != "running" else active or "idle"
+    now = msgspec.convert(row[7:9], _SessionState)
+    state: SessionState = "waiting" if now.questions and now.active != "running" else now.active or "idle"
     pending = decode_names(msgspec.convert(row[10], str))
     fields = (*row[:7], state, row[9], pending, *row[11:14], last_pos, *row[17:])
     return to_struct(SessionRecord, fields)

@@ -38,6 +38,7 @@ LEFT_OUT = "[The beginning of this conversation was left out.]"
 
 _FIT_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _PartT = TypeVar("_PartT")
+_decode_object = msgspec.json.Decoder(dict[str, Json]).decode
 
 
 class SystemTurn(Struct, frozen=True):
@@ -216,7 +217,7 @@ def text_of_parts(parts: Sequence[ContentPart]) -> str:
 def object_of(arguments: str) -> dict[str, Json]:
     """Decode a call's arguments; what is not a JSON object, such as half a call, is an empty one."""
     try:
-        return msgspec.json.decode(arguments or "{}", type=dict[str, Json])
+        return _decode_object(arguments or "{}")
     except (msgspec.DecodeError, RecursionError):
         return {}
 

@@ -5,12 +5,13 @@ import time
 
 _PREFIXES = {"run", "call", "msg", "rsn", "res", "int", "thr"}
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
 
 
 def new_id(prefix: str) -> str:
     """Make an id: 48 bits of milliseconds, then 80 random bits, in lower-case Crockford base 32."""
     number = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10))
-    digits = [_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5)]
+    digits = [_PAIRS[(number >> shift) & 1023] for shift in range(120, -1, -10)]
     return f"{prefix}_{''.join(digits)}"
 
 

@@ -22,7 +22,7 @@ from agio.errors import LimitExceeded, UserError
 from agio.protocol.messages import Message, ToolMessage, UserMessage
 
 
-class _Active(Struct, frozen=True):
+class _Active(Struct, frozen=True, array_like=True):
     """A row of `count_active`."""
 
     sessions: int
@@ -167,7 +167,7 @@ def _make_way(sent: Arrival, kind: Kind, active: Sequence[RunInfo]) -> Plan[list
 def _check_limits(sent: Arrival, limits: Limits, is_active: bool) -> Plan[_Active]:
     """What goes on now. Raises LimitExceeded `too_many_sessions`, `queue_full`."""
     row = yield from ask_one("count_active", **sent.place)
-    counted = _Active(*msgspec.convert(row, tuple[int, int, int]))
+    counted = msgspec.convert(row, _Active)
     if not is_active and counted.sessions >= limits.running_per_user:
         raise LimitExceeded(
             "too_many_sessions",

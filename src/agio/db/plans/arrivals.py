@@ -27,6 +27,16 @@ class Target(Struct, frozen=True):
     """It begins with this: it has no run, message or question."""
 
 
+class _SessionRow(Struct, frozen=True, array_like=True):
+    """What `lock_session` says before the agent."""
+
+    title: str
+    on_busy: OnBusy
+    mark: str
+    pending: str
+    agent_deleted_at: int | None
+
+
 class Arrival(Struct, frozen=True):
     """What came, from whom, and into which session; `given` names that one."""
 
@@ -60,8 +70,11 @@ def receive(tenant: str, user: str, given: Acceptance) -> Plan[Arrival]:
     row = yield from ask_one("lock_session", tenant=tenant, user_id=user, session_id=given.session_id)
     if row is None:
         raise session_not_found(given.session_id)
-    said = msgspec.convert(row[:5], tuple[str, OnBusy, str, str, int | None])
-    return Arrival(tenant, user, given, Target(*said, agent_record(row[5:], ())), now)
+    said = msgspec.convert(row[:5], _SessionRow)
+    session = Target(
+        said.title, said.on_busy, said.mark, said.pending, said.agent_deleted_at, agent_record(row[5:], ())
+    )
+    return Arrival(tenant, user, given, session, now)
 
 
 def _begin(tenant: str, user: str, given: Acceptance, start: SessionStart, now: int) -> Plan[Target | None]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from agio.core.repository import Append, Effect, NewRun, Outcome, Question, RunInfo, ToolRecord
 from agio.db.plan import Hold, Plan, ask, ask_one
@@ -16,6 +16,14 @@ from agio.errors import StoreError
 
 ANSWER_WITHIN_MS = 7 * 24 * 3600 * 1000
 """How long a question is open that does not say so itself."""
+
+
+class _EndedRow(Struct, frozen=True, array_like=True):
+    """What `end_run` says."""
+
+    session_id: str
+    first_pos: int
+    number: int
 
 
 def create_run(run: NewRun) -> Plan[RunInfo]:
@@ -148,16 +156,17 @@ def _end(write: Append, last_seq: int, now: int) -> Plan[None]:
         output_tokens=None if totals is None else totals.output_tokens,
         cost=None if totals is None or totals.cost is None else float(totals.cost),
     )
-    session_id, first_pos, number = msgspec.convert(row, tuple[str, int, int])
+    ended = msgspec.convert(row, _EndedRow)
+    session_id = ended.session_id
     for idx, message in enumerate(outcome.messages):
         yield from ask(
             "put_message",
             session_id=session_id,
             id=message.id,
             run_id=run_id,
-            run_number=number,
+            run_number=ended.number,
             idx=idx,
-            pos=first_pos + last_seq,
+            pos=ended.first_pos + last_seq,
             role=message.role,
             message=encode_message(message),
             now=now,

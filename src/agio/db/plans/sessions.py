@@ -269,12 +269,20 @@ def hash_key(key: str) -> bytes:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
 
 
+class _LastRun(Struct, frozen=True, array_like=True):
+    """What a row of `session_columns` says of its newest run."""
+
+    run_id: str | None
+    first_pos: int | None
+    last_seq: int | None
+    status: str | None
+
+
 def _current_session(row: Row) -> Plan[SessionRecord]:
-    run_id, first_pos, last_seq, status = msgspec.convert(
-        row[13:17], tuple[str | None, int | None, int | None, str | None]
-    )
-    if run_id is not None and status == "running":
-        found = yield from ask_one("get_run", run_id=run_id)
+    last = msgspec.convert(row[13:17], _LastRun)
+    last_seq = last.last_seq
+    if last.run_id is not None and last.status == "running":
+        found = yield from ask_one("get_run", run_id=last.run_id)
         if found is not None:
             last_seq = (yield from current(run_info(found))).last_seq
-    return session_record(row, (first_pos or 0) + (last_seq or 0))
+    return session_record(row, (last.first_pos or 0) + (last_seq or 0))
