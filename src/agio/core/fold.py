@@ -147,32 +147,23 @@ class Fold:
     def apply(self, event: AgentEvent, seq: int = 0) -> None:
         """Take in the next event; `seq` is its number, if the caller has it at hand."""
         self.seq = seq or seq_of(event) or self.seq + 1
-        match event:
+        match event:  # what comes most often first: a case that does not fit costs more than one that does
             case TextMessageChunk() | TextMessageContent():
                 draft = self._draft()
                 if event.message_id is not UNSET:
                     draft.message_id = event.message_id
                 if event.delta is not UNSET:
                     draft.text.append(event.delta)
+            case ToolCallArgs():
+                self._draft().calls[event.tool_call_id].arguments.append(event.delta)
             case ReasoningMessageChunk() | ReasoningMessageContent():
                 draft = self._draft()
                 if event.message_id is not UNSET:
                     draft.reasoning_id = event.message_id
                 if event.delta is not UNSET:
                     draft.reasoning.append(event.delta)
-            case ToolCallStart():
-                draft = self._draft()
-                if event.parent_message_id is not UNSET:
-                    draft.message_id = event.parent_message_id
-                draft.calls[event.tool_call_id] = CallDraft(event.tool_call_id, event.tool_call_name)
-            case ToolCallArgs():
-                self._draft().calls[event.tool_call_id].arguments.append(event.delta)
-            case ToolCallEnd():
-                self._draft().calls[event.tool_call_id].ended = True
-            case ToolCallResult():
-                self._take_result(event)
-            case RunStarted():
-                self._start(event)
+            case Custom():
+                self._take_custom(event)
             case StepStarted():
                 self.step += 1
                 self.step_open = True
@@ -181,14 +172,23 @@ class Fold:
                 self.step_usage = Usage()
             case StepFinished():
                 self.step_open = False
+            case ToolCallStart():
+                draft = self._draft()
+                if event.parent_message_id is not UNSET:
+                    draft.message_id = event.parent_message_id
+                draft.calls[event.tool_call_id] = CallDraft(event.tool_call_id, event.tool_call_name)
+            case ToolCallEnd():
+                self._draft().calls[event.tool_call_id].ended = True
+            case ToolCallResult():
+                self._take_result(event)
+            case RunStarted():
+                self._start(event)
             case RunFinished():
                 self._finish(event)
             case RunError():
                 self._close_draft()
                 self.status = "failed"
                 self.error = event
-            case Custom():
-                self._take_custom(event)
             case MessagesSnapshot():
                 self.messages = list(event.messages)
             case _:

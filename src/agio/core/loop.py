@@ -10,7 +10,6 @@ from msgspec import UNSET
 
 from agio.core.calls import call_tools, interrupts_of
 from agio.core.context import ContextBuilder
-from agio.core.fold import Fold
 from agio.core.goal import goal_tool
 from agio.core.journal import Journal
 from agio.core.metrics import Stopwatch, cost, now_s, report, run_cost, token_usage
@@ -71,6 +70,8 @@ class LoopState:
         self.tools = tools
         self.context = context
         self.journal = journal
+        self.fold = journal.fold
+        """The state of the thread and the run, as the log has it."""
         self.watch = Stopwatch()
         self.total = Stopwatch()
         self.output: object = UNSET
@@ -79,11 +80,6 @@ class LoopState:
         self.begun: set[str] = set()
         """Calls this process has begun to run."""
         self.started_s = now_s()
-
-    @property
-    def fold(self) -> Fold:
-        """The state of the thread and the run, as the log has it."""
-        return self.journal.fold
 
     @property
     def steps(self) -> int:

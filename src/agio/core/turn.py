@@ -205,22 +205,22 @@ class _Attempt:
             case TextDelta(text=text):
                 for piece in self._pieces(text):
                     emit(TextMessageChunk(self._text_id, delta=piece))
-            case ReasoningDelta(text=text):
-                for piece in self._pieces(text):
-                    emit(ReasoningMessageChunk(self._reasoning_id, piece))
-            case ToolCallBegin(index=index, name=name):
-                emit(ToolCallStart(self.id("call", index), name, self._text_id))
             case ToolCallDelta(index=index, arguments=arguments):
                 for piece in self._pieces(arguments):
                     emit(ToolCallArgs(self.id("call", index), piece))
+            case ReasoningDelta(text=text):
+                for piece in self._pieces(text):
+                    emit(ReasoningMessageChunk(self._reasoning_id, piece))
+            case TurnEnd():
+                self._end = event
+            case ToolCallBegin(index=index, name=name):
+                emit(ToolCallStart(self.id("call", index), name, self._text_id))
             case ToolCallDone(index=index):
                 emit(ToolCallEnd(self.id("call", index)))
             case ToolOutcome(index=index):
                 self.outcomes[index] = event
             case StatusUpdate(code=code, message=message):
                 self._state.notice(code, message)
-            case TurnEnd():
-                self._end = event
             case _:
                 assert_never(event)
 
