@@ -28,6 +28,8 @@ class BoundedHttp(HttpToolsProtocol):
     """One connection."""
 
     _in_head = True
+    _head_begun = False
+    """Whether some of a head came, and nobody minds yet how long the rest takes."""
     _unfinished_bytes = 0
     """What came of a head that is not complete."""
     _in_body = False
@@ -51,6 +53,9 @@ class BoundedHttp(HttpToolsProtocol):
         """Take bytes. An endless head is refused before it ends."""
         self._in_body = not self._in_head
         super().data_received(data)
+        if self._head_begun:
+            self._head_begun = False
+            self._wait(HEAD_S)
         if not self._in_head or self._in_body:
             self._unfinished_bytes = 0
             return
@@ -61,12 +66,13 @@ class BoundedHttp(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin a request."""
         super().on_message_begin()
-        self._wait(HEAD_S)
+        self._wait_no_more()
+        self._head_begun = True  # most heads come in one piece, and need no timer
 
     def on_headers_complete(self) -> None:
         """Let the request begin, unless its head is too long, or a proxy before us might have read it otherwise."""
         self._wait_no_more()
-        self._in_head = False
+        self._in_head = self._head_begun = False
         self._in_body = True
         size, hosts, codings = len(self.url), 0, 0
         for name, value in self.headers:

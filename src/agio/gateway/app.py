@@ -271,10 +271,9 @@ class App:
         self._shield = Shield(secure=gateway.auth.origins.secure)
         self._rest = _rest()
         made = {make: make(gateway) for make in {door.make for door in DOORS}}
-        self._fixed = {door.path: (door.method, made[door.make]) for door in DOORS if "{" not in door.path}
-        self._framed = {
-            _frame(door.path): (door.method, made[door.make]) for door in DOORS if "{" in door.path
-        }
+        opened = [_OpenDoor(door.method, *_frame(door.path), made[door.make]) for door in DOORS]
+        self._fixed = {door.before: door for door in opened if not door.after}
+        self._framed = [door for door in opened if door.after]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, a WebSocket, or the server's own start and stop."""
@@ -282,46 +281,61 @@ class App:
             await self._rest(scope, receive, send)
             return
         access = Access(scope, send, self._gateway.addresses.client_of(scope), self._shield)
+        door = self._find(scope["path"])
         try:
-            await self._serve(scope, receive, access.send)
+            await self._serve(door, scope, receive, access.send)
         finally:
-            access.finish(self._pattern(scope))
+            access.finish(getattr(scope.get("route"), "path", None) if door is None else door.pattern)
 
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve(self, door: "_OpenDoor | None", scope: Scope, receive: Receive, send: Send) -> None:
         try:
             self._gateway.auth.check_host(scope["headers"])
-            door = self._door(scope)
+            app = self._app_of(door, scope)
         except UserError as error:
             await refuse(scope, send, error)
             return
-        if door is self._rest:
+        if app is self._rest:
             scope["gateway"] = self._gateway
-        await door(scope, receive, send)
+        await app(scope, receive, send)
 
-    def _pattern(self, scope: Scope) -> str | None:
-        """Return the path of the lists that a request was for; None if there is none."""
-        path: str = scope["path"]
-        if path in self._fixed:
-            return path
-        framed = (f"{frame[0]}{{id}}{frame[1]}" for frame in self._framed if _fits(path, *frame))
-        return next(framed, None) or getattr(scope.get("route"), "path", None)
+    def _find(self, path: str) -> "_OpenDoor | None":
+        found = self._fixed.get(path)
+        if found is None:
+            for door in self._framed:
+                if door.fits(path):
+                    return door
+        return found
 
-    def _door(self, scope: Scope) -> Application:
+    def _app_of(self, found: "_OpenDoor | None", scope: Scope) -> Application:
         """Return who serves this. Raises UserError `not_found`, `method_not_allowed`, `upgrade_required`."""
         path: str = scope["path"]
-        found = self._fixed.get(path) or next(
-            (door for frame, door in self._framed.items() if _fits(path, *frame)), None
-        )
         given = "WEBSOCKET" if scope["type"] == "websocket" else scope["method"]
         if found is None:
             if given == "WEBSOCKET" or "\0" in path or path.endswith("\n"):  # which patterns overlook
                 raise not_found(path)
             return self._rest
-        if found[0] == given:
-            return found[1]
-        if found[0] == "WEBSOCKET" and given == "GET":
+        if found.method == given:
+            return found.app
+        if found.method == "WEBSOCKET" and given == "GET":
             raise UserError("upgrade_required", f"{path} is a WebSocket: ask for an upgrade.")
-        raise _not_allowed("GET" if found[0] == "WEBSOCKET" else found[0])
+        raise _not_allowed("GET" if found.method == "WEBSOCKET" else found.method)
+
+
+class _OpenDoor:
+    """A door of one gateway, and the parts of its path around the one in braces."""
+
+    def __init__(self, method: str, before: str, after: str, app: Application) -> None:
+        self.method = method
+        self.before = before
+        self.after = after
+        self.app = app
+        self.pattern = f"{before}{{id}}{after}" if after else before
+
+    def fits(self, path: str) -> bool:
+        """Whether a path is these parts around one name."""
+        before, after = self.before, self.after
+        end = len(path) - len(after)
+        return path.startswith(before) and path.endswith(after) and path.find("/", len(before)) == end
 
 
 def describe_api() -> bytes:
@@ -357,12 +371,6 @@ class _NamedRoute(PageRoute):
 def _frame(path: str) -> tuple[str, str]:
     before, _, rest = path.partition("{")
     return before, rest.partition("}")[2]
-
-
-def _fits(path: str, before: str, after: str) -> bool:
-    """Whether a path is this frame around one name."""
-    end = len(path) - len(after)
-    return path.startswith(before) and path.endswith(after) and path.find("/", len(before)) == end
 
 
 async def _unrouted(request: Request, error: Exception) -> Response:
