@@ -89,7 +89,7 @@ def bench_servers(args: argparse.Namespace) -> bool:
 
 
 def bench_edge(args: argparse.Namespace) -> None:
-    turns = args.passes or (2 if args.quick else 10)
+    turns = args.passes or (2 if args.quick else 40)
     results = begin(args, turns)
     try:
         measured = run(edge.bench(turns))

@@ -31,6 +31,12 @@ def read_used(pid: int) -> Used:
     return Used(ticks / TICKS_PER_S, memory_kb, written_bytes)
 
 
+def read_cpu_ns(pid: int) -> int:
+    """Add up the threads of one process, to the nanosecond: `read_used` counts in hundredths of a second."""
+    threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(thread.read_text().split()[0]) for thread in threads)
+
+
 def process_tree(pid: int) -> list[int]:
     found = [pid]
     try:

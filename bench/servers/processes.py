@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from environments import quiet_environment
-from servers.accounting import Used, read_used
+from servers.accounting import Used, read_cpu_ns, read_used
 from servers.client import Client, ConnectionLost
 from servers.load import ServerFailed
 from servers.shapes import Refused, Shape, get
@@ -67,6 +67,10 @@ class ServerProcess:
 
     def used(self) -> Used:
         return read_used(self._process.pid)
+
+    def cpu_ns(self) -> int:
+        """What its threads have used of the CPU so far; those that have ended are not counted."""
+        return read_cpu_ns(self._process.pid)
 
     def stop(self) -> None:
         """End it and whatever it has started."""
