@@ -1,6 +1,7 @@
 """The engine room with a real worker on a direct link: only the model is scripted."""
 
 import asyncio
+import gc
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 from agio.core.config import ServerLimits
 from agio.core.records import AgentTool, SessionRecord
 from agio.core.repository import RunInfo
+from agio.core.runner import RunStream
 from agio.core.tool import AnyTool, ToolContext, tool
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.scripted import ScriptedCall, ScriptedDriver, ScriptedTurn
@@ -16,6 +18,7 @@ from agio.protocol.events import AgentEvent, RunStarted, ToolCallResult
 from agio.protocol.grammar import Grammar
 from agio.protocol.messages import ResumeEntry
 from agio.tools.calculator import calculator
+from agio.worker.job import RunningJob
 from agio.worker.service import WorkerService
 from tests.unit.gateway.engine import ANN, Engine, engine, soon
 
@@ -161,3 +164,25 @@ async def test_a_leaving_worker_gives_its_runs_back() -> None:
             assert room.link.workers.runs == {}
         async with working(room, answers, "w2"):
             assert (await room.ended(session, accepted.run_id)).epoch == 2
+
+
+async def test_a_run_that_has_ended_leaves_nothing_to_the_garbage_collector() -> None:
+    """L4: what a run had is freed as it ends; looking for it in circles would cost every later run."""
+    async with (
+        engine() as room,
+        working(room, ScriptedDriver([ScriptedTurn("a"), ScriptedTurn("b")])) as worker,
+    ):
+        session = await room.session()
+        await room.ended(session, (await room.say(session, "One.")).run_id)
+        await soon(worker.idle())
+        gc.collect()
+        gc.disable()
+        try:
+            await room.ended(session, (await room.say(session, "Two.")).run_id)
+            await soon(worker.idle())
+            left = [
+                type(each).__name__ for each in gc.get_objects() if isinstance(each, (RunningJob, RunStream))
+            ]
+        finally:
+            gc.enable()
+        assert left == []
