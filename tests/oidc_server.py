@@ -25,18 +25,21 @@ CLIENT_SECRET = "a secret: of the client, with % + and &"
 
 
 class OidcServer:
-    """The provider, under Node, for as long as a test needs it. Whoever signs in as `ann` is ann@example.com."""
+    """The provider, under Node, for as long as a test needs it. Whoever signs in as `ann` is ann@example.com.
 
-    def __init__(self) -> None:
+    Under the name `localhost` it is another site than a server at 127.0.0.1, as a browser sees it.
+    """
+
+    def __init__(self, host: str = "127.0.0.1") -> None:
         node = shutil.which(
             "node", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
         )
         if node is None or not (NODE_FOLDER / "node_modules" / "oidc-provider").is_dir():
             pytest.fail("oidc-provider is not installed; run `make setup`.", pytrace=False)
         self._process = subprocess.Popen(
-            [node, str(NODE_FOLDER / "oidc_server.mjs")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [node, str(NODE_FOLDER / "oidc_server.mjs"), host], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
-        self.url = f"http://127.0.0.1:{self._line()}"
+        self.url = f"http://{host}:{self._line()}"
 
     def __enter__(self) -> Self:
         return self

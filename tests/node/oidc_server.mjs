@@ -1,4 +1,4 @@
-// Runs oidc-provider on a free port of loopback: its port as one line out, its clients as one JSON line in, "ready"
+// Runs oidc-provider on a free port of loopback, under the name that is its argument: its port as one line out, its clients as one JSON line in, "ready"
 // out, until stdin ends. Whoever signs in as `ann` is ann@example.com; `unverified-...` has an address nobody verified.
 
 import { createServer } from "node:http";
@@ -23,7 +23,7 @@ server.listen(0, "127.0.0.1", () => process.stdout.write(`${server.address().por
 
 const lines = createInterface({ input: process.stdin });
 lines.on("line", (line) => {
-  const provider = new Provider(`http://127.0.0.1:${server.address().port}`, {
+  const provider = new Provider(`http://${process.argv[2]}:${server.address().port}`, {
     clients: JSON.parse(line),
     claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"] },
     cookies: { keys: ["a key for tests"] },

@@ -42,6 +42,8 @@ class Complaints:
 
     origin: str
     expected: Sequence[str] = ()
+    friends: tuple[str, ...] = ()
+    """Other places that may be asked."""
     heard: list[str] = field(default_factory=list[str])
 
     def listen(self, page: Page) -> None:
@@ -59,7 +61,7 @@ class Complaints:
             self.heard.append(f"{said.type} {said.text}")
 
     def _asked(self, url: str) -> None:
-        if not url.startswith((self.origin, "blob:", "data:")):
+        if not url.startswith((self.origin, "blob:", "data:", *self.friends)):
             self.heard.append(f"asked {url}")
 
     def _got(self, url: str, status: int) -> None:
@@ -70,7 +72,7 @@ class Complaints:
     def check(self) -> None:
         """Fail if there was anything but what was expected."""
         unexpected = [said for said in self.heard if not any(words in said for words in self.expected)]
-        assert unexpected == []
+        assert unexpected == [], "\n".join(unexpected)
 
 
 class Scene:
@@ -91,6 +93,8 @@ class Scene:
         self._arguments = arguments
         self._stack = AsyncExitStack()
         self._port = _free_port()
+        self.friends: tuple[str, ...] = ()
+        """Where pages may go beside the server, such as an OpenID provider."""
 
     async def __aenter__(self) -> Self:
         self.start()
@@ -125,7 +129,7 @@ class Scene:
         self, *, size: tuple[int, int] = DESKTOP, dark: bool = False, expected: Sequence[str] = ()
     ) -> BrowserContext:
         """Open a browser of its own: no cookie, no memory. What goes wrong on its pages fails the test."""
-        complaints = Complaints(self.url, expected)
+        complaints = Complaints(self.url, expected, self.friends)
         context = await self._browser.new_context(
             viewport={"width": size[0], "height": size[1]},
             color_scheme="dark" if dark else "light",

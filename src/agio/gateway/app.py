@@ -351,13 +351,18 @@ def _rest() -> FastAPI:
         exception_handlers={HTTPException: _unrouted},
     )
     fixed = frozenset(route.path for route in ROUTES if "{" not in route.path)
-    made = [rest_route(route, fixed) for route in ROUTES]
+    made = [rest_route(route, fixed, page_response if _is_door(route) else None) for route in ROUTES]
     rest.router.routes.extend(made)
     rest.router.routes.extend(_NamedRoute(path, page) for path in PAGES)
     rest.router.routes.append(_NamedRoute(ASSETS, asset))
     rest.router.routes.append(_NamedRoute("/icon.svg", icon))
     rest.state.openapi = cache(partial(describe, ROUTES, made))
     return rest
+
+
+def _is_door(route: Route) -> bool:
+    """Whether it is where people come in, with a browser."""
+    return route.method == "GET" and route.path.startswith("/sign-in")
 
 
 class _NamedRoute(PageRoute):

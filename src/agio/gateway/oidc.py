@@ -43,6 +43,8 @@ class Begin(Struct, frozen=True, kw_only=True):
     return_to: str = "/"
     invitation: str | None = None
     who: Principal | None = None
+    anew: bool = False
+    """Whether the provider is to ask who it is, also when somebody is signed in there."""
 
 
 class Begun(Struct, frozen=True):
@@ -137,20 +139,27 @@ class OidcProviders:
         if given.purpose == "confirm":
             essential = {"id_token": {"auth_time": {"essential": True}}}
             asked |= {"prompt": "login", "max_age": "0", "claims": msgspec.json.encode(essential).decode()}
+        elif given.anew:
+            asked["prompt"] = "login"
         place = metadata.authorization_endpoint
         url = f"{place}{'&' if '?' in place else '?'}{urlencode(asked)}"
         return Begun(url, flow_cookie(browser, FLOW_S))
 
-    async def finish(
-        self, store: IdentityStore, provider_id: str, answer: Answer, headers: Headers
-    ) -> tuple[Flow, Person]:
-        """Take what a browser came back with, and return what it left for and who it is.
+    async def take(self, store: IdentityStore, provider_id: str, state: str, headers: Headers) -> Flow:
+        """Return what a browser that comes back had left for; it cannot come back with the same again.
 
-        Raises UserError `sign_in_provider_not_found`, `invalid_sign_in_state`, `sign_in_denied`, `invalid_id_token`,
-        `not_confirmed`, `email_not_allowed`, and AgioError `sign_in_provider_failed`.
+        Raises UserError `sign_in_provider_not_found`, `invalid_sign_in_state`.
         """
-        client = self._client(provider_id)
-        flow = await _take(store, provider_id, answer.state, headers)
+        self._client(provider_id)
+        return await _take(store, provider_id, state, headers)
+
+    async def finish(self, flow: Flow, answer: Answer) -> Person:
+        """Read what a browser came back with, and return who it is.
+
+        Raises UserError `invalid_sign_in_state`, `sign_in_denied`, `invalid_id_token`, `not_confirmed`,
+        `email_not_allowed`, and AgioError `sign_in_provider_failed`.
+        """
+        client = self._client(flow.provider)
         metadata = await client.metadata()
         advertised = metadata.authorization_response_iss_parameter_supported
         if (answer.iss is not None or advertised) and answer.iss != client.provider.issuer:
@@ -161,7 +170,7 @@ class OidcProviders:
         claims = await client.check(tokens.id_token, flow.nonce)
         if flow.purpose == "confirm":
             check_freshness(claims, flow.started_at)
-        return flow, await _person(client, tokens, claims)
+        return await _person(client, tokens, claims)
 
     async def aclose(self) -> None:
         """Let go of what is held between requests."""
@@ -259,5 +268,5 @@ def _denied(provider: OidcProvider, error: str | None) -> UserError:
     code = error or "no code"
     shown = code[:60] if code.isascii() and code.isprintable() else "unknown"
     return UserError(
-        "sign_in_denied", f"{provider.name} did not let you in ({shown}). Try again.", {"error": shown}
+        "sign_in_denied", f"{provider.name} did not say who you are ({shown}). Try again.", {"error": shown}
     )

@@ -41,6 +41,11 @@ const setUp = createRoute({
   path: "/set-up",
   component: lazyRouteComponent(() => import("@/features/welcome/set-up-page"), "SetUpPage"),
 });
+const confirmed = createRoute({
+  getParentRoute: () => root,
+  path: "/confirmed",
+  component: lazyRouteComponent(() => import("@/features/welcome/confirmed-page"), "ConfirmedPage"),
+});
 const home = createRoute({
   getParentRoute: () => inside,
   path: "/",
@@ -123,6 +128,7 @@ export const router = createRouter({
     signIn,
     signInElsewhere,
     invitation,
+    confirmed,
     inside.addChildren([
       setUp,
       home,

@@ -1,12 +1,25 @@
-/** Asks for the password again when the server wants a fresh proof: `const fresh = useFresh(); await fresh(() => ...)`. */
+/** Asks anew who somebody is when the server wants a fresh proof: `const fresh = useFresh(); await fresh(() => ...)`. */
 import { useQuery } from "@tanstack/react-query";
-import { createContext, type FormEvent, type ReactNode, useCallback, useContext, useState } from "react";
+import { ExternalLink } from "lucide-react";
+import {
+  createContext,
+  type FormEvent,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useEffect,
+  useEffectEvent,
+  useState,
+} from "react";
 import { api } from "@/lib/api";
+import { onConfirmed } from "@/lib/confirmed";
 import { problemOf } from "@/lib/problem";
-import { meQuery, signInMethodsQuery } from "@/lib/queries";
+import { identitiesQuery, meQuery, signInMethodsQuery } from "@/lib/queries";
 import { Button, buttonClass } from "./ui/button";
 import { Actions, Dialog } from "./ui/dialog";
 import { Field, Input } from "./ui/field";
+import { ProblemNote } from "./ui/problem-note";
+import { SkeletonRows } from "./ui/skeleton";
 
 type Fresh = <T>(action: () => Promise<T>) => Promise<T>;
 type Settle = (proved: boolean) => void;
@@ -59,19 +72,51 @@ interface ProofProps {
   onCancel: () => void;
 }
 
-/** By password; somebody who signs in elsewhere goes there, and begins again when they are back. */
+/** By password, or where the account is linked. */
 function Proof(props: ProofProps): ReactNode {
   const me = useQuery(meQuery);
+  const identities = useQuery(identitiesQuery);
   const methods = useQuery(signInMethodsQuery);
-  if (me.data?.account?.has_password !== false) return <ProofForm {...props} />;
-  const here = encodeURIComponent(`${location.pathname}${location.search}`);
+  const hasPassword = me.data?.account?.has_password !== false;
+  const linked = (methods.data?.providers ?? []).filter(({ id }) =>
+    identities.data?.some(({ provider }) => provider === id),
+  );
+  const problem = identities.error ?? methods.error;
+  const go = useEffectEvent(props.onProved);
+  useEffect(() => onConfirmed(go), []);
   return (
-    <div className="flex flex-col gap-2">
-      {methods.data?.providers.map(({ id, name, url }) => (
-        <a key={id} href={`${url}?purpose=confirm&return_to=${here}`} className={buttonClass("plain")}>
-          Confirm with {name}
-        </a>
-      ))}
+    <div className="flex flex-col gap-4">
+      {linked.length > 0 && (
+        <div className="flex flex-col gap-2">
+          {linked.map(({ id, name, url }) => (
+            // In a tab of its own: what was filled in here stays, and goes on when that one says so.
+            <a
+              key={id}
+              href={`${url}?purpose=confirm&return_to=/confirmed`}
+              target="_blank"
+              rel="noopener"
+              className={buttonClass("plain")}
+            >
+              <ExternalLink className="size-4" aria-hidden />
+              <span className="truncate">Confirm with {name}</span>
+            </a>
+          ))}
+          <p className="text-[0.8125rem] text-soft">
+            It opens in a new tab. Sign in there, and this page goes on by itself.
+          </p>
+        </div>
+      )}
+      {hasPassword ? (
+        <ProofForm {...props} />
+      ) : (
+        <>
+          {problem && <ProblemNote problem={problem} />}
+          {(identities.isPending || methods.isPending) && <SkeletonRows rows={1} className="h-9" />}
+          <Actions>
+            <Button onClick={props.onCancel}>Cancel</Button>
+          </Actions>
+        </>
+      )}
     </div>
   );
 }

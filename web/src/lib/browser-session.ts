@@ -1,11 +1,15 @@
 /** Leaving: signing out, and going to another team. Both begin anew, so that nothing of before is left on the page. */
 import { api } from "./api";
+import { tabMemory } from "./memory";
+import { noteSignedOut } from "./signed-out";
 
 const OWNER = "agio.owner";
 
 export async function signOut(): Promise<void> {
   await api.POST("/sign-out");
-  leave("/sign-in");
+  tabMemory.clear();
+  noteSignedOut();
+  location.assign("/sign-in");
 }
 
 export async function switchTeam(tenant: string): Promise<void> {
@@ -22,12 +26,12 @@ export async function returnToTeam(tenant: string): Promise<void> {
 /** Forgets what this tab keeps of somebody else, or of another team: whoever signs in next must not find it. */
 export function claimTab(owner: { tenant: string; user: string }): void {
   const name = `${owner.tenant} ${owner.user}`;
-  const before = sessionStorage.getItem(OWNER);
-  if (before !== null && before !== name) sessionStorage.clear();
-  sessionStorage.setItem(OWNER, name);
+  const before = tabMemory.read(OWNER);
+  if (before !== null && before !== name) tabMemory.clear();
+  tabMemory.keep(OWNER, name);
 }
 
 export function leave(path: string): void {
-  sessionStorage.clear();
+  tabMemory.clear();
   location.assign(path);
 }

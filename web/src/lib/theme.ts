@@ -1,10 +1,12 @@
 /** Light, dark, or as the system says; kept in this browser. */
+import { browserMemory } from "./memory";
+
 export type Theme = "light" | "dark" | "system";
 
 const KEPT = "agio.theme";
 
 export function storedTheme(): Theme {
-  const kept = localStorage.getItem(KEPT);
+  const kept = browserMemory.read(KEPT);
   return kept === "light" || kept === "dark" ? kept : "system";
 }
 
@@ -14,7 +16,6 @@ export function applyTheme(theme: Theme = storedTheme()): void {
 }
 
 export function storeTheme(theme: Theme): void {
-  if (theme === "system") localStorage.removeItem(KEPT);
-  else localStorage.setItem(KEPT, theme);
+  browserMemory.keep(KEPT, theme === "system" ? null : theme);
   applyTheme(theme);
 }

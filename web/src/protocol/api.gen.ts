@@ -5347,6 +5347,8 @@ export interface operations {
     begin_sign_in: {
         parameters: {
             query?: {
+                /** @description Have the provider ask who it is, whoever is signed in there. */
+                anew?: boolean;
                 /** @description An invitation's token. */
                 invitation?: string | null;
                 purpose?: "sign_in" | "confirm";

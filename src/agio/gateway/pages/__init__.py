@@ -4,6 +4,7 @@ Every page is the same document; which one it shows is decided in the browser, f
 """
 
 import secrets
+from collections.abc import Mapping
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -30,6 +31,7 @@ PAGES = (
     "/settings",
     "/settings/{section}",
     "/set-up",
+    "/confirmed",
     "/invitation",
 )
 ASSETS = "/assets/{name}"
@@ -53,10 +55,14 @@ _FOREVER = "public, max-age=31536000, immutable"
 _NOT_BUILT = "<!doctype html><title>agio</title><p>The pages are not built: run <code>make pages</code>."
 
 
-def page_response(status: int = 200, problem: AgioError | None = None) -> Response:
-    """Answer with the document; a `problem` is what it has to tell whoever came."""
+def page_response(
+    status: int = 200, problem: AgioError | None = None, way_on: Mapping[str, object] | None = None
+) -> Response:
+    """Answer with the document; a `problem` is what it has to tell whoever came, `way_on` how they go on."""
     nonce = secrets.token_urlsafe(16)
-    told = b"" if problem is None else msgspec.json.encode({"code": problem.code, "message": problem.message})
+    told = b""
+    if problem is not None:
+        told = msgspec.json.encode({"code": problem.code, "message": problem.message, **(way_on or {})})
     body = _document().replace("{nonce}", nonce).replace("{problem}", escape(told.decode()))
     headers = {**_HEADERS, "content-security-policy": _POLICY.format(nonce=nonce)}
     return Response(body.encode("utf-8", "replace"), status, headers, "text/html; charset=utf-8")

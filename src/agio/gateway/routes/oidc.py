@@ -12,7 +12,7 @@ from agio.gateway.access import note_actor
 from agio.gateway.address import network_of
 from agio.gateway.arrival import arrive, confirm, link
 from agio.gateway.errors import status_of
-from agio.gateway.oidc import Answer, Begin, Begun, Flow, Person, flow_cookie, is_local_path
+from agio.gateway.oidc import Answer, Begin, Begun, Flow, Person, Purpose, flow_cookie, is_local_path
 from agio.gateway.pages import page_response
 from agio.gateway.routes.query import Id
 from agio.gateway.routes.route import Call, answer, refusal
@@ -55,18 +55,22 @@ async def begin_sign_in(
     return_to: ReturnTo = "/",
     purpose: Literal["sign_in", "confirm"] = "sign_in",
     invitation: Annotated[str | None, Query(max_length=200, description="An invitation's token.")] = None,
+    anew: Annotated[
+        bool, Query(description="Have the provider ask who it is, whoever is signed in there.")
+    ] = False,
 ) -> Response:
     """Send the browser to an OpenID provider, to sign in there or to prove anew who it is."""
     gateway = call.gateway
     address = gateway.addresses.client_of(call.scope)
+    back = return_to if is_local_path(return_to) else "/"
     try:
         gateway.rates.check("sign_in", address)
         gateway.rates.take("request", f"sign-in from {network_of(address)}")
         who = await _signed_in(call) if purpose == "confirm" else None
-        given = Begin(purpose=purpose, return_to=_local(return_to), invitation=invitation, who=who)
+        given = Begin(purpose=purpose, return_to=_local(return_to), invitation=invitation, who=who, anew=anew)
         begun = await gateway.oidc.begin(gateway.store, provider, given, call.scope["headers"])
     except AgioError as error:
-        return _failed(call, error)
+        return await _failed(call, error, purpose, back)
     return _redirect(begun.url, begun.cookie)
 
 
@@ -80,17 +84,18 @@ async def finish_sign_in(
 ) -> Response:
     """Take a browser back from an OpenID provider: it is signed in, if all that was said can be believed."""
     given = Answer(state=state, code=code, iss=iss, error=error)
-    rates, address = call.gateway.rates, call.gateway.addresses.client_of(call.scope)
+    oidc, rates = call.gateway.oidc, call.gateway.rates
+    address = call.gateway.addresses.client_of(call.scope)
+    flow = None
     try:
         rates.check("sign_in", address)
-        flow, person = await call.gateway.oidc.finish(
-            call.gateway.store, provider, given, call.scope["headers"]
-        )
-        cookies = await _done(call, flow, person)
+        flow = await oidc.take(call.gateway.store, provider, state, call.scope["headers"])
+        cookies = await _done(call, flow, await oidc.finish(flow, given))
     except AgioError as failed:
         if failed.code == "invalid_sign_in_state":
             rates.take("sign_in", address)  # somebody who tries states is somebody who tries passwords
-        return _failed(call, failed)
+        purpose, back = ("sign_in", "/") if flow is None else (flow.purpose, flow.return_to)
+        return await _failed(call, failed, purpose, back)
     return _redirect(flow.return_to, *cookies, flow_cookie("", 0))
 
 
@@ -152,7 +157,12 @@ async def _signed_in(call: Call) -> Principal:
 
     Raises UserError `unauthenticated`, `forbidden`.
     """
-    who = await call.gateway.auth.identify(call.scope["headers"])
+    try:
+        who = await call.gateway.auth.identify(call.scope["headers"])
+    except UserError as error:
+        if error.code != "unauthenticated":
+            raise
+        raise UserError(error.code, "You are not signed in any more. Sign in, then begin again.") from error
     if who.authenticated_at is None:
         raise UserError("forbidden", "Only a person who is signed in can do this, not an API key.")
     return who
@@ -184,8 +194,10 @@ def _redirect(url: str, *cookies: str) -> Response:
     return response
 
 
-def _failed(call: Call, error: AgioError) -> Response:
-    """Tell a person on a page, and a program in JSON, what went wrong."""
+async def _failed(call: Call, error: AgioError, purpose: Purpose, return_to: str) -> Response:
+    """Tell a person on a page, with a way on, and a program in JSON, what went wrong."""
     if "text/html" not in call.headers.get("accept", ""):
         return refusal(error)
-    return page_response(status_of(error), error)
+    signed_in = await call.gateway.auth.browser(call.scope["headers"]) is not None
+    way_on = {"purpose": purpose, "return_to": return_to, "signed_in": signed_in}
+    return page_response(status_of(error), error, way_on)

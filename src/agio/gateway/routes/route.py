@@ -33,6 +33,8 @@ Endpoint: TypeAlias = Callable[..., Awaitable[Response]]
 Problem: TypeAlias = dict[str, Any]
 """What pydantic says of a field."""
 Handler: TypeAlias = Callable[[Request], Coroutine[Any, Any, Response]]
+Page: TypeAlias = Callable[[int, AgioError], Response]
+"""What answers with a page that tells an error, under a status."""
 
 PRIVATE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 """The headers of what is for the caller alone, and is what it says it is."""
@@ -153,24 +155,26 @@ def check_fresh(who: Principal) -> None:
 
 def refused(error: Exception) -> Response:
     """Answer with whatever went wrong."""
+    return Response(status_code=499) if isinstance(error, ClientGone) else refusal(told(error))
+
+
+def told(error: Exception) -> AgioError:
+    """Return whatever went wrong in our words."""
     match error:
         case RequestValidationError():
-            return refusal(_invalid(cast("list[Problem]", error.errors())))
+            return _invalid(cast("list[Problem]", error.errors()))
         case ValidationError():
-            return refusal(
-                _invalid([{**problem, "loc": ("body", *problem["loc"])} for problem in error.errors()])
-            )
-        case ClientGone():
-            return Response(status_code=499)
+            return _invalid([{**problem, "loc": ("body", *problem["loc"])} for problem in error.errors()])
         case _:
-            return refusal(wrapped(error))
+            return wrapped(error)
 
 
 class _RestRoute(APIRoute):
     """A FastAPI route that lets nobody in who may not, and answers every error in our shape."""
 
-    def __init__(self, route: Route, others: Collection[str]) -> None:
+    def __init__(self, route: Route, others: Collection[str], page: Page | None) -> None:
         self.line = route
+        self._page = page
         self._others = others if "{" in route.path else ()
         super().__init__(
             route.path,
@@ -191,21 +195,27 @@ class _RestRoute(APIRoute):
         """Put our door before FastAPI's handler."""
         inner = super().get_route_handler()
         has_body = self.body_field is not None
-        line = self.line
+        line, page = self.line, self._page
 
         async def handle(request: Request) -> Response:
             try:
                 call = await let_in(request.scope, request.receive, line, body=has_body)
                 return await inner(call)
             except Exception as error:
-                return refused(error)
+                if page is None or "text/html" not in request.headers.get("accept", ""):
+                    return refused(error)
+                problem = told(error)
+                return page(status_of(problem), problem)
 
         return handle
 
 
-def rest_route(route: Route, others: Collection[str]) -> APIRoute:
-    """Make the FastAPI route of a line of the list; `others` are the paths without parameters."""
-    return _RestRoute(route, others)
+def rest_route(route: Route, others: Collection[str], page: Page | None = None) -> APIRoute:
+    """Make the FastAPI route of a line of the list.
+
+    `others` are the paths without parameters; `page` is what tells a person of an error, where people go to.
+    """
+    return _RestRoute(route, others, page)
 
 
 def answer(value: object, status: int = 200) -> Response:

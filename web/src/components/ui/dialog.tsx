@@ -20,7 +20,7 @@ export function Dialog({ open, onClose, title, description, wide, children }: Di
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>
-        <Radix.Overlay className="fixed inset-0 z-40 animate-fade-in bg-black/45" />
+        <Radix.Overlay className="fixed inset-0 z-50 animate-fade-in bg-black/45" />
         <Radix.Content
           onOpenAutoFocus={focusFirstField}
           onCloseAutoFocus={giveBack}

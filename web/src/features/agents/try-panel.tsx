@@ -5,6 +5,7 @@ import { type ReactNode, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { useToast } from "@/components/ui/toast";
 import { api, data } from "@/lib/api";
+import { tabMemory } from "@/lib/memory";
 import { problemOf } from "@/lib/problem";
 import type { AgentView } from "@/protocol/api";
 import { TryComposer } from "./try-composer";
@@ -21,7 +22,7 @@ const TITLE_CHARS = 200;
 const keptIn = (agentId: string) => `agio.try.${agentId}`;
 
 export function TryPanel({ agent, dirty }: { agent: AgentView; dirty: boolean }): ReactNode {
-  const [sessionId, setSessionId] = useState(() => sessionStorage.getItem(keptIn(agent.id)));
+  const [sessionId, setSessionId] = useState(() => tabMemory.read(keptIn(agent.id)));
   const [sent, setSent] = useState<Sent | null>(null);
   const [running, setRunning] = useState(false);
   const toast = useToast();
@@ -29,8 +30,7 @@ export function TryPanel({ agent, dirty }: { agent: AgentView; dirty: boolean })
 
   const keep = (id: string | null) => {
     setSessionId(id);
-    if (id) sessionStorage.setItem(keptIn(agent.id), id);
-    else sessionStorage.removeItem(keptIn(agent.id));
+    tabMemory.keep(keptIn(agent.id), id);
     void queryClient.invalidateQueries({ queryKey: ["sessions"] });
   };
   const forget = () => {

@@ -1,4 +1,8 @@
-/** The token of an invitation, as it stands behind the # of its link. */
+/** The token of an invitation: as it stands behind the # of its link, and as this tab keeps it on the way to a provider. */
+import { tabMemory } from "@/lib/memory";
+
+const KEPT = "agio.invitation";
+
 export function tokenOf(hash: string): string {
   const raw = hash.replace(/^#/, "");
   try {
@@ -6,4 +10,13 @@ export function tokenOf(hash: string): string {
   } catch {
     return raw.slice(0, 200);
   }
+}
+
+/** Keeps it while the browser is elsewhere, so that whoever is refused finds the way back; null forgets it. */
+export function keepInvitation(token: string | null): void {
+  tabMemory.keep(KEPT, token);
+}
+
+export function keptInvitation(): string | null {
+  return tabMemory.read(KEPT);
 }

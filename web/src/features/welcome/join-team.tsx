@@ -9,6 +9,7 @@ import { type Problem, problemOf } from "@/lib/problem";
 import { signInMethodsQuery } from "@/lib/queries";
 import type { InvitationOffer } from "@/protocol/api";
 import { AccountForm, type NewAccount } from "./account-form";
+import { keepInvitation } from "./invitation-token";
 import { ProviderButtons } from "./provider-buttons";
 import { SignInForm } from "./sign-in-form";
 import { Notice, Or } from "./welcome-card";
@@ -93,7 +94,11 @@ export function JoinTeam({ token, offer, onSignedIn }: JoinTeamProps): ReactNode
         ]}
       />
       {providers.length > 0 && <Or />}
-      <ProviderButtons providers={providers} given={{ return_to: "/", invitation: token }} />
+      <ProviderButtons
+        providers={providers}
+        given={{ return_to: "/", invitation: token }}
+        onLeave={() => keepInvitation(token)}
+      />
       {me !== null && (
         <Button look="quiet" onClick={() => setAnother(false)}>
           Back to joining as {me}

@@ -8,14 +8,21 @@ interface ProviderButtonsProps {
   providers: SignInProvider[];
   /** Where to come back to, and the invitation to come with. */
   given: Record<string, string>;
+  /** Somebody leaves. */
+  onLeave?: () => void;
 }
 
-export function ProviderButtons({ providers, given }: ProviderButtonsProps): ReactNode {
+export function ProviderButtons({ providers, given, onLeave }: ProviderButtonsProps): ReactNode {
   if (providers.length === 0) return null;
   return (
     <div className="flex flex-col gap-2">
       {providers.map(({ id, name, url }) => (
-        <a key={id} href={`${url}?${new URLSearchParams(given)}`} className={buttonClass("plain")}>
+        <a
+          key={id}
+          href={`${url}?${new URLSearchParams(given)}`}
+          onClick={onLeave}
+          className={buttonClass("plain")}
+        >
           <LogIn className="size-4" aria-hidden />
           <span className="truncate">Continue with {name}</span>
         </a>

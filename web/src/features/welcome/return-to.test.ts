@@ -25,6 +25,7 @@ test.each([
   "/sign-in",
   "/sign-in?return_to=/sign-in",
   "/sign-in/oidc/google",
+  `/runs?search=${"x".repeat(2000)}`,
 ])("anything else leads home: %j", (wanted) => expect(safeReturnTo(wanted, HERE)).toBe("/"));
 
 test("what a browser would read differently is written as it reads it", () => {

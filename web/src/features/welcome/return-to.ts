@@ -1,5 +1,7 @@
 /** Where to go after signing in: a path of this server, whatever an address says. */
 const HOME = "/";
+/** The server takes no longer one. */
+const MAX_CHARS = 2000;
 
 export function safeReturnTo(wanted: string | undefined, origin: string = location.origin): string {
   if (!wanted || !/^\/(?![/\\])/.test(wanted) || !URL.canParse(wanted, origin)) return HOME;
@@ -8,5 +10,5 @@ export function safeReturnTo(wanted: string | undefined, origin: string = locati
     return HOME;
   const path = `${url.pathname}${url.search}${url.hash}`;
   // Dots are taken out of a path when it is read, and may leave two slashes at its beginning.
-  return path.startsWith("//") || path.includes("\\") ? HOME : path;
+  return path.startsWith("//") || path.includes("\\") || path.length > MAX_CHARS ? HOME : path;
 }

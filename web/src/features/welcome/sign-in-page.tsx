@@ -2,52 +2,73 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
+import { buttonClass } from "@/components/ui/button";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { meQuery, signInMethodsQuery } from "@/lib/queries";
 import { takeSignedOut } from "@/lib/signed-out";
+import { keepInvitation, keptInvitation } from "./invitation-token";
 import { ProviderButtons } from "./provider-buttons";
 import { safeReturnTo } from "./return-to";
 import { SignInForm } from "./sign-in-form";
-import { useToldProblem } from "./told-problem";
-import { Notice, Or, WelcomeCard } from "./welcome-card";
+import { type Told, useTold } from "./told-problem";
+import { TurnedBack } from "./turned-back";
+import { Notice, Or, WelcomeCard, Words } from "./welcome-card";
 
 export function SignInPage(): ReactNode {
+  const told = useTold();
+  const [another, setAnother] = useState(false);
+  if (told?.signedIn && !another) return <TurnedBack told={told} onAnother={() => setAnother(true)} />;
+  return <SignIn told={another ? undefined : told} another={another} />;
+}
+
+interface SignInProps {
+  told: Told | undefined;
+  /** Somebody wants to be somebody else than who they are now. */
+  another: boolean;
+}
+
+function SignIn({ told, another }: SignInProps): ReactNode {
   const methods = useQuery(signInMethodsQuery);
-  const told = useToldProblem();
   const { return_to } = useSearch({ strict: false });
-  const returnTo = safeReturnTo(return_to);
+  const returnTo = told?.returnTo ?? safeReturnTo(return_to);
   const wasIn = useWasSignedIn();
-  const nobody = methods.data && !methods.data.password && methods.data.providers.length === 0;
+  const invitation = keptInvitation();
+  const providers = methods.data?.providers ?? [];
+  const nobody = methods.data && !methods.data.password && providers.length === 0;
+  // Whoever was refused, or has left, is not to come back as the same without being asked.
+  const anew = told || another || wasIn ? { anew: "true" } : {};
   return (
-    <WelcomeCard
-      title="Sign in to agio"
-      below={
-        <>
-          {told && (
-            <p className="mb-3">
-              Signed in already?{" "}
-              <a href="/" className="text-accent-text underline">
-                Go to the chat
-              </a>
-            </p>
-          )}
-          <Trouble />
-        </>
-      }
-    >
+    <WelcomeCard title="Sign in to agio" below={<Trouble />}>
       {told && (
         <Notice warn>
-          <Words text={told.message} />
+          <Words text={told.problem.message} />
         </Notice>
       )}
-      {!told && wasIn && <Notice>You were signed out.</Notice>}
-      {!told && !wasIn && returnTo !== "/" && <Notice>Sign in to go on to where you were.</Notice>}
+      {told && invitation && (
+        <a href={`/invitation#${encodeURIComponent(invitation)}`} className={buttonClass("plain")}>
+          Back to the invitation
+        </a>
+      )}
+      {!told && wasIn && (
+        <Notice>
+          You were signed out.
+          {providers.length > 0 &&
+            ` At ${providers.map(({ name }) => name).join(" or ")} you may still be signed in: sign out there too if others use this browser.`}
+        </Notice>
+      )}
+      {!told && !wasIn && !another && returnTo !== "/" && (
+        <Notice>Sign in to go on to where you were.</Notice>
+      )}
       {methods.isPending && <SkeletonRows rows={3} className="h-9" />}
       {methods.isError && <ProblemNote problem={methods.error} onRetry={() => void methods.refetch()} />}
       {methods.data?.password && <SignInForm onSignedIn={() => location.assign(returnTo)} />}
-      {methods.data?.password && methods.data.providers.length > 0 && <Or />}
-      {methods.data && <ProviderButtons providers={methods.data.providers} given={{ return_to: returnTo }} />}
+      {methods.data?.password && providers.length > 0 && <Or />}
+      <ProviderButtons
+        providers={providers}
+        given={{ return_to: returnTo, ...anew }}
+        onLeave={() => keepInvitation(null)}
+      />
       {nobody && (
         <p className="text-sm text-soft">
           Nobody has an account here yet. Open the sign-in link that the server printed when it started, or
@@ -65,19 +86,6 @@ function useWasSignedIn(): boolean {
     [takeSignedOut(), queryClient.getQueryData(meQuery.queryKey) !== undefined].includes(true),
   );
   return was;
-}
-
-/** A message of the server, in which `...` are commands. */
-function Words({ text }: { text: string }): ReactNode {
-  return text.split(/(`[^`]+`)/).map((part) =>
-    part.startsWith("`") && part.length > 1 ? (
-      <code key={part} className="font-mono">
-        {part.slice(1, -1)}
-      </code>
-    ) : (
-      part
-    ),
-  );
 }
 
 function Trouble(): ReactNode {

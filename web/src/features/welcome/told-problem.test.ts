@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { tokenOf } from "./invitation-token";
-import { readToldProblem } from "./told-problem";
+import { readTold } from "./told-problem";
 
 function pageWith(content: string): Document {
   const page = document.implementation.createHTMLDocument();
@@ -12,12 +12,27 @@ function pageWith(content: string): Document {
 }
 
 test("the problem in the document is read", () => {
-  const told = readToldProblem(pageWith('{"code":"sign_in_link_over","message":"It is over."}'));
-  expect(told).toMatchObject({ code: "sign_in_link_over", message: "It is over." });
+  const told = readTold(pageWith('{"code":"sign_in_link_over","message":"It is over."}'));
+  expect(told).toMatchObject({
+    problem: { code: "sign_in_link_over", message: "It is over." },
+    purpose: "sign_in",
+    returnTo: "/",
+    signedIn: false,
+  });
+});
+
+test("with it comes the way on, which never leads to another server", () => {
+  const more = '"code":"x","message":"No.","purpose":"link","signed_in":true';
+  expect(readTold(pageWith(`{${more},"return_to":"/runs?a=1"}`))).toMatchObject({
+    purpose: "link",
+    returnTo: "/runs?a=1",
+    signedIn: true,
+  });
+  expect(readTold(pageWith(`{${more},"return_to":"//evil.example"}`))?.returnTo).toBe("/");
 });
 
 test.each(["", "{problem}", "[]", "null", '{"code":1,"message":"x"}'])("nothing is told by %j", (content) => {
-  expect(readToldProblem(pageWith(content))).toBeUndefined();
+  expect(readTold(pageWith(content))).toBeUndefined();
 });
 
 test("an invitation's token is what stands behind the #, however it is written", () => {

@@ -2,26 +2,44 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { Problem } from "@/lib/problem";
+import { safeReturnTo } from "./return-to";
 
-export function readToldProblem(page: Document = document): Problem | undefined {
-  const told = page.querySelector<HTMLMetaElement>('meta[name="agio-problem"]')?.content;
-  if (!told) return undefined;
+export interface Told {
+  problem: Problem;
+  /** What somebody went to a provider for. */
+  purpose: "sign_in" | "link" | "confirm";
+  /** Where they wanted to go afterwards. */
+  returnTo: string;
+  /** Whether the browser is somebody's nevertheless. */
+  signedIn: boolean;
+}
+
+export function readTold(page: Document = document): Told | undefined {
+  const content = page.querySelector<HTMLMetaElement>('meta[name="agio-problem"]')?.content;
+  if (!content) return undefined;
   try {
-    const { code, message }: { code?: unknown; message?: unknown } = JSON.parse(told);
-    return typeof code === "string" && typeof message === "string" ? new Problem(code, message) : undefined;
+    const { code, message, purpose, return_to, signed_in }: Record<string, unknown> = JSON.parse(content);
+    if (typeof code !== "string" || typeof message !== "string") return undefined;
+    return {
+      problem: new Problem(code, message),
+      purpose: purpose === "link" || purpose === "confirm" ? purpose : "sign_in",
+      returnTo: safeReturnTo(typeof return_to === "string" ? return_to : undefined),
+      signedIn: signed_in === true,
+    };
   } catch {
     return undefined;
   }
 }
 
 /** As long as this document is open: signing in, and every way out of the page, loads another. */
-const told = readToldProblem();
+const told = readTold();
 
-/** The problem; the address it came with is forgotten, so that a reload does not try again. */
-export function useToldProblem(): Problem | undefined {
+/** What was told; the address it came with is forgotten, so that a reload does not try again. */
+export function useTold(): Told | undefined {
   const navigate = useNavigate();
   useEffect(() => {
-    if (told) void navigate({ to: "/sign-in", search: {}, replace: true });
+    const search = told && told.returnTo !== "/" ? { return_to: told.returnTo } : {};
+    if (told) void navigate({ to: "/sign-in", search, replace: true });
   }, [navigate]);
   return told;
 }

@@ -33,7 +33,7 @@ export function Notice({ children, warn }: { children: ReactNode; warn?: boolean
       className={
         warn
           ? "rounded-xl bg-warn-soft px-4 py-3 text-sm text-warn wrap-anywhere"
-          : "rounded-xl bg-accent-soft px-4 py-3 text-sm text-accent-text"
+          : "rounded-xl bg-accent-soft px-4 py-3 text-sm text-accent-text wrap-anywhere"
       }
     >
       {children}
@@ -48,5 +48,18 @@ export function Or(): ReactNode {
       or
       <span className="h-px flex-1 bg-line" aria-hidden />
     </div>
+  );
+}
+
+/** A message of the server, in which `...` are commands. */
+export function Words({ text }: { text: string }): ReactNode {
+  return text.split(/(`[^`]+`)/).map((part) =>
+    part.startsWith("`") && part.length > 1 ? (
+      <code key={part} className="font-mono">
+        {part.slice(1, -1)}
+      </code>
+    ) : (
+      part
+    ),
   );
 }

@@ -5,6 +5,7 @@ import { useConfirm } from "@/components/ui/confirm";
 import { Card } from "@/components/ui/page";
 import { useToast } from "@/components/ui/toast";
 import { api } from "@/lib/api";
+import { tabMemory } from "@/lib/memory";
 import { noteSignedOut } from "@/lib/signed-out";
 
 export function SignOutCard({ hasAccount }: { hasAccount: boolean }): ReactNode {
@@ -20,7 +21,7 @@ export function SignOutCard({ hasAccount }: { hasAccount: boolean }): ReactNode 
     setBusy(true);
     try {
       await api.POST("/api/account/sign-out-everywhere");
-      sessionStorage.clear();
+      tabMemory.clear();
       noteSignedOut();
       location.assign("/sign-in");
     } catch (thrown) {

@@ -1,0 +1,47 @@
+/** For somebody who came back from a provider without what they left for, and is signed in as before. */
+import type { ReactNode } from "react";
+import { Button, buttonClass } from "@/components/ui/button";
+import type { Told } from "./told-problem";
+import { Notice, WelcomeCard, Words } from "./welcome-card";
+
+const TITLES = {
+  sign_in: "You are signed in already",
+  link: "Nothing was linked",
+  confirm: "That did not confirm who you are",
+} as const;
+
+interface TurnedBackProps {
+  told: Told;
+  /** They want to sign in as somebody else. */
+  onAnother: () => void;
+}
+
+export function TurnedBack({ told, onAnother }: TurnedBackProps): ReactNode {
+  const { problem, purpose, returnTo } = told;
+  return (
+    <WelcomeCard title={TITLES[purpose]}>
+      <Notice warn>
+        <Words text={problem.message} />
+      </Notice>
+      {purpose === "confirm" && (
+        <p className="text-sm text-soft">
+          What you were about to change waits in the tab you came from: close this one and confirm once more
+          there.
+        </p>
+      )}
+      {purpose === "link" && (
+        <a href={returnTo} className={buttonClass("primary")}>
+          Go back
+        </a>
+      )}
+      <a href="/" className={buttonClass(purpose === "sign_in" ? "primary" : "plain")}>
+        Go to the chat
+      </a>
+      {purpose === "sign_in" && (
+        <Button look="quiet" onClick={onAnother}>
+          Sign in as somebody else
+        </Button>
+      )}
+    </WelcomeCard>
+  );
+}
