@@ -1,4 +1,4 @@
-import { QueryClientProvider } from "@tanstack/react-query";
+import { QueryClientProvider, useQuery } from "@tanstack/react-query";
 import {
   createMemoryHistory,
   createRootRoute,
@@ -9,12 +9,12 @@ import {
 import { render, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { Tooltip } from "radix-ui";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { afterEach, expect, test, vi } from "vitest";
 import { ConfirmProvider } from "@/components/ui/confirm";
-import { createQueryClient } from "@/lib/queries";
+import { agentQuery, createQueryClient } from "@/lib/queries";
 import { AgentEditor } from "./agent-editor";
-import { NEW_AGENT } from "./agent-values";
+import { NEW_AGENT, valuesOf } from "./agent-values";
 
 const TOOL = {
   id: "tool_1",
@@ -36,7 +36,7 @@ afterEach(() => {
 });
 
 /** A server that knows a tool and a provider, and answers what is saved with the response that is given. */
-function serve(saved: () => Response): unknown[] {
+function serve(saved: () => Response, agent: () => object = () => ({})): unknown[] {
   const bodies: unknown[] = [];
   vi.stubGlobal("fetch", async (request: Request) => {
     const path = new URL(request.url).pathname;
@@ -44,6 +44,7 @@ function serve(saved: () => Response): unknown[] {
       bodies.push(await request.json());
       return saved();
     }
+    if (path === "/api/agents/agt_1") return Response.json(agent());
     if (path === "/api/agent-tools") return Response.json({ items: [TOOL] });
     if (path === "/api/providers") return Response.json({ items: [DEMO] });
     return Response.json({ items: [], next: null });
@@ -168,4 +169,31 @@ test("who changes an agent that somebody else saves is told, and can take their 
   await waitFor(() => expect(screen.queryByText(/Somebody else saved/)).toBeNull());
   expect(screen.getByLabelText("Name")).toHaveProperty("value", "clerk");
   expect(screen.getByLabelText(/Description/)).toHaveProperty("value", "theirs");
+});
+
+/** The form of an agent as the server has it. */
+function Saved(): ReactNode {
+  const { data: agent } = useQuery(agentQuery("agt_1"));
+  const initial = useMemo(() => agent && valuesOf(agent), [agent]);
+  return initial ? (
+    <AgentEditor agentId="agt_1" initial={initial} version={agent?.updated_at ?? null} onSaved={vi.fn()} />
+  ) : null;
+}
+
+test("what somebody else saved a moment ago is not replaced before one was told", async () => {
+  const agent = { ...NEW_AGENT, id: "agt_1", name: "clerk", system_prompt: "Be brief.", limits: null };
+  let version = 1;
+  const bodies = serve(
+    () => Response.json({ ...agent, name: "clerk2", updated_at: 3 }),
+    () => ({ ...agent, updated_at: version }),
+  );
+  const { user } = await open(vi.fn(), Saved);
+  await user.type(screen.getByLabelText("Name"), "2");
+  version = 2;
+  await user.click(screen.getByRole("button", { name: "Save" }));
+  expect(await screen.findByText(/Somebody else saved this agent/)).toBeTruthy();
+  expect(bodies).toEqual([]);
+  await user.click(screen.getByRole("button", { name: "Save" }));
+  await screen.findByText("Everything is saved");
+  expect(bodies).toEqual([expect.objectContaining({ name: "clerk2" })]);
 });

@@ -61,7 +61,8 @@ export function AgentEditor(props: AgentEditorProps): ReactNode {
 
   const submit = form.handleSubmit(async (values) => {
     try {
-      const agent = await save.mutateAsync(values);
+      const agent = await save.mutateAsync({ values, seen: overtaken ? undefined : seen });
+      if (agent === null) return;
       form.reset(valuesOf(agent));
       setSeen(agent.updated_at);
       onSaved(agent);
@@ -139,16 +140,29 @@ function stateWords(dirty: boolean, agentId: string | undefined): string {
   return agentId === undefined ? "Not created yet" : "Everything is saved";
 }
 
+interface Saving {
+  values: AgentValues;
+  /** The version one began with; left out to replace whatever there is. */
+  seen?: number | null | undefined;
+}
+
+/** Saves; null instead if somebody else did meanwhile, whose version the page then knows and speaks of. */
 function useSave(agentId: string | undefined) {
   const queryClient = useQueryClient();
   return useMutation({
-    mutationFn: (values: AgentValues) => {
+    mutationFn: async ({ values, seen }: Saving) => {
       const body = bodyOf(values);
-      return agentId === undefined
-        ? data(api.POST("/api/agents", { body }))
-        : data(api.PUT("/api/agents/{agent_id}", { params: { path: { agent_id: agentId } }, body }));
+      if (agentId === undefined) return data(api.POST("/api/agents", { body }));
+      const params = { path: { agent_id: agentId } };
+      if (seen !== undefined) {
+        const now = await data(api.GET("/api/agents/{agent_id}", { params }));
+        queryClient.setQueryData(agentQuery(agentId).queryKey, now);
+        if (now.updated_at !== seen) return null;
+      }
+      return data(api.PUT("/api/agents/{agent_id}", { params, body }));
     },
     onSuccess: (agent) => {
+      if (agent === null) return;
       queryClient.setQueryData(agentQuery(agent.id).queryKey, agent);
       void queryClient.invalidateQueries({ ...agentsQuery, exact: true });
       void queryClient.invalidateQueries({ queryKey: ["agent-tools"] });
