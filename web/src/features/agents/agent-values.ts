@@ -1,4 +1,5 @@
 /** An agent as its form has it: every field a text or a choice; read from a view, checked, made a body. */
+import { isBlank } from "@/lib/blank";
 import { fieldProblems, type Problem } from "@/lib/problem";
 import type { AgentBody, AgentView } from "@/protocol/api";
 
@@ -160,7 +161,7 @@ export function checkValues(values: AgentValues): FieldWords {
   const found: FieldWords = {};
   for (const [name, rule] of entries(TEXTS)) {
     const text = values[name];
-    if (rule.needed && !text.trim()) found[name] = rule.needed;
+    if (rule.needed && isBlank(text)) found[name] = rule.needed;
     else if ([...text].length > rule.chars)
       found[name] =
         `At most ${rule.chars.toLocaleString()} characters, not ${[...text].length.toLocaleString()}.`;

@@ -5,6 +5,7 @@ import { NewPassword, type NewPasswordValues } from "@/components/new-password";
 import { Button } from "@/components/ui/button";
 import { Field, Input } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
+import { isBlank } from "@/lib/blank";
 import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/lib/form-problems";
 
 export interface NewAccount {
@@ -51,7 +52,7 @@ export function AccountForm({ email, name = "", action, onSend, beside }: Accoun
               {...control}
               autoComplete="name"
               maxLength={100}
-              {...form.register("name", { validate: (value) => value.trim() !== "" || "Enter your name." })}
+              {...form.register("name", { validate: (value) => !isBlank(value) || "Enter your name." })}
             />
           )}
         </Field>
