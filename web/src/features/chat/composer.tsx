@@ -116,7 +116,7 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
         )}
       >
         {items.length > 0 && (
-          <ul aria-label="Files" className="flex flex-wrap gap-2 px-3 pt-3">
+          <ul aria-label="Files" className="flex max-h-48 flex-wrap gap-2 overflow-y-auto px-3 pt-3">
             {items.map((item) => (
               <AttachmentChip
                 key={item.key}
