@@ -54,6 +54,19 @@ async def test_thirty_pictures_leave_room_to_write(tmp_path: Path) -> None:
         assert await page.evaluate("document.documentElement.scrollWidth") == PHONE[0]
 
 
+async def test_what_is_written_in_a_chat_that_is_deleted_goes_into_a_new_one(tmp_path: Path) -> None:
+    """C8: another tab deletes it while somebody types."""
+    async with scene(tmp_path) as here:
+        page = await here.visitor(expected=("404",))
+        agent = await here.make_agent(page)
+        session = await here.call(page, "POST", f"/api/agents/{agent}/sessions", {})
+        await page.goto(f"{here.url}/chat/{session['id']}")
+        await page.get_by_role("textbox", name="Message").fill("half a sentence")
+        await here.call(page, "DELETE", f"/api/agent-sessions/{session['id']}")
+        await page.get_by_role("link", name="Go on in a new chat").click()
+        await expect(page.get_by_role("textbox", name="Message")).to_have_value("half a sentence")
+
+
 def _png() -> bytes:
     """A picture of one black point."""
 

@@ -17,6 +17,7 @@ import { runningTurn, type Turn } from "@/state/thread";
 import { Announcer } from "./announcer";
 import { ChatHeader } from "./chat-header";
 import { Composer } from "./composer";
+import { loadDraft, moveDraft, NEW_CHAT } from "./drafts";
 import { KeptStates } from "./messages/kept-state";
 import { useReading } from "./reading";
 import { ThreadSkeleton } from "./thread-skeleton";
@@ -33,7 +34,7 @@ export function Conversation({
   onReload: () => void;
 }): ReactNode {
   const stream = useAgentStream(sessionId);
-  if (stream.phase === "gone") return <Gone />;
+  if (stream.phase === "gone") return <Gone sessionId={sessionId} />;
   if (stream.phase === "failed")
     return (
       <div className="mx-auto max-w-2xl p-8">
@@ -153,8 +154,9 @@ function useRefreshing(sessionId: string, turns: readonly Turn[], live: boolean)
   }, [queryClient, sessionId, standing, live, active]);
 }
 
-function Gone(): ReactNode {
+function Gone({ sessionId }: { sessionId: string }): ReactNode {
   useTitle("Chat");
+  const [written] = useState(() => loadDraft(sessionId).text);
   return (
     <div className="h-full overflow-y-auto">
       <Empty
@@ -162,12 +164,18 @@ function Gone(): ReactNode {
         icon={MessageSquareOff}
         title="This chat is gone"
         action={
-          <Link to="/chat" search={{}} className={buttonClass("primary")}>
-            New chat
+          <Link
+            to="/chat"
+            search={{}}
+            onClick={() => moveDraft(sessionId, NEW_CHAT)}
+            className={buttonClass("primary")}
+          >
+            {written ? "Go on in a new chat" : "New chat"}
           </Link>
         }
       >
         It was deleted, or it is somebody else's or another team's.
+        {written && " What you were writing goes with you into a new one."}
       </Empty>
     </div>
   );

@@ -6,6 +6,8 @@ export interface Draft {
   files: Attached[];
 }
 
+/** The chat that is not begun yet. */
+export const NEW_CHAT = "new";
 export const NO_DRAFT: Draft = { text: "", files: [] };
 const nameOf = (key: string) => `agio.draft.${key}`;
 
@@ -26,4 +28,13 @@ export function saveDraft(key: string, draft: Draft): void {
   } catch {
     // There is no room for it: it is lost with the page, but not before.
   }
+}
+
+/** Puts the words of one chat behind those of another; files stay with the chat they are of. */
+export function moveDraft(from: string, to: string): void {
+  const { text } = loadDraft(from);
+  if (!text) return;
+  const before = loadDraft(to);
+  saveDraft(to, { ...before, text: before.text ? `${before.text}\n\n${text}` : text });
+  saveDraft(from, NO_DRAFT);
 }

@@ -16,6 +16,7 @@ import type { Content } from "@/protocol/commands";
 import { useOutbox } from "@/realtime/outbox-context";
 import { AgentPicker, modelOf } from "./agent-picker";
 import { Composer } from "./composer";
+import { NEW_CHAT } from "./drafts";
 import { lastAgent, rememberAgent } from "./last-agent";
 import { SESSION_SIDE } from "./session-side";
 
@@ -111,7 +112,7 @@ function Start({ agents, mayBuild, name }: StartProps): ReactNode {
           {chosen.description || `Answers with ${modelOf(chosen)}.`}
         </p>
       </div>
-      <Composer draft="new" placeholder={`Message ${chosen.name}`} onSend={start} />
+      <Composer draft={NEW_CHAT} placeholder={`Message ${chosen.name}`} onSend={start} />
       {trouble !== null && <ProblemNote problem={trouble} />}
       {isDemo && (
         <ul aria-label="Things to try" className="grid gap-2 sm:grid-cols-2">
