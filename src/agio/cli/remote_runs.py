@@ -92,6 +92,7 @@ def _info_of(run: RunView) -> RunInfo:
         user="",
         first_pos=run.first_pos,
         error_code=run.error_code,
+        error_message=run.error_message,
         title=run.title,
         agent_id=run.agent_id,
         started_at=run.started_at,

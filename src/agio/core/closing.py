@@ -102,8 +102,8 @@ def closing_frame(fold: Fold, epoch: int, ended: AgioError | None, acted: Collec
     return Frame(fold.run_id, epoch, seq + 1, len(events), payload)
 
 
-def outcome_of(fold: Fold, status: RunStatus, cost: float | None = None) -> Outcome:
-    """What a run that has ended, and cost so much, leaves beside its log."""
+def outcome_of(fold: Fold, status: RunStatus, cost: float | None = None, untold: bool = False) -> Outcome:
+    """What a run that has ended, and cost so much, leaves beside its log; `untold`: a call did not tell its usage."""
     calls = {call.id: call.function for call in fold.pending}
     goal_met = json_object(fold.result).get("goal_met")
     return Outcome(
@@ -117,5 +117,12 @@ def outcome_of(fold: Fold, status: RunStatus, cost: float | None = None) -> Outc
         else (),
         pending=list(calls) if status == "completed" else (),
         goal_met=goal_met if isinstance(goal_met, bool) else None,
-        totals=Totals(fold.step, fold.total_usage.input, fold.total_usage.output, cost),
+        totals=_totals(fold, cost, untold),
     )
+
+
+def _totals(fold: Fold, cost: float | None, untold: bool) -> Totals:
+    usage = fold.total_usage
+    if untold and not usage.total:
+        return Totals(fold.step, None, None, None, partial=True)
+    return Totals(fold.step, usage.input, usage.output, cost, partial=untold)

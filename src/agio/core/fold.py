@@ -119,6 +119,10 @@ class Fold:
         self.draft: TurnDraft | None = None
         self.usage: dict[str, Usage] = {}
         self.step_usage = Usage()
+        self.step_untold = False
+        """Whether a model call of the step that began to answer did not tell what it used."""
+        self.untold = False
+        """Whether one of the run did not."""
         self.text = ""
         """The text of the newest finished turn of this run."""
         self.result: Json = UNSET
@@ -170,6 +174,7 @@ class Fold:
                 self.turn_done = False
                 self._corrected = False
                 self.step_usage = Usage()
+                self.step_untold = False
             case StepFinished():
                 self.step_open = False
             case ToolCallStart():
@@ -204,6 +209,9 @@ class Fold:
             self._calls = []
         self.turn_done = True
         self.stop = record.stop
+        if not record.usage.total:
+            self.step_untold = self.untold = True
+            return
         self.step_usage = self.step_usage + record.usage
         self.usage[record.model] = self.usage.get(record.model, Usage()) + record.usage
 
@@ -283,6 +291,8 @@ class Fold:
     def _take_custom(self, event: Custom) -> None:
         value = json_object(event.value)
         if event.name == REWIND:
+            if self.draft is not None:
+                self.step_untold = self.untold = True
             self.draft = None
         elif event.name == ERROR and isinstance(correction := value.get("tell_model"), str):
             self.corrections += 1

@@ -15,7 +15,7 @@ from agio.core.fold import Fold
 from agio.core.repository import Append, NewRun, Outcome, RunStatus, ToolBegin, ToolEnd, TurnRecord
 from agio.errors import AgioError, StoreError, UserError
 from agio.protocol.codec import encode
-from agio.protocol.events import AgentEvent, ReasoningMessageChunk, TextMessageChunk
+from agio.protocol.events import AgentEvent, ReasoningMessageChunk, RunError, TextMessageChunk
 from agio.protocol.frames import Frame
 
 PACE_S = 0.002
@@ -52,6 +52,7 @@ class Journal:
         self._create: NewRun | None = None
         self._end: RunStatus | None = None
         self._error_code: str | None = None
+        self._error_message: str | None = None
         self._busy = False
         """Whether an append is in flight or about to be."""
         self._in_flight = False
@@ -116,11 +117,16 @@ class Journal:
         error_code: str | None = None,
         *,
         cost: float | None = None,
+        untold: bool = False,
     ) -> None:
-        """Add the terminal event: the commit that stores it ends the run, which cost so much."""
+        """Add the terminal event: the commit that stores it ends the run, which cost so much.
+
+        `untold`: a model call did not tell what it used.
+        """
         self.emit(event)
         self._end, self._error_code = status, error_code
-        self._outcome = outcome_of(self.fold, status, cost)
+        self._error_message = event.message if isinstance(event, RunError) else None
+        self._outcome = outcome_of(self.fold, status, cost, untold)
         self._hurry()
 
     async def commit(self) -> None:
@@ -189,7 +195,17 @@ class Journal:
         frame = Frame(self._run_id, self._epoch, self.seq - len(lines) + 1, len(lines), payload)
         try:
             written = self._append(
-                Append(frame, turns, self._end, self._error_code, create, begins, ends, self._outcome)
+                Append(
+                    frame,
+                    turns,
+                    self._end,
+                    self._error_code,
+                    create,
+                    begins,
+                    ends,
+                    self._outcome,
+                    self._error_message,
+                )
             )
         except Exception as error:  # a store of somebody else's may raise anything
             self._fail(error if isinstance(error, AgioError) else StoreError("store_failed", repr(error)))

@@ -79,7 +79,14 @@ class LoopState:
         """Calls this process was the first to see: nobody can have begun them before."""
         self.begun: set[str] = set()
         """Calls this process has begun to run."""
+        self.calling = False
+        """Whether a model was asked and has not told what that used."""
         self.started_s = now_s()
+
+    @property
+    def untold(self) -> bool:
+        """Whether a model call of the run did not tell what it used."""
+        return self.fold.untold or self.calling
 
     @property
     def steps(self) -> int:
@@ -134,7 +141,8 @@ class LoopState:
             return
         self.total.add(self.watch)
         usage = self.fold.step_usage
-        figures = report(usage, self.watch, cost(usage, self.agent.model_id, self.config.prices))
+        untold = self.calling or self.fold.step_untold
+        figures = report(usage, self.watch, cost(usage, self.agent.model_id, self.config.prices), untold)
         self.tell(METRICS, {"scope": "step", "step": self.fold.step, "model": self.agent.model_id, **figures})
         self.journal.emit(StepFinished(f"step-{self.fold.step}"))
         self.watch = Stopwatch()
@@ -142,7 +150,7 @@ class LoopState:
     def end_metrics(self) -> None:
         """Emit the metrics of the whole run."""
         elapsed = now_s() - self.started_s
-        figures = report(self.fold.total_usage, self.total, self.cost)
+        figures = report(self.fold.total_usage, self.total, self.cost, self.untold)
         self.tell(
             METRICS, {"scope": "run", "steps": self.fold.step, "run_ms": round(elapsed * 1000), **figures}
         )

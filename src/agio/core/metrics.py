@@ -57,21 +57,27 @@ def run_cost(by_model: Mapping[str, Usage], model_id: str, prices: Mapping[str, 
     return round(sum(known), 9) if known else None
 
 
-def report(usage: Usage, watch: Stopwatch, cost: float | None) -> dict[str, Json]:
-    """Put the figures of a step or a run into the value of an `agio.metrics` event."""
+def report(usage: Usage, watch: Stopwatch, cost: float | None, untold: bool = False) -> dict[str, Json]:
+    """Put the figures of a step or a run into the value of an `agio.metrics` event.
+
+    `untold`: a model call did not tell what it used. If no other did, there are no tokens and no cost.
+    """
     value: dict[str, Json] = {
-        "input_tokens": usage.input,
-        "output_tokens": usage.output,
-        "cached_input_tokens": usage.cached,
-        "reasoning_tokens": usage.reasoning,
         "model_ms": round(watch.model_s * 1000),
         "tool_ms": round(watch.tools_s * 1000),
         "model_calls": watch.attempts,
     }
     if watch.first_token_s is not None:
         value["first_token_ms"] = round(watch.first_token_s * 1000)
-    if cost is not None:
-        value["cost"] = round(cost, 9)
+    if untold:
+        value["usage_partial"] = True
+    if usage.total or not untold:
+        value["input_tokens"] = usage.input
+        value["output_tokens"] = usage.output
+        value["cached_input_tokens"] = usage.cached
+        value["reasoning_tokens"] = usage.reasoning
+        if cost is not None:
+            value["cost"] = round(cost, 9)
     return value
 
 

@@ -35,7 +35,7 @@ class Usage(Struct, frozen=True):
 
     @property
     def total(self) -> int:
-        """All tokens, in and out."""
+        """All tokens, in and out. No call uses none: 0 is that of one whose vendor did not tell."""
         return self.input + self.output
 
 

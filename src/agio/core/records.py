@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 from agio.core.config import AgentLimits
 from agio.core.http_tool import HttpTool
-from agio.core.repository import Approval, Effect, RunInfo
+from agio.core.repository import Approval, Effect, InterruptState, RunInfo
 from agio.protocol.messages import ContextEntry, Json, Message, ResumeEntry, ToolDeclaration
 
 OnBusy: TypeAlias = Literal["queue", "refuse", "interrupt"]
@@ -19,7 +19,6 @@ AgentSource: TypeAlias = Literal["stored", "code", "library", "inline"]
 AgentStatus: TypeAlias = Literal["active", "inactive"]
 ApprovalPolicy: TypeAlias = Literal["tool", "ask"]
 """Whether a person is asked before a call: as each tool says, or always."""
-InterruptState: TypeAlias = Literal["open", "resolved", "cancelled", "expired"]
 
 T = TypeVar("T")
 

@@ -21,6 +21,7 @@ RunStatus: TypeAlias = Literal[
 Effect: TypeAlias = Literal["read", "idempotent", "once"]
 """What doing a tool call twice means: nothing, nothing if the key is the same, or harm."""
 Approval: TypeAlias = Literal["never", "ask"]
+InterruptState: TypeAlias = Literal["open", "resolved", "cancelled", "expired"]
 ENDED: frozenset[RunStatus] = frozenset({"completed", "failed", "cancelled", "interrupted", "expired"})
 
 
@@ -91,8 +92,14 @@ class RunInfo(Struct, frozen=True):
     output_tokens: int | None = None
     cost: float | None = None
     """None without a price."""
+    usage_partial: bool | None = None
+    """Whether a model call did not tell what it used: tokens and cost are of the rest, or None."""
+    error_message: str | None = None
+    """Why it failed, in words; None where nobody kept them."""
     user_name: str = ""
-    """The user's name now, where runs are looked up for people."""
+    """The user's name now; this and the next are known where runs are looked up for people."""
+    question: InterruptState | None = None
+    """What became of what it asked a person; `open` as long as one question is."""
 
 
 class RunLog(Struct, frozen=True):
@@ -152,12 +159,14 @@ class Question(Struct, frozen=True):
 
 
 class Totals(Struct, frozen=True):
-    """What a run used in all, whoever ran it. `cost` is None without a price."""
+    """What a run used in all, whoever ran it. Tokens are None if no model call told, `cost` also without a price."""
 
     steps: int
-    input_tokens: int
-    output_tokens: int
+    input_tokens: int | None
+    output_tokens: int | None
     cost: float | None = None
+    partial: bool = False
+    """Whether a model call did not tell: the figures are of the rest."""
 
 
 class Outcome(Struct, frozen=True):
@@ -190,6 +199,8 @@ class Append(Struct, frozen=True):
     ends: Sequence[ToolEnd] = ()
     outcome: Outcome | None = None
     """With `end`."""
+    error_message: str | None = None
+    """With `error_code`: the words of the run's last event."""
 
 
 class ToolRecords(Protocol):

@@ -253,7 +253,7 @@ class RunStream(AsyncIterator[AgentEvent]):
             ended = await self._run()
             self._ending = True
             status: RunStatus = "interrupted" if isinstance(ended.outcome, InterruptOutcome) else "completed"
-            journal.end(ended, status, cost=self._state.cost)
+            journal.end(ended, status, cost=self._state.cost, untold=self._state.untold)
         except asyncio.CancelledError:
             self._ending = True
             task = asyncio.current_task()
@@ -319,6 +319,7 @@ class RunStream(AsyncIterator[AgentEvent]):
         """Check what the run was asked, create it, and write RUN_STARTED."""
         request, fold, agent = self._request, self._journal.fold, self._runner.agent
         check_run(request, fold, agent.config)
+        spoken = any(isinstance(message, UserMessage) for message in request.messages)
         self._journal.create(
             NewRun(
                 run_id=request.run_id,
@@ -328,7 +329,7 @@ class RunStream(AsyncIterator[AgentEvent]):
                 mark=self._context.mark,
                 tenant=request.tenant,
                 user=request.user,
-                title=title_of(request.messages),
+                title=title_of(request.messages if spoken else fold.messages),
                 created_at=wall_ms(),
             )
         )
@@ -374,7 +375,7 @@ class RunStream(AsyncIterator[AgentEvent]):
         self._state.end_metrics()
         event = RunError(clean(error.message), error.code)
         event.usage = token_usage(fold.usage) or UNSET
-        self._journal.end(event, "failed", error.code, cost=self._state.cost)
+        self._journal.end(event, "failed", error.code, cost=self._state.cost, untold=self._state.untold)
 
     def _end_cancelled(self) -> None:
         """End the log of a cancelled run: what is open is closed, what was said stays."""
@@ -386,4 +387,4 @@ class RunStream(AsyncIterator[AgentEvent]):
         state.end_metrics()
         last = RunFinished(fold.thread_id, fold.run_id, outcome=CancelledOutcome())
         last.usage = token_usage(fold.usage) or UNSET
-        self._journal.end(last, "cancelled", cost=self._state.cost)
+        self._journal.end(last, "cancelled", cost=self._state.cost, untold=self._state.untold)

@@ -50,6 +50,7 @@ async def take_turn(state: "LoopState") -> None:
     await state.context.fetch(state.fold)
     request = _request(state)
     failures: Counter[str] = Counter()
+    state.calling = True
     while True:
         attempt = _Attempt(state)
         try:
@@ -83,6 +84,7 @@ async def take_turn(state: "LoopState") -> None:
             end.vendor,
         )
     )
+    state.calling = False
     for index, outcome in attempt.outcomes.items():
         journal.emit(ToolCallResult(attempt.id("res", index), attempt.id("call", index), outcome.content))
     state.fresh = {call.id for call in state.fold.pending}

@@ -15,7 +15,7 @@ from agio.protocol.messages import Content, Json, Message
 
 S = TypeVar("S", bound=msgspec.Struct)
 
-_RUN = [name for name in RunInfo.__struct_fields__ if name != "user_name"]
+_RUN = [name for name in RunInfo.__struct_fields__ if name not in ("user_name", "question")]
 _AGENT = [name for name in AgentRecord.__struct_fields__ if name != "tools"]
 _encode = msgspec.json.Encoder().encode
 _decode_turn = msgspec.json.Decoder(TurnRecord).decode
@@ -58,8 +58,9 @@ def run_info(row: Sequence[object]) -> RunInfo:
     """A row of `runs`."""
     values = dict(zip(_RUN, row, strict=True))
     values["cancel_requested"] = values["cancel_requested"] is not None
-    if values["goal_met"] is not None:
-        values["goal_met"] = bool(values["goal_met"])
+    for name in ("goal_met", "usage_partial"):
+        if values[name] is not None:
+            values[name] = bool(values[name])
     return msgspec.convert(values, RunInfo)
 
 

@@ -53,7 +53,9 @@ class Ender:
             calls = await store.list_tool_executions(info.tenant, info.user, info.run_id)
             acted = [call.key for call in calls if call.state == "started" and call.effect == "once"]
         frame = closing_frame(fold, info.epoch, error, acted)
-        outcome = outcome_of(fold, status, run_cost(fold.usage, info.model, self._prices))
+        # Whether a step that has no turn got as far as its model is not known: better no figure than a wrong one.
+        untold = fold.untold or (fold.step > 0 and not fold.turn_done)
+        outcome = outcome_of(fold, status, run_cost(fold.usage, info.model, self._prices), untold)
         await store.append(
             Append(
                 frame,
@@ -61,6 +63,7 @@ class Ender:
                 error_code=None if error is None else error.code,
                 ends=[ToolEnd(key, "unknown") for key in acted],
                 outcome=structs.replace(outcome, totals=None) if damaged else outcome,
+                error_message=None if error is None else error.message,
             )
         )
         self._figures.runs_ended[status] += 1

@@ -124,7 +124,15 @@ class RunningJob:
         fold = Fold()
         fold.run_id, fold.thread_id, fold.seq = info.run_id, info.thread_id, info.last_seq
         frame = closing_frame(fold, self.claim.epoch, error)
-        await self._outbox.append(Append(frame, end="failed", error_code=error.code, outcome=Outcome()))
+        await self._outbox.append(
+            Append(
+                frame,
+                end="failed",
+                error_code=error.code,
+                error_message=error.message,
+                outcome=Outcome(),
+            )
+        )
 
     async def _give_back(self) -> None:
         """Say that we let go of the run, however late: as long as its claim is good the gateway waits for us."""

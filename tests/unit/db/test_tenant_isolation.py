@@ -65,7 +65,9 @@ WITHOUT_TENANT = {
     ),
     "the plan found agent and tool in the tenant": "add_assignment put_assignment",
     "the plan locked the draft for its user": "add_draft_version",
-    "the plan locked the session for its user": "open_interrupts interrupt_state close_interrupt",
+    "the plan locked the session for its user": (
+        "open_interrupts interrupt_state close_interrupt newest_title"
+    ),
     "a run that is claimed, or whose claim is being made": (
         "put_message place_messages queued_input session_end start_run expect_nothing claim_state take_over "
         "raise_epoch give_back end_run settle_session open_interrupt lock_run put_turn get_tool begin_tool end_tool"
@@ -384,6 +386,7 @@ async def _fill(store: Repository) -> dict[str, object]:
         "user_id": "ann",
         "session_id": session.id,
         "run_id": running.run_id,
+        "run_ids": [asked.run_id],
         "queued_run": queued.run_id,
         "old_session": old.id,
         "days": 30,

@@ -9,25 +9,25 @@ export const STATES: Record<RunView["status"], { word: string; tone: Tone }> = {
   completed: { word: "Completed", tone: "good" },
   failed: { word: "Failed", tone: "bad" },
   cancelled: { word: "Stopped", tone: "neutral" },
-  // It stays so when the next run of its chat brings the answer; whether it still waits only the chat knows.
   interrupted: { word: "Asked for approval", tone: "warn" },
   expired: { word: "Waited too long", tone: "bad" },
 };
 
-interface RunStatusProps {
-  run: RunView;
-  /** Whether somebody has to answer it now. */
-  asks?: boolean;
-}
+/** What became of what a run asked: its status stays `interrupted` when the next run brings the answer. */
+const CLOSED: Record<Exclude<NonNullable<RunView["question"]>, "open">, { word: string; tone: Tone }> = {
+  resolved: { word: "Answered", tone: "neutral" },
+  cancelled: { word: "Not answered", tone: "neutral" },
+  expired: { word: "Not answered in time", tone: "bad" },
+};
 
-export function RunStatus({ run, asks = false }: RunStatusProps): ReactNode {
-  const { word, tone } = STATES[run.status];
+export function RunStatus({ run }: { run: RunView }): ReactNode {
+  const { word, tone } = run.question && run.question !== "open" ? CLOSED[run.question] : STATES[run.status];
   return (
     <Badge tone={tone}>
       {run.status === "running" && (
         <span aria-hidden className="size-1.5 animate-pulse rounded-full bg-accent" />
       )}
-      {asks ? "Waits for approval" : run.status === "running" && run.cancel_requested ? "Stopping" : word}
+      {run.status === "running" && run.cancel_requested ? "Stopping" : word}
       {run.status === "failed" && run.error_code && (
         <span className="max-w-40 truncate font-mono font-normal">{run.error_code}</span>
       )}

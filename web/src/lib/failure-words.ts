@@ -1,5 +1,8 @@
 /** What somebody can do about a run that failed, by its code. */
 
+/** Said of a run whose own words nobody kept, before its code and the advice. */
+export const UNTOLD_FAILURE = "The run failed.";
+
 const ADVICE: Record<string, string> = {
   connection_failed: "Check the provider's address and the network, then send the message again.",
   rate_limited: "Too many calls in a short time. Wait a moment, or ask the provider for a higher limit.",

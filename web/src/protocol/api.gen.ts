@@ -2401,7 +2401,7 @@ export interface components {
             /** @enum {unknown} */
             status: "cancelled" | "completed" | "expired" | "failed" | "interrupted" | "queued" | "running";
             tool_calls: components["schemas"]["TurnToolCall"][];
-            usage: components["schemas"]["TurnUsage"];
+            usage: components["schemas"]["TurnUsage"] | null;
         };
         /**
          * Runs
@@ -2424,6 +2424,7 @@ export interface components {
             ended_at: number | null;
             epoch: number;
             error_code: string | null;
+            error_message: string | null;
             first_pos: number;
             goal_met: boolean | null;
             id: string;
@@ -2431,6 +2432,7 @@ export interface components {
             last_seq: number;
             model: string;
             output_tokens: number | null;
+            question: ("cancelled" | "expired" | "open" | "resolved") | null;
             request_id: string;
             session_id: string;
             started_at: number | null;
@@ -2438,6 +2440,7 @@ export interface components {
             status: "cancelled" | "completed" | "expired" | "failed" | "interrupted" | "queued" | "running";
             steps: number | null;
             title: string;
+            usage_partial: boolean | null;
             user: string;
             user_name: string;
         };

@@ -20,10 +20,13 @@ export interface Metrics {
   steps?: number;
   model?: string;
   run_ms?: number;
-  input_tokens: number;
-  output_tokens: number;
-  cached_input_tokens: number;
-  reasoning_tokens: number;
+  /** Left out, with the cost, if no model call told what it used. */
+  input_tokens?: number;
+  output_tokens?: number;
+  cached_input_tokens?: number;
+  reasoning_tokens?: number;
+  /** A model call did not tell what it used: the tokens and the cost are of the rest. */
+  usage_partial?: boolean;
   model_ms: number;
   tool_ms: number;
   model_calls: number;

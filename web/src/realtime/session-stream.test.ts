@@ -107,7 +107,10 @@ test("a run that is joined late says which step it is in, and one that failed sa
     }),
     "/status": () => ({ run_id: "run_2", step: 3 }),
     "/api/runs": () => ({
-      items: [run("run_2", "running"), { ...run("run_1", "failed"), error_code: "demo_failure" }],
+      items: [
+        run("run_2", "running"),
+        { ...run("run_1", "failed"), error_code: "demo_failure", error_message: "As asked." },
+      ],
       next: null,
     }),
   });
@@ -115,7 +118,7 @@ test("a run that is joined late says which step it is in, and one that failed sa
   const stop = stream.watch(() => undefined);
   await vi.waitFor(() => expect(stream.get().phase).toBe("live"));
   expect(stream.get().thread.turns).toMatchObject([
-    { status: "failed", error: { code: "demo_failure" } },
+    { status: "failed", error: { code: "demo_failure", message: "As asked." } },
     { status: "running", step: 3 },
   ]);
   stop();

@@ -28,7 +28,6 @@ export interface Stream {
 }
 
 const PAGE = 100;
-const FAILURES_TOLD = 10;
 const ANSWERS_TOLD = 10;
 const FLUSH_MS = 28;
 const HIDDEN_MS = 100;
@@ -88,7 +87,6 @@ export class SessionStream {
       const older = turnsOf(page.messages, runs, this.strays).map((turn) => withAnswers(turn, questions));
       const thread = prependTurns(this.stream.thread, older); // as it is now: events came meanwhile
       this.change({ thread, older: page.previous !== null, loadingOlder: false });
-      void this.tellFailures(runs);
       void this.tellAnswers(questions);
     } catch (thrown) {
       if (this.goesOn(life)) this.change({ loadingOlder: false, problem: problemOf(thrown) });
@@ -137,7 +135,6 @@ export class SessionStream {
         older: page.previous !== null,
       });
       this.follow(after);
-      void this.tellFailures(runs);
       void this.tellAnswers(questions);
     } catch (thrown) {
       if (!this.goesOn(life)) return;
@@ -235,26 +232,6 @@ export class SessionStream {
         this.stream.thread,
       );
       this.change({ thread });
-    }
-  }
-
-  /** Reads why runs failed: the words are the last event of their logs. Without them the page has the code. */
-  private async tellFailures(runs: Map<string, KnownRun>): Promise<void> {
-    const { life } = this;
-    const failed = [...runs.values()].filter((run) => run.status === "failed" && run.last_seq > 0);
-    for (const run of failed.slice(0, FAILURES_TOLD)) {
-      const params = { path: { run_id: run.id }, query: { after: run.last_seq - 1 } };
-      const last = await data(api.GET("/api/runs/{run_id}/events", { params, parseAs: "text" })).catch(
-        () => "",
-      );
-      const event = parseEvent(String(last));
-      if (!this.goesOn(life)) return;
-      if (event?.type !== "RUN_ERROR") continue;
-      const error = { code: event.code ?? "failed", message: event.message };
-      const turns = this.stream.thread.turns.map((turn) =>
-        turn.runId === run.id ? { ...turn, error } : turn,
-      );
-      this.change({ thread: { ...this.stream.thread, turns } });
     }
   }
 

@@ -202,7 +202,9 @@ test("usage adds up by step while the run goes on, and its end has the whole", (
   const step = { scope: "step", input_tokens: 10, output_tokens: 5, cost: 0.5 };
   const metric = (seq: number, value: object) => at(seq, { type: "CUSTOM", name: "agio.metrics", value });
   const going = fold([...begun, metric(3, { ...step, step: 1 }), metric(4, { ...step, step: 2 })]);
-  expect(going.turns[0]?.spent).toEqual({ inputTokens: 20, outputTokens: 10, cost: 1 });
+  expect(going.turns[0]?.spent).toEqual({ inputTokens: 20, outputTokens: 10, cost: 1, partial: false });
+  const stopped = fold([metric(5, { scope: "step", step: 3, usage_partial: true })], going);
+  expect(stopped.turns[0]?.spent).toEqual({ inputTokens: 20, outputTokens: 10, cost: 1, partial: true });
   const ended = fold([metric(5, { ...step, scope: "run", steps: 2, run_ms: 900 })], going);
   expect(ended.turns[0]?.metrics).toMatchObject({ steps: 2, run_ms: 900 });
 });

@@ -1,4 +1,5 @@
 /** The one reducer: folds the log's events into a thread. Pure, and what did not change stays the same object. */
+import { sumUsage, usageOfMetrics } from "@/lib/usage-words";
 import { type Event, type EventOf, ownValue, placeOf } from "@/protocol/events";
 import {
   type CallPart,
@@ -182,7 +183,8 @@ function foldIntoTurn(turn: Turn, event: Event): Turn {
 
 function foldOwn(turn: Turn, event: EventOf<"CUSTOM">, seq: number): Turn {
   const metrics = ownValue(event, "agio.metrics");
-  if (metrics) return metrics.scope === "run" ? { ...turn, metrics } : addUsage(turn, metrics);
+  if (metrics?.scope === "run") return { ...turn, metrics };
+  if (metrics) return { ...turn, spent: sumUsage(turn.spent, usageOfMetrics(metrics)) };
   const rewind = ownValue(event, "agio.rewind");
   if (rewind) return withParts(turn, rewindParts(turn.parts, rewind.to_seq));
   const progress = ownValue(event, "agio.tool_progress");
@@ -198,18 +200,6 @@ function foldOwn(turn: Turn, event: EventOf<"CUSTOM">, seq: number): Turn {
     ...turn.parts,
     { kind: "notice", id, level, code: told.code, message: told.message, retryAt, seq },
   ]);
-}
-
-function addUsage(turn: Turn, step: { input_tokens: number; output_tokens: number; cost?: number }): Turn {
-  const { inputTokens, outputTokens, cost } = turn.spent;
-  return {
-    ...turn,
-    spent: {
-      inputTokens: inputTokens + step.input_tokens,
-      outputTokens: outputTokens + step.output_tokens,
-      cost: step.cost === undefined ? cost : (cost ?? 0) + step.cost,
-    },
-  };
 }
 
 function finish(turn: Turn, event: EventOf<"RUN_FINISHED">): Turn {

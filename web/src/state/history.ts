@@ -1,4 +1,6 @@
 /** A thread from stored messages: how a conversation begins when it is opened, before its events come. */
+import { UNTOLD_FAILURE } from "@/lib/failure-words";
+import { usageOfRun } from "@/lib/usage-words";
 import type { InterruptView, MessageView } from "@/protocol/api";
 import type { Content } from "@/protocol/commands";
 import type { Message } from "@/protocol/events";
@@ -11,12 +13,13 @@ export interface KnownRun {
   status: TurnStatus;
   started_at: number | null;
   ended_at: number | null;
-  last_seq: number;
   error_code?: string | null;
+  error_message?: string | null;
   steps?: number | null;
   input_tokens?: number | null;
   output_tokens?: number | null;
   cost?: number | null;
+  usage_partial?: boolean | null;
 }
 
 /** Results whose calls lie on an older page that was not read yet, by call. */
@@ -54,12 +57,8 @@ function begun(view: MessageView, run: KnownRun | undefined): Turn {
     startedAt: run?.started_at ?? null,
     endedAt: run?.ended_at ?? null,
     step: run?.steps ?? 0,
-    spent: {
-      inputTokens: run?.input_tokens ?? 0,
-      outputTokens: run?.output_tokens ?? 0,
-      cost: run?.cost ?? null,
-    },
-    error: run?.error_code ? { code: run.error_code, message: "The run failed." } : null,
+    spent: usageOfRun(run ?? {}),
+    error: run?.error_code ? { code: run.error_code, message: run.error_message ?? UNTOLD_FAILURE } : null,
   };
 }
 

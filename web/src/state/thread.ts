@@ -1,4 +1,5 @@
 /** What a conversation looks like: turns in order, each a run with what was asked and the parts of its answer. */
+import { NOTHING_USED, type Usage } from "@/lib/usage-words";
 import type { Content } from "@/protocol/commands";
 import type { Metrics } from "@/protocol/events";
 
@@ -95,7 +96,7 @@ export interface Turn {
   endedAt: number | null;
   metrics: Metrics | null;
   /** The usage of the steps so far, while the run goes on. */
-  spent: { inputTokens: number; outputTokens: number; cost: number | null };
+  spent: Usage;
   error: { code: string; message: string } | null;
   questions: Question[];
   /** Calls that wait for this client's results. */
@@ -120,7 +121,7 @@ export function newTurn(runId: string, status: TurnStatus = "running"): Turn {
     startedAt: null,
     endedAt: null,
     metrics: null,
-    spent: { inputTokens: 0, outputTokens: 0, cost: null },
+    spent: NOTHING_USED,
     error: null,
     questions: [],
     pending: [],

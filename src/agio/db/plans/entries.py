@@ -24,7 +24,7 @@ Kind: TypeAlias = Literal["answer", "message"]
 
 def queue_run(sent: Arrival, kind: Kind, messages: Sequence[Message]) -> Plan[None]:
     """Add a run that waits to be claimed."""
-    info = _new_info(sent, title_of(messages))
+    info = _new_info(sent, (yield from _title(sent, kind, messages)))
     blob = encode_json("input", _input_of(sent, messages))
     yield from _add(sent, kind, info, messages, blob)
 
@@ -36,7 +36,7 @@ def begin_run(sent: Arrival, kind: Kind, messages: Sequence[Message], by: ClaimB
         end = yield from ask_one("session_end", session_id=sent.given.session_id)
         first_pos = 0 if end is None else msgspec.convert(end[0], int)
     info = msgspec.structs.replace(
-        _new_info(sent, title_of(messages)),
+        _new_info(sent, (yield from _title(sent, kind, messages))),
         status="running",
         epoch=1,
         first_pos=first_pos,
@@ -52,6 +52,15 @@ def begin_run(sent: Arrival, kind: Kind, messages: Sequence[Message], by: ClaimB
         agent = yield from with_tools(agent)
     info = msgspec.structs.replace(info, last_seq=1)
     return Claimed(info, agent, info.thread_id, None, line)
+
+
+def _title(sent: Arrival, kind: Kind, messages: Sequence[Message]) -> Plan[str]:
+    """The beginning of the user's message; an answer goes on with what the run before was about."""
+    title = title_of(messages)
+    if title or kind == "message":
+        return title
+    row = yield from ask_one("newest_title", session_id=sent.given.session_id)
+    return "" if row is None else str(row[0])
 
 
 def _new_info(sent: Arrival, title: str) -> RunInfo:

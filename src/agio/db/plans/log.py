@@ -3,7 +3,7 @@
 import msgspec
 
 from agio.core.records import Chunk, Page, ToolExecution
-from agio.core.repository import RunInfo, RunLog
+from agio.core.repository import InterruptState, RunInfo, RunLog
 from agio.db.cursors import page_of, page_size, read_cursor
 from agio.db.plan import Events, Head, Plan, Row, Rows, ask, ask_one
 from agio.db.records import run_info, to_struct, turn_record
@@ -15,6 +15,8 @@ BEYOND_ALL = 1 << 62
 PAGE_RUNS = 20
 """How many runs of a session are looked up at a time."""
 _STEP = b'"type":"STEP_STARTED"'
+_QUESTIONS: list[InterruptState] = ["open", "resolved", "cancelled", "expired"]
+"""What is said of a run whose questions became several of these: the first."""
 
 
 def get_run(run_id: str) -> Plan[RunInfo]:
@@ -33,7 +35,7 @@ def find_run(tenant: str, user: str | None, run_id: str) -> Plan[RunInfo]:
 
 
 def show_run(tenant: str, user: str | None, run_id: str) -> Plan[RunInfo]:
-    """As `find_run`, with the user's name."""
+    """As `find_run`, with the user's name and what became of its questions."""
     info = yield from find_run(tenant, user, run_id)
     return (yield from _named(tenant, [info]))[0]
 
@@ -219,11 +221,25 @@ def _known(row: Row | None, run_id: str) -> Plan[RunInfo]:
 
 
 def _named(tenant: str, runs: list[RunInfo]) -> Plan[list[RunInfo]]:
-    """Runs with the names of their users."""
+    """Runs with the names of their users, and what became of their questions."""
     users = sorted({info.user for info in runs})
     rows: Rows = (yield from ask("names_of_users", tenant=tenant, user_ids=users)) if users else []
     names = dict(msgspec.convert(rows, list[tuple[str, str]]))
-    return [msgspec.structs.replace(info, user_name=names.get(info.user, "")) for info in runs]
+    questions = yield from _questions(tenant, runs)
+    return [
+        msgspec.structs.replace(info, user_name=names.get(info.user, ""), question=questions.get(info.run_id))
+        for info in runs
+    ]
+
+
+def _questions(tenant: str, runs: list[RunInfo]) -> Plan[dict[str, InterruptState]]:
+    """What became of what runs asked, by run."""
+    asking = [info.run_id for info in runs if info.status == "interrupted"]
+    rows: Rows = (yield from ask("questions_of_runs", tenant=tenant, run_ids=asking)) if asking else []
+    states: dict[str, InterruptState] = {}
+    for run_id, state in msgspec.convert(rows, list[tuple[str, InterruptState]]):
+        states[run_id] = min(states.get(run_id, state), state, key=_QUESTIONS.index)
+    return states
 
 
 def _log_of(info: RunInfo, after: int) -> Plan[RunLog]:

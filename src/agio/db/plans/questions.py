@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from agio.core.records import Acceptance, InterruptState
+from agio.core.records import Acceptance
+from agio.core.repository import InterruptState
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.records import now_ms
 from agio.errors import UserError

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from agio.core.repository import Append, Effect, NewRun, Outcome, Question, RunInfo, ToolRecord
+from agio.core.text import clean
 from agio.db.plan import Hold, Plan, ask, ask_one
 from agio.db.plans.agents import library_agent
 from agio.db.plans.log import get_run
@@ -16,6 +17,8 @@ from agio.errors import StoreError
 
 ANSWER_WITHIN_MS = 7 * 24 * 3600 * 1000
 """How long a question is open that does not say so itself."""
+ERROR_CHARS = 2000
+"""How much of the words of an error stays with its run: the run's last event has them all."""
 
 
 class _EndedRow(Struct, frozen=True, array_like=True):
@@ -155,6 +158,8 @@ def _end(write: Append, last_seq: int, now: int) -> Plan[None]:
         input_tokens=None if totals is None else totals.input_tokens,
         output_tokens=None if totals is None else totals.output_tokens,
         cost=None if totals is None or totals.cost is None else float(totals.cost),
+        usage_partial=None if totals is None else int(totals.partial),
+        error_message=None if write.error_message is None else _kept(write.error_message),
     )
     ended = msgspec.convert(row, _EndedRow)
     session_id = ended.session_id
@@ -174,6 +179,11 @@ def _end(write: Append, last_seq: int, now: int) -> Plan[None]:
     for question in outcome.questions:
         yield from _ask_person(question, session_id, run_id, now)
     yield from ask("settle_session", session_id=session_id, pending=encode_names(outcome.pending), now=now)
+
+
+def _kept(message: str) -> str:
+    text = clean(message)
+    return text if len(text) <= ERROR_CHARS else text[: ERROR_CHARS - 1] + "…"
 
 
 def _ask_person(question: Question, session_id: str, run_id: str, now: int) -> Plan[None]:

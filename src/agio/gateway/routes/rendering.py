@@ -78,6 +78,7 @@ def run_view(run: RunInfo) -> RunView:
         title=run.title,
         status=run.status,
         error_code=run.error_code,
+        error_message=run.error_message,
         goal_met=run.goal_met,
         cancel_requested=run.cancel_requested,
         epoch=run.epoch,
@@ -89,10 +90,12 @@ def run_view(run: RunInfo) -> RunView:
         request_id=run.request_id,
         user=run.user,
         user_name=run.user_name,
+        question=run.question,
         steps=run.steps,
         input_tokens=run.input_tokens,
         output_tokens=run.output_tokens,
         cost=run.cost,
+        usage_partial=run.usage_partial,
     )
 
 

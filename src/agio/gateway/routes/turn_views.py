@@ -56,7 +56,8 @@ class RunOutcome(Struct, frozen=True, kw_only=True):
     status: RunState
     output: list[Segment]
     tool_calls: list[TurnToolCall]
-    usage: TurnUsage
+    usage: TurnUsage | None
+    """Null: no model call has told what it used."""
     interrupts: list[Interrupt] | UnsetType = UNSET
     """The open questions of one that was interrupted."""
 
@@ -70,7 +71,9 @@ def outcome_view(info: RunInfo, fold: Fold) -> RunOutcome:
         status=info.status,
         output=_segments(fold),
         tool_calls=tool_calls_of(fold),
-        usage=TurnUsage(usage.input, usage.output, usage.total, usage.cached, usage.reasoning),
+        usage=TurnUsage(usage.input, usage.output, usage.total, usage.cached, usage.reasoning)
+        if usage.total
+        else None,
         interrupts=interrupts_of(fold),
     )
 

@@ -10,11 +10,10 @@ from agio.core.records import (
     AgentSource,
     AgentStatus,
     ApprovalPolicy,
-    InterruptState,
     OnBusy,
     SessionState,
 )
-from agio.core.repository import Approval, Effect, RunStatus
+from agio.core.repository import Approval, Effect, InterruptState, RunStatus
 from agio.protocol.messages import Json
 
 
@@ -175,6 +174,8 @@ class RunView(Struct, frozen=True, kw_only=True):
     title: str
     status: RunStatus
     error_code: str | None
+    error_message: str | None
+    """Why it failed, in words; null for runs of an older server."""
     goal_met: bool | None
     cancel_requested: bool
     epoch: int
@@ -190,12 +191,17 @@ class RunView(Struct, frozen=True, kw_only=True):
     user: str
     """The id of the user whose run it is."""
     user_name: str
+    question: InterruptState | None
+    """What became of what it asked a person; null if it asked nothing."""
     steps: int | None
-    """This and the next three: what it used in all. Null until it has ended, and for runs of an older server."""
+    """This and the next four: what it used in all. Null until it has ended, and for runs of an older server."""
     input_tokens: int | None
+    """Null too if no model call told what it used."""
     output_tokens: int | None
     cost: float | None
     """In the currency of the server's prices; null if its model has none."""
+    usage_partial: bool | None
+    """Whether a model call did not tell what it used, as one that was stopped: the figures are of the rest."""
 
 
 class ToolExecutionView(Struct, frozen=True, kw_only=True):

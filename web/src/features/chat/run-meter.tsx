@@ -3,8 +3,9 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { memo, type ReactNode, useMemo } from "react";
 import { Tooltip } from "@/components/ui/tooltip";
-import { formatCost, formatCount, formatDuration, formatTokens } from "@/lib/format";
+import { formatCost, formatCount, formatDuration } from "@/lib/format";
 import { sessionRunsQuery } from "@/lib/queries";
+import { PARTIAL_WORDS, tokenWords } from "@/lib/usage-words";
 import { useNow } from "@/lib/use-now";
 import type { Turn } from "@/state/thread";
 import { type Spending, usageOf } from "./usage";
@@ -19,7 +20,12 @@ interface RunMeterProps {
 export const RunMeter = memo(function RunMeter({ sessionId, newest, running }: RunMeterProps): ReactNode {
   const runs = useQuery(sessionRunsQuery(sessionId)).data;
   const usage = useMemo(() => usageOf(runs ?? [], newest), [runs, newest]);
-  const tokens = usage.inputTokens + usage.outputTokens;
+  const { inputTokens, outputTokens } = usage;
+  const tokens = inputTokens === 0 && outputTokens === 0 ? "" : tokenWords(usage);
+  const told =
+    inputTokens === null || outputTokens === null
+      ? []
+      : [`${formatCount(inputTokens)} tokens in, ${formatCount(outputTokens)} out.`];
   const lastRun = running?.runId ?? runs?.[0]?.id;
   return (
     <div className="flex items-center gap-3 text-xs whitespace-nowrap text-soft tabular-nums">
@@ -30,16 +36,14 @@ export const RunMeter = memo(function RunMeter({ sessionId, newest, running }: R
           {running.startedAt !== null && <Elapsed since={running.startedAt} />}
         </span>
       )}
-      {lastRun && tokens > 0 && (
-        <Tooltip
-          label={`${formatCount(usage.inputTokens)} tokens in, ${formatCount(usage.outputTokens)} out. Look at the run`}
-        >
+      {lastRun && tokens && (
+        <Tooltip label={[...told, ...(usage.partial ? [PARTIAL_WORDS] : []), "Look at the run"].join(" ")}>
           <Link
             to="/runs/$runId"
             params={{ runId: lastRun }}
             className="hidden rounded-md underline-offset-2 hover:text-ink hover:underline sm:inline"
           >
-            {formatTokens(tokens)}
+            {tokens}
             {usage.cost !== null && usage.cost > 0 && ` · cost ${formatCost(usage.cost)}`}
           </Link>
         </Tooltip>

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { tokenWords } from "@/lib/usage-words";
 import type { RunView } from "@/protocol/api";
 import { newTurn } from "@/state/thread";
 import { usageOf } from "./usage";
@@ -13,24 +14,27 @@ const run = (id: string, tokens: number | null, cost: number | null = null): Run
   ended_at: tokens === null ? null : 2,
   epoch: 1,
   error_code: null,
+  error_message: null,
   first_pos: 0,
   goal_met: null,
   input_tokens: tokens,
   last_seq: 1,
   model: "demo:demo",
   output_tokens: tokens,
+  question: null,
   request_id: "req_1",
   session_id: "ses_1",
   started_at: 1,
   status: tokens === null ? "running" : "completed",
   steps: 1,
   title: "",
+  usage_partial: tokens === null ? null : false,
   user: "usr_1",
   user_name: "Ada",
 });
 const turn = (runId: string, tokens: number) => ({
   ...newTurn(runId),
-  spent: { inputTokens: tokens, outputTokens: tokens, cost: 0.5 },
+  spent: { inputTokens: tokens, outputTokens: tokens, cost: 0.5, partial: false },
 });
 
 test("what runs is added to what has ended, and nothing is counted twice", () => {
@@ -39,7 +43,23 @@ test("what runs is added to what has ended, and nothing is counted twice", () =>
     inputTokens: 13,
     outputTokens: 13,
     cost: 0.75,
+    partial: false,
   });
+});
+
+test("a run that was stopped before its model told what it used leaves the rest as it is, and a doubt", () => {
+  const stopped = { ...run("run_2", null), ended_at: 3, usage_partial: true };
+  const alone = usageOf([stopped], []);
+  expect(alone).toEqual({ inputTokens: null, outputTokens: null, cost: null, partial: true });
+  expect(tokenWords(alone)).toBe("tokens not told");
+  expect(tokenWords(usageOf([stopped, run("run_1", 10)], []))).toBe("at least 20 tokens");
+});
+
+test("a run of an older server that says 0 after a step was not told, and one that made no step used none", () => {
+  const old = { ...run("run_1", 0), usage_partial: null };
+  expect(tokenWords(usageOf([old], []))).toBe("tokens not told");
+  expect(tokenWords(usageOf([{ ...old, steps: 0 }], []))).toBe("0 tokens");
+  expect(tokenWords(usageOf([{ ...old, usage_partial: false }], []))).toBe("0 tokens");
 });
 
 test("a chat without prices has no cost, which is not the same as costing nothing", () => {

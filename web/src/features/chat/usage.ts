@@ -1,14 +1,8 @@
 /** What a chat came to in tokens and money. */
 import { useMemo, useRef } from "react";
+import { NOTHING_USED, sumUsage, type Usage, usageOfMetrics, usageOfRun } from "@/lib/usage-words";
 import type { RunView } from "@/protocol/api";
 import type { Turn } from "@/state/thread";
-
-export interface Usage {
-  inputTokens: number;
-  outputTokens: number;
-  /** Null if nothing in it has a price. */
-  cost: number | null;
-}
 
 export type Spending = Pick<Turn, "runId" | "metrics" | "spent">;
 
@@ -16,33 +10,14 @@ const NEWEST = 5;
 
 /** Sums up what the server knows of the ended runs, and what the thread knows of those it does not. */
 export function usageOf(runs: readonly RunView[], turns: readonly Spending[]): Usage {
-  const ended = runs.filter((run) => run.input_tokens !== null && run.ended_at !== null);
+  const ended = runs.filter((run) => run.ended_at !== null);
   const known = new Set(ended.map(({ id }) => id));
-  const all = [
-    ...ended.map((run) => ({
-      inputTokens: run.input_tokens ?? 0,
-      outputTokens: run.output_tokens ?? 0,
-      cost: run.cost,
-    })),
-    ...turns.filter((turn) => !known.has(turn.runId)).map(spentOn),
-  ];
-  return all.reduce(
-    (sum, one) => ({
-      inputTokens: sum.inputTokens + one.inputTokens,
-      outputTokens: sum.outputTokens + one.outputTokens,
-      cost: one.cost === null ? sum.cost : (sum.cost ?? 0) + one.cost,
-    }),
-    { inputTokens: 0, outputTokens: 0, cost: null } as Usage,
-  );
+  const all = [...ended.map(usageOfRun), ...turns.filter((turn) => !known.has(turn.runId)).map(spentOn)];
+  return all.reduce(sumUsage, NOTHING_USED);
 }
 
 function spentOn({ metrics, spent }: Spending): Usage {
-  if (!metrics) return spent;
-  return {
-    inputTokens: metrics.input_tokens,
-    outputTokens: metrics.output_tokens,
-    cost: metrics.cost ?? null,
-  };
+  return metrics ? usageOfMetrics(metrics) : spent;
 }
 
 /** The spending of the newest turns; the same list while none of it changes, however fast the text comes. */

@@ -1,5 +1,7 @@
 /** The log as rows to read: pieces of one text folded into one row, each row with a line that says what it is. */
+import { usageOfMetrics } from "@/lib/usage-words";
 import { type Event, ownValue, placeOf } from "@/protocol/events";
+import { readAndWritten } from "./run-words";
 
 export interface EventRow {
   /** Where in the log its first event is. */
@@ -119,7 +121,7 @@ function ownSummary(event: Event): string {
   const metrics = ownValue(event, "agio.metrics");
   if (metrics) {
     const which = metrics.scope === "run" ? "run" : `step ${metrics.step ?? "?"}`;
-    return `${which}: ${metrics.input_tokens} tokens read, ${metrics.output_tokens} written, model ${metrics.model_ms} ms, tools ${metrics.tool_ms} ms`;
+    return `${which}: ${readAndWritten(usageOfMetrics(metrics))}, model ${metrics.model_ms} ms, tools ${metrics.tool_ms} ms`;
   }
   const told = ownValue(event, "agio.error") ?? ownValue(event, "agio.notice");
   if (told) return `${told.code}: ${told.message}`;

@@ -2,11 +2,12 @@
 import { type ReactNode, useMemo } from "react";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { formatCount, formatDuration } from "@/lib/format";
+import { PARTIAL_WORDS, usageOfMetrics } from "@/lib/usage-words";
 import type { RunView } from "@/protocol/api";
 import type { Metrics } from "@/protocol/events";
 import type { LogState } from "./run-log";
 import { metricsOf, type Share, sharesOf } from "./run-metrics";
-import { costWords, NOTHING, runMs } from "./run-words";
+import { costWords, countWords, NOTHING, runMs } from "./run-words";
 
 const SHARES: Record<Share["name"], { word: string; fill: string }> = {
   model: { word: "Model", fill: "bg-accent" },
@@ -32,6 +33,11 @@ export function MetricsTab({ run, log, now }: MetricsTabProps): ReactNode {
   return (
     <div className="flex flex-col gap-6">
       <Totals total={total} wholeMs={wholeMs} />
+      {usageOfMetrics(total).partial && (
+        <p className="-mt-3 text-[0.8125rem] text-soft">
+          {PARTIAL_WORDS} {usageOfMetrics(total).inputTokens !== null && "Tokens and cost are of the rest."}
+        </p>
+      )}
       <TimeBar shares={sharesOf(total, wholeMs)} />
       {steps.length > 0 && <Steps steps={steps} />}
     </div>
@@ -40,21 +46,23 @@ export function MetricsTab({ run, log, now }: MetricsTabProps): ReactNode {
 
 function Totals({ total, wholeMs }: { total: Metrics; wholeMs: number }): ReactNode {
   const first = total.first_token_ms;
+  const used = usageOfMetrics(total);
+  const isTold = used.inputTokens !== null;
   const tiles: [string, string, string][] = [
     [
       "Tokens read",
-      formatCount(total.input_tokens),
-      `${formatCount(total.cached_input_tokens)} from the cache`,
+      countWords(total.input_tokens, used),
+      isTold ? `${countWords(total.cached_input_tokens, used)} from the cache` : "not told",
     ],
     [
       "Tokens written",
-      formatCount(total.output_tokens),
-      `${formatCount(total.reasoning_tokens)} for reasoning`,
+      countWords(total.output_tokens, used),
+      isTold ? `${countWords(total.reasoning_tokens, used)} for reasoning` : "not told",
     ],
     [
       "Cost",
-      costWords(total.cost),
-      total.cost === undefined ? "no price is known" : "in the currency of your prices",
+      costWords(used.cost),
+      isTold ? (used.cost === null ? "no price is known" : "in the currency of your prices") : "not told",
     ],
     ["Duration", formatDuration(wholeMs), total.steps === 1 ? "1 step" : `${total.steps ?? 0} steps`],
     ["First token", first === undefined ? NOTHING : formatDuration(first), "after the first call"],
@@ -108,10 +116,10 @@ function TimeBar({ shares }: { shares: Share[] }): ReactNode {
 }
 
 const COLUMNS: [string, (step: Metrics) => string][] = [
-  ["Read", (step) => formatCount(step.input_tokens)],
-  ["Cached", (step) => formatCount(step.cached_input_tokens)],
-  ["Written", (step) => formatCount(step.output_tokens)],
-  ["Reasoning", (step) => formatCount(step.reasoning_tokens)],
+  ["Read", (step) => countWords(step.input_tokens, usageOfMetrics(step))],
+  ["Cached", (step) => countWords(step.cached_input_tokens, usageOfMetrics(step))],
+  ["Written", (step) => countWords(step.output_tokens, usageOfMetrics(step))],
+  ["Reasoning", (step) => countWords(step.reasoning_tokens, usageOfMetrics(step))],
   [
     "First token",
     (step) => (step.first_token_ms === undefined ? NOTHING : formatDuration(step.first_token_ms)),
@@ -119,7 +127,7 @@ const COLUMNS: [string, (step: Metrics) => string][] = [
   ["Model time", (step) => formatDuration(step.model_ms)],
   ["Tool time", (step) => formatDuration(step.tool_ms)],
   ["Calls", (step) => formatCount(step.model_calls)],
-  ["Cost", (step) => costWords(step.cost)],
+  ["Cost", (step) => costWords(usageOfMetrics(step).cost)],
 ];
 
 function Steps({ steps }: { steps: Metrics[] }): ReactNode {

@@ -8,24 +8,21 @@ import { Tooltip } from "@/components/ui/tooltip";
 import { formatAgo, formatMoment } from "@/lib/format";
 import { agentsQuery } from "@/lib/queries";
 import type { RunView } from "@/protocol/api";
-import { stillAsksQuery } from "./run-queries";
 import { durationWords } from "./run-words";
 
 interface RunFactsProps {
   run: RunView;
   now: number;
-  own: boolean;
 }
 
-export function RunFacts({ run, now, own }: RunFactsProps): ReactNode {
-  const asks = useQuery(stillAsksQuery(run, own)).data ?? false;
+export function RunFacts({ run, now }: RunFactsProps): ReactNode {
   const started = run.started_at ?? run.created_at;
   return (
     <div className="mb-5">
       <dl className="flex flex-wrap gap-x-8 gap-y-3 text-sm">
         <Fact name="Status">
           <span aria-live="polite">
-            <RunStatus run={run} asks={asks} />
+            <RunStatus run={run} />
           </span>
         </Fact>
         <Fact name="Agent">

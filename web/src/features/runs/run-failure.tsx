@@ -1,14 +1,14 @@
 /** Why a run failed: in words, with its code, and what to do. */
 import { CircleAlert } from "lucide-react";
 import type { ReactNode } from "react";
-import { adviceFor } from "@/lib/failure-words";
+import { adviceFor, UNTOLD_FAILURE } from "@/lib/failure-words";
 import type { RunView } from "@/protocol/api";
 import type { Event } from "@/protocol/events";
 
 export function RunFailure({ run, events }: { run: RunView; events: readonly Event[] }): ReactNode {
   const last = events.at(-1);
-  const told = last?.type === "RUN_ERROR" ? last : null;
-  const code = told?.code ?? run.error_code;
+  const told = last?.type === "RUN_ERROR" ? last : null; // also before the run is read again
+  const code = run.error_code ?? told?.code;
   if (run.status !== "failed" && !told) return null;
   const advice = code ? adviceFor(code) : null;
   return (
@@ -19,7 +19,8 @@ export function RunFailure({ run, events }: { run: RunView; events: readonly Eve
       <CircleAlert className="mt-0.5 size-4 shrink-0" aria-hidden />
       <div className="min-w-0">
         <p className="wrap-anywhere">
-          {told?.message ?? "The run failed."} {code && <span className="font-mono text-xs">{code}</span>}
+          {run.error_message ?? told?.message ?? UNTOLD_FAILURE}{" "}
+          {code && <span className="font-mono text-xs">{code}</span>}
         </p>
         {advice && <p className="mt-1 text-ink">{advice}</p>}
       </div>

@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { RunStatus } from "@/components/run-status";
 import { Tooltip } from "@/components/ui/tooltip";
 import { formatAgo, formatCount, formatMoment, formatTokens } from "@/lib/format";
+import { PARTIAL_WORDS, tokenWords, type Usage, usageOfRun } from "@/lib/usage-words";
 import type { RunView } from "@/protocol/api";
 import { costWords, durationWords, NOTHING, titleOf } from "./run-words";
 
@@ -61,9 +62,9 @@ export function RunTable({ runs, now, people }: RunListProps): ReactNode {
               <td className={NUMBER}>{durationWords(run, now)}</td>
               <td className={NUMBER}>{run.steps ?? NOTHING}</td>
               <td className={NUMBER}>
-                <Tokens run={run} />
+                <Tokens usage={usageOfRun(run)} />
               </td>
-              <td className={NUMBER}>{costWords(run.cost)}</td>
+              <td className={NUMBER}>{costWords(usageOfRun(run).cost)}</td>
             </tr>
           ))}
         </tbody>
@@ -103,10 +104,7 @@ export function RunCards({ runs, now, people }: RunListProps): ReactNode {
             <span className="flex flex-wrap gap-x-4 gap-y-1 text-xs text-soft tabular-nums">
               <span>{durationWords(run, now)}</span>
               {run.steps !== null && <span>{run.steps === 1 ? "1 step" : `${run.steps} steps`}</span>}
-              {run.input_tokens !== null && (
-                <span>{formatTokens(run.input_tokens + (run.output_tokens ?? 0))}</span>
-              )}
-              {run.cost !== null && <span>cost {costWords(run.cost)}</span>}
+              <Used usage={usageOfRun(run)} />
             </span>
           </Link>
         </li>
@@ -126,12 +124,33 @@ function Started({ run, now }: { run: RunView; now: number }): ReactNode {
   );
 }
 
-function Tokens({ run }: { run: RunView }): ReactNode {
-  if (run.input_tokens === null) return NOTHING;
-  const written = run.output_tokens ?? 0;
+function Tokens({ usage }: { usage: Usage }): ReactNode {
+  const { inputTokens, outputTokens, partial } = usage;
+  if (inputTokens === null || outputTokens === null) {
+    if (!partial) return NOTHING;
+    return (
+      <Tooltip label={PARTIAL_WORDS}>
+        <span className="relative text-soft">not told</span>
+      </Tooltip>
+    );
+  }
+  const told = `${formatTokens(inputTokens)} read, ${formatTokens(outputTokens)} written`;
   return (
-    <Tooltip label={`${formatTokens(run.input_tokens)} read, ${formatTokens(written)} written`}>
-      <span className="relative">{formatCount(run.input_tokens + written)}</span>
+    <Tooltip label={partial ? `${told}. ${PARTIAL_WORDS}` : told}>
+      <span className="relative">
+        {partial && "at least "}
+        {formatCount(inputTokens + outputTokens)}
+      </span>
     </Tooltip>
+  );
+}
+
+function Used({ usage }: { usage: Usage }): ReactNode {
+  const tokens = tokenWords(usage);
+  return (
+    <>
+      {tokens && <span>{tokens}</span>}
+      {usage.cost !== null && <span>cost {costWords(usage.cost)}</span>}
+    </>
   );
 }

@@ -27,6 +27,21 @@ test("while a run goes on, its total is that of its steps", () => {
   });
 });
 
+test("a step that was stopped leaves the tokens of the others, and the total says that it is not all", () => {
+  const untold = {
+    type: "CUSTOM",
+    name: "agio.metrics",
+    value: { scope: "step", step: 2, model_ms: 5, tool_ms: 0, model_calls: 1, usage_partial: true },
+  } as unknown as Event;
+  expect(metricsOf([told({ step: 1 }), untold]).total).toMatchObject({
+    input_tokens: 10,
+    usage_partial: true,
+  });
+  const alone = metricsOf([untold]).total;
+  expect(alone?.usage_partial).toBe(true);
+  expect(alone?.input_tokens).toBeUndefined();
+});
+
 test("a run that has ended says its own total", () => {
   const { total } = metricsOf([told({ step: 1 }), told({ scope: "run", steps: 1, input_tokens: 99 })]);
   expect(total?.input_tokens).toBe(99);

@@ -1,4 +1,5 @@
 /** What a run used, in all and by step: made of the measurements in its log. */
+import { NOTHING_USED, sumUsage, usageOfMetrics } from "@/lib/usage-words";
 import { type Event, type Metrics, ownValue } from "@/protocol/events";
 
 export interface RunMetrics {
@@ -39,19 +40,25 @@ export function sharesOf({ model_ms, tool_ms }: Metrics, runMs: number): Share[]
 function sumOf(steps: readonly Metrics[]): Metrics | null {
   const first = steps[0];
   if (!first) return null;
-  const add = (pick: (step: Metrics) => number) => steps.reduce((sum, step) => sum + pick(step), 0);
-  const costs = steps.flatMap((step) => (step.cost === undefined ? [] : [step.cost]));
+  const add = (pick: (step: Metrics) => number | undefined) =>
+    steps.reduce((sum, step) => sum + (pick(step) ?? 0), 0);
+  const used = steps.map(usageOfMetrics).reduce(sumUsage, NOTHING_USED);
   return {
     scope: "run",
     steps: steps.length,
-    input_tokens: add((step) => step.input_tokens),
-    output_tokens: add((step) => step.output_tokens),
-    cached_input_tokens: add((step) => step.cached_input_tokens),
-    reasoning_tokens: add((step) => step.reasoning_tokens),
+    ...(used.inputTokens === null || used.outputTokens === null
+      ? {}
+      : {
+          input_tokens: used.inputTokens,
+          output_tokens: used.outputTokens,
+          cached_input_tokens: add((step) => step.cached_input_tokens),
+          reasoning_tokens: add((step) => step.reasoning_tokens),
+        }),
+    ...(used.partial ? { usage_partial: true } : {}),
     model_ms: add((step) => step.model_ms),
     tool_ms: add((step) => step.tool_ms),
     model_calls: add((step) => step.model_calls),
     ...(first.first_token_ms === undefined ? {} : { first_token_ms: first.first_token_ms }),
-    ...(costs.length > 0 ? { cost: costs.reduce((sum, cost) => sum + cost, 0) } : {}),
+    ...(used.cost === null ? {} : { cost: used.cost }),
   };
 }

@@ -63,7 +63,7 @@ function Shown({ runId }: { runId: string }): ReactNode {
           <ProblemNote problem={error} onRetry={() => void refetch()} />
         </div>
       )}
-      <RunFacts run={run} now={now} own={own} />
+      <RunFacts run={run} now={now} />
       <RunFailure run={run} events={log.events} />
       <RunTabs run={run} log={log} now={now} />
     </Page>

@@ -6,11 +6,18 @@ import { type RunFilter, spanOf } from "./run-filter";
 
 const PAGE = 50;
 const FOLLOW_MS = 2_000;
+const ASKED_MS = 15_000;
 
 /** Whether a run has not ended. */
 export const isGoingOn = (run: RunView): boolean => run.status === "queued" || run.status === "running";
 
-/** Runs that fit a filter, newest first, looked at again while one of them goes on. */
+/** How soon to look again at runs: while one goes on, and less often while one waits for somebody's answer. */
+function followMs(runs: readonly RunView[]): number | false {
+  if (runs.some(isGoingOn)) return FOLLOW_MS;
+  return runs.some((run) => run.question === "open") && ASKED_MS;
+}
+
+/** Runs that fit a filter, newest first, looked at again while something may become of one of them. */
 export const runsQuery = (filter: RunFilter) =>
   infiniteQueryOptions({
     queryKey: ["runs", "list", filter],
@@ -30,27 +37,18 @@ export const runsQuery = (filter: RunFilter) =>
     },
     getNextPageParam: (page) => page.next,
     // Every page is read again, so a long list is looked at less often.
-    refetchInterval: ({ state: { data: list } }) =>
-      list?.pages.some((page) => page.items.some(isGoingOn)) ? FOLLOW_MS * list.pages.length : false,
+    refetchInterval: ({ state: { data: list } }) => {
+      const pages = list?.pages ?? [];
+      const ms = followMs(pages.flatMap((page) => page.items));
+      return ms && ms * pages.length;
+    },
   });
 
 export const runQuery = (runId: string) =>
   queryOptions({
     queryKey: ["runs", "one", runId],
     queryFn: () => data(api.GET("/api/runs/{run_id}", { params: { path: { run_id: runId } } })),
-    refetchInterval: ({ state }) => (state.data && isGoingOn(state.data) ? FOLLOW_MS : false),
-  });
-
-/** Whether a run that asked still waits for the answer: what its session says, which only its owner may read. */
-export const stillAsksQuery = (run: RunView, own: boolean) =>
-  queryOptions({
-    queryKey: ["runs", "asks", run.id],
-    enabled: own && run.status === "interrupted",
-    queryFn: async () => {
-      const params = { path: { session_id: run.session_id } };
-      const status = await data(api.GET("/api/agent-sessions/{session_id}/status", { params }));
-      return status.interrupts.some((asked) => asked.run_id === run.id && asked.state === "open");
-    },
+    refetchInterval: ({ state }) => followMs(state.data ? [state.data] : []),
   });
 
 /** The tool calls of a run as the server recorded them, beside the log. */

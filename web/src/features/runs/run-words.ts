@@ -1,5 +1,6 @@
 /** A run in words: how long it took, what it used. */
-import { formatCost, formatDuration } from "@/lib/format";
+import { formatCost, formatCount, formatDuration } from "@/lib/format";
+import { NOT_TOLD, type Usage } from "@/lib/usage-words";
 import type { RunView } from "@/protocol/api";
 
 export const NOTHING = "–";
@@ -15,6 +16,20 @@ export function runMs(run: RunView, now: number): number | null {
 export function durationWords(run: RunView, now: number): string {
   const ms = runMs(run, now);
   return ms === null ? NOTHING : formatDuration(ms);
+}
+
+/** "120 tokens read, 30 written", with what was not told. */
+export function readAndWritten(usage: Usage): string {
+  if (usage.inputTokens === null || usage.outputTokens === null) return NOT_TOLD;
+  const least = usage.partial ? "at least " : "";
+  return `${least}${formatCount(usage.inputTokens)} tokens read, ${formatCount(usage.outputTokens)} written`;
+}
+
+/** A count of tokens that is known if the model call told of its usage at all. */
+export function countWords(count: number | undefined, usage: Usage): string {
+  return usage.inputTokens === null
+    ? NOTHING
+    : `${usage.partial ? "at least " : ""}${formatCount(count ?? 0)}`;
 }
 
 export function costWords(cost: number | null | undefined): string {

@@ -8,7 +8,7 @@ import {
   Outlet,
   RouterProvider,
 } from "@tanstack/react-router";
-import { render, screen } from "@testing-library/react";
+import { render, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { Tooltip } from "radix-ui";
 import { afterEach, expect, test, vi } from "vitest";
@@ -27,6 +27,7 @@ const run = (id: string, known: Partial<RunView> = {}): RunView => ({
   title: `Task ${id}`,
   status: "completed",
   error_code: null,
+  error_message: null,
   goal_met: null,
   cancel_requested: false,
   epoch: 1,
@@ -38,10 +39,12 @@ const run = (id: string, known: Partial<RunView> = {}): RunView => ({
   request_id: "req_1",
   user: "ada",
   user_name: "Ada",
+  question: null,
   steps: 2,
   input_tokens: 100,
   output_tokens: 20,
   cost: 0.5,
+  usage_partial: false,
   ...known,
 });
 
@@ -120,6 +123,55 @@ test("a failed run says its code, and a row is a link to the run", async () => {
   expect(screen.getAllByText("step_limit").length).toBeGreaterThan(0);
   await userEvent.click(screen.getAllByRole("link", { name: /Went on after an answer/ })[0] as HTMLElement);
   await screen.findByText("one run");
+});
+
+test("what became of a question is said of the run that asked it, whatever its status says", async () => {
+  const asked = (id: string, question: RunView["question"]) => run(id, { status: "interrupted", question });
+  open("/runs?status=interrupted", ["use"], () => ({
+    items: [
+      asked("1", "open"),
+      asked("2", "resolved"),
+      asked("3", "cancelled"),
+      asked("4", "expired"),
+      asked("5", null),
+    ],
+    next: null,
+  }));
+  await screen.findByText("5 runs shown.");
+  const words = screen
+    .getAllByRole("row")
+    .slice(1)
+    .map((row) => within(row).getAllByRole("cell")[1]?.textContent);
+  expect(words).toEqual([
+    "Asked for approval",
+    "Answered",
+    "Not answered",
+    "Not answered in time",
+    "Asked for approval",
+  ]);
+});
+
+test("tokens that nobody told are not shown as none", async () => {
+  open("/runs", ["use"], () => ({
+    items: [
+      run("1", {
+        status: "cancelled",
+        input_tokens: null,
+        output_tokens: null,
+        cost: null,
+        usage_partial: true,
+      }),
+      run("2", { status: "cancelled", usage_partial: true }),
+      run("3", { status: "cancelled", steps: 0, input_tokens: 0, output_tokens: 0, cost: 0 }),
+    ],
+    next: null,
+  }));
+  await screen.findByText("3 runs shown.");
+  const tokens = screen
+    .getAllByRole("row")
+    .slice(1)
+    .map((row) => within(row).getAllByRole("cell").at(-2)?.textContent);
+  expect(tokens).toEqual(["not told", "at least 120", "0"]);
 });
 
 test("no runs at all lead to the chat, and none that fit to all of them", async () => {

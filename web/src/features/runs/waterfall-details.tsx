@@ -1,9 +1,11 @@
 /** What there is to know of a row: a tool's arguments and result, a model call's tokens and cost, what was said. */
+
 import type { ReactNode } from "react";
 import { CopyButton } from "@/components/ui/copy-button";
-import { formatCount, formatDuration, prettyJson } from "@/lib/format";
+import { formatDuration, prettyJson } from "@/lib/format";
+import { usageOfMetrics } from "@/lib/usage-words";
 import type { ToolExecutionView } from "@/protocol/api";
-import { costWords } from "./run-words";
+import { costWords, countWords } from "./run-words";
 import type { Row } from "./waterfall-rows";
 
 const EFFECTS: Record<ToolExecutionView["effect"], string> = {
@@ -52,11 +54,15 @@ function factsOf(row: Row, call: ToolExecutionView | undefined): [string, string
   const metrics = row.metrics;
   if (metrics && (row.kind === "model" || row.kind === "step")) {
     if (metrics.model) facts.push(["Model", metrics.model]);
-    facts.push(["Tokens read", formatCount(metrics.input_tokens ?? 0)]);
-    facts.push(["of them cached", formatCount(metrics.cached_input_tokens ?? 0)]);
-    facts.push(["Tokens written", formatCount(metrics.output_tokens ?? 0)]);
-    facts.push(["of them reasoning", formatCount(metrics.reasoning_tokens ?? 0)]);
-    facts.push(["Cost", costWords(metrics.cost)]);
+    const used = usageOfMetrics(metrics);
+    if (used.inputTokens === null) facts.push(["Tokens", "not told"]);
+    else {
+      facts.push(["Tokens read", countWords(metrics.input_tokens, used)]);
+      facts.push(["of them cached", countWords(metrics.cached_input_tokens, used)]);
+      facts.push(["Tokens written", countWords(metrics.output_tokens, used)]);
+      facts.push(["of them reasoning", countWords(metrics.reasoning_tokens, used)]);
+      facts.push(["Cost", costWords(used.cost)]);
+    }
   }
   return facts;
 }

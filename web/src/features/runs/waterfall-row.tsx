@@ -1,9 +1,12 @@
 /** One row of the waterfall: its label, its bar on the time axis, and its details when it is unfolded. */
+
 import { ChevronRight } from "lucide-react";
 import { memo, type ReactNode } from "react";
 import { cx } from "@/lib/class-names";
 import { formatDuration } from "@/lib/format";
+import { usageOfMetrics } from "@/lib/usage-words";
 import type { ToolExecutionView } from "@/protocol/api";
+import { readAndWritten } from "./run-words";
 import { placeIn, type Window } from "./time-axis";
 import { WaterfallDetails } from "./waterfall-details";
 import { type Row, rowMs } from "./waterfall-rows";
@@ -150,10 +153,7 @@ const timeOf = (row: Row, nowMs: number): string =>
 function hintOf(row: Row): string | null {
   if (row.kind === "tool")
     return shorten(`${row.label}(${row.args ?? ""})${row.result === null ? "" : ` → ${row.result}`}`);
-  if (row.metrics && row.kind === "model") {
-    const { input_tokens, output_tokens } = row.metrics;
-    return `${input_tokens} tokens read, ${output_tokens} written`;
-  }
+  if (row.metrics && row.kind === "model") return readAndWritten(usageOfMetrics(row.metrics));
   return shorten(row.note || row.text) || null;
 }
 

@@ -25,12 +25,12 @@ insert into forks (session_id, begun_at) values (:fork_id, :now);
 insert into runs (
     run_id, session_id, agent_id, agent_name, tenant_id, user_id, model, status, kind, epoch, last_seq, first_pos,
     created_at, started_at, ended_at, cancel_requested_at, mark, title, error_code, goal_met, token_hash,
-    turns_at_claim, fruitless, request_id, steps, input_tokens, output_tokens, cost
+    turns_at_claim, fruitless, request_id, steps, input_tokens, output_tokens, cost, usage_partial, error_message
 )
 select
     :new_run_id, :fork_id, agent_id, agent_name, :nobody, :nobody, model, status, kind, epoch, last_seq, first_pos,
     created_at, started_at, ended_at, cancel_requested_at, mark, title, error_code, goal_met, :token_hash,
-    turns_at_claim, fruitless, request_id, steps, input_tokens, output_tokens, cost
+    turns_at_claim, fruitless, request_id, steps, input_tokens, output_tokens, cost, usage_partial, error_message
 from runs where run_id = :run_id and ended_at is not null;
 
 -- name: messages_between

@@ -102,6 +102,11 @@ select input from runs where run_id = :run_id and status = 'queued';
 select first_pos + last_seq from runs where session_id = :session_id and first_pos is not null
 order by first_pos desc, number desc limit 1;
 
+-- name: newest_title
+-- The title of a session's run that began last.
+select title from runs where session_id = :session_id and first_pos is not null
+order by first_pos desc, number desc limit 1;
+
 -- name: start_run
 update runs set
     status = 'running', epoch = epoch + 1, first_pos = :first_pos, started_at = :now, worker = :worker,
@@ -134,7 +139,8 @@ select {run_columns} from runs where status = 'running' order by created_at, run
 -- name: end_run
 update runs set
     status = :status, error_code = :error_code, ended_at = :now, last_seq = :last_seq, goal_met = :goal_met,
-    steps = :steps, input_tokens = :input_tokens, output_tokens = :output_tokens, cost = :cost
+    steps = :steps, input_tokens = :input_tokens, output_tokens = :output_tokens, cost = :cost,
+    usage_partial = :usage_partial, error_message = :error_message
 where run_id = :run_id returning session_id, first_pos, number;
 
 -- name: settle_session

@@ -40,6 +40,11 @@ order by x.agent_id, x.idx;
 -- Also of those who are no members any more.
 select id, name from users where tenant_id = :tenant and id in (select value from json_each(:user_ids));
 
+-- name: questions_of_runs
+-- The states of what runs asked.
+select i.run_id, i.state from interrupts i join runs r on r.run_id = i.run_id
+where r.tenant_id = :tenant and i.run_id in (select value from json_each(:run_ids));
+
 -- part: is_found
 -- Session `s` by a part of its title, or of what the user and the agent said in it: the rest of the messages' JSON
 -- is not looked at.

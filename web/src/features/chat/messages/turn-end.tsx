@@ -2,7 +2,7 @@
 import { CircleStop, Clock, Hourglass } from "lucide-react";
 import type { ReactNode } from "react";
 import { ProblemNote } from "@/components/ui/problem-note";
-import { adviceFor } from "@/lib/failure-words";
+import { adviceFor, UNTOLD_FAILURE } from "@/lib/failure-words";
 import { Problem } from "@/lib/problem";
 import type { Turn } from "@/state/thread";
 import { Working } from "./working";
@@ -32,7 +32,7 @@ export function TurnEnd({ turn, live, onRetry }: TurnEndProps): ReactNode {
         </Line>
       );
     case "failed": {
-      const { code, message } = turn.error ?? { code: "failed", message: "The run failed." };
+      const { code, message } = turn.error ?? { code: "failed", message: UNTOLD_FAILURE };
       return (
         <div className="my-2">
           <ProblemNote

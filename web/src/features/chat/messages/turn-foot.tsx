@@ -5,7 +5,8 @@ import type { ReactNode } from "react";
 import { IconButton } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/copy-button";
 import { cx } from "@/lib/class-names";
-import { formatCost, formatDuration, formatTokens } from "@/lib/format";
+import { formatCost, formatDuration } from "@/lib/format";
+import { tokenWords, usageOfMetrics } from "@/lib/usage-words";
 import type { Turn } from "@/state/thread";
 import { QUIET } from "./looks";
 
@@ -41,15 +42,12 @@ export function answerOf(turn: Turn): string {
 
 export function factsOf({ metrics, spent, step, startedAt, endedAt }: Turn): string[] {
   const steps = metrics?.steps ?? step;
-  const tokens = metrics
-    ? metrics.input_tokens + metrics.output_tokens
-    : spent.inputTokens + spent.outputTokens;
-  const cost = metrics ? (metrics.cost ?? null) : spent.cost;
+  const used = metrics ? usageOfMetrics(metrics) : spent;
   const tookMs = metrics?.run_ms ?? (startedAt !== null && endedAt !== null ? endedAt - startedAt : null);
   return [
     steps > 0 ? `${steps} ${steps === 1 ? "step" : "steps"}` : "",
-    tokens > 0 ? formatTokens(tokens) : "",
-    cost === null ? "" : `cost ${formatCost(cost)}`,
+    used.inputTokens === 0 && used.outputTokens === 0 ? "" : tokenWords(used),
+    used.cost === null ? "" : `cost ${formatCost(used.cost)}`,
     tookMs === null ? "" : formatDuration(tookMs),
   ].filter(Boolean);
 }

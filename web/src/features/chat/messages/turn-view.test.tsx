@@ -257,7 +257,7 @@ test("the foot says what the turn took and copies the answer as it was written",
   show(
     {
       step: 2,
-      spent: { inputTokens: 900, outputTokens: 50, cost: 0.5 },
+      spent: { inputTokens: 900, outputTokens: 50, cost: 0.5, partial: false },
       startedAt: 1_000,
       endedAt: 3_000,
       parts: [text("t1", "**a**"), text("t2", "b")],
