@@ -10,6 +10,7 @@ from agio import Agent, ScriptedCall, ScriptedTurn, ToolContext, tool
 from agio.core.runner import RunResult
 from agio.library import Run
 from agio.protocol.events import (
+    METRICS,
     AgentEvent,
     CancelledOutcome,
     RunFinished,
@@ -21,7 +22,7 @@ from agio.protocol.messages import ToolMessage, UserMessage
 from agio.testing import ModelServer, Reply
 from agio.testing.faults import Stall
 from agio.testing.script import Call
-from tests.flows.scene import lines, play, scripted
+from tests.flows.scene import add, customs, lines, play, scripted
 from tests.official import OfficialVerifier, check_flow
 
 WIRES = ["openai-chat", "openai", "anthropic", "gemini"]
@@ -65,6 +66,30 @@ async def test_cancelling_closes_the_models_connection_and_keeps_the_partial_tex
     assert result.status == "cancelled"
     assert result.text.startswith("One")
     assert log.payload == lines(events)
+    assert [told["usage_partial"] for told in customs(events, METRICS)] == [True, True]
+    assert not any({"input_tokens", "cost"} & told.keys() for told in customs(events, METRICS))
+    assert (log.info.input_tokens, log.info.output_tokens, log.info.usage_partial) == (None, None, True)
+
+
+async def test_what_was_told_before_the_cancel_is_kept_and_said_to_be_not_all() -> None:
+    """L12: the tokens of the calls that ended, and that one did not tell."""
+    async with ModelServer() as server:
+        server.script(
+            Reply(tool_calls=[Call("add", {"a": 1, "b": 2})]),
+            Reply("One two three.", chunk_chars=3, fault=Stall(after_events=3)),
+        )
+        url = server.base_url("openai-chat")
+        async with Agent("c", model="openai-chat:m", base_url=url, api_key="test-key", tools=[add]) as agent:
+            run = agent.arun_stream("Hi")
+            events = await until(run, TextMessageChunk)
+            run.cancel()
+            events += [event async for event in run]
+            info = await (await agent.repository()).get_run(run.run_id)
+    first, second, total = customs(events, METRICS)
+    assert "usage_partial" not in first
+    assert ("input_tokens" in second, second["usage_partial"]) == (False, True)
+    assert (total["input_tokens"], total["usage_partial"]) == (first["input_tokens"], True)
+    assert (info.input_tokens, info.usage_partial) == (first["input_tokens"], True)
 
 
 async def test_a_sync_tool_that_sleeps_does_not_hold_the_run(official: OfficialVerifier) -> None:

@@ -323,6 +323,25 @@ async def test_metrics_tell_tokens_times_and_cost_of_each_step_and_of_the_run() 
     assert (usage[0].input_tokens, usage[0].total_tokens, usage[0].cached_input_tokens) == (300, 330, 40)
 
 
+async def test_a_vendor_that_does_not_tell_its_usage_is_not_taken_to_have_used_nothing() -> None:
+    """L12: no tokens and no cost, rather than none of them; also not when another call has told."""
+    config = AgentRunConfig(prices={"scripted:scripted": Price(input=2.0, output=10.0)})
+    agent, _ = scripted(
+        ScriptedTurn("3", usage=Usage()),
+        ScriptedTurn(calls=[ScriptedCall("add", {"a": 1, "b": 2})], usage=Usage()),
+        ScriptedTurn("3", usage=Usage(10, 5)),
+        config=config,
+    )
+    async with agent:
+        silent = [event async for event in agent.arun_stream("Hi")]
+        half = [event async for event in agent.arun_stream("Hi")]
+    for told in customs(silent, METRICS):
+        assert told["usage_partial"] is True
+        assert not {"input_tokens", "output_tokens", "cost"} & told.keys()
+    total = customs(half, METRICS)[-1]
+    assert (total["input_tokens"], total["output_tokens"], total["usage_partial"]) == (10, 5, True)
+
+
 async def test_an_answer_that_was_cut_or_refused_says_so() -> None:
     """L13: `length` and `refusal` are notices, not failures."""
     agent, _ = scripted(

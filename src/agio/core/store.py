@@ -268,7 +268,7 @@ class Store(
         ...
 
     async def show_run(self, tenant: str, user: str | None, run_id: str) -> RunInfo:
-        """As `find_run`, with the user's name."""
+        """As `find_run`, with the user's name and what became of its questions."""
         ...
 
     async def find_alias(self, tenant: str, user: str, session_id: str, alias: str) -> RunInfo | None:

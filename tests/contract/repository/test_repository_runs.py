@@ -4,7 +4,15 @@ import asyncio
 
 import pytest
 
-from agio.core.repository import AgentRunRepository, Append, RunInfo, ToolBegin, ToolRecord
+from agio.core.repository import (
+    AgentRunRepository,
+    Append,
+    Outcome,
+    RunInfo,
+    ToolBegin,
+    ToolRecord,
+    Totals,
+)
 from agio.errors import StoreError, UserError
 from tests.contract.repository.backends import begin, finish, frame, new_run, turn
 
@@ -134,6 +142,44 @@ async def test_a_run_keeps_how_it_ended(store: AgentRunRepository, status: str) 
             raise AssertionError(status)
     info = await store.get_run("r1")
     assert (info.status, info.error_code) == (status, code)
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        pytest.param("The model is down.", "The model is down.", id="as it is"),
+        pytest.param("", "", id="empty"),
+        pytest.param("x" * 2001, "x" * 1999 + "…", id="cut"),
+        pytest.param("a\x00b\x1b[31m\nc", "ab[31m\nc", id="without control characters"),
+    ],
+)
+async def test_a_run_keeps_the_words_it_failed_with(store: AgentRunRepository, said: str, kept: str) -> None:
+    """L9: why a run failed is known without its log; one that failed without words has none."""
+    await begin(store, "r1")
+    write = Append(frame("r1", 1, 1), (), "failed", "model_down", error_message=said)
+    await store.append(write)
+    await store.append(write)
+    assert (await store.get_run("r1")).error_message == kept
+    await begin(store, "r2")
+    await store.append(Append(frame("r2", 1, 1), (), "failed", "model_down"))
+    assert (await store.get_run("r2")).error_message is None
+
+
+@pytest.mark.parametrize(
+    "totals",
+    [Totals(2, None, None, None, partial=True), Totals(2, 30, 5, 0.5, partial=True), Totals(0, 0, 0)],
+)
+async def test_a_run_keeps_what_it_used_as_far_as_that_was_told(
+    store: AgentRunRepository, totals: Totals
+) -> None:
+    """L12: what nobody told is not 0."""
+    await begin(store, "r1")
+    await store.append(Append(frame("r1", 1, 1), (), "cancelled", outcome=Outcome(totals=totals)))
+    info = await store.get_run("r1")
+    assert totals == Totals(
+        info.steps or 0, info.input_tokens, info.output_tokens, info.cost, bool(info.usage_partial)
+    )
+    assert (await begin(store, "r2")).usage_partial is None
 
 
 async def test_positions_go_on_through_the_runs_of_a_thread(store: AgentRunRepository) -> None:

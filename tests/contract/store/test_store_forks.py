@@ -8,7 +8,7 @@ import pytest
 
 from agio.core.model import Usage, VendorTurn
 from agio.core.records import MessageRecord, SessionRecord
-from agio.core.repository import Append, Outcome, RunInfo, ToolBegin, ToolEnd, TurnRecord
+from agio.core.repository import Append, Outcome, RunInfo, ToolBegin, ToolEnd, Totals, TurnRecord
 from agio.core.store import Store
 from agio.db.forks import copy_session
 from agio.db.plan import ask
@@ -145,6 +145,22 @@ async def test_what_was_said_is_copied_word_for_word(store: Store) -> None:
         tool_calls=[ToolCall(f"call_{new}_1_0", FunctionCall("look", arguments))],
     )
     assert (question.id != asked.message_id, _text(question)) == (True, f"What of {run_id} in {session.id}?")
+
+
+async def test_a_copy_of_a_run_says_why_it_failed_and_that_its_usage_is_not_all_told(store: Store) -> None:
+    """C5, L12: a run that is copied ended as the other did."""
+    who = await person(store)
+    session = await who.session()
+    await who.send(session, "one")
+    info = (await claim(store)).info
+    frame = events(info.run_id, info.epoch, info.last_seq + 1, 1)
+    outcome = Outcome(totals=Totals(1, 7, 2, partial=True))
+    words = "The model is down."
+    await store.append(Append(frame, (), "failed", "model_down", outcome=outcome, error_message=words))
+    sent = await who.send(session, "two")
+    copy = await store.fork_session("default", "local", session.id, sent.message_id or "")
+    [run] = await _runs(who, copy)
+    assert (run.error_code, run.error_message, run.usage_partial) == ("model_down", words, True)
 
 
 async def test_events_of_a_copy_are_read_by_position_without_a_gap(store: Store) -> None:

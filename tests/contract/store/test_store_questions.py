@@ -58,6 +58,41 @@ async def test_all_questions_are_answered_at_once(store: Store) -> None:
     assert [state for _, state in await who.questions(session)] == ["open", "open"]
 
 
+async def test_a_run_that_asked_says_what_became_of_its_questions(store: Store) -> None:
+    """B7: open, then as they were closed; its status stays, and a list of runs is found by that."""
+    who, session = await _asked(store, "int_1", "int_2")
+    other, elsewhere = await _asked(store, "int_3")
+    assert await _said_of_runs(who) == [("interrupted", "open"), ("interrupted", "open")]
+    await who.send(session, None, resume=[yes("int_1"), ResumeEntry("int_2", "cancelled")], claim=WORKER)
+    await other.send(elsewhere, "never mind", claim=WORKER)
+    assert await _said_of_runs(who) == [
+        ("running", None),
+        ("running", None),
+        ("interrupted", "cancelled"),
+        ("interrupted", "resolved"),
+    ]
+    asked = (await store.find_runs("default", "local", status="interrupted")).items
+    assert [run.question for run in asked] == ["cancelled", "resolved"]
+    assert (await store.show_run("default", "local", asked[1].run_id)).question == "resolved"
+
+
+async def test_a_run_that_brings_an_answer_has_the_title_of_the_one_that_asked(store: Store) -> None:
+    """B7: queued or begun at once, and again if it asks too; words beside the answer are a title of their own."""
+    who = await person(store)
+    session = await who.session()
+    await who.send(session, "Pay the baker")
+    await interrupt(store, await claim(store), "int_1")
+    await who.send(session, None, resume=[yes("int_1")])
+    await interrupt(store, await claim(store), "int_2")
+    sent = await who.send(session, None, resume=[yes("int_2")], claim=WORKER)
+    assert sent.claimed is not None
+    await interrupt(store, sent.claimed, "int_3")
+    await who.send(session, "But only once", resume=[yes("int_3")])
+    await who.send(session, None, messages=[UserMessage(id="msg_picture", content=[])])
+    titles = [run.title for run in (await store.find_runs("default", "local")).items]
+    assert titles == ["", "But only once", "Pay the baker", "Pay the baker", "Pay the baker"]
+
+
 async def test_a_message_cancels_open_questions(store: Store) -> None:
     """B7: a person who goes on talking has not approved."""
     who, session = await _asked(store, "int_1", "int_2")
@@ -183,3 +218,9 @@ async def test_cancelling_a_session_closes_its_questions(store: Store) -> None:
     assert await store.request_cancel("default", "local", session_id=session.id) == []
     assert await who.questions(session) == [("int_1", "cancelled")]
     assert (await who.session_now(session)).state == "idle"
+
+
+async def _said_of_runs(who: Person) -> list[tuple[str, str | None]]:
+    """How a person's runs stand, and what became of what they asked, newest first."""
+    found = await who.store.find_runs(who.tenant, who.user)
+    return [(run.status, run.question) for run in found.items]

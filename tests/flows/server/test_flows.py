@@ -194,6 +194,9 @@ async def test_a_run_is_cancelled_while_the_model_speaks(
         events = await checked(home, talk, await reading, official)
     assert isinstance(outcome(events), CancelledOutcome)
     await home.model.wait_closed_by_client()
+    stopped = await _newest_run(home, talk)
+    assert (stopped["steps"], stopped["usage_partial"]) == (1, True)
+    assert (stopped["input_tokens"], stopped["output_tokens"], stopped["cost"]) == (None, None, None)
     events = await checked(home, talk, await talk.say("Once more"), official)
     assert text_of(events) == "Again."
     await talk.close()
@@ -207,8 +210,12 @@ async def test_a_failing_model_ends_the_run_with_its_reason(
     talk = await open_talk(transport, home, await home.create_agent())
     events = await checked(home, talk, await talk.say("Hi"), official)
     assert isinstance(events[-1], RunError)
+    failed = await _newest_run(home, talk)
+    assert (failed["error_code"], failed["error_message"]) == (events[-1].code, events[-1].message)
     events = await checked(home, talk, await talk.say("Again"), official)
     assert text_of(events) == "Better."
+    better = await _newest_run(home, talk)
+    assert (better["error_code"], better["error_message"], better["usage_partial"]) == (None, None, False)
     await talk.close()
 
 
@@ -277,3 +284,9 @@ async def test_every_event_of_a_stream_can_be_decoded_from_its_bytes(home: Home)
         stored = (await answer.read()).splitlines(keepends=True)
     assert stored == lines
     assert [decode_event(line).type for line in stored].count("RUN_STARTED") == 2
+
+
+async def _newest_run(home: Home, talk: Talk) -> dict[str, object]:
+    """The run of a talk that came last, as the server shows it."""
+    runs = await home.ask("GET", f"/api/runs?session_id={talk.session_id}")
+    return cast("list[dict[str, object]]", runs["items"])[0]

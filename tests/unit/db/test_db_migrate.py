@@ -75,6 +75,8 @@ async def test_a_store_of_runs_is_carried_over(tmp_path: Path) -> None:
         ("a", "library", "inactive"),
         ("b", "library", "inactive"),
     ]
+    failed = await store.get_run("r2")
+    assert (failed.error_code, failed.error_message, failed.usage_partial) == ("model_down", None, None)
     running = await store.get_run("r3")
     assert (running.status, running.last_seq, running.tenant, running.user) == ("running", 2, "acme", "ann")
     assert await store.get_user("acme", "ann") == ("ann", "member")
