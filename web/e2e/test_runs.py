@@ -1,10 +1,12 @@
 """The runs' pages: found by filters, looked into, replayed."""
 
 import re
+from asyncio import Event
 from pathlib import Path
 
 from playwright.async_api import expect
 
+from agio.testing import Reply
 from web.e2e.scene import needs_chromium, say, scene, slow
 
 pytestmark = [needs_chromium, slow]
@@ -39,3 +41,54 @@ async def test_a_run_is_found_looked_into_and_replayed(tmp_path: Path) -> None:
         await scrubber.focus()
         await page.keyboard.press("Home")
         await expect(page.get_by_role("tabpanel").get_by_text("The tool says")).to_be_hidden()
+
+
+async def test_a_run_that_asked_says_so_until_it_is_answered_and_the_next_has_its_title(
+    tmp_path: Path,
+) -> None:
+    """C8, B7: in the list, found by the filter as before, and on its own page."""
+    async with scene(tmp_path) as here:
+        page = await here.visitor()
+        await say(page, "send a postcard to Ada")
+        await expect(page.get_by_role("button", name="Approve", exact=True)).to_be_visible()
+        chat = page.url
+        await page.goto(f"{here.url}/runs")
+        rows = page.get_by_role("row").filter(has_text="send a postcard to Ada")
+        await expect(rows).to_have_count(1)
+        await expect(rows).to_contain_text("Asked for approval")
+        await page.goto(chat)
+        await page.get_by_role("button", name="Approve", exact=True).click()
+        await expect(page.get_by_text("The tool says")).to_be_visible()
+        await expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+        await page.goto(f"{here.url}/runs")
+        await expect(rows).to_have_count(2)
+        await expect(rows.first).to_contain_text("Completed")
+        await expect(rows.last).to_contain_text("Answered")
+        await page.get_by_label("Status").select_option(label="Asked for approval")
+        await expect(rows).to_have_count(1)
+        await expect(rows).to_contain_text("Answered")
+        await rows.get_by_role("link").click()
+        await expect(page.get_by_role("heading", name="send a postcard to Ada")).to_be_visible()
+        await expect(page.get_by_text("Answered", exact=True)).to_be_visible()
+
+
+async def test_tokens_that_no_model_told_are_not_shown_as_none(tmp_path: Path) -> None:
+    """C8, L12: of a run that was stopped, in the chat, in the list and on its page."""
+    async with scene(tmp_path, lambda call: Reply("words " * 60, gate=Event())) as here:
+        page = await here.visitor()
+        agent = await here.make_agent(page)
+        await page.goto(f"{here.url}/chat?agent={agent}")
+        await say(page, "Speak")
+        await expect(page.get_by_text("words words").first).to_be_visible()
+        await page.get_by_role("button", name="Stop").click()
+        answer = page.get_by_role("article", name="Answer")
+        for _ in range(2):
+            await expect(answer).to_contain_text("Stopped.")
+            await expect(answer).to_contain_text("tokens not told")
+            await expect(page.get_by_role("link", name="tokens not told")).to_be_visible()
+            await page.reload()
+        await page.goto(f"{here.url}/runs")
+        await expect(page.get_by_role("row").filter(has_text="Speak")).to_contain_text("not told")
+        await page.get_by_role("link", name="Speak").click()
+        await page.get_by_role("tab", name="Metrics").click()
+        await expect(page.get_by_text(re.compile("did not tell what it used"))).to_be_visible()

@@ -73,7 +73,10 @@ class Ending(Struct):
             parts.append(f"{steps} {'step' if steps == 1 else 'steps'}")
         given, made = figures.get("input_tokens"), figures.get("output_tokens")
         if isinstance(given, int) and isinstance(made, int):
-            parts.append(f"{given + made} tokens")
+            least = "at least " if figures.get("usage_partial") else ""
+            parts.append(f"{least}{given + made} tokens")
+        elif figures.get("usage_partial"):
+            parts.append("tokens not told")
         if isinstance(first := figures.get("first_token_ms"), int):
             parts.append(f"first token {seconds(first)}")
         if isinstance(total := figures.get("run_ms"), int):

@@ -62,22 +62,25 @@ def report(usage: Usage, watch: Stopwatch, cost: float | None, untold: bool = Fa
 
     `untold`: a model call did not tell what it used. If no other did, there are no tokens and no cost.
     """
+    is_known = usage.total > 0 or not untold
+    tokens: dict[str, Json] = {
+        "input_tokens": usage.input,
+        "output_tokens": usage.output,
+        "cached_input_tokens": usage.cached,
+        "reasoning_tokens": usage.reasoning,
+    }
     value: dict[str, Json] = {
+        **(tokens if is_known else {}),
         "model_ms": round(watch.model_s * 1000),
         "tool_ms": round(watch.tools_s * 1000),
         "model_calls": watch.attempts,
     }
     if watch.first_token_s is not None:
         value["first_token_ms"] = round(watch.first_token_s * 1000)
+    if cost is not None and is_known:
+        value["cost"] = round(cost, 9)
     if untold:
         value["usage_partial"] = True
-    if usage.total or not untold:
-        value["input_tokens"] = usage.input
-        value["output_tokens"] = usage.output
-        value["cached_input_tokens"] = usage.cached
-        value["reasoning_tokens"] = usage.reasoning
-        if cost is not None:
-            value["cost"] = round(cost, 9)
     return value
 
 
