@@ -50,14 +50,15 @@ async def take_turn(state: "LoopState") -> None:
     await state.context.fetch(state.fold)
     request = _request(state)
     failures: Counter[str] = Counter()
-    state.calling = True
     while True:
+        state.calling = True
         attempt = _Attempt(state)
         try:
             end = await attempt.stream(request)
             break
         except ModelError as error:
             take_back(state)
+            state.calling = error.code in _NOT_REFUSED
             failures[error.code] += 1
             delay_s = retry_delay(state.config, error, failures)
             if delay_s is None:
@@ -92,6 +93,17 @@ async def take_turn(state: "LoopState") -> None:
         state.notice(f"stopped_{end.stop}", _STOPS[end.stop])
 
 
+_NOT_REFUSED = frozenset(
+    {
+        "connection_failed",
+        "first_token_timeout",
+        "idle_timeout",
+        "invalid_response",
+        "stream_broken",
+        "turn_timeout",
+    }
+)
+"""How a call fails of which nobody knows what it used. One that the vendor refused used nothing."""
 _STOPS = {
     "length": "The model stopped because its answer reached the largest size allowed.",
     "refusal": "The model refused to answer.",
