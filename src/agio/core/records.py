@@ -23,6 +23,13 @@ ApprovalPolicy: TypeAlias = Literal["tool", "ask"]
 T = TypeVar("T")
 
 
+class ForkLimits(Struct, frozen=True):
+    """How much of a session may be copied: events, and bytes of logs and files."""
+
+    events: int = 500_000
+    size_bytes: int = 512 * 1024 * 1024
+
+
 class Page(Struct, Generic[T], frozen=True):
     """A part of a list. `next` is the cursor of the following page, None on the last."""
 

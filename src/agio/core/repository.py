@@ -96,6 +96,8 @@ class RunInfo(Struct, frozen=True):
     """Whether a model call did not tell what it used: tokens and cost are of the rest, or None."""
     error_message: str | None = None
     """Why it failed, in words; None where nobody kept them."""
+    copied_from: str | None = None
+    """The run it is a copy of, which was paid for once; empty if that is not known. None: it is no copy."""
     user_name: str = ""
     """The user's name now; this and the next are known where runs are looked up for people."""
     question: InterruptState | None = None

@@ -23,6 +23,7 @@ from agio.core.records import (
     Chunk,
     ClaimBy,
     Claimed,
+    ForkLimits,
     InterruptRecord,
     Limits,
     MessageRecord,
@@ -139,13 +140,22 @@ class Store(
         ...
 
     async def fork_session(
-        self, tenant: str, user: str, session_id: str, before: str, *, title: str | None = None
+        self,
+        tenant: str,
+        user: str,
+        session_id: str,
+        before: str,
+        *,
+        title: str | None = None,
+        key: str | None = None,
+        limits: ForkLimits | None = None,
     ) -> SessionRecord:
         """Copy a session up to, and without, a message of the user's: to where the run it began had not begun.
 
         The copy's runs, messages, calls, questions and files have ids of their own. Nobody sees it before it is whole.
-        Raises UserError `session_not_found`, `message_not_found`, `session_busy` (a run before the message has not
-        ended), `agent_inactive`.
+        Asked again with the same key and words it answers the same copy, for 7 days. Raises UserError
+        `session_not_found`, `message_not_found`, `session_busy` (a run before the message has not ended),
+        `agent_inactive`, `session_too_large`, `idempotency_conflict`, `session_deleted` (the copy of this key was).
         """
         ...
 
@@ -285,12 +295,14 @@ class Store(
         status: str | None = None,
         since: int | None = None,
         until: int | None = None,
+        copies: bool | None = None,
         after: str | None = None,
         limit: int = 50,
     ) -> Page[RunInfo]:
         """A user's runs, None: everybody's in the tenant, newest first, with the users' names.
 
-        Those created from `since` on and before `until`, in milliseconds. Raises UserError `invalid_cursor`.
+        Those created from `since` on and before `until`, in milliseconds. `copies` says whether those are among them
+        that were copied with their session; None: in the list of a session. Raises UserError `invalid_cursor`.
         """
         ...
 

@@ -1,18 +1,48 @@
 """Copies sessions, each in several short commits: nobody else waits long for the writer."""
 
-from collections.abc import Mapping
+import asyncio
+import hashlib
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
+import msgspec
+
+from agio.core.records import SessionRecord
+from agio.core.repository import RunInfo
 from agio.db.executor import Executor
 from agio.db.plans import forks
+from agio.db.plans.fork_pieces import (
+    Filled,
+    is_long,
+    piece_row,
+    read_piece,
+    read_stretch,
+    stretch_rows,
+    stretches,
+)
 from agio.db.plans.fork_source import Fork
+from agio.db.plans.forks import ForkKey
 from agio.db.plans.log import check_session
+from agio.db.plans.sessions import hash_key
 from agio.errors import AgioError
 
-_COMMIT_BYTES = 512 * 1024
-_COMMIT_ROWS = 200
+_COMMIT_ROWS = 500
 _CHUNKS_A_COMMIT = 4
+
+
+def fork_key(key: str, before: str, title: str | None) -> ForkKey:
+    """By what a fork is known when it is asked for again."""
+    return ForkKey(hash_key(key), hashlib.sha256(msgspec.json.encode([before, title])).digest())
+
+
+async def find_forked(
+    executor: Executor, tenant: str, user: str, session_id: str, key: ForkKey | None
+) -> SessionRecord | None:
+    """The copy that a key made, if one did. Raises UserError `idempotency_conflict`, `session_deleted`."""
+    if key is None:
+        return None
+    return await executor.read(partial(forks.find_forked, tenant, user, session_id, key))
 
 
 async def copy_session(executor: Executor, fork: Fork) -> None:
@@ -41,17 +71,22 @@ async def give_up(executor: Executor, fork: Fork) -> None:
 
 
 async def _copy_runs(executor: Executor, fork: Fork) -> None:
-    rows: list[tuple[str, Mapping[str, object]]] = []
-    size = 0
-    for run in fork.runs:
-        copied = 0
-        while copied < run.last_seq:
-            piece = await executor.read(partial(forks.read_piece, fork, run, copied))
-            rows += piece.rows
-            size += piece.size_bytes
-            copied = piece.last_seq
-            if size >= _COMMIT_BYTES or len(rows) >= _COMMIT_ROWS:
-                await executor.write(partial(forks.write_rows, tuple(rows)))
-                rows.clear()
-                size = 0
-    await executor.write(partial(forks.write_rows, tuple(rows)))
+    for runs in stretches(fork):
+        stretch = await executor.read(partial(read_stretch, fork, runs))
+        # New names take time for so many bytes, in which others on this event loop must go on.
+        await _write(executor, await asyncio.to_thread(stretch_rows, fork, stretch))
+        if is_long(fork, runs[0]):
+            await _copy_log(executor, fork, runs[0])
+
+
+async def _copy_log(executor: Executor, fork: Fork, run: RunInfo) -> None:
+    copied = 0
+    while copied < run.last_seq:
+        piece = await executor.read(partial(read_piece, fork, run, copied))
+        await _write(executor, [await asyncio.to_thread(piece_row, fork, piece)])
+        copied = piece.last_seq
+
+
+async def _write(executor: Executor, rows: Sequence[Filled]) -> None:
+    for first in range(0, len(rows), _COMMIT_ROWS):
+        await executor.write(partial(forks.write_rows, rows[first : first + _COMMIT_ROWS]))

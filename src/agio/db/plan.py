@@ -24,6 +24,13 @@ class Ask(Struct, frozen=True):
     values: Mapping[str, object]
 
 
+class Each(Struct, frozen=True):
+    """Run a named query for each of these values, in their order; no rows come back."""
+
+    query: str
+    values: Sequence[Mapping[str, object]]
+
+
 class Hold(Struct, frozen=True):
     """A run is running under this claim from here on. `frame` is its first, if it has no event yet."""
 
@@ -61,7 +68,7 @@ class Events(Struct, frozen=True):
     limit_bytes: int | None = None
 
 
-Step: TypeAlias = Ask | Hold | Forget | Head | Events
+Step: TypeAlias = Ask | Each | Hold | Forget | Head | Events
 Plan: TypeAlias = Generator[Step, Rows, T]
 
 

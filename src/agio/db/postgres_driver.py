@@ -30,6 +30,10 @@ class Connection(Protocol):
         """Run a statement and return its rows."""
         ...
 
+    async def executemany(self, command: str, args: Sequence[Sequence[object]]) -> None:
+        """Run a statement for each of these arguments, without waiting for one before the next is sent."""
+        ...
+
     async def close(self, *, timeout: float | None = None) -> None:
         """Say goodbye to the server."""
         ...

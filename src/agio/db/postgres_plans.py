@@ -7,7 +7,7 @@ from typing import TypeVar, assert_never, cast
 import msgspec
 
 from agio.db.live import skip_lines
-from agio.db.plan import Ask, Events, Forget, Head, Hold, Plan, Row, Rows, Step
+from agio.db.plan import Ask, Each, Events, Forget, Head, Hold, Plan, Row, Rows, Step
 from agio.db.postgres_driver import Connection
 from agio.db.queries import Numbered, load_queries, number_parameters
 from agio.protocol.frames import Frame
@@ -74,6 +74,11 @@ async def _answer(connection: Connection, step: Step) -> Rows:
     match step:
         case Ask(name, values):
             return await ask_query(connection, name, values)
+        case Each(name, many):
+            query = _numbered()[name]
+            rows = [[_clean(values[name]) for name in query.names] for values in many]
+            await connection.executemany(query.sql, rows)
+            return ()
         case Events():
             return await read_events(connection, step)
         case Hold(frame=Frame() as frame):

@@ -7,7 +7,7 @@ import msgspec
 
 from agio.db.connector import Connection
 from agio.db.live import LiveRun, cut_lines
-from agio.db.plan import Ask, Events, Head, Plan, Rows, Step
+from agio.db.plan import Ask, Each, Events, Head, Plan, Rows, Step
 
 T = TypeVar("T")
 
@@ -31,6 +31,10 @@ class LogReader:
         match step:
             case Ask(query, values):
                 return self.ask(query, values)
+            case Each(query, many):
+                for values in many:
+                    self.ask(query, values)
+                return ()
             case Head(run_id):
                 run = self._find(run_id)
                 return () if run is None else ((run.epoch, run.last_seq),)

@@ -100,3 +100,13 @@ def idempotency_conflict(what: str) -> UserError:
         "idempotency_conflict",
         f"This {what} was used before for something else. Use a new one for each message.",
     )
+
+
+def session_too_large(what: str, given: int, limit: int) -> UserError:
+    """A session of which too much would be copied."""
+    return UserError(
+        "session_too_large",
+        f"There are {given} {what} before this message, and at most {limit} are copied. "
+        "Fork at an earlier message, or begin a new session.",
+        {what.replace(" ", "_"): given, "limit": limit},
+    )

@@ -11,12 +11,12 @@ from typing import Concatenate, ParamSpec, TypeVar
 from agio.core.audit import ACTOR
 from agio.core.file import FileQuota, FileRecord
 from agio.core.identity import Principal, WorkerKey
-from agio.core.records import Acceptance, Accepted, Limits, SessionRecord
+from agio.core.records import Acceptance, Accepted, ForkLimits, Limits, SessionRecord
 from agio.core.repository import Append
 from agio.db.audited import AUDITED, expire_session
 from agio.db.executor import Executor
 from agio.db.files import keep_file, sweep_unused
-from agio.db.forks import copy_session, give_up
+from agio.db.forks import copy_session, find_forked, fork_key, give_up
 from agio.db.plan import Plan
 from agio.db.plans import (
     acceptance,
@@ -276,19 +276,34 @@ class Repository:
     expire_interrupts = _write(sessions.expire_interrupts)
 
     async def fork_session(
-        self, tenant: str, user: str, session_id: str, before: str, *, title: str | None = None
+        self,
+        tenant: str,
+        user: str,
+        session_id: str,
+        before: str,
+        *,
+        title: str | None = None,
+        key: str | None = None,
+        limits: ForkLimits | None = None,
     ) -> SessionRecord:
         """Copy a session up to, and without, a message of the user's; nobody sees the copy before it is whole.
 
-        Raises UserError `session_not_found`, `message_not_found`, `session_busy`, `agent_inactive`.
+        The same key and words again are the same copy. Raises UserError `session_not_found`, `message_not_found`,
+        `session_busy`, `agent_inactive`, `session_too_large`, `idempotency_conflict`, `session_deleted`.
         """
-        find = partial(fork_source.find_source, tenant, user, session_id, before, title)
+        known = None if key is None else fork_key(key, before, title)
+        find_known = partial(find_forked, self.executor, tenant, user, session_id, known)
+        if (made := await find_known()) is not None:
+            return made
+        find = partial(fork_source.find_source, tenant, user, session_id, before, title, limits)
         fork = await self.executor.read(find)
         await copy_session(self.executor, fork)
         try:
-            return await self._finish_fork(tenant, user, fork)
-        except Exception:
+            return await self._finish_fork(tenant, user, fork, known)
+        except Exception as error:
             await give_up(self.executor, fork)
+            if isinstance(error, forks.KeyTaken) and (made := await find_known()) is not None:
+                return made
             raise
 
     async def delete_old_sessions(self, limit: int = 50) -> list[str]:

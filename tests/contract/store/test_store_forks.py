@@ -1,18 +1,20 @@
 """Forks: copies of sessions up to a message, with ids of their own, alike on every store."""
 
+import asyncio
 import re
+from collections.abc import AsyncIterator
 from functools import partial
 
 import msgspec
 import pytest
 
 from agio.core.model import Usage, VendorTurn
-from agio.core.records import MessageRecord, SessionRecord
+from agio.core.records import ForkLimits, MessageRecord, SessionRecord
 from agio.core.repository import Append, Outcome, RunInfo, ToolBegin, ToolEnd, Totals, TurnRecord
 from agio.core.store import Store
 from agio.db.forks import copy_session
 from agio.db.plan import ask
-from agio.db.plans.fork_source import find_source
+from agio.db.plans.fork_source import NOBODY, find_source
 from agio.db.plans.log import BEYOND_ALL
 from agio.db.repository import Repository
 from agio.errors import UserError
@@ -52,7 +54,7 @@ from tests.contract.store.scenes import (
 from tests.contract.store.uploads import upload
 
 BODY = re.compile(r"(?<=_)[0-9a-hjkmnp-tv-z]{26}")
-OF_A_RUN = {"run_id", "thread_id", "worker", "token_hash", "alias"}
+OF_A_RUN = {"run_id", "thread_id", "worker", "token_hash", "alias", "copied_from"}
 """What a copy of a run has of its own, or not at all."""
 
 
@@ -352,6 +354,137 @@ async def test_a_session_that_is_deleted_meanwhile_is_not_copied(backend: Backen
     await store.close()
 
 
+async def test_a_fork_that_is_asked_for_again_is_the_same_copy(store: Store) -> None:
+    """C5: by its key, whatever became of the original; other words are a conflict, another session another copy."""
+    who = await person(store)
+    session, last = await _rich_talk(who)
+    place = ("default", "local", session.id)
+    copy = await store.fork_session(*place, last, title="Again", key="k")
+    await who.send(copy, "and on")
+    again = await store.fork_session(*place, last, title="Again", key="k")
+    assert (again.id, again.state) == (copy.id, "queued")
+    first = (await _messages(who, session))[0].id
+    for before, title in ((first, "Again"), (last, "Other"), (last, None), ("no message", "Again")):
+        with pytest.raises(UserError, match="idempotency_conflict"):
+            await store.fork_session(*place, before, title=title, key="k")
+    keyless = await store.fork_session(*place, last, title="Again")
+    other = await store.fork_session(*place, last, title="Again", key="another")
+    [asked, *_] = [each.id for each in await _messages(who, copy) if each.role == "user"]
+    of_copy = await store.fork_session("default", "local", copy.id, asked, key="k")
+    assert len({copy.id, keyless.id, other.id, of_copy.id}) == 4
+    ann = await person(store, user="ann")
+    with pytest.raises(UserError, match="session_not_found"):
+        await store.fork_session(ann.tenant, ann.user, session.id, last, title="Again", key="k")
+    await store.delete_session(*place)
+    assert (await store.fork_session(*place, last, title="Again", key="k")).id == copy.id
+    await store.delete_session("default", "local", copy.id)
+    with pytest.raises(UserError, match="session_deleted"):
+        await store.fork_session(*place, last, title="Again", key="k")
+
+
+async def test_a_fork_that_failed_may_be_asked_for_again_with_its_key(store: Store) -> None:
+    """C5: a refusal makes nothing, so it takes no key."""
+    who = await person(store)
+    session = await who.session()
+    await who.send(session, "one")
+    sent = await who.send(session, "two")
+    place = ("default", "local", session.id, sent.message_id or "")
+    with pytest.raises(UserError, match="session_busy"):
+        await store.fork_session(*place, key="k")
+    await answer(store, await claim(store))
+    copy = await store.fork_session(*place, key="k")
+    assert (await store.fork_session(*place, key="k")).id == copy.id
+
+
+async def test_the_same_key_many_times_at_once_is_one_copy(backend: Backend) -> None:
+    """C5: whoever is first hands over; what the others copied is gone, and they are answered the same."""
+    store = await backend.open()
+    assert isinstance(store, Repository)
+    who = await person(store)
+    session, last = await _rich_talk(who)
+    place = ("default", "local", session.id)
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        tasks = [group.create_task(store.fork_session(*place, last, key="k")) for _ in range(5)]
+    assert len({task.result().id for task in tasks}) == 1
+    assert len((await store.list_sessions("default", "local")).items) == 2
+    assert (await store.list_sessions(NOBODY, NOBODY)).items == []
+    await store.close()
+
+
+async def test_copied_runs_are_in_no_list_of_what_was_done_but_their_sessions(store: Store) -> None:
+    """C5: a sum over a list of runs counts each once, also copies of copies; each says what it is a copy of."""
+    who = await person(store)
+    session, last = await _rich_talk(who)
+    place = ("default", "local")
+    copy = await store.fork_session(*place, session.id, last)
+    originals, runs = await _runs(who, session), await _runs(who, copy)
+    assert [run.copied_from for run in runs] == [run.run_id for run in originals[:-1]]
+    assert {run.copied_from for run in originals} == {None}
+    sent = await who.send(copy, "five")
+    ended = await claim(store)
+    await answer(store, ended)
+    third = await store.fork_session(*place, copy.id, (await who.send(copy, "six")).message_id or "")
+    assert [run.copied_from for run in await _runs(who, third)] == [
+        *(run.run_id for run in originals[:-1]),
+        sent.run_id,
+    ]
+    done = {run.run_id for run in originals} | {sent.run_id}
+    listed = [run async for run in _listed(store)]
+    assert {run.run_id for run in listed if run.status != "queued"} == done
+    everybody = (await store.find_runs("default", None, limit=200)).items
+    assert {run.run_id for run in everybody if run.status != "queued"} == done
+    badly = (await store.find_runs(*place, status="interrupted", limit=200)).items
+    assert [run.copied_from for run in badly] == [None, None]
+    both = (await store.find_runs(*place, copies=True, limit=200)).items
+    assert len(both) == len(listed) + len(runs) + len(await _runs(who, third))
+    own = (await store.find_runs(*place, session_id=third.id, copies=False, limit=200)).items
+    assert own == []
+
+
+async def test_a_session_that_is_too_large_is_not_copied(store: Store) -> None:
+    """C9: how many events, and how many bytes of logs and files, are bounded; what is within the bound is copied."""
+    who = await person(store)
+    session, last = await _rich_talk(who)
+    place = ("default", "local", session.id)
+    size = (await store.fork_session(*place, last)).last_pos
+    with pytest.raises(UserError, match="session_too_large") as refused:
+        await store.fork_session(*place, last, limits=ForkLimits(events=size - 1))
+    assert refused.value.details == {"events": size, "limit": size - 1}
+    with pytest.raises(UserError, match="session_too_large") as refused:
+        await store.fork_session(*place, last, limits=ForkLimits(size_bytes=600_000))
+    assert refused.value.details["limit"] == 600_000  # the file alone has as many
+    await store.fork_session(*place, last, limits=ForkLimits(events=size))
+    first = (await _messages(who, session))[0].id
+    assert (await store.fork_session(*place, first, limits=ForkLimits(0, 0))).last_pos == 0
+
+
+async def test_a_long_run_is_copied_in_pieces_and_short_ones_together(store: Store) -> None:
+    """C7: whatever the sizes of the runs, the copy's log is the original's, event by event."""
+    who = await person(store)
+    session = await who.session()
+    for many in (2, 40_000, 0, 3, 9_000, 1):
+        await who.send(session, f"{many} events")
+        claimed = await claim(store)
+        info = claimed.info
+        for first in range(0, many, 10_000):
+            count = min(10_000, many - first)
+            await store.append(Append(events(info.run_id, info.epoch, info.last_seq + 1 + first, count)))
+        await end(store, claimed, after=info.last_seq + many)
+    for _ in range(70):  # more than are copied at a time
+        await who.send(session, "short")
+        await answer(store, await claim(store))
+    sent = await who.send(session, "last")
+    copy = await store.fork_session("default", "local", session.id, sent.message_id or "")
+    originals = [run for run in await _runs(who, session) if run.status != "queued"]
+    runs = await _runs(who, copy)
+    assert len(runs) == 76
+    for original, run in zip(originals, runs, strict=True):
+        assert (run.first_pos, run.last_seq) == (original.first_pos, original.last_seq)
+        old, new = await store.get_log(original.run_id), await store.get_log(run.run_id)
+        assert _masked(new.payload) == _masked(old.payload)
+    assert len(await _messages(who, copy)) == 6 + 2 * 70
+
+
 async def _rich_talk(who: Person) -> tuple[SessionRecord, str]:
     """A session with everything in it, and the id of its last message, which waits."""
     store = who.store
@@ -380,6 +513,16 @@ async def _runs(who: Person, session: SessionRecord) -> list[RunInfo]:
     return sorted(page.items, key=lambda run: run.first_pos)
 
 
+async def _listed(store: Store) -> AsyncIterator[RunInfo]:
+    after: str | None = None
+    while True:
+        page = await store.find_runs("default", "local", after=after, limit=2)
+        for run in page.items:
+            yield run
+        if (after := page.next) is None:
+            return
+
+
 async def _messages(who: Person, session: SessionRecord) -> list[MessageRecord]:
     return (await who.store.list_messages(who.tenant, who.user, session.id, limit=500)).items
 
@@ -393,6 +536,7 @@ async def _everything(who: Person, session: SessionRecord) -> str:
     ]
     for run in runs:
         log = await who.store.get_log(run.run_id)
+        log = msgspec.structs.replace(log, info=msgspec.structs.replace(log.info, copied_from=None))
         kept += [log, await who.store.list_tool_executions(who.tenant, who.user, run.run_id)]
         kept.append(str(log.payload))
     found = msgspec.to_builtins(kept, builtin_types=(bytes,))

@@ -55,8 +55,8 @@ WITHOUT_TENANT = {
     ),
     "credentials that were let in, by their ids": "find_credentials",
     "a copy that is being made, of a session that the plan found for its user": (
-        "note_fork copy_run messages_between copy_message turns_of_run tools_of_run copy_tool interrupts_of_run "
-        "copy_interrupt copy_log copy_file copy_file_chunks forget_copied_file hand_over_session "
+        "note_fork copy_run messages_between copy_message turns_between tools_between copy_tool interrupts_between "
+        "log_sizes logs_between copy_interrupt copy_log copy_file copy_file_chunks forget_copied_file hand_over_session "
         "hand_over_runs hand_over_files end_fork drop_fork"
     ),
     "a person, who may be in several tenants, by what they have proved": (
@@ -415,6 +415,7 @@ async def _fill(store: Repository) -> dict[str, object]:
         "idx": -1,
         "now": 99,
         "since": 0,
+        "copies": True,
         "kind": "message",
         "scope": "scope",
         "hash": b"other hash",

@@ -5,19 +5,20 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from agio.core.records import AgentRecord, SessionRecord
+from agio.core.records import AgentRecord, ForkLimits, SessionRecord
 from agio.core.repository import RunInfo
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.plans.agents import agent_of_run
-from agio.db.plans.log import PAGE_RUNS
 from agio.db.plans.sessions import get_session
 from agio.db.records import run_info
-from agio.db.refusals import agent_inactive, message_not_found
+from agio.db.refusals import agent_inactive, message_not_found, session_too_large
 from agio.db.renaming import Renaming
 from agio.errors import UserError
 from agio.protocol.ids import new_id
 
-_PAGE_MESSAGES = 200
+NOBODY = "(nobody)"
+"""The tenant and user that copies belong to until they are whole: nobody has a credential of theirs."""
+_PAGE = 200
 
 
 class Fork(Struct, frozen=True, kw_only=True):
@@ -32,6 +33,8 @@ class Fork(Struct, frozen=True, kw_only=True):
     agent: AgentRecord
     runs: list[RunInfo]
     """Those that are copied, oldest first."""
+    log_bytes: dict[str, int]
+    """How large their logs are."""
     files: list[tuple[str, int]]
     """The files that what is copied refers to, by id, and their sizes."""
     names: Renaming
@@ -39,23 +42,36 @@ class Fork(Struct, frozen=True, kw_only=True):
     @property
     def last_pos(self) -> int:
         """The position at which the copy ends."""
-        return self.runs[-1].first_pos + self.runs[-1].last_seq if self.runs else 0
+        return _end_of(self.runs)
 
 
-def find_source(tenant: str, user: str, session_id: str, before: str, title: str | None) -> Plan[Fork]:
+def find_source(
+    tenant: str,
+    user: str,
+    session_id: str,
+    before: str,
+    title: str | None,
+    limits: ForkLimits | None = None,
+) -> Plan[Fork]:
     """Look up what there is to copy: the runs before the one that a user's message began.
 
-    Raises UserError `session_not_found`, `message_not_found`, `session_busy`, `agent_inactive`.
+    Raises UserError `session_not_found`, `message_not_found`, `session_busy`, `agent_inactive`, `session_too_large`.
     """
     session = yield from get_session(tenant, user, session_id)
     runs = yield from _runs_before((yield from _run_of_message(session, before)), session)
+    limits = limits or ForkLimits()
+    if (last_pos := _end_of(runs)) > limits.events:
+        raise session_too_large("events", last_pos, limits.events)
     agent = yield from agent_of_run(tenant, session.agent_id)
     named = yield from ask_one("get_agent", tenant=tenant, agent_id=agent.id)
     if agent.status != "active" or (named is None and agent.source != "inline"):
         raise agent_inactive(agent.name)
     place = {"tenant": tenant, "user_id": user, "session_id": session_id}
     files = msgspec.convert((yield from ask("files_of_session", **place)), list[tuple[str, int]])
+    sizes = yield from ask("log_sizes", session_id=session_id, last_pos=runs[-1].first_pos if runs else -1)
     ids, used = yield from _messages_of(runs, place, [file_id for file_id, _ in files])
+    log_bytes = dict(msgspec.convert(sizes, list[tuple[str, int]]))
+    _check_size(log_bytes, [size for file_id, size in files if file_id in used], limits)
     fork_id = new_id("ses")
     names = Renaming([*ids, *used, *(run.run_id for run in runs)])
     names.add(session_id, fork_id)
@@ -67,9 +83,20 @@ def find_source(tenant: str, user: str, session_id: str, before: str, title: str
         title=title or (session.title if runs else ""),
         agent=agent,
         runs=runs,
+        log_bytes=log_bytes,
         files=[(file_id, size) for file_id, size in files if file_id in used],
         names=names,
     )
+
+
+def _end_of(runs: Sequence[RunInfo]) -> int:
+    return runs[-1].first_pos + runs[-1].last_seq if runs else 0
+
+
+def _check_size(log_bytes: Mapping[str, int], files: Sequence[int], limits: ForkLimits) -> None:
+    size = sum(log_bytes.values()) + sum(files)
+    if size > limits.size_bytes:
+        raise session_too_large("bytes", size, limits.size_bytes)
 
 
 def _run_of_message(session: SessionRecord, message_id: str) -> Plan[RunInfo]:
@@ -105,7 +132,7 @@ def _runs_before(run: RunInfo, session: SessionRecord) -> Plan[list[RunInfo]]:
     place: tuple[object, object] = (-1, 0)
     while True:
         rows = yield from ask(
-            "runs_from", session_id=session.id, first_pos=place[0], number=place[1], limit=PAGE_RUNS
+            "runs_from", session_id=session.id, first_pos=place[0], number=place[1], limit=_PAGE
         )
         for number, *row in rows:
             info = run_info(row)
@@ -113,7 +140,7 @@ def _runs_before(run: RunInfo, session: SessionRecord) -> Plan[list[RunInfo]]:
                 return runs
             runs.append(info)
             place = (info.first_pos, number)
-        if len(rows) < PAGE_RUNS:
+        if len(rows) < _PAGE:
             return runs
 
 
@@ -123,7 +150,7 @@ def _messages_of(
     """The ids of the messages of runs, and those of files that they refer to."""
     ids: list[str] = []
     used: set[str] = set()
-    last_pos = runs[-1].first_pos + runs[-1].last_seq if runs else 0
+    last_pos = _end_of(runs)
     after: tuple[object, ...] = (-1, 0, -1)
     while True:
         rows = yield from ask(
@@ -131,7 +158,7 @@ def _messages_of(
             pos=after[0],
             run_number=after[1],
             idx=after[2],
-            limit=_PAGE_MESSAGES,
+            limit=_PAGE,
             **place,
         )
         for message_id, _, _, message, _, pos, *_ in msgspec.convert(
@@ -141,6 +168,6 @@ def _messages_of(
                 return ids, used
             ids.append(message_id)
             used.update(file_id for file_id in files if file_id.encode() in message)
-        if len(rows) < _PAGE_MESSAGES:
+        if len(rows) < _PAGE:
             return ids, used
         after = tuple(rows[-1][5:8])

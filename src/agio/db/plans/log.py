@@ -108,10 +108,14 @@ def find_runs(
     status: str | None = None,
     since: int | None = None,
     until: int | None = None,
+    copies: bool | None = None,
     after: str | None = None,
     limit: int = 50,
 ) -> Plan[Page[RunInfo]]:
-    """A user's runs, None: everybody's in the tenant, newest first. Raises UserError `invalid_cursor`."""
+    """A user's runs, None: everybody's in the tenant, newest first. Raises UserError `invalid_cursor`.
+
+    `copies`: with those that were copied with their session; None: in the list of a session.
+    """
     before_at, before = (BEYOND_ALL, BEYOND_ALL) if after is None else read_cursor(after, tuple[int, int])
     values: dict[str, object] = {
         "tenant": tenant,
@@ -121,6 +125,7 @@ def find_runs(
         "upto": before_at if until is None else min(until - 1, before_at),
         "before_at": before_at,
         "before": before,
+        "copies": session_id is not None if copies is None else copies,
         "limit": page_size(limit) + 1,
     }
     if session_id is not None:

@@ -57,6 +57,18 @@ with stored as (
 )
 update runs set last_seq = :last_seq where run_id = :run_id;
 
+-- name: log_sizes
+-- How large the logs of a session's runs are, up to the one that begins at a position.
+select l.run_id, cast(sum(length(l.payload)) as bigint)
+from runs r join frames l on l.run_id = r.run_id
+where r.session_id = :session_id and r.first_pos >= 0 and r.first_pos <= :last_pos
+group by l.run_id;
+
+-- name: logs_between
+select l.run_id, l.first_seq, l.last_seq, l.payload
+from runs r join frames l on l.run_id = r.run_id
+where {runs_between} order by l.run_id, l.first_seq;
+
 -- name: copy_log
 -- Events of a run that was copied.
 insert into frames (run_id, epoch, first_seq, last_seq, payload)

@@ -21,42 +21,53 @@ returning id;
 insert into forks (session_id, begun_at) values (:fork_id, :now);
 
 -- name: copy_run
--- As it ended: nobody may write to it.
+-- As it ended: nobody may write to it. A copy of a copy is one of the first.
 insert into runs (
     run_id, session_id, agent_id, agent_name, tenant_id, user_id, model, status, kind, epoch, last_seq, first_pos,
     created_at, started_at, ended_at, cancel_requested_at, mark, title, error_code, goal_met, token_hash,
-    turns_at_claim, fruitless, request_id, steps, input_tokens, output_tokens, cost, usage_partial, error_message
+    turns_at_claim, fruitless, request_id, steps, input_tokens, output_tokens, cost, usage_partial, error_message,
+    copied_from
 )
 select
     :new_run_id, :fork_id, agent_id, agent_name, :nobody, :nobody, model, status, kind, epoch, last_seq, first_pos,
     created_at, started_at, ended_at, cancel_requested_at, mark, title, error_code, goal_met, :token_hash,
-    turns_at_claim, fruitless, request_id, steps, input_tokens, output_tokens, cost, usage_partial, error_message
+    turns_at_claim, fruitless, request_id, steps, input_tokens, output_tokens, cost, usage_partial, error_message,
+    coalesce(copied_from, run_id)
 from runs where run_id = :run_id and ended_at is not null;
 
 -- name: messages_between
--- Those of a run: they have the positions it has.
-select id, idx, pos, role, message, created_at from agent_session_messages
-where session_id = :session_id and pos > :first_pos and pos <= :last_pos and run_id = :run_id
+-- Those of runs: they have the positions these have.
+select run_id, id, idx, pos, role, message, created_at from agent_session_messages
+where session_id = :session_id and pos > :first_pos and pos <= :last_pos
 order by pos, run_number, idx;
 
 -- name: copy_message
 insert into agent_session_messages (session_id, id, run_id, run_number, idx, pos, role, message, created_at)
 select :fork_id, :id, run_id, number, :idx, :pos, :role, :message, :created_at from runs where run_id = :run_id;
 
--- name: turns_of_run
-select seq, step, record from turns where run_id = :run_id order by seq, step;
+-- part: runs_between
+-- Runs `r` of a session that begin at these positions.
+    r.session_id = :session_id and r.first_pos >= :first_pos and r.first_pos <= :last_pos
 
--- name: tools_of_run
-select key, tool, effect, state, content, error, started_at, ended_at from tool_executions
-where run_id = :run_id order by key;
+-- name: turns_between
+select t.run_id, t.seq, t.step, t.record from runs r join turns t on t.run_id = r.run_id
+where {runs_between} order by t.run_id, t.seq, t.step;
+
+-- name: tools_between
+select t.run_id, t.key, t.tool, t.effect, t.state, t.content, t.error, t.started_at, t.ended_at
+from runs r join tool_executions t on t.run_id = r.run_id
+where {runs_between} order by t.run_id, t.key;
 
 -- name: copy_tool
 insert into tool_executions (run_id, key, tool, effect, state, content, error, started_at, ended_at)
 values (:run_id, :key, :tool, :effect, :state, :content, :error, :started_at, :ended_at);
 
--- name: interrupts_of_run
-select id, tool_call_id, tool, arguments, message, state, created_at, expires_at, closed_at, closed_by from interrupts
-where run_id = :run_id;
+-- name: interrupts_between
+select
+    i.run_id, i.id, i.tool_call_id, i.tool, i.arguments, i.message, i.state, i.created_at, i.expires_at, i.closed_at,
+    i.closed_by
+from runs r join interrupts i on i.run_id = r.run_id
+where {runs_between};
 
 -- name: copy_interrupt
 -- A question is put once: one that is open is no question of the copy's.
@@ -100,6 +111,15 @@ where session_id = :fork_id;
 
 -- name: hand_over_files
 update files set tenant_id = :to_tenant, user_id = :to_user, stored_at = :now where session_id = :fork_id;
+
+-- name: take_fork_key
+-- No row: somebody has it.
+insert into idempotency_keys (tenant_id, user_id, kind, scope, hash, digest, run_id, created_at)
+values (:tenant, :user_id, 'fork', :session_id, :hash, :digest, :fork_id, :now)
+on conflict (tenant_id, user_id, kind, scope, hash)
+do update set digest = excluded.digest, run_id = excluded.run_id, created_at = excluded.created_at
+where idempotency_keys.created_at <= :since
+returning tenant_id;
 
 -- name: end_fork
 delete from forks where session_id = :fork_id;

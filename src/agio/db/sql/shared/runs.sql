@@ -4,7 +4,8 @@
 -- In the order of RunInfo's fields.
     run_id, session_id, agent_name, model, status, epoch, last_seq, created_at, ended_at, mark, tenant_id, user_id,
     coalesce(first_pos, 0) as first_pos, error_code, title, agent_id, alias, cancel_requested_at, worker, token_hash,
-    started_at, goal_met, request_id, steps, input_tokens, output_tokens, cost, usage_partial, error_message
+    started_at, goal_met, request_id, steps, input_tokens, output_tokens, cost, usage_partial, error_message,
+    copied_from
 
 -- name: get_run
 select {run_columns} from runs where run_id = :run_id;
@@ -33,6 +34,7 @@ select created_at, number, {run_columns} from runs
 where tenant_id = :tenant and user_id = :user_id and {in_time}
     and (cast(:status as text) is null or status = :status)
     and (cast(:agent_id as text) is null or agent_id = :agent_id)
+    and (:copies or copied_from is null)
 {newest_first};
 
 -- name: find_runs_of_tenant
@@ -40,6 +42,7 @@ select created_at, number, {run_columns} from runs
 where tenant_id = :tenant and {in_time}
     and (cast(:status as text) is null or status = :status)
     and (cast(:agent_id as text) is null or agent_id = :agent_id)
+    and (:copies or copied_from is null)
 {newest_first};
 
 -- name: find_runs_ended_badly
@@ -49,6 +52,7 @@ where tenant_id = :tenant and status = :status and status in ('failed', 'cancell
     and {in_time}
     and (cast(:user_id as text) is null or user_id = :user_id)
     and (cast(:agent_id as text) is null or agent_id = :agent_id)
+    and (:copies or copied_from is null)
 {newest_first};
 
 -- name: find_runs_going_on
@@ -62,6 +66,7 @@ where number in (
     and status = :status and {in_time}
     and (cast(:user_id as text) is null or user_id = :user_id)
     and (cast(:agent_id as text) is null or agent_id = :agent_id)
+    and (:copies or copied_from is null)
 {newest_first};
 
 -- name: find_runs_of_session
@@ -71,6 +76,7 @@ where session_id = :session_id and {in_time}
     and (cast(:status as text) is null or status = :status)
     and (cast(:agent_id as text) is null or agent_id = :agent_id)
     and coalesce(tenant_id, '') = :tenant and (cast(:user_id as text) is null or user_id = :user_id)
+    and (:copies or copied_from is null)
 {newest_first};
 
 -- name: list_runs
