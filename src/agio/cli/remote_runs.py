@@ -58,6 +58,7 @@ class RemoteRuns:
                 Runs,
                 session_id=thread_id,
                 agent_id=agent_ids[0] if agent_ids else None,
+                copies="true",
                 after=after,
                 limit=_PAGE,
             )
@@ -97,4 +98,5 @@ def _info_of(run: RunView) -> RunInfo:
         agent_id=run.agent_id,
         started_at=run.started_at,
         goal_met=run.goal_met,
+        copied_from=run.copied_from,
     )

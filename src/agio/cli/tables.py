@@ -49,8 +49,13 @@ def _row(info: RunInfo, wide: bool) -> list[Text]:
         Text(started(info) if wide else ago(info.created_at)),
         Text(took(info)),
         Text(str(info.last_seq)),
-        Text(printable(" ".join(info.title.split())) or "-"),
+        _title(info),
     ]
+
+
+def _title(info: RunInfo) -> Text:
+    title = Text(printable(" ".join(info.title.split())) or "-")
+    return title if info.copied_from is None else Text.assemble(("copy ", "dim"), title)
 
 
 def new_table() -> Table:

@@ -146,6 +146,13 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     messages_per_minute: int = 120
     tool_calls_per_minute: int = 120
     files_per_minute: int = 60
+    forks_per_minute: int = 30
+    forks_at_once: int = 4
+    """How many copies of sessions are made at a time for a tenant."""
+    fork_events: int = 500_000
+    """How many events of a session are copied at most."""
+    fork_bytes: int = 512 * 1024 * 1024
+    """The same in bytes of logs and files."""
     recheck_s: float = 2.0
     """How often the credentials behind open streams are looked at."""
 

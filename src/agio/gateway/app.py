@@ -86,7 +86,8 @@ ROUTES: Sequence[Route] = [
     Route("DELETE", "/api/agent-sessions/{session_id}", sessions.delete_session, 204, None,
           "session_not_found"),
     Route("POST", "/api/agent-sessions/{session_id}/fork", sessions.fork_session, 201, views.SessionView,
-          "session_not_found message_not_found session_busy agent_inactive"),
+          "session_not_found message_not_found session_busy agent_inactive session_too_large session_deleted "
+          "idempotency_conflict too_many_forks rate_limited"),
     Route("GET", "/api/agent-sessions", sessions.list_sessions, 200, views.Sessions, "invalid_cursor"),
     Route("GET", "/api/agents/{agent_id}/sessions", sessions.list_agent_sessions, 200, views.Sessions,
           "agent_not_found invalid_cursor"),

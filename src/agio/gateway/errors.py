@@ -70,6 +70,7 @@ _STATUS = {
     "body_too_large": 413,
     "file_too_large": 413,
     "message_too_large": 413,
+    "session_too_large": 413,
     "unsupported_media_type": 415,
     "upgrade_required": 426,
     "queue_full": 429,

@@ -17,7 +17,7 @@ from agio.core.config import ServerLimits
 from agio.errors import LimitExceeded
 from agio.gateway.address import network_of
 
-Kind: TypeAlias = Literal["sign_in", "bad_key", "message", "tool", "file", "request"]
+Kind: TypeAlias = Literal["sign_in", "bad_key", "message", "tool", "file", "fork", "request"]
 """`sign_in`: anything that proves who somebody is, by address and e-mail address. `bad_key`: credentials that are
 not known, by address. The others by credential, and messages also by user."""
 
@@ -32,6 +32,7 @@ _WHAT: dict[Kind, str] = {
     "message": "Too many messages",
     "tool": "Too many tool calls",
     "file": "Too many files",
+    "fork": "Too many copies of sessions",
     "request": "Too many requests",
 }
 
@@ -56,6 +57,7 @@ class Rates:
             "message": _per_minute(limits.messages_per_minute),
             "tool": _per_minute(limits.tool_calls_per_minute),
             "file": _per_minute(limits.files_per_minute),
+            "fork": _per_minute(limits.forks_per_minute),
             "request": _per_minute(limits.requests_per_minute),
         }
         self._full_at: dict[tuple[Kind, int], OrderedDict[str, float]] = {}

@@ -2419,6 +2419,7 @@ export interface components {
             agent_id: string;
             agent_name: string;
             cancel_requested: boolean;
+            copied_from: string | null;
             cost: number | null;
             created_at: number;
             ended_at: number | null;
@@ -3523,7 +3524,10 @@ export interface operations {
     fork_session: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Sent again with the same key and body, it is the same request. Kept for 7 days. */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 session_id: string;
             };
@@ -4887,6 +4891,8 @@ export interface operations {
                 /** @description The `next` of the page before. */
                 after?: string | null;
                 agent_id?: string | null;
+                /** @description With runs that were copied with their session. Left out: only in the list of a session. */
+                copies?: boolean | null;
                 /** @description How many at most. */
                 limit?: number;
                 session_id?: string | null;

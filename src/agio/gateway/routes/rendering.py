@@ -96,6 +96,7 @@ def run_view(run: RunInfo) -> RunView:
         output_tokens=run.output_tokens,
         cost=run.cost,
         usage_partial=run.usage_partial,
+        copied_from=run.copied_from,
     )
 
 

@@ -24,6 +24,13 @@ Whose = Annotated[
     ),
 ]
 
+Copies = Annotated[
+    bool | None,
+    Query(
+        description="With runs that were copied with their session. Left out: only in the list of a session."
+    ),
+]
+
 
 async def list_runs(
     call: Call,
@@ -33,6 +40,7 @@ async def list_runs(
     user: Whose = None,
     since: Moment = None,
     until: Moment = None,
+    copies: Copies = None,
     after: After = None,
     limit: Limit = 50,
 ) -> Response:
@@ -47,6 +55,7 @@ async def list_runs(
         status=status,
         since=since,
         until=until,
+        copies=copies,
         after=after,
         limit=limit,
     )

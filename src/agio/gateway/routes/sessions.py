@@ -9,9 +9,10 @@ from fastapi.responses import Response
 from agio.core.fold import Fold, fold_log
 from agio.core.records import SessionRecord
 from agio.errors import UserError
+from agio.gateway.forks import ForkRequest
 from agio.gateway.routes.bodies import ForkBody, SessionBody, SessionChange
 from agio.gateway.routes.conversation import Part, conversation
-from agio.gateway.routes.query import After, Before, Filter, Id, Limit, SearchSessions, Tail
+from agio.gateway.routes.query import After, Before, Filter, Id, IdempotencyKey, Limit, SearchSessions, Tail
 from agio.gateway.routes.rendering import interrupt_view, session_view, sessions_view
 from agio.gateway.routes.route import Call, answer
 from agio.gateway.routes.views import Interrupts, InterruptView, SessionStatus, SessionWithMessages
@@ -88,12 +89,14 @@ async def change_session(call: Call, session_id: Id, body: SessionChange) -> Res
     return answer(session_view(session))
 
 
-async def fork_session(call: Call, session_id: Id, body: ForkBody) -> Response:
+async def fork_session(
+    call: Call, session_id: Id, body: ForkBody, idempotency_key: IdempotencyKey = None
+) -> Response:
     """Copy a session up to, and without, a message of the caller's, and everything that belongs to it."""
-    session = await call.gateway.store.fork_session(
-        call.who.tenant, call.who.user, session_id, body.before, title=body.title
-    )
-    return answer(session_view(session), 201)
+    gateway, who = call.gateway, call.who
+    gateway.rates.take("fork", who.credential, f"{who.tenant}/{who.user}")
+    asked = ForkRequest(session_id=session_id, before=body.before, title=body.title, key=idempotency_key)
+    return answer(session_view(await gateway.link.forks.make(who, asked)), 201)
 
 
 async def delete_session(call: Call, session_id: Id) -> Response:

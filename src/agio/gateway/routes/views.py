@@ -202,6 +202,9 @@ class RunView(Struct, frozen=True, kw_only=True):
     """In the currency of the server's prices; null if its model has none."""
     usage_partial: bool | None
     """Whether a model call did not tell what it used, as one that was stopped: the figures are of the rest."""
+    copied_from: str | None
+    """The run it was copied from with its session, and with which its use was paid for: leave it out of sums. Null if
+    it is no copy, empty if what it is a copy of is not known."""
 
 
 class ToolExecutionView(Struct, frozen=True, kw_only=True):

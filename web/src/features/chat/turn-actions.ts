@@ -2,11 +2,11 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useRef } from "react";
-import { api, data } from "@/lib/api";
 import { useOutbox } from "@/realtime/outbox-context";
 import { useSocket } from "@/realtime/socket-context";
 import type { Turn } from "@/state/thread";
 import { withCopiedFiles } from "./copied-files";
+import { forkOnce } from "./fork-once";
 import type { TurnRowActions } from "./turn-row";
 
 export function useTurnActions(sessionId: string, turns: readonly Turn[]): TurnRowActions {
@@ -28,10 +28,8 @@ export function useTurnActions(sessionId: string, turns: readonly Turn[]): TurnR
         for (const { content } of asked) outbox.put(sessionId, content);
       },
       edit: async (asked, content) => {
-        const params = { path: { session_id: sessionId } };
-        const body = { before: asked.id };
         const copied = await withCopiedFiles(content);
-        const fork = await data(api.POST("/api/agent-sessions/{session_id}/fork", { params, body }));
+        const fork = await forkOnce(sessionId, asked.id);
         outbox.put(fork.id, copied);
         void queryClient.invalidateQueries({ queryKey: ["sessions"] });
         await navigate({ to: "/chat/$sessionId", params: { sessionId: fork.id } });

@@ -9,6 +9,7 @@ const run = (id: string, tokens: number | null, cost: number | null = null): Run
   agent_id: "agt_1",
   agent_name: "demo",
   cancel_requested: false,
+  copied_from: null,
   cost,
   created_at: 1,
   ended_at: tokens === null ? null : 2,
@@ -65,4 +66,14 @@ test("a run of an older server that says 0 after a step was not told, and one th
 test("a chat without prices has no cost, which is not the same as costing nothing", () => {
   expect(usageOf([run("run_1", 10)], []).cost).toBeNull();
   expect(usageOf([run("run_1", 10, 0)], []).cost).toBe(0);
+});
+
+test("what was copied with a chat was paid for before", () => {
+  const copied = { ...run("run_1", 10, 0.25), copied_from: "run_0" };
+  const unknown = { ...run("run_2", null), copied_from: "" };
+  expect(usageOf([run("run_3", 3, 0.5), unknown, copied], [turn("run_1", 10), turn("run_2", 5)])).toEqual({
+    inputTokens: 3,
+    outputTokens: 3,
+    cost: 0.5,
+  });
 });

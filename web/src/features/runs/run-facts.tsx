@@ -46,6 +46,21 @@ export function RunFacts({ run, now }: RunFactsProps): ReactNode {
           </span>
         </Fact>
       </dl>
+      {run.copied_from !== null && (
+        <p className="mt-3 text-[0.8125rem] text-soft">
+          This is a copy, made when its chat was forked{run.copied_from === "" ? "" : " from "}
+          {run.copied_from !== "" && (
+            <Link
+              to="/runs/$runId"
+              params={{ runId: run.copied_from }}
+              className="text-accent-text underline-offset-4 hover:underline"
+            >
+              this run
+            </Link>
+          )}
+          . What it used was paid for once.
+        </p>
+      )}
       {run.epoch > 1 && (
         <p className="mt-3 text-[0.8125rem] text-soft">
           Another worker took this run over{run.epoch > 2 ? ` ${run.epoch - 1} times` : ""}, because the one

@@ -40,6 +40,7 @@ const run = (id: string, known: Partial<RunView> = {}): RunView => ({
   user: "ada",
   user_name: "Ada",
   question: null,
+  copied_from: null,
   steps: 2,
   input_tokens: 100,
   output_tokens: 20,

@@ -231,11 +231,11 @@ create index interrupts_due on interrupts (expires_at) where state = 'open';
 create table idempotency_keys (
     tenant_id text not null,
     user_id text not null,
-    kind text not null,                     -- key, session (the alias of a deleted session)
+    kind text not null,                     -- key, session (the alias of a deleted session), fork
     scope text not null,                    -- the session; for the alias of a session its agent
     hash blob not null,
     digest blob not null,                   -- of what was sent with it
-    run_id text not null,
+    run_id text not null,                   -- what it made: a run; for a fork the copy's session
     created_at integer not null,
     primary key (tenant_id, user_id, kind, scope, hash),
     foreign key (tenant_id, user_id) references users (tenant_id, id)

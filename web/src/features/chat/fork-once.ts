@@ -1,0 +1,24 @@
+/** Copies a chat under a name that stays the same until the server has said what became of it. */
+import { api, data } from "@/lib/api";
+import { problemOf } from "@/lib/problem";
+import type { SessionView } from "@/protocol/api";
+
+const keys = new Map<string, string>();
+
+/** Asks for a copy of all before a message. Asked again after an answer was lost, it is the copy that was made. */
+export async function forkOnce(sessionId: string, before: string): Promise<SessionView> {
+  const place = `${sessionId} ${before}`;
+  const key = keys.get(place) ?? crypto.randomUUID();
+  keys.set(place, key);
+  try {
+    const params = { path: { session_id: sessionId }, header: { "Idempotency-Key": key } };
+    const fork = await data(api.POST("/api/agent-sessions/{session_id}/fork", { params, body: { before } }));
+    keys.delete(place);
+    return fork;
+  } catch (thrown) {
+    const { status } = problemOf(thrown);
+    const refused = status >= 400 && status < 500 && status !== 429;
+    if (refused) keys.delete(place);
+    throw thrown;
+  }
+}
