@@ -1,6 +1,7 @@
 """A session's runs, read a stretch at a time, as rows of its copy: what names something copied names the copy."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import TypeAlias
 
 import msgspec
@@ -135,7 +136,7 @@ def stretch_rows(fork: Fork, stretch: Stretch) -> list[Filled]:
 def _logs(fork: Fork, logs: Sequence[_Log]) -> list[Filled]:
     """Each run's log in one row, whatever number it had."""
     whole: dict[str, list[_Log]] = {}
-    for row in logs:
+    for row in sorted(logs, key=itemgetter(1)):
         whole.setdefault(row[0], []).append(row)
     return [
         _log_row(fork, run_id, parts[0][1], parts[-1][2], b"".join(part[3] for part in parts))

@@ -51,12 +51,12 @@ select :fork_id, :id, run_id, number, :idx, :pos, :role, :message, :created_at f
 
 -- name: turns_between
 select t.run_id, t.seq, t.step, t.record from runs r join turns t on t.run_id = r.run_id
-where {runs_between} order by t.run_id, t.seq, t.step;
+where {runs_between};
 
 -- name: tools_between
 select t.run_id, t.key, t.tool, t.effect, t.state, t.content, t.error, t.started_at, t.ended_at
 from runs r join tool_executions t on t.run_id = r.run_id
-where {runs_between} order by t.run_id, t.key;
+where {runs_between};
 
 -- name: copy_tool
 insert into tool_executions (run_id, key, tool, effect, state, content, error, started_at, ended_at)

@@ -153,9 +153,10 @@ where r.session_id = :session_id and r.first_pos >= 0 and r.first_pos <= :last_p
 group by l.run_id;
 
 -- name: logs_between
+-- In any order.
 select l.run_id, l.first_seq, l.last_seq, l.payload
 from runs r join logs l on l.run_id = r.run_id
-where {runs_between} order by l.run_id, l.first_seq;
+where {runs_between};
 
 -- name: copy_log
 -- Events of a run that was copied.
