@@ -13,7 +13,14 @@ from tests.unit.gateway.house import ANN, House, code_of, house, ids_of
 
 WRONG: list[object] = [
     *(None, [], "x", 1, {}),
-    *({"before": wrong} for wrong in (None, "", 1, True, [], {}, "x" * 201)),
+    *(
+        {"before": None},
+        {"before": ""},
+        {"before": 1},
+        {"before": True},
+        {"before": []},
+        {"before": "x" * 201},
+    ),
 ]
 MORE: list[dict[str, object]] = [{"title": 1}, {"title": []}, {"title": "x" * 201}, {"after": "y"}]
 
@@ -136,6 +143,7 @@ async def test_what_cannot_be_forked_is_refused_with_a_reason() -> None:
             refused = await client.post(where, json={"before": second})
             assert (refused.status_code, code_of(refused)) == (404, "session_not_found")
         assert elsewhere != path
+        fork = ""
         for _ in range(3):
             fork = (await ann.post(path, json={"before": second})).json()["id"]
             path = f"/api/agent-sessions/{fork}/fork"
