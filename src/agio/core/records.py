@@ -83,6 +83,15 @@ class AgentRecord(AgentFields, frozen=True, kw_only=True):
     updated_at: int
 
 
+class FoundMessage(Struct, frozen=True, kw_only=True):
+    """The newest message of a session that has what was searched: those words, and some before and after them."""
+
+    message_id: str
+    before: str
+    match: str
+    after: str
+
+
 class SessionRecord(Struct, frozen=True, kw_only=True):
     """A user's conversation with an agent."""
 
@@ -108,6 +117,8 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     """The position up to which the user has read it."""
     forked_from: str | None
     """The session it was copied from; that one may have been deleted since."""
+    found: FoundMessage | None = None
+    """In an answer to a search: where it was said. None if only the title has it."""
 
 
 class MessageRecord(Struct, frozen=True, kw_only=True):

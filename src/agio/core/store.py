@@ -99,7 +99,7 @@ class Store(
     ) -> Page[SessionRecord]:
         """A user's sessions, those changed last first. Raises UserError `invalid_cursor`.
 
-        `search` is a part of the title, or of what the user or the agent said.
+        `search` is a part of the title, or of what the user or the agent said; then a session says where, in `found`.
         """
         ...
 

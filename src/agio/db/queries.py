@@ -1,6 +1,6 @@
 """The named queries: `sql/shared/*.sql` for both dialects, `sql/<dialect>/queries.sql` for one.
 
-What several queries have in common is a `-- part: name`, and stands in them as `{name}`.
+What several queries have in common is a `-- part: name`, and stands in them, and in other parts, as `{name}`.
 """
 
 import re
@@ -30,9 +30,11 @@ def load_queries(dialect: str) -> Mapping[str, str]:
                 raise ValueError(f"Two queries are named {name}.")
             kinds[kind][name] = _COMMENT.sub("", body).strip()
     queries, parts = kinds["name"], kinds["part"]
-    return MappingProxyType(
-        {name: _PART.sub(lambda part: parts[part[1]], query) for name, query in queries.items()}
-    )
+
+    def whole(text: str) -> str:
+        return _PART.sub(lambda part: whole(parts[part[1]]), text)
+
+    return MappingProxyType({name: whole(query) for name, query in queries.items()})
 
 
 class Numbered(Struct, frozen=True):

@@ -102,7 +102,7 @@ def session_record(row: Sequence[object], last_pos: int) -> SessionRecord:
     now = msgspec.convert(row[7:9], _SessionState)
     state: SessionState = "waiting" if now.questions and now.active != "running" else now.active or "idle"
     pending = decode_names(msgspec.convert(row[10], str))
-    fields = (*row[:7], state, row[9], pending, *row[11:14], last_pos, *row[17:])
+    fields = (*row[:7], state, row[9], pending, *row[11:14], last_pos, *row[17:], None)
     return to_struct(SessionRecord, fields)
 
 

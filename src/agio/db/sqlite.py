@@ -13,6 +13,7 @@ from agio.db.live import DamagedLog
 from agio.db.lock import StoreLock
 from agio.db.migrate import known_version, migrate, schema_version
 from agio.db.queries import load_queries
+from agio.db.said import fold_case, said
 from agio.errors import AgioError, StoreError
 
 APPLICATION_ID = 0x6167696F
@@ -126,6 +127,8 @@ def _connect(path: Path | None, *, read_only: bool) -> Connection:
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
     connection.create_scalar_function("lower", _lower, 1, deterministic=True)
+    connection.create_scalar_function("said", said, 1, deterministic=True)
+    connection.create_scalar_function("fold_case", _fold_case, 1, deterministic=True)
     connection.pragma("foreign_keys", "on")
     connection.pragma("synchronous", "full")
     connection.pragma("temp_store", "memory")  # else what a savepoint may undo goes to a file
@@ -135,6 +138,10 @@ def _connect(path: Path | None, *, read_only: bool) -> Connection:
 def _lower(text: object) -> object:
     """SQLite's own knows ASCII alone."""
     return text.lower() if isinstance(text, str) else text
+
+
+def _fold_case(text: object) -> object:
+    return fold_case(text) if isinstance(text, str) else text
 
 
 def _check_path(path: Path, *, must_exist: bool = False) -> None:

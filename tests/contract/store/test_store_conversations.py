@@ -2,7 +2,7 @@
 
 import pytest
 
-from agio.core.records import MessageRecord, SessionRecord
+from agio.core.records import ClaimBy, FoundMessage, MessageRecord, SessionRecord
 from agio.core.repository import Append
 from agio.core.store import Store
 from agio.db.cursors import write_cursor
@@ -100,6 +100,106 @@ async def test_sessions_are_found_by_what_was_said(store: Store) -> None:
     assert len((await store.list_sessions("default", "local", search="leid", agent_id=agent[0])).items) == 1
     assert (await store.list_sessions("default", "ann", search="leid")).items == []
     assert (await store.list_sessions("acme", "local", search="leid")).items == []
+
+
+async def test_a_search_says_where_it_was_said(store: Store) -> None:
+    """C5: the newest message that has it, one that waits too, with the words around it; nothing if the title has it."""
+    who = await person(store)
+    session = await who.session()
+    await store.update_session("default", "local", session.id, title="About otters")
+    early, late = "An otter swims. " * 9, "Otters eat fish,\n\n  and\ta lot of it."
+
+    async def found(search: str) -> FoundMessage | None:
+        [shown] = (await store.list_sessions("default", "local", search=search)).items
+        return shown.found
+
+    assert await found("OTTERS") is None
+    first = await who.send(session, early)
+    await answer(store, await claim(store), late)
+    place = await found("OTTER")
+    assert place == FoundMessage(
+        message_id=f"msg_of_{first.run_id}",
+        before="",
+        match="Otter",
+        after="s eat fish, and a lot of it.",
+    )
+    place = await found("swims. an")
+    assert place is not None
+    assert (place.message_id, place.before, place.match) == (first.message_id, "An otter ", "swims. An")
+    assert place.after.endswith("…")
+    running = await who.send(session, "wait", claim=ClaimBy("w", b""))
+    waiting = await who.send(session, "Is this an OTTER?")
+    again = await who.send(session, "And an otter this?")
+    place = await found("otter?")
+    assert place is not None
+    assert place.message_id == waiting.message_id
+    place = await found("otter")
+    assert place is not None
+    assert (place.message_id, running.claimed is not None) == (again.message_id, True)
+    assert [shown.found for shown in (await store.list_sessions("default", "local")).items] == [None]
+    assert (await store.list_sessions("default", "ann", search="otter")).items == []
+
+
+async def test_a_place_is_cut_out_of_a_message_of_any_size(store: Store) -> None:
+    """C5: near its beginning, its middle and its end, also where upper and lower case are not of one length."""
+    who = await person(store)
+    session = await who.session()
+    filler = "İstanbulda ΟΔΟΣ straße 👩🏽‍🚀 "
+    half = filler * (50_000 // len(filler))
+    text = f"first {half}\0 Ωmega MIDDLE {half}last"
+    sent = await who.send(session, text)
+
+    async def found(search: str) -> FoundMessage:
+        [shown] = (await store.list_sessions("default", "local", search=search)).items
+        assert shown.found is not None
+        assert shown.found.message_id == sent.message_id
+        whole = shown.found.before + shown.found.match + shown.found.after
+        assert len(whole) <= 122 + len(search), whole
+        return shown.found
+
+    place = await found("ωMEGA middle")
+    assert place.match == "Ωmega MIDDLE"
+    assert place.before.endswith("straße 👩🏽‍🚀 \ufffd ")
+    assert place.after.startswith(" İstanbulda ΟΔΟΣ")
+    assert ((await found("FIRST")).before, (await found("LAST")).after) == ("", "")
+    for words, written in {
+        "istanbul": "İstanbul",
+        "οδος": "ΟΔΟΣ",
+        "ΟΔΟΣ": "ΟΔΟΣ",
+        "STRAßE": "straße",
+    }.items():
+        assert (await found(words)).match == written, words
+    assert (await found("👩🏽")).match == "👩🏽‍🚀"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "100%",
+        "a_b",
+        "'; drop table",
+        '"',
+        "\\",
+        "\\d+(.*)[",
+        "<b>x</b>",
+        "שלום עולם",
+        "مرحبا",
+        "🏳️‍🌈",
+        "e\u0301",
+        "{}",
+    ],
+)
+async def test_any_words_are_found_as_they_are(store: Store, words: str) -> None:
+    """C5: no sign means anything but itself, in whatever script."""
+    who = await person(store)
+    said, other = await who.session(), await who.session()
+    await who.send(said, f"before {words} after")
+    await who.send(other, "100 aXb d nothing")
+    await store.update_session("default", "local", said.id, title="one")
+    page = await store.list_sessions("default", "local", search=words)
+    [found] = [shown.found for shown in page.items]
+    assert found is not None
+    assert (found.before, found.match, found.after) == ("before ", words, " after")
 
 
 @pytest.mark.parametrize(

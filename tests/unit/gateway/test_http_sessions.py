@@ -38,6 +38,34 @@ async def test_a_session_is_started_listed_renamed_and_deleted() -> None:
             assert (refused.status_code, code_of(refused)) == (404, "session_not_found")
 
 
+async def test_a_search_answers_with_the_place() -> None:
+    """C5: the message and the words around it as plain text, null for a title, and no search of any length."""
+    async with house() as place, place.client() as client:
+        agent_id = (await client.post("/api/agents", json=AGENT)).json()["id"]
+        session = (await client.post(f"/api/agents/{agent_id}/sessions", json={"title": "Beasts"})).json()
+        sent = await client.post(
+            f"/api/agent-sessions/{session['id']}/message", json={"content": "Is <b>100%</b> of it an Otter?"}
+        )
+
+        async def found(search: str) -> list[object]:
+            answered = await client.get("/api/agent-sessions", params={"search": search})
+            return [item["found"] for item in answered.json()["items"]]
+
+        assert await found("OTTER") == [
+            {
+                "message_id": sent.json()["message_id"],
+                "before": "Is <b>100%</b> of it an ",
+                "match": "Otter",
+                "after": "?",
+            }
+        ]
+        assert await found("beasts") == [None]
+        assert await found("") == [None]
+        assert await found("1000%") == await found("o_ter") == await found("' or 1=1 --") == []
+        too_long = await client.get("/api/agent-sessions", params={"search": "ß" * 10_240})
+        assert (too_long.status_code, code_of(too_long)) == (422, "invalid_query")
+
+
 async def test_sessions_are_listed_by_agent_and_in_pages() -> None:
     """C5: those changed last come first, each once."""
     async with house() as place, place.client() as client:

@@ -1883,6 +1883,16 @@ export interface components {
             /** Title */
             title?: string | null;
         };
+        /**
+         * FoundView
+         * @description Where a search was found: about 120 characters of the message on one line, as plain text.
+         */
+        FoundView: {
+            after: string;
+            before: string;
+            match: string;
+            message_id: string;
+        };
         /** FunctionCall */
         FunctionCall: {
             arguments: string;
@@ -2147,6 +2157,28 @@ export interface components {
             tool_timeout_s?: number | null;
             /** Turn Timeout S */
             turn_timeout_s?: number | null;
+        };
+        /**
+         * ListedSession
+         * @description A conversation in a list.
+         */
+        ListedSession: {
+            agent_id: string;
+            agent_name: string;
+            created_at: number;
+            forked_from: string | null;
+            found: components["schemas"]["FoundView"] | null;
+            id: string;
+            last_pos: number;
+            last_run_id: string | null;
+            /** @enum {unknown} */
+            on_busy: "interrupt" | "queue" | "refuse";
+            pending: string[];
+            seen_pos: number;
+            /** @enum {unknown} */
+            state: "idle" | "queued" | "running" | "waiting";
+            title: string;
+            updated_at: number;
         };
         /**
          * Me
@@ -2589,7 +2621,7 @@ export interface components {
          * @description A page of sessions.
          */
         Sessions: {
-            items: components["schemas"]["SessionView"][];
+            items: components["schemas"]["ListedSession"][];
             next: string | null;
         };
         /**
@@ -3035,6 +3067,7 @@ export type ExecuteBody = components['schemas']['ExecuteBody'];
 export type FileSource = components['schemas']['FileSource'];
 export type FileView = components['schemas']['FileView'];
 export type ForkBody = components['schemas']['ForkBody'];
+export type FoundView = components['schemas']['FoundView'];
 export type FunctionCall = components['schemas']['FunctionCall'];
 export type HeaderBody = components['schemas']['HeaderBody'];
 export type HeaderView = components['schemas']['HeaderView'];
@@ -3054,6 +3087,7 @@ export type KeyBody = components['schemas']['KeyBody'];
 export type Keys = components['schemas']['Keys'];
 export type KeyView = components['schemas']['KeyView'];
 export type LimitsBody = components['schemas']['LimitsBody'];
+export type ListedSession = components['schemas']['ListedSession'];
 export type Me = components['schemas']['Me'];
 export type MemberChange = components['schemas']['MemberChange'];
 export type Members = components['schemas']['Members'];

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from agio.core.records import (
     AgentRecord,
+    FoundMessage,
     InterruptRecord,
     MessageRecord,
     OnBusy,
@@ -17,11 +18,12 @@ from agio.core.records import (
     SessionStart,
 )
 from agio.core.repository import RunInfo
-from agio.db.cursors import page_of, page_size, pattern_of, read_cursor, write_cursor
+from agio.db.cursors import page_of, page_size, read_cursor, write_cursor
 from agio.db.plan import Forget, Plan, Row, ask, ask_one
 from agio.db.plans.agents import forget_inline_agent, get_agent
 from agio.db.plans.identity import KEPT_MS
 from agio.db.plans.log import BEYOND_ALL, all_current, check_session, current
+from agio.db.plans.places import find_places, needle_of
 from agio.db.records import message_record, now_ms, run_info, session_record, to_struct
 from agio.db.refusals import agent_inactive, session_not_found
 from agio.errors import UserError
@@ -49,15 +51,16 @@ def list_sessions(
 ) -> Plan[Page[SessionRecord]]:
     """A user's sessions, those changed last first. Raises UserError `invalid_cursor`.
 
-    `search` is a part of the title, or of what the user or the agent said.
+    `search` is a part of the title, or of what the user or the agent said; then a session says where, in `found`.
     """
     place = (BEYOND_ALL, "") if after is None else read_cursor(after, tuple[int, str])
+    needle = needle_of(search)
     values = {
         "tenant": tenant,
         "user_id": user,
         "updated_at": place[0],
         "session_id": place[1],
-        "pattern": pattern_of(search),
+        "needle": needle,
         "limit": page_size(limit) + 1,
     }
     if agent_id is None:
@@ -65,10 +68,13 @@ def list_sessions(
     else:
         rows = yield from ask("list_sessions_of_agent", agent_id=agent_id, **values)
     page = page_of(rows, limit, lambda row: row, lambda row: [row[12], row[0]])
+    places: dict[str, FoundMessage] = {}
+    if needle is not None and page.items:
+        places = yield from find_places(tenant, user, [str(row[0]) for row in page.items], needle)
     records: list[SessionRecord] = []
     for row in page.items:
         record = yield from _current_session(row)
-        records.append(record)
+        records.append(msgspec.structs.replace(record, found=places.get(record.id)))
     return Page(records, page.next)
 
 

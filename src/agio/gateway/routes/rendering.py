@@ -12,6 +12,7 @@ from agio.gateway.routes.views import (
     AgentView,
     InterruptView,
     KeyView,
+    ListedSession,
     MessageView,
     Runs,
     RunView,
@@ -129,7 +130,9 @@ def agents_view(page: Page[AgentRecord]) -> Agents:
 
 def sessions_view(page: Page[SessionRecord]) -> Sessions:
     """Show a page of sessions."""
-    return Sessions([session_view(session) for session in page.items], page.next)
+    return Sessions(
+        [convert(session, ListedSession, from_attributes=True) for session in page.items], page.next
+    )
 
 
 def runs_view(page: Page[RunInfo]) -> Runs:

@@ -79,6 +79,23 @@ class SessionView(Struct, frozen=True, kw_only=True):
     """The session it was copied from, which may have been deleted since."""
 
 
+class FoundView(Struct, frozen=True, kw_only=True):
+    """Where a search was found: about 120 characters of the message on one line, as plain text."""
+
+    message_id: str
+    before: str
+    match: str
+    """The words that were searched, as they are written there."""
+    after: str
+
+
+class ListedSession(SessionView, frozen=True, kw_only=True):
+    """A conversation in a list."""
+
+    found: FoundView | None
+    """With `search`: the newest message that has it. None if only the title does, or nothing is searched."""
+
+
 class MessageView(Struct, frozen=True, kw_only=True):
     """A finished message. `pos` is None while its run is queued or going on."""
 
@@ -320,7 +337,7 @@ class Agents(Struct, frozen=True):
 class Sessions(Struct, frozen=True):
     """A page of sessions."""
 
-    items: list[SessionView]
+    items: list[ListedSession]
     next: str | None
 
 

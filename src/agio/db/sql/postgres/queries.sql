@@ -109,25 +109,46 @@ select id, name from users where tenant_id = :tenant and id = any(:user_ids::tex
 select i.run_id, i.state from interrupts i join runs r on r.run_id = i.run_id
 where r.tenant_id = :tenant and i.run_id = any(:run_ids::text[]);
 
--- part: is_found
--- Session `s` by a part of its title, or of what the user and the agent said in it: the rest of the messages' JSON
--- is not looked at. No NUL fits into its text.
-    cast(:pattern as text) is null
-    or lower(s.title) like :pattern escape '\'
-    or exists (
-        select 1 from agent_session_messages m,
-            lateral (
-                select replace(convert_from(m.message, 'UTF8'), '\u0000', '\ufffd')::jsonb -> 'content' as content
-            ) said
-        where m.session_id = s.id and m.role in ('user', 'assistant') and lower(
-            case jsonb_typeof(said.content)
-                when 'string' then said.content #>> '{}'
+-- part: said
+-- What the user or the agent said in message `m`: the rest of its JSON is not looked at. No NUL fits into its text.
+    (
+        select
+            case jsonb_typeof(content)
+                when 'string' then content #>> '{}'
                 when 'array' then (
-                    select string_agg(part ->> 'text', e'\n') from jsonb_array_elements(said.content) part
+                    select string_agg(part ->> 'text', e'\n') from jsonb_array_elements(content) part
                 )
             end
-        ) like :pattern escape '\'
+        from (
+            select replace(convert_from(m.message, 'UTF8'), '\u0000', '\ufffd')::jsonb -> 'content' as content
+        ) kept
     )
+
+-- part: said_at
+-- Where in that it is; 0 if it is not.
+    strpos(replace(lower(replace({said}, 'İ', 'i')), 'ς', 'σ'), :needle)
+
+-- part: is_found
+-- Session `s` by a part of its title, or of what was said in it.
+    cast(:needle as text) is null
+    or strpos(replace(lower(replace(s.title, 'İ', 'i')), 'ς', 'σ'), :needle) > 0
+    or exists (
+        select 1 from agent_session_messages m
+        where m.session_id = s.id and m.role in ('user', 'assistant') and {said_at} > 0
+    )
+
+-- name: find_places
+-- Of each session the newest message that has it, those of queued runs first: where, how long its text is, and the text
+-- around.
+select s.id, f.id, f.place, length(f.said) as chars,
+    substr(f.said, greatest(f.place - :around::int, 1), :span::int) as words
+from agent_sessions s cross join lateral (
+    select m.id, {said} as said, {said_at} as place
+    from agent_session_messages m
+    where m.session_id = s.id and m.role in ('user', 'assistant') and {said_at} > 0
+    order by m.pos desc nulls first, m.run_number desc, m.idx desc limit 1
+) f
+where s.tenant_id = :tenant and s.user_id = :user_id and s.id = any(:session_ids::text[]);
 
 -- name: find_messages
 select {message_columns}

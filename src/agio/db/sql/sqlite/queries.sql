@@ -45,23 +45,41 @@ select id, name from users where tenant_id = :tenant and id in (select value fro
 select i.run_id, i.state from interrupts i join runs r on r.run_id = i.run_id
 where r.tenant_id = :tenant and i.run_id in (select value from json_each(:run_ids));
 
+-- part: said
+-- What the user or the agent said in message `m`: the rest of its JSON is not looked at.
+    said(m.message)
+
+-- part: said_at
+-- Where in that it is; 0 if it is not.
+    instr(fold_case({said}), :needle)
+
 -- part: is_found
--- Session `s` by a part of its title, or of what the user and the agent said in it: the rest of the messages' JSON
--- is not looked at.
-    cast(:pattern as text) is null
-    or lower(s.title) like :pattern escape '\'
+-- Session `s` by a part of its title, or of what was said in it.
+    cast(:needle as text) is null
+    or instr(fold_case(s.title), :needle) > 0
     or exists (
         select 1 from agent_session_messages m
-        where m.session_id = s.id and m.role in ('user', 'assistant') and lower(
-            case json_type(cast(m.message as text), '$.content')
-                when 'text' then json_extract(cast(m.message as text), '$.content')
-                when 'array' then (
-                    select group_concat(json_extract(value, '$.text'), char(10))
-                    from json_each(cast(m.message as text), '$.content')
-                )
-            end
-        ) like :pattern escape '\'
+        where m.session_id = s.id and m.role in ('user', 'assistant') and {said_at} > 0
     )
+
+-- name: find_places
+-- Of each session the newest message that has it, those of queued runs first: where, how long its text is, and the text
+-- around. An index has NULLs before all else here, so that they are looked up apart.
+select s.id, m.id, {said_at} as place, length({said}) as chars,
+    substr({said}, max({said_at} - :around, 1), :span) as words
+from agent_sessions s join agent_session_messages m on m.session_id = s.id and m.id = coalesce(
+    (
+        select m.id from agent_session_messages m
+        where m.session_id = s.id and m.pos is null and m.role in ('user', 'assistant') and {said_at} > 0
+        order by m.run_number desc, m.idx desc limit 1
+    ),
+    (
+        select m.id from agent_session_messages m
+        where m.session_id = s.id and m.pos is not null and m.role in ('user', 'assistant') and {said_at} > 0
+        order by m.pos desc, m.run_number desc, m.idx desc limit 1
+    )
+)
+where s.tenant_id = :tenant and s.user_id = :user_id and s.id in (select value from json_each(:session_ids));
 
 -- name: find_messages
 select {message_columns}
