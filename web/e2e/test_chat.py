@@ -3,12 +3,17 @@
 import base64
 import re
 from asyncio import Event
+from collections.abc import Mapping
 from pathlib import Path
 
 from playwright.async_api import Page, expect
 
+from agio.core.repository import Outcome
+from agio.db.repository import open_store
+from agio.protocol.messages import AssistantMessage
 from agio.testing import Call, HttpStatus, Reply
 from agio.testing.capture import ModelCall
+from tests.contract.store.scenes import Person, claim, end
 from web.e2e.scene import PHONE, Scene, needs_chromium, path_of, say, scene, slow
 
 pytestmark = [needs_chromium, slow]
@@ -59,9 +64,14 @@ async def test_a_chat_is_renamed_found_and_deleted(tmp_path: Path) -> None:
         await expect(page).to_have_url(re.compile("/chat$"))
         await page.keyboard.press("Control+k")
         await page.keyboard.type("otters")
-        await expect(chats.get_by_role("link", name="River animals")).to_be_visible()
+        await expect(chats.get_by_role("link", name="River animals").locator("mark")).to_have_text("otters")
+        await expect(chats.get_by_role("status")).to_have_text("1 chat found")
+        await page.keyboard.press("ArrowDown")
+        await page.keyboard.press("Enter")
+        await expect(page).to_have_url(re.compile("/chat/ses_[a-z0-9]+#message-"))
         await chats.get_by_role("searchbox").fill("walrus")
         await expect(chats.get_by_role("link", name="River animals")).to_be_hidden()
+        await expect(chats.get_by_role("status")).to_have_text(re.compile("No chat has that"))
         await chats.get_by_role("searchbox").fill("")
         await chats.get_by_role("link", name="River animals").click()
         await expect(page.get_by_role("article", name="You said")).to_have_count(1)
@@ -152,6 +162,43 @@ async def test_a_link_to_a_message_leads_to_it(tmp_path: Path) -> None:
         await other.goto(f"{here.url}/chat/{session['id']}#message-{first}")
         said = other.get_by_role("article", name="You said").get_by_text("This is number 0", exact=True)
         await expect(said).to_be_in_viewport()
+
+
+async def test_a_search_opens_a_chat_of_2000_messages_where_it_was_said(tmp_path: Path) -> None:
+    """C8: the message is marked far up in it, by keyboard, again after scrolling away, and on a phone."""
+    async with scene(tmp_path) as here:
+        page = await here.visitor()
+        me = await here.call(page, "GET", "/api/me")
+        agent = await here.make_agent(page)
+        session = await here.call(page, "POST", f"/api/agents/{agent}/sessions", {"title": "Long"})
+        await page.goto("about:blank")
+        here.kill()
+        await _fill(tmp_path / "data" / "agio.db", me, session["id"])
+        here.start()
+        await page.goto(f"{here.url}/chat")
+        chats = page.get_by_role("region", name="Chats")
+        hit = chats.get_by_role("link", name="Long")
+        await expect(hit).to_be_visible()
+        await page.keyboard.press("Control+k")
+        await page.keyboard.type("<b>WALRUS</b>")
+        await page.keyboard.press("Enter")
+        said = page.get_by_role("article", name="You said").filter(has_text="A <b>Walrus</b> swims")
+        await expect(said).to_be_in_viewport(timeout=60_000)
+        await expect(said.locator(".ring-2")).to_be_visible()
+        await expect(hit.locator("mark")).to_have_text("<b>Walrus</b>")
+        await page.get_by_role("button", name="Jump to the latest").click()
+        await expect(said).not_to_be_in_viewport()
+        await hit.click()
+        await expect(said).to_be_in_viewport()
+        await page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+        await page.get_by_role("button", name="Open the menu").click()
+        menu = page.get_by_role("dialog", name="Menu")
+        await menu.get_by_role("searchbox").fill("number 399")
+        hit = menu.get_by_role("link", name="Long")
+        await expect(hit.locator("mark")).to_have_text("number 399")
+        await hit.click()
+        await expect(menu).to_be_hidden()
+        await expect(page.get_by_text("This is number 399", exact=True)).to_be_in_viewport()
 
 
 async def test_what_came_while_one_was_elsewhere_is_marked_unread(tmp_path: Path) -> None:
@@ -261,3 +308,19 @@ async def test_stopping_a_run_leaves_the_message_behind_it(tmp_path: Path) -> No
         await page.keyboard.press("Escape")
         await expect(page.get_by_text("Second.")).to_be_visible()
         await expect(page.get_by_text(re.compile("^Stopped"))).to_have_count(1)
+
+
+async def _fill(path: Path, me: Mapping[str, str], session_id: str) -> None:
+    """Put 2,000 messages into a session."""
+    store = await open_store(path)
+    try:
+        who = Person(store, me["tenant"], me["user"])
+        for number in range(400):
+            text = "A <b>Walrus</b> swims" if number == 3 else f"This is number {number}"
+            await who.send(session_id, text)
+            claimed = await claim(store)
+            run_id = claimed.info.run_id
+            told = [AssistantMessage(id=f"{run_id}_m{at}", content=f"Part {at}.\n\nMore.") for at in range(4)]
+            await end(store, claimed, outcome=Outcome(messages=told))
+    finally:
+        await store.close()

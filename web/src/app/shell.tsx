@@ -20,9 +20,9 @@ const WAYS = [
 
 export function Shell({ me, children }: { me: Me; children: ReactNode }): ReactNode {
   const [open, setOpen] = useState(false);
-  const { pathname } = useLocation();
+  const { href } = useLocation();
   // biome-ignore lint/correctness/useExhaustiveDependencies: going anywhere closes the drawer
-  useEffect(() => setOpen(false), [pathname]);
+  useEffect(() => setOpen(false), [href]);
   return (
     <SideSlotProvider>
       <a

@@ -2,7 +2,7 @@
 
 import { useLocation } from "@tanstack/react-router";
 import type { Virtualizer } from "@tanstack/react-virtual";
-import { type RefObject, useEffect, useState } from "react";
+import { type RefObject, useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { useToast } from "@/components/ui/toast";
 import type { AgentStream } from "@/realtime/use-agent-stream";
 import type { Part, Turn } from "@/state/thread";
@@ -18,8 +18,28 @@ interface Highlighted {
   id: string;
 }
 
+/** A message an address points to. A new one each time the way there is taken: a link may be followed twice. */
+export interface Wanted {
+  id: string;
+}
+
+/** How often links to a message were followed; the router does not tell of one to where one is. */
+const followed = new Map<string, number>();
+const watchers = new Set<() => void>();
+
+/** Says that a link to a message was followed, so that the page goes there again if it is there already. */
+export function followMessage(id: string): void {
+  followed.set(id, (followed.get(id) ?? 0) + 1);
+  for (const watcher of watchers) watcher();
+}
+
+function watch(watcher: () => void): () => void {
+  watchers.add(watcher);
+  return () => watchers.delete(watcher);
+}
+
 interface Going {
-  wanted: string | null;
+  wanted: Wanted | null;
   stream: AgentStream;
   rows: readonly Row[];
   virtualizer: Virtualizer<HTMLDivElement, Element>;
@@ -28,10 +48,14 @@ interface Going {
   letGo: () => void;
 }
 
-/** The message the address points to. */
-export function useWantedMessage(): string | null {
-  const { hash } = useLocation();
-  return hash.startsWith(PREFIX) ? hash.slice(PREFIX.length) : null;
+/** The message the address points to, once it is the address of this chat. */
+export function useWantedMessage(sessionId: string): Wanted | null {
+  const { pathname, hash } = useLocation();
+  const isHere = pathname.split("/").includes(sessionId) && hash.startsWith(PREFIX);
+  const id = isHere ? hash.slice(PREFIX.length) : null;
+  const times = useSyncExternalStore(watch, () => (id === null ? 0 : followed.get(id)));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each time is another
+  return useMemo(() => (id === null ? null : { id }), [id, times]);
 }
 
 /** Goes to the wanted message once it is here; returns it while it is to be marked. */
@@ -44,20 +68,20 @@ export function useDeepLink({
   letGo,
 }: Going): Highlighted | null {
   const toast = useToast();
-  const [reached, setReached] = useState<string | null>(null);
+  const [reached, setReached] = useState<Wanted | null>(null);
   const [highlighted, setHighlighted] = useState<Highlighted | null>(null);
   const { older, loadingOlder, problem, loadOlder } = stream;
 
   useEffect(() => {
     if (wanted === null || wanted === reached) return;
-    const index = rows.findIndex((row) => row.kind === "turn" && holds(row.turn, wanted));
+    const index = rows.findIndex((row) => row.kind === "turn" && holds(row.turn, wanted.id));
     const row = rows[index];
     if (row?.kind === "turn") {
       setReached(wanted);
-      setHighlighted({ runId: row.turn.runId, id: wanted });
+      setHighlighted({ runId: row.turn.runId, id: wanted.id });
       letGo();
       virtualizer.scrollToIndex(index, { align: "start" });
-      bringIntoView(scroller, `${PREFIX}${wanted}`, FRAMES);
+      bringIntoView(scroller, `${PREFIX}${wanted.id}`, FRAMES);
     } else if (older) {
       if (!loadingOlder && !problem) void loadOlder();
     } else {
@@ -77,7 +101,8 @@ export function useDeepLink({
 /** Scrolls to an element once it is on the page. */
 function bringIntoView(scroller: RefObject<HTMLDivElement | null>, id: string, frames: number): void {
   const element = scroller.current?.querySelector(`#${CSS.escape(id)}`);
-  if (element) element.scrollIntoView({ block: "center" });
+  const fits = element && element.clientHeight < (scroller.current?.clientHeight ?? 0);
+  if (element) element.scrollIntoView({ block: fits ? "center" : "start" });
   else if (frames > 0) requestAnimationFrame(() => bringIntoView(scroller, id, frames - 1));
 }
 

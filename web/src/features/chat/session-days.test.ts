@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import type { SessionView } from "@/protocol/api";
+import type { ListedSession } from "@/protocol/api";
 import { dayOf, groupByDay } from "./session-days";
 
 const NOW = new Date(2026, 2, 30, 9, 30);
 const at = (day: number, hour: number, minute = 0) => new Date(2026, 2, day, hour, minute).getTime();
 
-const session = (id: string, updated: number): SessionView => ({
+const session = (id: string, updated: number): ListedSession => ({
   id,
   agent_id: "agt_1",
   agent_name: "demo",
@@ -19,6 +19,7 @@ const session = (id: string, updated: number): SessionView => ({
   last_pos: 0,
   seen_pos: 0,
   forked_from: null,
+  found: null,
 });
 
 test("a day begins at the reader's midnight", () => {

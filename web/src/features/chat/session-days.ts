@@ -1,5 +1,5 @@
 /** Sessions under the days they were last used on, as the reader's calendar has them. */
-import type { SessionView } from "@/protocol/api";
+import type { ListedSession } from "@/protocol/api";
 
 export const DAYS = ["Today", "Yesterday", "Previous 7 days", "Older"] as const;
 export type Day = (typeof DAYS)[number];
@@ -13,9 +13,9 @@ export function dayOf(ms: number, now: Date): Day {
 }
 
 /** Groups sessions by day, in the order they come; a day without any is left out, a session is in one place only. */
-export function groupByDay(sessions: readonly SessionView[], now: Date): [Day, SessionView[]][] {
+export function groupByDay(sessions: readonly ListedSession[], now: Date): [Day, ListedSession[]][] {
   const unique = [...new Map(sessions.map((session) => [session.id, session])).values()];
-  return DAYS.flatMap((day): [Day, SessionView[]][] => {
+  return DAYS.flatMap((day): [Day, ListedSession[]][] => {
     const group = unique.filter((session) => dayOf(session.updated_at, now) === day);
     return group.length > 0 ? [[day, group]] : [];
   });

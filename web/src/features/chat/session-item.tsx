@@ -4,12 +4,13 @@ import { Ellipsis, Pencil, Trash2 } from "lucide-react";
 import { memo, type ReactNode, useState } from "react";
 import { Menu, MenuItem } from "@/components/ui/menu";
 import { cx } from "@/lib/class-names";
-import type { SessionView } from "@/protocol/api";
+import type { FoundView, ListedSession } from "@/protocol/api";
+import { followMessage } from "./deep-link";
 import { useSessionActions } from "./session-actions";
 import { TitleInput } from "./title-input";
 
 interface SessionItemProps {
-  session: SessionView;
+  session: ListedSession;
   open: boolean;
   /** Its last run ended with an error. */
   failed: boolean;
@@ -39,15 +40,21 @@ export const SessionItem = memo(function SessionItem({ session, open, failed }: 
       <Link
         to="/chat/$sessionId"
         params={{ sessionId: session.id }}
+        {...placeOf(session)}
+        onClick={() => session.found && followMessage(session.found.message_id)}
         aria-current={open ? "page" : undefined}
         title={title}
         className={cx(
-          "flex h-8 items-center gap-2 rounded-lg pr-8 pl-2.5 text-[0.8125rem] hover:bg-hover",
+          "block rounded-lg pr-8 pl-2.5 text-[0.8125rem] hover:bg-hover",
+          session.found && "pb-1.5",
           open ? "bg-hover font-medium" : unread ? "font-semibold" : "text-soft hover:text-ink",
         )}
       >
-        <span className="min-w-0 flex-1 truncate">{title}</span>
-        <StatusDot session={session} failed={failed} unread={unread} />
+        <span className="flex h-8 items-center gap-2">
+          <span className="min-w-0 flex-1 truncate">{title}</span>
+          <StatusDot session={session} failed={failed} unread={unread} />
+        </span>
+        {session.found && <Snippet found={session.found} />}
       </Link>
       <div className="absolute top-0 right-0 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 has-data-[state=open]:opacity-100 pointer-coarse:opacity-100">
         <Menu
@@ -73,8 +80,27 @@ export const SessionItem = memo(function SessionItem({ session, open, failed }: 
   );
 });
 
+/** Where a link to a chat that was searched leads: to the message that has it. */
+export function placeOf({ found }: ListedSession): { hash?: string } {
+  return found ? { hash: `message-${found.message_id}` } : {};
+}
+
+/** The words that were searched, marked in what stands around them. */
+function Snippet({ found }: { found: FoundView }): ReactNode {
+  return (
+    <span
+      dir="auto"
+      className="-mt-1 line-clamp-3 text-xs leading-relaxed font-normal wrap-anywhere text-soft"
+    >
+      {found.before}
+      <mark className="rounded-xs bg-accent-soft font-medium text-accent-text">{found.match}</mark>
+      {found.after}
+    </span>
+  );
+}
+
 interface StatusDotProps {
-  session: SessionView;
+  session: ListedSession;
   failed: boolean;
   unread: boolean;
 }

@@ -1,20 +1,30 @@
 /** The list of chats by day, which loads on as it is scrolled and follows what runs. */
 import { type InfiniteData, keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useParams } from "@tanstack/react-router";
+import { useNavigate, useParams } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useMemo, useRef } from "react";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
+import { cx } from "@/lib/class-names";
 import { failedRunsQuery, sessionsQuery } from "@/lib/queries";
 import type { Sessions } from "@/protocol/api";
+import { followMessage } from "./deep-link";
 import { groupByDay } from "./session-days";
-import { SessionItem } from "./session-item";
+import { placeOf, SessionItem } from "./session-item";
 
 const SOON_MS = 5_000;
 const LATER_MS = 20_000;
 /** With more pages than this on show, they are read again less often. */
 const FEW_PAGES = 3;
 
-export function SessionList({ search, agentId }: { search: string; agentId: string }): ReactNode {
+interface SessionListProps {
+  search: string;
+  agentId: string;
+  /** A search of which the first chat is to be opened as soon as it is found; empty if none is. */
+  entered: string;
+  onOpened: () => void;
+}
+
+export function SessionList({ search, agentId, entered, onOpened }: SessionListProps): ReactNode {
   const open = useParams({ strict: false }).sessionId;
   const sessions = useInfiniteQuery({
     ...sessionsQuery({ search, agentId }),
@@ -23,14 +33,19 @@ export function SessionList({ search, agentId }: { search: string; agentId: stri
   });
   const failed = useQuery({ ...failedRunsQuery, refetchInterval: LATER_MS }).data;
   const { data, hasNextPage, isFetchingNextPage, fetchNextPage } = sessions;
-  const groups = useMemo(
-    () =>
-      groupByDay(
-        (data?.pages ?? []).flatMap((page) => page.items),
-        new Date(),
-      ),
-    [data],
-  );
+  const found = useMemo(() => (data?.pages ?? []).flatMap((page) => page.items), [data]);
+  const groups = useMemo(() => groupByDay(found, new Date()), [found]);
+  const settled = data !== undefined && !sessions.isPlaceholderData;
+  const first = groups[0]?.[1][0];
+
+  const navigate = useNavigate();
+  useEffect(() => {
+    if (!entered || entered !== search || !settled) return;
+    onOpened();
+    if (!first) return;
+    if (first.found) followMessage(first.found.message_id);
+    void navigate({ to: "/chat/$sessionId", params: { sessionId: first.id }, ...placeOf(first) });
+  }, [entered, search, settled, first, navigate, onOpened]);
 
   const end = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -44,7 +59,10 @@ export function SessionList({ search, agentId }: { search: string; agentId: stri
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
 
   return (
-    <div className="min-h-0 flex-1 overflow-y-auto px-2 pb-2">
+    <div className="min-h-0 flex-1 overflow-y-auto px-2 pb-2" aria-busy={search !== "" && !settled}>
+      <p role="status" className={cx("px-2.5 text-xs text-soft", search && data && "pt-3")}>
+        {search && settled && wordsFor(found.length, hasNextPage)}
+      </p>
       {sessions.isPending && <SkeletonRows rows={6} className="h-7" />}
       {sessions.isError && !data && (
         <ProblemNote problem={sessions.error} onRetry={() => void sessions.refetch()} />
@@ -64,15 +82,18 @@ export function SessionList({ search, agentId }: { search: string; agentId: stri
           </ul>
         </section>
       ))}
-      {data && groups.length === 0 && (
-        <p className="px-2.5 py-4 text-[0.8125rem] text-soft">
-          {search ? "No chat has that in its title or its messages." : "Your chats will be listed here."}
-        </p>
+      {settled && !search && groups.length === 0 && (
+        <p className="px-2.5 py-4 text-[0.8125rem] text-soft">Your chats will be listed here.</p>
       )}
       <div ref={end} className="h-px" />
       {isFetchingNextPage && <SkeletonRows rows={3} className="h-7" />}
     </div>
   );
+}
+
+function wordsFor(count: number, more: boolean): string {
+  if (count === 0) return "No chat has that in its title or its messages.";
+  return `${count}${more ? " or more" : ""} ${count === 1 && !more ? "chat" : "chats"} found`;
 }
 
 function intervalFor(data: InfiniteData<Sessions> | undefined): number {

@@ -8,6 +8,7 @@ import { Select } from "@/components/ui/field";
 import { cx } from "@/lib/class-names";
 import { agentsQuery } from "@/lib/queries";
 import { COMMAND_KEY, useShortcut } from "@/lib/shortcuts";
+import { moveBetweenChats } from "./hit-keys";
 import { SessionList } from "./session-list";
 
 const PAUSE_MS = 250;
@@ -18,6 +19,7 @@ export const SESSION_SIDE = <SessionSide />;
 function SessionSide(): ReactNode {
   const [search, setSearch] = useState("");
   const [agentId, setAgentId] = useState("");
+  const [entered, setEntered] = useState("");
   const wanted = useSettled(search.trim());
   const agents = useQuery(agentsQuery).data ?? [];
   const input = useRef<HTMLInputElement>(null);
@@ -25,8 +27,13 @@ function SessionSide(): ReactNode {
     { key: "k", command: true },
     useCallback(() => input.current?.select(), []),
   );
+  const opened = useCallback(() => setEntered(""), []);
   return (
-    <section aria-label="Chats" className="flex min-h-0 flex-1 flex-col border-t border-line pt-3">
+    <section
+      aria-label="Chats"
+      onKeyDown={(event) => moveBetweenChats(event, input.current)}
+      className="flex min-h-0 flex-1 flex-col border-t border-line pt-3"
+    >
       <div className="flex flex-col gap-2 px-2 pb-1">
         <Link to="/chat" search={{}} className={cx(buttonClass("plain", "small"), "w-full")}>
           <SquarePen className="size-4" aria-hidden /> New chat
@@ -40,9 +47,14 @@ function SessionSide(): ReactNode {
             placeholder={`Search chats (${COMMAND_KEY} K)`}
             maxLength={200}
             value={search}
-            onChange={(event) => setSearch(event.target.value)}
+            onChange={(event) => {
+              setSearch(event.target.value);
+              setEntered("");
+            }}
             onKeyDown={(event) => {
-              if (event.key !== "Escape" || event.nativeEvent.isComposing) return;
+              if (event.nativeEvent.isComposing) return;
+              if (event.key === "Enter") setEntered(search.trim());
+              if (event.key !== "Escape") return;
               event.preventDefault();
               if (search) setSearch("");
               else event.currentTarget.blur();
@@ -79,7 +91,7 @@ function SessionSide(): ReactNode {
           </Select>
         )}
       </div>
-      <SessionList search={wanted} agentId={agentId} />
+      <SessionList search={wanted} agentId={agentId} entered={entered} onOpened={opened} />
     </section>
   );
 }

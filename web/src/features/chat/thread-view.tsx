@@ -45,7 +45,7 @@ export function ThreadView(props: ThreadViewProps): ReactNode {
     overscan: 4,
     anchorTo: "end",
   });
-  const wanted = useWantedMessage();
+  const wanted = useWantedMessage(sessionId);
   const { atEnd, toEnd, letGo } = useEndOfThread(scroller, wanted === null);
   const highlighted = useDeepLink({ wanted, stream, rows, virtualizer, scroller, letGo });
   useImperativeHandle(handle, () => ({ toEnd }), [toEnd]);
