@@ -201,6 +201,26 @@ async def test_a_search_opens_a_chat_of_2000_messages_where_it_was_said(tmp_path
         await expect(page.get_by_text("This is number 399", exact=True)).to_be_in_viewport()
 
 
+async def test_what_the_server_told_the_model_is_a_system_message(tmp_path: Path) -> None:
+    """C8: in a style of its own while it happens and after a reload, and nothing the person said."""
+
+    def answer(call: ModelCall) -> Reply:
+        return Reply('{"n": 1}' if any("does not fit" in text for text in call.texts()) else "One.")
+
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    async with scene(tmp_path, answer) as here:
+        page = await here.visitor()
+        await opened(here, page, output_schema=schema)
+        await say(page, "A number, please")
+        for _ in range(2):
+            await answered(page)
+            note = page.get_by_role("note", name="System message")
+            await expect(note).to_have_count(1)
+            await expect(note).to_contain_text("Your answer does not fit the required JSON schema")
+            await expect(page.get_by_role("article", name="You said")).to_have_count(1)
+            await page.reload()
+
+
 async def test_what_came_while_one_was_elsewhere_is_marked_unread(tmp_path: Path) -> None:
     """C8: until it is opened."""
     async with scene(tmp_path) as here:

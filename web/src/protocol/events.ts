@@ -37,7 +37,13 @@ export interface Metrics {
 /** The CUSTOM events the server writes, by name. One that is not listed here is somebody else's. */
 export interface OwnEvents {
   "agio.metrics": Metrics;
-  "agio.error": { code: string; message: string; attempt?: number; retry_in_ms?: number };
+  "agio.error": {
+    code: string;
+    message: string;
+    attempt?: number;
+    retry_in_ms?: number;
+    tell_model?: string;
+  };
   "agio.notice": { code: string; message: string };
   "agio.rewind": { to_seq: number };
   "agio.tool_progress": { tool_call_id: string; message?: string; fraction?: number };

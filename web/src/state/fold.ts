@@ -3,6 +3,8 @@ import { sumUsage, usageOfMetrics } from "@/lib/usage-words";
 import { type Event, type EventOf, ownValue, placeOf } from "@/protocol/events";
 import {
   type CallPart,
+  correctionId,
+  isCorrection,
   newTurn,
   type Part,
   type Question,
@@ -49,17 +51,25 @@ function startRun(before: Thread, event: EventOf<"RUN_STARTED">): Thread {
         ]
       : [],
   );
-  const started = { status: "running", startedAt: event.timestamp ?? null } as const;
+  const at = event.timestamp ?? null;
+  const parts = given.flatMap((message): Part[] =>
+    message.role === "system" || message.role === "developer"
+      ? [{ kind: "system", id: message.id, text: message.content, seq: 0, startedAt: at, endedAt: at }]
+      : [],
+  );
+  const started = { status: "running", startedAt: at } as const;
   if (thread.turns.some((turn) => turn.runId === event.runId)) {
     return changeTurn(thread, event.runId, (turn) => ({
       ...turn,
       ...(turn.status === "queued" || turn.status === "running" ? started : {}),
       asked: turn.asked.length ? turn.asked : asked,
+      parts: turn.parts.length ? turn.parts : parts,
     }));
   }
   const waiting = thread.turns.findIndex((turn) => turn.status === "queued");
-  const at = waiting < 0 ? thread.turns.length : waiting;
-  return { ...thread, turns: thread.turns.toSpliced(at, 0, { ...newTurn(event.runId), ...started, asked }) };
+  const place = waiting < 0 ? thread.turns.length : waiting;
+  const turn = { ...newTurn(event.runId), ...started, asked, parts };
+  return { ...thread, turns: thread.turns.toSpliced(place, 0, turn) };
 }
 
 /** Notes what a person said to the questions of an earlier run, which this one goes on from. */
@@ -109,11 +119,13 @@ function foldIntoTurn(turn: Turn, event: Event): Turn {
     case "STEP_STARTED":
       return inSubagent(event) ? turn : { ...turn, step: stepNumber(event.stepName) ?? turn.step + 1 };
     case "TEXT_MESSAGE_START":
-      return say(turn, event, "text", event.messageId, "", seq);
+      return say(turn, event, voiceOf(turn, event.messageId, event.role), event.messageId, "", seq);
     case "TEXT_MESSAGE_CONTENT":
-      return say(turn, event, "text", event.messageId, event.delta, seq);
-    case "TEXT_MESSAGE_CHUNK":
-      return say(turn, event, "text", event.messageId ?? lastId(turn, "text"), event.delta ?? "", seq);
+      return say(turn, event, voiceOf(turn, event.messageId), event.messageId, event.delta, seq);
+    case "TEXT_MESSAGE_CHUNK": {
+      const id = event.messageId ?? lastId(turn, "text");
+      return say(turn, event, voiceOf(turn, id, event.role), id, event.delta ?? "", seq);
+    }
     case "REASONING_MESSAGE_START":
       return say(turn, event, "reasoning", event.messageId, "", seq);
     case "REASONING_MESSAGE_CONTENT":
@@ -196,10 +208,21 @@ function foldOwn(turn: Turn, event: EventOf<"CUSTOM">, seq: number): Turn {
     trouble?.retry_in_ms !== undefined && event.timestamp ? event.timestamp + trouble.retry_in_ms : null;
   const id = `notice-${turn.runId}-${seq || turn.parts.length}`;
   const level = trouble ? "error" : "notice";
-  return withParts(turn, [
-    ...turn.parts,
-    { kind: "notice", id, level, code: told.code, message: told.message, retryAt, seq },
-  ]);
+  const notice: Part = { kind: "notice", id, level, code: told.code, message: told.message, retryAt, seq };
+  const parts = [...turn.parts, notice];
+  if (trouble?.tell_model === undefined) return withParts(turn, parts);
+  const corrections = parts.filter((part) => isCorrection(part.id, turn.runId)).length;
+  const at = event.timestamp ?? null;
+  const text = trouble.tell_model;
+  const correction: Part = {
+    kind: "system",
+    id: correctionId(turn.runId, corrections + 1),
+    text,
+    seq,
+    startedAt: at,
+    endedAt: at,
+  };
+  return withParts(turn, [...parts, correction]);
 }
 
 function finish(turn: Turn, event: EventOf<"RUN_FINISHED">): Turn {
@@ -239,6 +262,12 @@ function takeResult(thread: Thread, event: EventOf<"TOOL_CALL_RESULT">): Thread 
         },
   );
   return { ...thread, turns: thread.turns.with(at, changed) };
+}
+
+/** Whether a text is the agent's or the system's: only its beginning says so. */
+function voiceOf(turn: Turn, id: string | undefined, role?: string): "text" | "system" {
+  const isSystem = role === "system" || role === "developer" || findPart(turn.parts, "system", id);
+  return isSystem ? "system" : "text";
 }
 
 function say(

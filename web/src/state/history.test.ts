@@ -107,3 +107,49 @@ test("a call that a person was asked about tells after a reload what they said",
   expect(answerTo([asked, called, refused])).toBe(false);
   expect(answerTo([asked, called])).toBeUndefined();
 });
+
+test("system messages are parts of their own, and what the server told the model is none of the person's", () => {
+  const [turn] = turnsOf([
+    view("run_1", { id: "s1", role: "system", content: "Be brief." }),
+    view("run_1", { id: "d1", role: "developer", content: "Use metres." }),
+    asked,
+    said,
+    view("run_1", { id: "run_1_c1", role: "user", content: "That is no JSON." }),
+    view("run_1", { id: "run_1_cat", role: "user", content: "Mine." }),
+  ]);
+  expect(turn?.asked.map(({ id }) => id)).toEqual(["u1", "run_1_cat"]);
+  expect(turn?.parts.map((part) => [part.kind, part.id])).toEqual([
+    ["system", "s1"],
+    ["system", "d1"],
+    ["text", "m2"],
+    ["system", "run_1_c1"],
+  ]);
+});
+
+test("what the server tells the model is the same in the stream as after a reload", () => {
+  const at = (seq: number) => ({ metadata: { run: "run_1", seq } });
+  const told = { code: "output_invalid", message: "no JSON", tell_model: "That is no JSON." };
+  const events = [
+    {
+      type: "RUN_STARTED",
+      threadId: "t",
+      runId: "run_1",
+      input: { messages: [{ id: "s1", role: "system", content: "Be brief." }] },
+      ...at(1),
+    },
+    { type: "TEXT_MESSAGE_START", messageId: "x1", role: "developer", ...at(2) },
+    { type: "TEXT_MESSAGE_CONTENT", messageId: "x1", delta: "Use metres.", ...at(3) },
+    { type: "TEXT_MESSAGE_CHUNK", messageId: "m1", delta: "Hm.", ...at(4) },
+    { type: "CUSTOM", name: "agio.error", value: told, ...at(5) },
+    { type: "CUSTOM", name: "agio.error", value: told, ...at(6) },
+  ] as unknown as Event[];
+  const [turn] = foldEvents({ turns: [], pos: 0 }, 1, events).turns;
+  const shown = turn?.parts.flatMap((part) => (part.kind === "system" ? [[part.id, part.text]] : []));
+  expect(shown).toEqual([
+    ["s1", "Be brief."],
+    ["x1", "Use metres."],
+    ["run_1_c1", "That is no JSON."],
+    ["run_1_c2", "That is no JSON."],
+  ]);
+  expect(turn?.parts.filter((part) => part.kind === "text")).toHaveLength(1);
+});

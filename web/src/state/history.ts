@@ -5,7 +5,17 @@ import type { InterruptView, MessageView } from "@/protocol/api";
 import type { Content } from "@/protocol/commands";
 import type { Message } from "@/protocol/events";
 import { newCall } from "./fold";
-import { type CallPart, newTurn, type Part, type Thread, type Turn, type TurnStatus } from "./thread";
+import {
+  type CallPart,
+  isCorrection,
+  newTurn,
+  type Part,
+  type TextPart,
+  type Thread,
+  type Turn,
+  type TurnStatus,
+  textOf,
+} from "./thread";
 
 /** What the server knows of a run beyond its messages. */
 export interface KnownRun {
@@ -95,7 +105,15 @@ function addMessage(turn: Turn, calls: Map<string, CallPart>, strays: Strays, vi
   const message = view.message as unknown as Message;
   switch (message.role) {
     case "user":
+      if (isCorrection(message.id, turn.runId)) {
+        turn.parts.push(finished("system", message.id, textOf(message.content as Content)));
+        break;
+      }
       turn.asked.push({ id: message.id, content: message.content as Content, at: view.created_at });
+      break;
+    case "system":
+    case "developer":
+      turn.parts.push(finished("system", message.id, message.content));
       break;
     case "reasoning":
       turn.parts.push(finished("reasoning", message.id, message.content));
@@ -126,6 +144,6 @@ function addMessage(turn: Turn, calls: Map<string, CallPart>, strays: Strays, vi
   }
 }
 
-function finished(kind: "text" | "reasoning", id: string, text: string): Part {
+function finished(kind: TextPart["kind"], id: string, text: string): Part {
   return { kind, id, text, seq: 0, startedAt: null, endedAt: null };
 }

@@ -19,7 +19,8 @@ export interface Asked {
 }
 
 export interface TextPart {
-  kind: "text" | "reasoning";
+  /** system: a word to the model that is neither the person's nor the agent's. */
+  kind: "text" | "reasoning" | "system";
   id: string;
   text: string;
   /** The number of the event it began with; 0 if it came as a finished message. */
@@ -143,4 +144,13 @@ export function openQuestions(thread: Thread): Question[] {
 export function textOf(content: Content): string {
   if (typeof content === "string") return content;
   return content.map((part) => (part.type === "text" ? part.text : "")).join("");
+}
+
+/** The id of what the server told the model about an answer that did not fit, which is kept like a user's message. */
+export function correctionId(runId: string, number: number): string {
+  return `${runId}_c${number}`;
+}
+
+export function isCorrection(id: string, runId: string): boolean {
+  return id.startsWith(`${runId}_c`) && /^\d+$/.test(id.slice(runId.length + 2));
 }

@@ -54,6 +54,15 @@ function Parts({ parts, turn }: { parts: Part[]; turn: Turn }): ReactNode {
             </Suspense>
           </div>
         );
+      case "system":
+        return (
+          <p
+            key={part.id}
+            className="border-l-2 border-line pl-3 text-xs whitespace-pre-wrap wrap-anywhere text-soft"
+          >
+            <span className="font-medium">System:</span> {part.text}
+          </p>
+        );
       case "reasoning":
         return (
           <details key={part.id} className="text-[0.8125rem] text-soft">

@@ -41,6 +41,12 @@ const ReplayPart = memo(function ReplayPart({ part, live }: { part: Part; live: 
           </Suspense>
         </div>
       );
+    case "system":
+      return (
+        <p className="border-l-2 border-line pl-3 text-sm whitespace-pre-wrap wrap-anywhere text-soft">
+          <span className="font-medium">System:</span> {part.text}
+        </p>
+      );
     case "reasoning":
       return (
         <div className="flex gap-2 border-l-2 border-line pl-3 text-sm text-soft">

@@ -8,6 +8,7 @@ import { HIGHLIGHT } from "./looks";
 import { Notice } from "./notice";
 import { Reasoning } from "./reasoning";
 import { SubagentCard } from "./subagent-card";
+import { SystemMessage } from "./system-message";
 import { ToolCard } from "./tool-card";
 
 interface PartsProps {
@@ -43,6 +44,8 @@ function PartView({ turn, part, live, asks, newest, highlighted }: PartViewProps
   switch (part.kind) {
     case "text":
       return <Text part={part} live={newest} highlighted={part.id === highlighted} />;
+    case "system":
+      return <SystemMessage part={part} highlighted={part.id === highlighted} />;
     case "reasoning":
       return <Reasoning part={part} live={newest} />;
     case "call": {

@@ -63,6 +63,18 @@ test("an answer is Markdown, with an id of its own", () => {
   expect(container.querySelector("#message-t1 strong")?.textContent).toBe("bold");
 });
 
+test("a system message is a note as it was written, neither said nor answered, and can be linked to", () => {
+  const words = "**Answer** again with <b>JSON</b>.";
+  const system: Part = { kind: "system", id: "s1", text: words, seq: 0, startedAt: null, endedAt: null };
+  show({ parts: [text("t1", "Hm."), system, text("t2", "{}")] }, { highlighted: "s1" });
+  const note = screen.getByRole("note", { name: "System message" });
+  expect(note.id).toBe("message-s1");
+  expect(note.textContent).toContain(words);
+  expect(note.className).toContain("ring-2");
+  expect(note.querySelector("b, strong")).toBeNull();
+  expect(screen.queryByRole("article", { name: "You said" })).toBeNull();
+});
+
 test("a long message is folded until it is unfolded", async () => {
   show({ asked: [{ id: "m1", content: "line\n".repeat(40), at: null }] });
   await userEvent.click(screen.getByRole("button", { name: "Show more" }));
