@@ -96,8 +96,9 @@ class ToolReply(Struct, frozen=True):
 
 
 class Task(Struct, frozen=True, kw_only=True):
-    """A short model job the gateway asks for: one turn without tools."""
+    """A short model job the gateway asks for: one turn without tools, or the list of the provider's models."""
 
+    wants: Literal["turn", "models"] = "turn"
     provider: str
     model: str
     instructions: str
@@ -113,10 +114,11 @@ class Task(Struct, frozen=True, kw_only=True):
 
 
 class TaskResult(Struct, frozen=True):
-    """What the model said."""
+    """What the model said, or which models there are."""
 
     text: str
     usage: Usage
+    models: list[str] = []
 
 
 class Greeting(Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ loop above it does.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct, field
 
@@ -154,6 +154,15 @@ ModelEvent: TypeAlias = (
     | StatusUpdate
     | TurnEnd
 )
+
+
+@runtime_checkable
+class ModelLister(Protocol):
+    """A driver whose service can say which models it has."""
+
+    async def models(self) -> list[str]:
+        """Return their names, as many as are worth showing. Raises ModelError."""
+        ...
 
 
 class ModelDriver(Protocol):

@@ -7,6 +7,7 @@ from typing import cast
 from agio.core.model import ModelEvent, ModelRequest
 from agio.drivers.anthropic_turn import WIRE, AnthropicTurn
 from agio.drivers.body import close_objects, encode_body
+from agio.drivers.catalogue import ANTHROPIC, fetch_names
 from agio.drivers.conversation import (
     LEFT_OUT,
     Result,
@@ -52,6 +53,12 @@ class AnthropicDriver:
         """Call the model; see `ModelDriver.stream`."""
         body = encode_body(build_body(request), request.settings.extra_body)
         return self._http.turn(self._url, body, AnthropicTurn(self._http.faults))
+
+    async def models(self) -> list[str]:
+        """List what the service offers; see `ModelLister.models`."""
+        return await fetch_names(
+            self._http, f"{self._url.removesuffix('/messages')}/models?limit=1000", ANTHROPIC
+        )
 
     async def aclose(self) -> None:
         """Close the connections the driver keeps."""

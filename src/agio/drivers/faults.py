@@ -88,6 +88,10 @@ class Faults:
         self._host = host
         self._secrets = [secret for secret in secrets if len(secret) >= 6]
 
+    def holds_secret(self, text: str) -> bool:
+        """Whether a text has the key in it, which nobody is to be told."""
+        return any(secret in text for secret in self._secrets)
+
     def make(
         self, code: str, words: str = "", status: int | None = None, retry_after_s: float | None = None
     ) -> ModelError:

@@ -10,6 +10,7 @@ from msgspec import UNSET
 
 from agio.core.model import ModelEvent, ModelRequest
 from agio.drivers.body import encode_body
+from agio.drivers.catalogue import GEMINI, fetch_names
 from agio.drivers.conversation import (
     LEFT_OUT,
     AssistantTurn,
@@ -57,6 +58,10 @@ class GeminiDriver:
         model = quote(request.model.removeprefix("models/"), safe="")
         url = f"{self._base}/models/{model}:streamGenerateContent?alt=sse"
         return self._http.turn(url, body, GeminiTurn(self._http.faults))
+
+    async def models(self) -> list[str]:
+        """List what the service offers; see `ModelLister.models`."""
+        return await fetch_names(self._http, f"{self._base}/models?pageSize=1000", GEMINI)
 
     async def aclose(self) -> None:
         """Close the connections the driver keeps."""

@@ -1,7 +1,7 @@
 """The HTTP client of a driver: kept-alive connections, event streams in, every failure a ModelError."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Mapping
 from contextlib import aclosing, suppress
 from typing import Protocol
 
@@ -61,10 +61,7 @@ class ModelHttp:
 
     async def turn(self, url: str, body: bytes, decoder: TurnDecoder) -> AsyncGenerator[list[ModelEvent]]:
         """Post the body and yield what the decoder makes of each network read, up to and with the TurnEnd."""
-        headers = self._headers
-        if (request_id := REQUEST_ID.get()) and HEADER not in self._named:
-            headers = {**headers, HEADER: request_id}
-        async with aclosing(self.stream(url, headers, body)) as reads:
+        async with aclosing(self.stream(url, self._sent(), body)) as reads:
             try:
                 async for items in reads:
                     events = decoder.read(items)
@@ -83,7 +80,7 @@ class ModelHttp:
     async def stream(self, url: str, headers: Mapping[str, str], body: bytes) -> AsyncGenerator[list[bytes]]:
         """Post the body and yield the data of the events of each network read. Closing it hangs up."""
         pool = self._pool()
-        answer = await self._post(pool, url, headers, body)
+        answer = await self._reach(pool.post(parse_url(url), headers, body))
         try:
             if answer.status != 200 or _content_type(answer) in _NOT_A_STREAM:
                 raise await self._refusal(answer)
@@ -100,6 +97,24 @@ class ModelHttp:
         finally:
             pool.release(answer)
 
+    async def fetch(self, url: str, limit_bytes: int) -> bytes:
+        """Get a document, no larger than this. Raises ModelError."""
+        pool = self._pool()
+        answer = await self._reach(pool.get(parse_url(url), self._sent("application/json")))
+        try:
+            if answer.status != 200:
+                raise await self._refusal(answer)
+            body = bytearray()
+            while chunk := await answer.read():
+                body += chunk
+                if len(body) > limit_bytes:
+                    raise self.faults.make("invalid_response", f"it is larger than {limit_bytes} bytes.")
+            return bytes(body)
+        except BrokenAnswer as error:
+            raise self.faults.make("stream_broken", f"{error}.") from error
+        finally:
+            pool.release(answer)
+
     async def aclose(self) -> None:
         """Close the idle connections of the running loop; those of other loops close with them."""
         pool = self._pools.pop(asyncio.get_running_loop(), None)
@@ -107,9 +122,15 @@ class ModelHttp:
         if pool is not None:
             await pool.aclose()
 
-    async def _post(self, pool: Connections, url: str, headers: Mapping[str, str], body: bytes) -> Connection:
+    def _sent(self, accept: str | None = None) -> Mapping[str, str]:
+        headers = self._headers if accept is None else {**self._headers, "Accept": accept}
+        if (request_id := REQUEST_ID.get()) and HEADER not in self._named:
+            headers = {**headers, HEADER: request_id}
+        return headers
+
+    async def _reach(self, asked: Awaitable[Connection]) -> Connection:
         try:
-            return await pool.post(parse_url(url), headers, body)
+            return await asked
         except BrokenAnswer as error:
             code = "invalid_response" if error.garbled else "connection_failed"
             raise self.faults.make(code, f"{error}.") from error

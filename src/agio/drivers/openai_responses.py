@@ -7,6 +7,7 @@ import msgspec
 
 from agio.core.model import ModelEvent, ModelRequest
 from agio.drivers.body import encode_body, is_strict
+from agio.drivers.catalogue import OPENAI, fetch_names
 from agio.drivers.conversation import (
     Result,
     SystemTurn,
@@ -41,6 +42,10 @@ class OpenAIModelDriver:
         """Call the model; see `ModelDriver.stream`."""
         body = encode_body(build_body(request), request.settings.extra_body)
         return self._http.turn(f"{self._http.base_url}/responses", body, ResponsesTurn(self._http.faults))
+
+    async def models(self) -> list[str]:
+        """List what the service offers; see `ModelLister.models`."""
+        return await fetch_names(self._http, f"{self._http.base_url}/models", OPENAI)
 
     async def aclose(self) -> None:
         """Close the connections the driver keeps."""

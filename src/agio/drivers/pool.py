@@ -43,22 +43,11 @@ class Connections:
         Raises OSError or TimeoutError when there is no connection, what the guard raises, and BrokenAnswer when
         it breaks.
         """
-        head = _head(target, headers, len(body))
-        while True:
-            connection = self._reuse()
-            fresh = connection is None
-            connection = connection or await self._open(target)
-            try:
-                connection.send(head, body)
-                await connection.head()
-                return connection
-            except BrokenAnswer as error:
-                connection.close()
-                if fresh or not error.silent:
-                    raise
-            except BaseException:
-                connection.close()
-                raise
+        return await self._exchange(target, _head("POST", target, headers, len(body)), body)
+
+    async def get(self, target: Target, headers: Mapping[str, str]) -> Connection:
+        """Send a GET; see `post`."""
+        return await self._exchange(target, _head("GET", target, headers), b"")
 
     def release(self, connection: Connection) -> None:
         """Give a connection back: kept if its answer is complete, closed otherwise."""
@@ -75,6 +64,23 @@ class Connections:
     async def aclose(self) -> None:
         """Close what is idle."""
         await self._keeper.aclose()
+
+    async def _exchange(self, target: Target, head: bytes, body: bytes) -> Connection:
+        while True:
+            connection = self._reuse()
+            fresh = connection is None
+            connection = connection or await self._open(target)
+            try:
+                connection.send(head, body)
+                await connection.head()
+                return connection
+            except BrokenAnswer as error:
+                connection.close()
+                if fresh or not error.silent:
+                    raise
+            except BaseException:
+                connection.close()
+                raise
 
     def _reuse(self) -> Connection | None:
         oldest = asyncio.get_running_loop().time() - _IDLE_S
@@ -140,8 +146,10 @@ async def _connect(
     return connection
 
 
-def _head(target: Target, headers: Mapping[str, str], size: int) -> bytes:
-    lines = [f"POST {target.path} HTTP/1.1", f"Host: {target.authority}", f"Content-Length: {size}"]
+def _head(method: str, target: Target, headers: Mapping[str, str], size: int | None = None) -> bytes:
+    lines = [f"{method} {target.path} HTTP/1.1", f"Host: {target.authority}"]
+    if size is not None:
+        lines.append(f"Content-Length: {size}")
     for name, value in headers.items():
         if not value.isprintable() or not value.isascii():
             raise UserError(

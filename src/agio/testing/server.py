@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 
 import msgspec
@@ -45,11 +45,13 @@ class ModelServer:
     Use it with `async with`. Without a script it echoes the last user text. Requests are checked as
     the vendors check them. `calls` holds all of them, refused ones too; `problems` says what was wrong
     with requests or with the script, and is worth an assertion at the end of a test. `requests_open`
-    counts the answers on their way, `connections` all connections there have been.
+    counts the answers on their way, `connections` all connections there have been. `models` are the
+    names in its list of models, which is asked for in `lists`; without any it has no list.
     """
 
-    def __init__(self, *, api_key: str | None = "test-key") -> None:
+    def __init__(self, *, api_key: str | None = "test-key", models: Sequence[str] | None = None) -> None:
         self._api_key = api_key
+        self.models = models
         self._wires: dict[str, Wire] = {
             wire.name: wire for wire in (OpenAIChatWire(), OpenAIWire(), AnthropicWire(), GeminiWire())
         }
@@ -60,6 +62,7 @@ class ModelServer:
         self._changed = asyncio.Event()
         self._left = 0
         self.calls: list[ModelCall] = []
+        self.lists: list[HttpRequest] = []
         self.requests_open = 0
         self.connections = 0
         self.problems: list[str] = []
@@ -155,7 +158,13 @@ class ModelServer:
             self._changed.set()
 
     async def _respond(self, connection: Connection, request: HttpRequest) -> None:
-        wire = next((wire for wire in self._wires.values() if wire.accepts(request.path)), None)
+        wires = self._wires.values()
+        if request.method == "GET" and self.models is not None:
+            wire = next((wire for wire in wires if wire.lists(request)), None)
+            if wire is not None:
+                await self._list(connection, wire, request, self.models)
+                return
+        wire = next((wire for wire in wires if wire.accepts(request.path)), None)
         if wire is None or request.method != "POST":
             await connection.write_document(404, b'{"error":{"message":"Not found"}}', _JSON)
             return
@@ -178,6 +187,17 @@ class ModelServer:
             await _refuse(connection, wire, problem_for_status(500, message))
             return
         await self._reply(connection, wire, reply, Answer(len(self.calls), reading))
+
+    async def _list(
+        self, connection: Connection, wire: Wire, request: HttpRequest, models: Sequence[str]
+    ) -> None:
+        self.lists.append(request)
+        try:
+            self._check_key(wire, request)
+        except Rejected as rejected:
+            await _refuse(connection, wire, wire.problem(rejected.kind, rejected.message))
+        else:
+            await connection.write_document(200, encode(wire.listing(models)), _JSON)
 
     def _check_key(self, wire: Wire, request: HttpRequest) -> None:
         key = wire.key(request.headers, request.query)

@@ -7,15 +7,15 @@ import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from typing import TypeAlias
 
-from agio.core.model import ModelDriver, ModelEvent, ModelRequest
+from agio.core.model import ModelDriver, ModelEvent, ModelLister, ModelRequest
 from agio.core.provider import ModelEndpoint
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.registry import open_driver
 from agio.egress import Egress
-from agio.errors import UserError
+from agio.errors import ModelError, UserError
 
 Opener: TypeAlias = Callable[[str, Endpoint], ModelDriver]
 
@@ -154,18 +154,34 @@ class _Borrowed:
         self.wire = wire
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelEvent], None]:
+        async with self._held() as driver, aclosing(driver.stream(request)) as stream:
+            async for events in stream:
+                yield events
+
+    async def models(self) -> list[str]:
+        """Ask the service for its list. Raises ModelError."""
+        async with self._held() as driver:
+            return await list_models(driver)
+
+    async def aclose(self) -> None:
+        """Nothing: the drivers are closed with the worker."""
+
+    @asynccontextmanager
+    async def _held(self) -> AsyncGenerator[ModelDriver]:
         kept = self._drivers.take(self._endpoint)
         kept.users += 1
         try:
             await self._drivers.tidy()
-            async with aclosing(kept.driver.stream(request)) as stream:
-                async for events in stream:
-                    yield events
+            yield kept.driver
         finally:
             kept.users -= 1
 
-    async def aclose(self) -> None:
-        """Nothing: the drivers are closed with the worker."""
+
+async def list_models(driver: ModelDriver) -> list[str]:
+    """Ask a driver's service for its models. Raises ModelError, `model_not_found` if there is no list."""
+    if not isinstance(driver, ModelLister):
+        raise ModelError("model_not_found", "This provider has no list of its models.")
+    return await driver.models()
 
 
 def _name_of(endpoint: ModelEndpoint) -> bytes:

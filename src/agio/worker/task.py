@@ -1,4 +1,4 @@
-"""A task: a short model job the gateway asks for, one turn without tools."""
+"""A task: a short job the gateway asks for, one turn of a model without tools or the list of a provider's models."""
 
 import asyncio
 from collections import Counter
@@ -6,20 +6,21 @@ from contextlib import aclosing
 
 from agio.core.config import AgentRunConfig
 from agio.core.link import Task, TaskResult
-from agio.core.model import ModelDriver, ModelRequest, ModelSettings, TextDelta, TurnEnd
+from agio.core.model import ModelDriver, ModelRequest, ModelSettings, TextDelta, TurnEnd, Usage
 from agio.core.turn import retry_delay
 from agio.errors import ModelError
 from agio.protocol.messages import UserMessage
+from agio.worker.drivers import list_models
 
 
 async def perform_task(driver: ModelDriver, task: Task, config: AgentRunConfig) -> TaskResult:
-    """Ask the model once, again where that may help and is wanted, within the task's time. Raises ModelError."""
+    """Do it once, again where that may help and is wanted, within the task's time. Raises ModelError."""
     failures: Counter[str] = Counter()
     try:
         async with asyncio.timeout(task.timeout_s):
             while True:
                 try:
-                    return await _ask(driver, task)
+                    return await (_ask(driver, task) if task.wants == "turn" else _list(driver))
                 except ModelError as error:
                     failures[error.code] += 1
                     delay_s = retry_delay(config, error, failures) if task.again else None
@@ -30,6 +31,10 @@ async def perform_task(driver: ModelDriver, task: Task, config: AgentRunConfig) 
         raise ModelError(
             "turn_timeout", f"The model was still answering after {task.timeout_s:g} s."
         ) from error
+
+
+async def _list(driver: ModelDriver) -> TaskResult:
+    return TaskResult("", Usage(), await list_models(driver))
 
 
 async def _ask(driver: ModelDriver, task: Task) -> TaskResult:

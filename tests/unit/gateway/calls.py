@@ -177,6 +177,7 @@ CALLS: dict[str, list[Call]] = {
     "list_providers": [Call()],
     "create_provider": [Call(body=_PROVIDER, foreign={"provider_name": 201})],
     "try_connection": [Call(body={"kind": "openai", "api_key": "sk-test", "model": "m"})],
+    "check_address": [Call(body={"base_url": "http://127.0.0.1:11434/v1"})],
     "get_provider": [_at("provider")],
     "replace_provider": [_at("provider", _PROVIDER, provider_name="provider_exists")],
     "delete_provider": [_at("provider")],

@@ -58,6 +58,7 @@ EXAMPLES: dict[str, Example] = {
     "list_providers": Example(),
     "create_provider": Example({}, PROVIDER),
     "try_connection": Example({}, {"kind": "openai", "api_key": "sk-test", "model": "gpt-5"}),
+    "check_address": Example({}, {"base_url": "http://127.0.0.1:11434/v1"}),
     "get_provider": Example({"provider_id": "provider"}),
     "replace_provider": Example({"provider_id": "provider"}, PROVIDER),
     "delete_provider": Example({"provider_id": "provider"}),

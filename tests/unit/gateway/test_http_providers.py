@@ -1,11 +1,13 @@
 """Providers over REST: list, create, replace, delete, and what is refused. A key goes in and never comes out."""
 
+from ipaddress import IPv4Address
 from typing import Any
 
 import pytest
 
 from agio.core.link import Greeting
 from agio.core.provider import KEY_FIELD, SecretPlace
+from agio.egress import Address, Egress
 from agio.gateway.app import create_app
 from tests.unit.gateway.engine import HandWorker, soon
 from tests.unit.gateway.house import AGENT, House, code_of, house
@@ -266,13 +268,63 @@ async def test_what_was_sealed_with_a_lost_key_is_told() -> None:
 
 
 async def test_a_model_to_try_must_be_known() -> None:
-    """R12: named in the request, or the first the provider lists."""
+    """R12: named in the request, or the first the provider lists; without any the service's list is asked for."""
     async with house() as place, place.client() as client:
         path = f"/api/providers/{(await client.post('/api/providers', json=MINIMAL)).json()['id']}"
-        assert code_of(await client.post(f"{path}/test")) == "model_required"
+        listed = (await client.post(f"{path}/test")).json()
+        assert (listed["ok"], listed["model"], listed["code"]) == (False, None, "no_worker")
         tried = await client.post(f"{path}/test", json={"model": "claude"})
         assert tried.status_code == 200
         assert (
             tried.json() | {"ok": False, "model": "claude", "code": "no_worker", "text": None} == tried.json()
         )
         assert "No worker" in tried.json()["message"]
+
+
+@pytest.mark.parametrize(
+    ("url", "state", "setting"),
+    [
+        ("http://127.0.0.1:11434/v1", "refused", "127.0.0.1:11434"),
+        ("http://localhost:11434/v1", "refused", "localhost:11434"),
+        ("http://ollama.localhost/v1", "refused", "ollama.localhost:80"),
+        ("http://[::1]:8000/v1", "refused", "[::1]:8000"),
+        ("https://192.168.1.5/v1", "refused", "192.168.1.5:443"),
+        ("http://10.0.0.1", "refused", "10.0.0.1:80"),
+        ("http://ollama:11434/v1", "refused", "ollama:11434"),
+        ("http://127.0.0.1:9/v1", "allowed", None),
+        ("http://169.254.169.254/latest", "refused", None),
+        ("http://8.8.8.8/v1", "allowed", None),
+        ("https://models.example.com/v1", "unknown", None),
+        ("http://nobody-has-this-name.local:8000/v1", "unknown", "nobody-has-this-name.local:8000"),
+    ],
+)
+async def test_an_address_is_judged_while_it_is_typed(url: str, state: str, setting: str | None) -> None:
+    """R12: with the very line that would allow it, and no line that opens where clouds keep their keys."""
+
+    async def look_up(host: str, port: int) -> list[Address]:
+        if host.endswith(".local"):
+            raise OSError("nobody")
+        assert host.endswith(("localhost", "ollama")), "only names of the own network are looked up"
+        return [IPv4Address("127.0.0.1")]
+
+    async with house() as place, place.client() as client:
+        asked = {"base_url": url}
+        object.__setattr__(place.gateway, "egress", Egress(["127.0.0.1:9"], look_up))
+        answered = await client.post("/api/providers/address", json=asked)
+        line = setting and f"AGIO_EGRESS_ALLOW={setting}"
+        assert answered.json() == {"state": state, "setting": line}
+        if setting is not None and state == "refused":
+            object.__setattr__(place.gateway, "egress", Egress([setting], look_up))
+            again = await client.post("/api/providers/address", json=asked)
+            assert again.json() == {"state": "allowed", "setting": None}
+
+
+@pytest.mark.parametrize(
+    "url", ["", "127.0.0.1:11434", "ftp://x/v1", "http://u:p@x/", "http://x/?a", 5, "x" * 2001]
+)
+async def test_what_is_no_address_is_not_judged(url: object) -> None:
+    """R12: it is refused as it would be in a provider."""
+    async with house() as place, place.client() as client:
+        refused = await client.post("/api/providers/address", json={"base_url": url})
+        assert refused.status_code == 422
+        assert code_of(refused) in ("invalid_base_url", "invalid_body")

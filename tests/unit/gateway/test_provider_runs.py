@@ -314,3 +314,45 @@ async def test_trying_is_limited_in_rate(tmp_path: Path) -> None:
         assert answers[-1].status_code == 429
         assert answers[-1].json()["error"]["code"] == "rate_limited"
         assert len(place.model.calls) < 5
+
+
+@pytest.mark.parametrize("kind", ["openai", "openai-chat", "anthropic", "gemini"])
+async def test_trying_a_provider_lists_the_models_there_are(tmp_path: Path, kind: str) -> None:
+    """R12: with the team's key, when it works, when the model is not known, and alone when none is named."""
+    async with desk(tmp_path) as place:
+        address = {"kind": kind, "base_url": place.model.base_url(kind), "api_key": TEAMS}
+        place.model.models = ["small", "large"]
+        place.model.script(Reply("OK"), Reply(fault=VendorError("model_not_found")))
+        works = (await place.client.post("/api/providers/test", json={**address, "model": "small"})).json()
+        assert (works["ok"], works["models"]) == (True, ["small", "large"])
+        unknown = (await place.client.post("/api/providers/test", json={**address, "model": "nope"})).json()
+        assert (unknown["code"], unknown["models"]) == ("model_not_found", ["small", "large"])
+        alone = (await place.client.post("/api/providers/test", json=address)).json()
+        assert (alone["ok"], alone["model"], alone["models"]) == (True, None, ["small", "large"])
+        assert "2 models" in alone["message"]
+        assert len(place.model.calls) == 2
+        assert all(TEAMS in str(asked.headers) for asked in place.model.lists)
+
+
+async def test_a_service_without_a_list_works_as_well(tmp_path: Path) -> None:
+    """R12: trying it fails for nothing but the model; without a model there is nothing to try."""
+    async with desk(tmp_path) as place:
+        path = await place.connect(models=[])
+        works = (await place.client.post(f"{path}/test", json={"model": "tiny"})).json()
+        assert (works["ok"], works["models"]) == (True, None)
+        unlisted: tuple[list[str] | None, ...] = (None, [])
+        for models in unlisted:
+            place.model.models = models
+            nothing = (await place.client.post(f"{path}/test")).json()
+            assert (nothing["ok"], nothing["code"], nothing["models"]) == (False, "model_required", None)
+            assert "Enter the name of one" in nothing["message"]
+
+
+async def test_a_key_that_is_not_accepted_is_told_without_a_model(tmp_path: Path) -> None:
+    """R12: asking for the list alone says what is wrong, too, and never the key."""
+    async with desk(tmp_path) as place:
+        place.model.models = ["small"]
+        path = await place.connect(models=[], api_key="sk-wrong-key")
+        answered = await place.client.post(f"{path}/test")
+        assert (answered.json()["ok"], answered.json()["code"]) == (False, "invalid_api_key")
+        assert "sk-wrong-key" not in answered.text

@@ -885,8 +885,25 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Try a provider: a worker asks the model for a word. What the model makes of it is answered with 200. */
+        /** Try a provider: a worker asks the model for a word, and the service for its models. */
         post: operations["try_provider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers/address": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say whether the server would call a base URL, and if not, what its operator writes to allow it. */
+        post: operations["check_address"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1369,6 +1386,24 @@ export interface components {
             subagentRunId?: string;
         };
         /**
+         * AddressBody
+         * @description An address that somebody is about to enter.
+         */
+        AddressBody: {
+            /** Base Url */
+            base_url: string;
+        };
+        /**
+         * AddressCheck
+         * @description Whether an address is called. Names are looked up only if they are of the server's own network.
+         */
+        AddressCheck: {
+            /** @default null */
+            setting: string | null;
+            /** @enum {unknown} */
+            state: "allowed" | "refused" | "unknown";
+        };
+        /**
          * AgentBody
          * @description An agent.
          */
@@ -1663,7 +1698,7 @@ export interface components {
         };
         /**
          * ConnectionBody
-         * @description A provider to try before it is kept.
+         * @description A provider to try before it is kept. Without a model its service is asked for the list of them.
          */
         ConnectionBody: {
             /** Api Key */
@@ -1676,7 +1711,7 @@ export interface components {
              */
             kind: "openai" | "openai-chat" | "anthropic" | "gemini";
             /** Model */
-            model: string;
+            model?: string | null;
         };
         /**
          * ConnectionTest
@@ -1687,7 +1722,9 @@ export interface components {
             code: string | null;
             latency_ms: number;
             message: string;
-            model: string;
+            model: string | null;
+            /** @default null */
+            models: string[] | null;
             ok: boolean;
             /** @default null */
             text: string | null;
@@ -2344,7 +2381,7 @@ export interface components {
         };
         /**
          * ProviderTestBody
-         * @description With which model to try; left out: the provider's first.
+         * @description With which model to try; left out: the provider's first, or its service's list of models if there is none.
          */
         ProviderTestBody: {
             /** Model */
@@ -3028,6 +3065,8 @@ export type AccountBody = components['schemas']['AccountBody'];
 export type AccountChange = components['schemas']['AccountChange'];
 export type AccountView = components['schemas']['AccountView'];
 export type ActivityMessage = components['schemas']['ActivityMessage'];
+export type AddressBody = components['schemas']['AddressBody'];
+export type AddressCheck = components['schemas']['AddressCheck'];
 export type AgentBody = components['schemas']['AgentBody'];
 export type AgentLimitsView = components['schemas']['AgentLimitsView'];
 export type AgentRunBody = components['schemas']['AgentRunBody'];
@@ -4871,6 +4910,30 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ConnectionTest"];
+                };
+            };
+        };
+    };
+    check_address: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddressBody"];
+            };
+        };
+        responses: {
+            /** @description Here it is. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddressCheck"];
                 };
             };
         };

@@ -61,15 +61,21 @@ class ProviderBody(Body):
 
 
 class ProviderTestBody(Body):
-    """With which model to try; left out: the provider's first."""
+    """With which model to try; left out: the provider's first, or its service's list of models if there is none."""
 
     model: ModelName | None = None
 
 
+class AddressBody(Body):
+    """An address that somebody is about to enter."""
+
+    base_url: Annotated[str, Field(min_length=1, max_length=2000)]
+
+
 class ConnectionBody(Body):
-    """A provider to try before it is kept."""
+    """A provider to try before it is kept. Without a model its service is asked for the list of them."""
 
     kind: ProviderKind
     base_url: BaseUrl | None = None
     api_key: ApiKey | None = None
-    model: ModelName
+    model: ModelName | None = None

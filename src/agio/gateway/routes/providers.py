@@ -6,10 +6,10 @@ from fastapi.responses import Response
 from msgspec import Struct
 
 from agio.core.provider import ModelEndpoint, ProviderKind, ProviderRecord, Sealed
-from agio.egress import parse_target
 from agio.errors import UserError
 from agio.gateway.endpoints import DEMO, key_place, need_vault
 from agio.gateway.gateway import Gateway
+from agio.gateway.routes.provider_address import read_base_url
 from agio.gateway.routes.provider_bodies import ConnectionBody, ProviderBody, ProviderTestBody
 from agio.gateway.routes.query import Id
 from agio.gateway.routes.route import Call, answer
@@ -83,12 +83,13 @@ async def delete_provider(call: Call, provider_id: Id) -> Response:
 
 
 async def try_provider(call: Call, provider_id: Id, body: ProviderTestBody | None = None) -> Response:
-    """Try a provider: a worker asks the model for a word. What the model makes of it is answered with 200."""
+    """Try a provider: a worker asks the model for a word, and the service for its models.
+
+    What they make of it is answered with 200.
+    """
     gateway, tenant = call.gateway, call.who.tenant
     provider = await gateway.store.get_provider(tenant, provider_id)
     model = (body and body.model) or next(iter(provider.models), None)
-    if model is None:
-        raise UserError("model_required", "This provider lists no models: say which one to try, in `model`.")
     _take(call)
     endpoint = await gateway.link.endpoints.read(provider)
     return answer(await try_endpoint(gateway.link, tenant, endpoint, model))
@@ -130,22 +131,9 @@ async def _check(gateway: Gateway, kind: ProviderKind, base_url: str | None, *, 
                 "missing_api_key", f"{kind} needs an API key, or the base URL of a service that needs none."
             )
         return
-    if "?" in base_url or "#" in base_url:
-        raise _invalid_url("it has a query or a fragment")
-    try:
-        target = parse_target(base_url)
-    except UserError as error:
-        raise _invalid_url(str(error.details["rule"])) from error
+    target = read_base_url(base_url)
     if target.address is not None or target.host == "localhost":
         await gateway.egress.addresses(target.host, target.port)
-
-
-def _invalid_url(rule: str) -> UserError:
-    return UserError(
-        "invalid_base_url",
-        f"The base URL cannot be used: {rule}. It looks like https://api.example.com/v1.",
-        {"rule": rule},
-    )
 
 
 def _sealed(gateway: Gateway, tenant: str, provider_id: str, key: str | None) -> Sealed | None:

@@ -1,6 +1,6 @@
 """Anthropic Messages from the server's side."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -74,6 +74,22 @@ class AnthropicWire:
             raise Rejected(f"{error}") from error
         check(body)
         return view(body)
+
+    def lists(self, request: HttpRequest) -> bool:
+        """Say whether this asks for the list of models; OpenAI's has the same path."""
+        return request.path == "/v1/models" and "anthropic-version" in request.headers
+
+    def listing(self, models: Sequence[str]) -> Json:
+        """Return the list of models."""
+        items: list[Json] = [
+            {"type": "model", "id": name, "display_name": name.title(), "created_at": "2026-01-01T00:00:00Z"}
+            for name in models
+        ]
+        ends: dict[str, Json] = {
+            "first_id": models[0] if models else None,
+            "last_id": models[-1] if models else None,
+        }
+        return {"data": items, "has_more": False, **ends}
 
     def events(self, reply: Reply, answer: Answer) -> list[ServerEvent]:
         """Return the whole stream of a reply."""

@@ -1,7 +1,7 @@
 """Gemini generateContent from the server's side."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -82,6 +82,20 @@ class GeminiWire:
         streams = verb == "streamGenerateContent"
         reading = view(body, model, stream=streams and request.query.get("alt") == "sse")
         return replace(reading, wants=frozenset({"array"})) if streams and not reading.stream else reading
+
+    def lists(self, request: HttpRequest) -> bool:
+        """Say whether this asks for the list of models."""
+        return request.path == "/v1beta/models"
+
+    def listing(self, models: Sequence[str]) -> Json:
+        """Return the list of models, with one at its end that cannot converse."""
+        verbs: list[Json] = ["generateContent", "countTokens"]
+        items: list[Json] = [
+            {"name": f"models/{name}", "supportedGenerationMethods": verbs} for name in models
+        ]
+        return {
+            "models": [*items, {"name": "models/embedder", "supportedGenerationMethods": ["embedContent"]}]
+        }
 
     def events(self, reply: Reply, answer: Answer) -> list[ServerEvent]:
         """Return the whole stream of a reply; one that is filtered before any word is a blocked prompt."""

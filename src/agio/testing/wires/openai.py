@@ -1,6 +1,6 @@
 """OpenAI Responses from the server's side."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from agio.core.model import StopReason, Usage
 from agio.protocol.messages import Json
@@ -9,7 +9,7 @@ from agio.testing.connection import HttpRequest
 from agio.testing.faults import ProblemKind
 from agio.testing.script import Reply
 from agio.testing.wires import openai_error
-from agio.testing.wires.openai_chat import bearer
+from agio.testing.wires.openai_chat import bearer, list_models
 from agio.testing.wires.openai_request import decode
 from agio.testing.wires.openai_rules import check, view
 from agio.testing.wires.wire import Answer, Problem, ServerEvent, encode, sign
@@ -46,6 +46,14 @@ class OpenAIWire:
         body = decode(request.body)
         check(body, self._reasons)
         return view(body)
+
+    def lists(self, request: HttpRequest) -> bool:
+        """Say whether this asks for the list of models; Anthropic's has the same path."""
+        return request.path == "/v1/models" and "anthropic-version" not in request.headers
+
+    def listing(self, models: Sequence[str]) -> Json:
+        """Return the list of models."""
+        return list_models(models)
 
     def events(self, reply: Reply, answer: Answer) -> list[ServerEvent]:
         """Return the whole stream of a reply."""

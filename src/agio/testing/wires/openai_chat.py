@@ -1,6 +1,6 @@
 """Chat Completions from the server's side."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -48,6 +48,14 @@ class OpenAIChatWire:
             raise Rejected(f"Invalid request: {error}") from error
         check(body)
         return view(body)
+
+    def lists(self, request: HttpRequest) -> bool:
+        """Say whether this asks for the list of models; Anthropic's has the same path."""
+        return request.path == "/v1/models" and "anthropic-version" not in request.headers
+
+    def listing(self, models: Sequence[str]) -> Json:
+        """Return the list of models."""
+        return list_models(models)
 
     def events(self, reply: Reply, answer: Answer) -> list[ServerEvent]:
         """Return the whole stream of a reply."""
@@ -117,6 +125,14 @@ class OpenAIChatWire:
     def error_event(self, problem: Problem, *, as_turn: bool) -> ServerEvent:
         """Return the error as an event of a stream."""
         return ServerEvent(encode(self.error_body(problem)))
+
+
+def list_models(models: Sequence[str]) -> Json:
+    """Return OpenAI's list of models, the same for both of its formats."""
+    items: list[Json] = [
+        {"id": name, "object": "model", "created": 1767225600, "owned_by": "agio"} for name in models
+    ]
+    return {"object": "list", "data": items}
 
 
 def bearer(headers: Mapping[str, str]) -> str | None:

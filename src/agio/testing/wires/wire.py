@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol, cast
 
 import msgspec
@@ -70,6 +70,14 @@ class Wire(Protocol):
 
     def read(self, request: HttpRequest) -> Reading:
         """Check a request as the vendor does and read it. Raises Rejected."""
+        ...
+
+    def lists(self, request: HttpRequest) -> bool:
+        """Say whether this asks for the list of models, in this format."""
+        ...
+
+    def listing(self, models: Sequence[str]) -> Json:
+        """Return the list of models."""
         ...
 
     def events(self, reply: Reply, answer: Answer) -> list[ServerEvent]:

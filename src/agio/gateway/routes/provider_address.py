@@ -1,0 +1,77 @@
+"""Whether the server would call the address of a model provider: asked while somebody is typing it.
+
+It tells no more than trying the provider does, and the same people: those who may build.
+"""
+
+import asyncio
+from typing import Literal
+
+from fastapi.responses import Response
+from msgspec import Struct
+
+from agio.egress import Egress, Target, parse_target
+from agio.errors import UpstreamError, UserError
+from agio.gateway.routes.provider_bodies import AddressBody
+from agio.gateway.routes.route import Call, answer
+
+_LOOK_UP_S = 2.0
+_NEAR = (".localhost", ".local", ".internal", ".lan", ".home", ".home.arpa")
+"""How names end that are of somebody's own network."""
+
+
+class AddressCheck(Struct, frozen=True, kw_only=True):
+    """Whether an address is called. Names are looked up only if they are of the server's own network."""
+
+    state: Literal["allowed", "refused", "unknown"]
+    setting: str | None = None
+    """What the operator adds to the environment of the server to have it called; null if nothing is missing."""
+
+
+async def check_address(call: Call, body: AddressBody) -> Response:
+    """Say whether the server would call a base URL, and if not, what its operator writes to allow it."""
+    target = read_base_url(body.base_url)
+    state = await _state(call.gateway.egress, target)
+    needed = state != "allowed" and (target.address is not None or _is_near(target.host))
+    return answer(AddressCheck(state=state, setting=_setting(target) if needed else None))
+
+
+def read_base_url(base_url: str) -> Target:
+    """Take a base URL apart. Raises UserError `invalid_base_url`."""
+    if "?" in base_url or "#" in base_url:
+        raise _invalid_url("it has a query or a fragment")
+    try:
+        return parse_target(base_url)
+    except UserError as error:
+        raise _invalid_url(str(error.details["rule"])) from error
+
+
+async def _state(egress: Egress, target: Target) -> Literal["allowed", "refused", "unknown"]:
+    if target.address is None and not _is_near(target.host):
+        return "unknown"
+    try:
+        async with asyncio.timeout(_LOOK_UP_S):
+            await egress.addresses(target.host, target.port)
+    except UserError:
+        return "refused"
+    except (UpstreamError, TimeoutError):
+        return "unknown"
+    return "allowed"
+
+
+def _is_near(host: str) -> bool:
+    return "." not in host or host.endswith(_NEAR)
+
+
+def _setting(target: Target) -> str | None:
+    if target.address is not None and target.address.is_link_local:
+        return None  # where clouds keep the keys of their machines: no advice to open it
+    host = f"[{target.host}]" if ":" in target.host else target.host
+    return f"AGIO_EGRESS_ALLOW={host}:{target.port}"
+
+
+def _invalid_url(rule: str) -> UserError:
+    return UserError(
+        "invalid_base_url",
+        f"The base URL cannot be used: {rule}. It looks like https://api.example.com/v1.",
+        {"rule": rule},
+    )
