@@ -18,6 +18,20 @@ export function createQueryClient(): QueryClient {
   });
 }
 
+const WATCH_MS = 5_000;
+
+/** For what others change while it is looked at: read again when it is opened, come back to, and while it is seen. */
+export const WATCHED = {
+  refetchInterval: WATCH_MS,
+  refetchOnMount: "always",
+  refetchOnWindowFocus: "always",
+} as const;
+
+/** A list that was paged through is not read again and again: only its newest page is watched. */
+export function watchNewest(query: { state: { data?: { pages: unknown[] } | undefined } }): number | false {
+  return (query.state.data?.pages.length ?? 1) > 1 ? false : WATCH_MS;
+}
+
 export const meQuery = queryOptions({ queryKey: ["me"], queryFn: () => data(api.GET("/api/me")) });
 
 export const signInMethodsQuery = queryOptions({
@@ -110,6 +124,13 @@ export const providersQuery = queryOptions({
   queryKey: ["providers"],
   queryFn: async () => (await data(api.GET("/api/providers"))).items,
 });
+
+/** Whether the server calls an address that somebody is typing. */
+export const addressQuery = (baseUrl: string) =>
+  queryOptions({
+    queryKey: ["provider-address", baseUrl],
+    queryFn: () => data(api.POST("/api/providers/address", { body: { base_url: baseUrl } })),
+  });
 
 /** The tools that come with the server and from connected workers; the team's HTTP tools are not among them. */
 export const toolsQuery = queryOptions({

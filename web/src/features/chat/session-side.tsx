@@ -2,16 +2,15 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Search, SquarePen, X } from "lucide-react";
-import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import { type ReactNode, useCallback, useRef, useState } from "react";
 import { buttonClass } from "@/components/ui/button";
 import { Select } from "@/components/ui/field";
 import { cx } from "@/lib/class-names";
 import { agentsQuery } from "@/lib/queries";
 import { COMMAND_KEY, useShortcut } from "@/lib/shortcuts";
+import { useSettled } from "@/lib/use-settled";
 import { moveBetweenChats } from "./hit-keys";
 import { SessionList } from "./session-list";
-
-const PAUSE_MS = 250;
 
 /** One element for both pages of the chat, so that the list stays when one goes from one to the other. */
 export const SESSION_SIDE = <SessionSide />;
@@ -94,14 +93,4 @@ function SessionSide(): ReactNode {
       <SessionList search={wanted} agentId={agentId} entered={entered} onOpened={opened} />
     </section>
   );
-}
-
-/** A text once it has not changed for a moment; one that is cleared counts at once. */
-function useSettled(text: string): string {
-  const [settled, setSettled] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), text ? PAUSE_MS : 0);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return settled;
 }

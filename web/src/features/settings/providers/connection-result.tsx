@@ -5,7 +5,10 @@ import { formatDuration } from "@/lib/format";
 import { type Problem, problemOf } from "@/lib/problem";
 import type { ConnectionTest } from "@/protocol/api";
 
-export type Trial = { state: "trying"; model: string } | { state: "done"; test: ConnectionTest } | Refused;
+export type Trial =
+  | { state: "trying"; model: string | undefined }
+  | { state: "done"; test: ConnectionTest }
+  | Refused;
 interface Refused {
   state: "refused";
   problem: Problem;
@@ -13,7 +16,7 @@ interface Refused {
 
 /** Runs a trial, telling how it goes; what the server refuses is a result too. */
 export async function runTrial(
-  model: string,
+  model: string | undefined,
   ask: () => Promise<ConnectionTest>,
   tell: (trial: Trial) => void,
 ): Promise<void> {
@@ -42,7 +45,9 @@ function Told({ trial }: { trial: Trial }): ReactNode {
     return (
       <p className="flex items-center gap-2 rounded-xl bg-hover px-4 py-3 text-sm text-soft">
         <LoaderCircle className="size-4 shrink-0 animate-spin" aria-hidden />
-        Asking {trial.model} for a word. It may take up to 30 seconds.
+        {trial.model
+          ? `Asking ${trial.model} for a word. It may take up to 30 seconds.`
+          : "Asking which models there are."}
       </p>
     );
   if (trial.state === "done" && trial.test.ok)
@@ -51,7 +56,9 @@ function Told({ trial }: { trial: Trial }): ReactNode {
         <CircleCheck className="mt-0.5 size-4 shrink-0" aria-hidden />
         <div className="min-w-0 wrap-anywhere">
           <p className="font-medium">
-            It works: {trial.test.model} answered in {formatDuration(trial.test.latency_ms)}.
+            {trial.test.model
+              ? `It works: ${trial.test.model} answered in ${formatDuration(trial.test.latency_ms)}.`
+              : trial.test.message}
           </p>
           {trial.test.text && <p className="mt-0.5">It said “{trial.test.text.trim()}”.</p>}
         </div>

@@ -12,8 +12,10 @@ import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/lib/form-problems"
 import { problemOf } from "@/lib/problem";
 import { providersQuery } from "@/lib/queries";
 import type { ProviderView } from "@/protocol/api";
+import { AddressNote } from "./address-note";
 import { AllowHint, ConnectionResult, runTrial, type Trial } from "./connection-result";
 import { KeyField } from "./key-field";
+import { ModelPicker } from "./model-picker";
 import { Presets } from "./presets";
 import {
   bodyOf,
@@ -23,9 +25,12 @@ import {
   isSameConnection,
   KINDS,
   modelsOf,
+  modelsProblem,
   nameProblem,
+  offeredOf,
   type Preset,
   type ProviderValues,
+  toggleModel,
   urlProblem,
   usesKeptKey,
   valuesOf,
@@ -56,9 +61,11 @@ export function ProviderDialog({ provider, preset, onClose, onSaved }: ProviderD
     defaultValues: provider ? valuesOf(provider) : { ...EMPTY, ...preset?.values },
   });
   const [trial, setTrial] = useState<Trial>();
+  const [tried, setTried] = useState("");
   const { errors, isSubmitting, isDirty } = form.formState;
   const values = form.watch();
   const kind = KINDS.find((one) => one.kind === values.kind);
+  const offered = trial?.state === "done" && tried === placeOf(values) ? offeredOf(trial.test.models) : [];
 
   const fill = (chosen: Preset) => {
     for (const name of ["kind", "name", "baseUrl"] as const)
@@ -76,16 +83,9 @@ export function ProviderDialog({ provider, preset, onClose, onSaved }: ProviderD
   const tryIt = async () => {
     if (!(await form.trigger(["name", "baseUrl", "apiKey"], { shouldFocus: true }))) return;
     const model = modelsOf(values.models)[0];
-    if (model === undefined) {
-      form.setError(
-        "models",
-        { message: "Enter the name of a model to try it with." },
-        { shouldFocus: true },
-      );
-      return;
-    }
     const id = provider?.id;
     form.clearErrors("root");
+    setTried(placeOf(values));
     await runTrial(
       model,
       () =>
@@ -93,10 +93,10 @@ export function ProviderDialog({ provider, preset, onClose, onSaved }: ProviderD
           ? data(
               api.POST("/api/providers/{provider_id}/test", {
                 params: { path: { provider_id: id } },
-                body: { model },
+                body: { model: model ?? null },
               }),
             )
-          : data(api.POST("/api/providers/test", { body: connectionOf(values, model) })),
+          : data(api.POST("/api/providers/test", { body: connectionOf(values, model ?? null) })),
       setTrial,
     );
   };
@@ -156,7 +156,7 @@ export function ProviderDialog({ provider, preset, onClose, onSaved }: ProviderD
         <Field
           label="Base URL"
           optional={values.kind !== "openai-chat"}
-          hint={isNearby(values.baseUrl) ? <NearbyNote /> : `Left empty: ${kind?.address}`}
+          hint={`Left empty: ${kind?.address}`}
           problem={errors.baseUrl?.message}
         >
           {(control) => (
@@ -172,10 +172,11 @@ export function ProviderDialog({ provider, preset, onClose, onSaved }: ProviderD
             />
           )}
         </Field>
+        <AddressNote url={values.baseUrl} />
         <KeyField form={form} provider={provider} />
         <Field
           label="Models"
-          hint="One a line. Agents are offered these first; the first is the one that is tried."
+          hint="One a line. Agents are offered these first; the first is the one that is tried. Not sure? Leave it empty and test: most services say which models they have."
           problem={errors.models?.message}
         >
           {(control) => (
@@ -184,15 +185,27 @@ export function ProviderDialog({ provider, preset, onClose, onSaved }: ProviderD
               rows={2}
               spellCheck={false}
               className="min-h-16 font-mono text-[0.8125rem]"
-              {...form.register("models", { onChange: () => form.clearErrors("models") })}
+              {...form.register("models", { validate: (models) => modelsProblem(models) ?? true })}
             />
           )}
         </Field>
+        {offered.length > 0 && (
+          <ModelPicker
+            offered={offered}
+            chosen={modelsOf(values.models)}
+            onToggle={(model) =>
+              form.setValue("models", toggleModel(form.getValues("models"), model), {
+                shouldDirty: true,
+                shouldValidate: true,
+              })
+            }
+          />
+        )}
         <ConnectionResult trial={trial} />
         {problem && (
           <div>
             <ProblemNote problem={problem} />
-            {problem.code === "egress_refused" && (
+            {problem.code === "egress_refused" && !isNearby(values.baseUrl) && (
               <div className="px-1 text-sm text-soft">{<AllowHint />}</div>
             )}
           </div>
@@ -223,11 +236,7 @@ export function ProviderDialog({ provider, preset, onClose, onSaved }: ProviderD
   );
 }
 
-function NearbyNote(): ReactNode {
-  return (
-    <>
-      An address of this machine's own network: whoever runs the server must allow it with{" "}
-      <code className="font-mono text-xs">AGIO_EGRESS_ALLOW</code>.
-    </>
-  );
+/** What a trial was of: the models of one service are not offered for another. */
+function placeOf({ kind, baseUrl }: ProviderValues): string {
+  return `${kind} ${baseUrl.trim()}`;
 }

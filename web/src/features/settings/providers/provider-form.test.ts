@@ -4,12 +4,16 @@ import {
   bodyOf,
   connectionOf,
   EMPTY,
+  filterModels,
   isNearby,
   isSameConnection,
   keyProblem,
   modelsOf,
+  modelsProblem,
   movesKey,
   nameProblem,
+  offeredOf,
+  toggleModel,
   urlProblem,
   valuesOf,
 } from "./provider-form";
@@ -99,7 +103,35 @@ test("addresses of the own network are known", () => {
     "http://172.20.0.2",
     "http://[::1]:8000/v1",
     "http://ollama:11434/v1",
+    "http://host.docker.internal:11434/v1",
+    "http://mac-studio.local:1234/v1",
+    "http://0.0.0.0:8080",
   ];
   expect(near.filter((url) => !isNearby(url))).toEqual([]);
   expect(["https://api.openai.com/v1", "http://172.40.0.1", "not a url", ""].filter(isNearby)).toEqual([]);
+});
+
+test("models are offered in order, without those that the form would take for two", () => {
+  expect(offeredOf(["gpt-10", "gpt-9", "a,b", "<b>x</b>"])).toEqual(["<b>x</b>", "gpt-9", "gpt-10"]);
+  expect(offeredOf(null)).toEqual([]);
+});
+
+test("a filter wants all of its words, in any order and case", () => {
+  const models = ["meta/llama-3-8b", "meta/llama-3-70b", "qwen-8b"];
+  expect(filterModels(models, " 8B llama ")).toEqual(["meta/llama-3-8b"]);
+  expect(filterModels(models, "")).toEqual(models);
+  expect(filterModels(models, "x")).toEqual([]);
+});
+
+test("a model is added after those that were typed, and taken out again", () => {
+  expect(toggleModel("", "a")).toBe("a");
+  expect(toggleModel("typed, b", "a")).toBe("typed\nb\na");
+  expect(toggleModel("typed\na\nb", "a")).toBe("typed\nb");
+});
+
+test("too many models, and names that are too long, are told before", () => {
+  const many = (count: number) => Array.from({ length: count }, (_, at) => `m${at}`).join("\n");
+  expect(modelsProblem(many(200))).toBeUndefined();
+  expect(modelsProblem(many(201))).toContain("200");
+  expect(modelsProblem("x".repeat(201))).toContain("200 characters");
 });

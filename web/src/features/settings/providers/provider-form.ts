@@ -69,20 +69,20 @@ export const PRESETS: Preset[] = [
   },
   {
     id: "ollama",
-    title: "Ollama",
-    words: "On this machine, port 11434",
+    title: "Ollama (this machine)",
+    words: "Port 11434, no key",
     values: { kind: "openai-chat", name: "ollama", baseUrl: "http://127.0.0.1:11434/v1" },
   },
   {
     id: "lm-studio",
-    title: "LM Studio",
-    words: "On this machine, port 1234",
+    title: "LM Studio (this machine)",
+    words: "Port 1234, no key",
     values: { kind: "openai-chat", name: "lm-studio", baseUrl: "http://127.0.0.1:1234/v1" },
   },
   {
     id: "vllm",
-    title: "vLLM",
-    words: "On this machine, port 8000",
+    title: "vLLM (this machine)",
+    words: "Port 8000, no key",
     values: { kind: "openai-chat", name: "vllm", baseUrl: "http://127.0.0.1:8000/v1" },
   },
 ];
@@ -96,6 +96,8 @@ export const EMPTY: ProviderValues = {
   models: "",
 };
 
+const MODELS = 200;
+const MODEL_CHARS = 200;
 const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 const KEY = /^[!-~]+$/;
 
@@ -123,6 +125,33 @@ export function modelsOf(text: string): string[] {
   ];
 }
 
+/** What a service offers, as it can be chosen: a comma would make two of one. */
+export function offeredOf(models: readonly string[] | null | undefined): string[] {
+  return (models ?? [])
+    .filter((model) => !model.includes(","))
+    .sort((one, other) => one.localeCompare(other, undefined, { numeric: true }));
+}
+
+/** The models whose names have all these words. */
+export function filterModels(models: readonly string[], words: string): string[] {
+  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+  return models.filter((model) => wanted.every((word) => model.toLowerCase().includes(word)));
+}
+
+/** The text of the models with one more, or without it. */
+export function toggleModel(text: string, model: string): string {
+  const models = modelsOf(text);
+  return (models.includes(model) ? models.filter((one) => one !== model) : [...models, model]).join("\n");
+}
+
+export const modelsProblem = (text: string): string | undefined => {
+  const models = modelsOf(text);
+  if (models.length > MODELS) return `At most ${MODELS} models: your agents are offered these first.`;
+  return models.some((model) => model.length > MODEL_CHARS)
+    ? `The name of a model has at most ${MODEL_CHARS} characters.`
+    : undefined;
+};
+
 /** A provider as the server takes it: a key that is kept is left out, one that is removed is null. */
 export function bodyOf(values: ProviderValues): ProviderBody {
   const { kind, name, keyChoice, models } = values;
@@ -136,7 +165,7 @@ export function bodyOf(values: ProviderValues): ProviderBody {
 }
 
 /** What is tried before anything is kept. */
-export function connectionOf(values: ProviderValues, model: string): ConnectionBody {
+export function connectionOf(values: ProviderValues, model: string | null): ConnectionBody {
   return { kind: values.kind, base_url: values.baseUrl.trim() || null, api_key: keyOf(values), model };
 }
 
@@ -181,7 +210,7 @@ export function isNearby(url: string): boolean {
   if (!URL.canParse(url.trim())) return false;
   const host = new URL(url.trim()).hostname.replace(/^\[|\]$/g, "");
   return (
-    /^(localhost|.*\.(local|internal|lan)|127\..*|10\..*|192\.168\..*|169\.254\..*|172\.(1[6-9]|2\d|3[01])\..*|::1|f[cd].*:.*|fe80:.*)$/.test(
+    /^(localhost|.*\.(localhost|local|internal|lan|home|home\.arpa)|0\..*|127\..*|10\..*|192\.168\..*|169\.254\..*|172\.(1[6-9]|2\d|3[01])\..*|::1|f[cd].*:.*|fe80:.*)$/.test(
       host,
     ) || !/[.:]/.test(host)
   );

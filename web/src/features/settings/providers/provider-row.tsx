@@ -24,7 +24,7 @@ export function ProviderRow({ provider, mayBuild, onEdit, onDelete }: ProviderRo
   const tryIt = () =>
     id &&
     void runTrial(
-      models[0] ?? "the model",
+      models[0],
       () => data(api.POST("/api/providers/{provider_id}/test", { params: { path: { provider_id: id } } })),
       setTrial,
     );

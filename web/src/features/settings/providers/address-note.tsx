@@ -1,0 +1,56 @@
+/** Says below a base URL whether the server calls it, and what whoever runs the server does if not. */
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { CopyButton } from "@/components/ui/copy-button";
+import { addressQuery } from "@/lib/queries";
+import { useSettled } from "@/lib/use-settled";
+import type { AddressCheck } from "@/protocol/api";
+import { isNearby, urlProblem } from "./provider-form";
+
+export function AddressNote({ url }: { url: string }): ReactNode {
+  const settled = useSettled(url.trim());
+  const near = isNearby(settled) && urlProblem(settled) === undefined;
+  const check = useQuery({ ...addressQuery(settled), enabled: near });
+  return (
+    <div role="status" className="-mt-2 text-[0.8125rem] empty:hidden">
+      {near && settled === url.trim() && check.data && (
+        <Told check={check.data} host={new URL(settled).host} />
+      )}
+    </div>
+  );
+}
+
+function Told({ check: { state, setting }, host }: { check: AddressCheck; host: string }): ReactNode {
+  if (state === "allowed")
+    return <p className="text-good">An address of the server's own network, which it may call.</p>;
+  if (setting === null)
+    return (
+      <p className="text-warn">
+        This server never calls {host}: use an address of a machine that is meant to serve models.
+      </p>
+    );
+  const [name, place] = setting.split("=");
+  return (
+    <div className="flex flex-col gap-2 rounded-xl bg-warn-soft px-4 py-3 text-warn wrap-anywhere">
+      <p>
+        {state === "refused"
+          ? `This server does not call ${host} yet: its own machine and network are closed to agents. Whoever runs it opens this one address by starting it so:`
+          : `This server does not find ${host} right now. If it is of the server's own network, whoever runs it also has to open it:`}
+      </p>
+      <Line text={`${setting} agio serve`} />
+      <p>
+        With Docker or systemd, put <code className="font-mono text-xs">{setting}</code> in its environment.
+        If {name} is set already, add <code className="font-mono text-xs">{place}</code> to it after a comma.
+      </p>
+    </div>
+  );
+}
+
+function Line({ text }: { text: string }): ReactNode {
+  return (
+    <div className="flex items-start gap-2 rounded-lg border border-line bg-panel py-1 pr-1 pl-3 text-ink">
+      <code className="min-w-0 flex-1 self-center font-mono text-xs break-all select-all">{text}</code>
+      <CopyButton text={text} label="Copy the line" />
+    </div>
+  );
+}
