@@ -140,7 +140,7 @@ function Steps({ steps }: { steps: Metrics[] }): ReactNode {
         aria-labelledby="steps-title"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
         tabIndex={0}
-        className="overflow-x-auto rounded-2xl border border-line bg-raised"
+        className="hidden overflow-x-auto rounded-2xl border border-line bg-raised sm:block"
       >
         <table className="w-full text-sm whitespace-nowrap">
           <thead className="border-b border-line text-xs text-soft">
@@ -171,6 +171,31 @@ function Steps({ steps }: { steps: Metrics[] }): ReactNode {
           </tbody>
         </table>
       </section>
+      <StepCards steps={steps} />
     </div>
+  );
+}
+
+/** The same, where there is no room for a table. */
+function StepCards({ steps }: { steps: Metrics[] }): ReactNode {
+  return (
+    <ul aria-labelledby="steps-title" className="flex flex-col gap-2 sm:hidden">
+      {steps.map((step, at) => (
+        <li key={step.step ?? at} className="rounded-2xl border border-line bg-raised px-4 py-3 text-sm">
+          <p className="font-medium wrap-anywhere">
+            Step {step.step ?? at + 1}
+            {step.model && <span className="font-normal text-soft"> · {step.model}</span>}
+          </p>
+          <dl className="mt-2 grid grid-cols-2 gap-x-6 gap-y-1 text-[0.8125rem]">
+            {COLUMNS.map(([name, words]) => (
+              <div key={name} className="flex justify-between gap-2">
+                <dt className="text-soft">{name}</dt>
+                <dd className="text-right tabular-nums">{words(step)}</dd>
+              </div>
+            ))}
+          </dl>
+        </li>
+      ))}
+    </ul>
   );
 }
