@@ -8,9 +8,9 @@ import { Field, Input, Select } from "@/components/ui/field";
 import { Page } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { formatMoment } from "@/lib/format";
-import { type AuditFilter, auditQuery, membersQuery } from "@/lib/queries";
-import type { AuditEntryView, Me } from "@/protocol/api";
+import { type AuditFilter, auditQuery, membersQuery, WATCHED, watchNewest } from "@/lib/queries";
+import type { Me } from "@/protocol/api";
+import { AuditList, AuditTable } from "./audit-entries";
 import { OnlyFor } from "./only-for";
 
 export function AuditSection({ me }: { me: Me }): ReactNode {
@@ -34,7 +34,7 @@ export function AuditSection({ me }: { me: Me }): ReactNode {
 function Log(): ReactNode {
   const [filter, setFilter] = useState<AuditFilter>({});
   const members = useQuery(membersQuery);
-  const log = useInfiniteQuery(auditQuery(filter));
+  const log = useInfiniteQuery({ ...auditQuery(filter), ...WATCHED, refetchInterval: watchNewest });
   const entries = log.data?.pages.flatMap(({ items }) => items) ?? [];
   const nameOf = (user: string) => members.data?.find((member) => member.user === user)?.name ?? user;
   const find = (event: FormEvent<HTMLFormElement>) => {
@@ -75,7 +75,12 @@ function Log(): ReactNode {
             : "What people change here is noted."}
         </Empty>
       )}
-      {entries.length > 0 && <Entries entries={entries} nameOf={nameOf} />}
+      {entries.length > 0 && (
+        <>
+          <AuditTable entries={entries} nameOf={nameOf} />
+          <AuditList entries={entries} nameOf={nameOf} />
+        </>
+      )}
       {log.hasNextPage && (
         <div className="mt-4 text-center">
           <Button busy={log.isFetchingNextPage} onClick={() => void log.fetchNextPage()}>
@@ -84,60 +89,5 @@ function Log(): ReactNode {
         </div>
       )}
     </>
-  );
-}
-
-function Entries({
-  entries,
-  nameOf,
-}: {
-  entries: AuditEntryView[];
-  nameOf: (user: string) => string;
-}): ReactNode {
-  return (
-    <section
-      className="overflow-x-auto rounded-2xl border border-line bg-raised"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: whoever has only a keyboard scrolls it, too
-      tabIndex={0}
-      aria-label="Entries"
-    >
-      <table className="w-full text-left text-[0.8125rem]">
-        <thead className="border-b border-line text-soft">
-          <tr>
-            {["When", "Who", "What", "Details"].map((title) => (
-              <th
-                key={title}
-                scope="col"
-                className="px-3 py-2 font-medium whitespace-nowrap first:pl-4 last:pr-4"
-              >
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody className="divide-y divide-line">
-          {entries.map((entry) => (
-            <tr key={entry.number} className="align-top">
-              <td className="py-2 pr-3 pl-4 whitespace-nowrap text-soft">{formatMoment(entry.at)}</td>
-              <td className="min-w-36 px-3 py-2">
-                {entry.user ? nameOf(entry.user) : "the operator"}
-                <span className="block text-xs whitespace-nowrap text-soft">{entry.address}</span>
-              </td>
-              <td className="px-3 py-2 font-mono text-xs leading-5">
-                {entry.action}
-                <span className="block whitespace-nowrap text-soft">{entry.object}</span>
-              </td>
-              <td className="min-w-40 py-2 pr-4 pl-3 font-mono text-xs leading-5 wrap-anywhere text-soft">
-                {Object.entries(entry.details).map(([name, value]) => (
-                  <span key={name} className="block">
-                    {name}: {typeof value === "string" ? value : JSON.stringify(value)}
-                  </span>
-                ))}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
   );
 }

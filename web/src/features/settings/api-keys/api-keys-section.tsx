@@ -11,7 +11,7 @@ import { SkeletonRows } from "@/components/ui/skeleton";
 import { Switch } from "@/components/ui/switch";
 import { useToast } from "@/components/ui/toast";
 import { api } from "@/lib/api";
-import { keysQuery, membersQuery } from "@/lib/queries";
+import { keysQuery, membersQuery, WATCHED } from "@/lib/queries";
 import type { KeyView, Me } from "@/protocol/api";
 import { KeyRow } from "./key-row";
 import { madeWith, stateOf } from "./key-rules";
@@ -20,7 +20,7 @@ import { NewKeyDialog } from "./new-key-dialog";
 export function ApiKeysSection({ me }: { me: Me }): ReactNode {
   const manages = me.permissions.includes("manage");
   const [everybody, setEverybody] = useState(false);
-  const keys = useQuery(keysQuery(everybody));
+  const keys = useQuery({ ...keysQuery(everybody), ...WATCHED });
   const members = useQuery({ ...membersQuery, enabled: everybody });
   const queryClient = useQueryClient();
   const confirm = useConfirm();

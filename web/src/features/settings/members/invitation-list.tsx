@@ -9,12 +9,12 @@ import { SkeletonRows } from "@/components/ui/skeleton";
 import { useToast } from "@/components/ui/toast";
 import { api } from "@/lib/api";
 import { formatAgo, formatDay } from "@/lib/format";
-import { invitationsQuery, membersQuery } from "@/lib/queries";
+import { invitationsQuery, membersQuery, WATCHED } from "@/lib/queries";
 import type { InvitationView } from "@/protocol/api";
 import { stateOf } from "./invitation-state";
 
 export function InvitationList(): ReactNode {
-  const invitations = useQuery(invitationsQuery);
+  const invitations = useQuery({ ...invitationsQuery, ...WATCHED });
   const members = useQuery(membersQuery);
   const queryClient = useQueryClient();
   const confirm = useConfirm();
@@ -33,8 +33,10 @@ export function InvitationList(): ReactNode {
     await queryClient.invalidateQueries(invitationsQuery);
   };
   if (invitations.isPending) return <SkeletonRows rows={2} />;
-  if (invitations.isError)
-    return <ProblemNote problem={invitations.error} onRetry={() => void invitations.refetch()} />;
+  const problem = invitations.isError && (
+    <ProblemNote problem={invitations.error} onRetry={() => void invitations.refetch()} />
+  );
+  if (!invitations.data) return problem;
   const open = invitations.data.filter((one) => stateOf(one) === "open");
   const closed = invitations.data.filter((one) => stateOf(one) !== "open");
   const rows = (shown: InvitationView[]) => (
@@ -70,6 +72,7 @@ export function InvitationList(): ReactNode {
   );
   return (
     <>
+      {problem}
       {open.length > 0 ? rows(open) : <p className="text-sm text-soft">No invitation is open.</p>}
       {closed.length > 0 && (
         <details className="mt-4">

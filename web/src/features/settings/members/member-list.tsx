@@ -7,13 +7,13 @@ import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { useToast } from "@/components/ui/toast";
 import { api } from "@/lib/api";
-import { invitationsQuery, membersQuery, meQuery } from "@/lib/queries";
+import { invitationsQuery, membersQuery, meQuery, WATCHED } from "@/lib/queries";
 import type { Me, MemberView } from "@/protocol/api";
 import { MemberRow } from "./member-row";
 import { type Role, rolesToGive, whyFixed } from "./role-rules";
 
 export function MemberList({ me }: { me: Me }): ReactNode {
-  const members = useQuery(membersQuery);
+  const members = useQuery({ ...membersQuery, ...WATCHED });
   const queryClient = useQueryClient();
   const fresh = useFresh();
   const confirm = useConfirm();
@@ -64,21 +64,27 @@ export function MemberList({ me }: { me: Me }): ReactNode {
     await change(member, () => api.DELETE("/api/members/{user}", call), `${member.name} is removed.`);
   };
   if (members.isPending) return <SkeletonRows rows={3} />;
-  if (members.isError) return <ProblemNote problem={members.error} onRetry={() => void members.refetch()} />;
+  const problem = members.isError && (
+    <ProblemNote problem={members.error} onRetry={() => void members.refetch()} />
+  );
+  if (!members.data) return problem;
   return (
-    <ul className="divide-y divide-line rounded-2xl border border-line bg-raised">
-      {members.data.map((member) => (
-        <MemberRow
-          key={member.user}
-          member={member}
-          isMe={member.user === me.user}
-          roles={rolesToGive(me)}
-          fixed={whyFixed(me, member, members.data)}
-          busy={busy === member.user}
-          onRole={(role) => void setRole(member, role)}
-          onRemove={() => void remove(member)}
-        />
-      ))}
-    </ul>
+    <>
+      {problem}
+      <ul className="divide-y divide-line rounded-2xl border border-line bg-raised">
+        {members.data.map((member) => (
+          <MemberRow
+            key={member.user}
+            member={member}
+            isMe={member.user === me.user}
+            roles={rolesToGive(me)}
+            fixed={whyFixed(me, member, members.data)}
+            busy={busy === member.user}
+            onRole={(role) => void setRole(member, role)}
+            onRemove={() => void remove(member)}
+          />
+        ))}
+      </ul>
+    </>
   );
 }

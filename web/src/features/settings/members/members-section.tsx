@@ -6,7 +6,7 @@ import { Button } from "@/components/ui/button";
 import { Card, Page } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { tenantQuery } from "@/lib/queries";
+import { meQuery, tenantQuery, WATCHED } from "@/lib/queries";
 import type { Me } from "@/protocol/api";
 import { OnlyFor } from "../only-for";
 import { InvitationList } from "./invitation-list";
@@ -20,6 +20,8 @@ const OPERATORS_TEAM = "default";
 
 export function MembersSection({ me }: { me: Me }): ReactNode {
   const [inviting, setInviting] = useState(false);
+  // One's own role may be changed meanwhile, too.
+  useQuery({ ...meQuery, ...WATCHED });
   if (!me.permissions.includes("manage"))
     return (
       <Page title="Team and members">
