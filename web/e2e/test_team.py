@@ -47,7 +47,6 @@ async def test_somebody_is_invited_joins_talks_and_is_removed(tmp_path: Path) ->
         await expect(guest.get_by_role("heading", name="demo")).to_be_visible()
         await expect(guest.get_by_role("link", name="New agent")).to_be_hidden()
 
-        await owner.reload()
         await expect(owner.get_by_text("zoe@example.com")).to_be_visible()
         members = await here.call(owner, "GET", "/api/members")
         zoe = next(member["user"] for member in members["items"] if member["name"] == "Zoe")
