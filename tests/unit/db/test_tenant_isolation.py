@@ -56,8 +56,8 @@ WITHOUT_TENANT = {
     "credentials that were let in, by their ids": "find_credentials",
     "a copy that is being made, of a session that the plan found for its user": (
         "note_fork copy_run messages_between copy_message turns_between tools_between copy_tool interrupts_between "
-        "log_sizes logs_between copy_interrupt copy_log copy_file copy_file_chunks forget_copied_file hand_over_session "
-        "hand_over_runs hand_over_files end_fork drop_fork"
+        "log_sizes logs_between copy_interrupt copy_log copy_file copy_file_chunks forget_copied_file "
+        "hand_over_session hand_over_runs hand_over_files end_fork drop_fork"
     ),
     "a person, who may be in several tenants, by what they have proved": (
         "add_account get_account find_account change_account rename_users set_password replace_password "
