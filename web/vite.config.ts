@@ -40,9 +40,10 @@ export default defineConfig({
   },
 });
 
-/** Whether a module is for every page: forms are not, which load with theirs. */
+/** Whether a module is for every page: forms are not, nor what is behind the door; they load with theirs. */
 function isPart(id: string): boolean {
-  return !/react-hook-form|markdown|highlight|katex|micromark|mdast|hast|json-schema/.test(id);
+  const apart = /react-hook-form|switch|use-size|password|form-problems|welcome|json-schema/;
+  return !apart.test(id) && !/markdown|highlight|katex|micromark|mdast|hast/.test(id);
 }
 
 /** Writes each asset a second and a third time, as brotli and gzip, once and at the highest level. */

@@ -1,18 +1,18 @@
 /** One question about a call: what would be done exactly, and yes, yes with changes, or no. */
 import { Check, Pencil, X } from "lucide-react";
-import { type ReactNode, useEffect, useRef, useState } from "react";
-import { checkJson } from "@/components/json/json-check";
-import { JsonEditor } from "@/components/json/json-editor";
-import { printJson, readJson } from "@/components/json/json-text";
+import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import { JsonView } from "@/components/json/json-view";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { Field, Input } from "@/components/ui/field";
+import { SkeletonRows } from "@/components/ui/skeleton";
 import { formatDuration, formatMoment } from "@/lib/format";
 import { useNow } from "@/lib/use-now";
 import type { Answer } from "@/protocol/commands";
 import type { CallPart, Question } from "@/state/thread";
 import { useKeptState } from "./kept-state";
+
+const Editing = lazy(async () => ({ default: (await import("./approval-editing")).ApprovalEditing }));
 
 interface ApprovalQuestionProps {
   question: Question;
@@ -52,7 +52,9 @@ export function ApprovalQuestion(props: ApprovalQuestionProps): ReactNode {
       {decided ? (
         <Decided answer={decided} busy={busy} onUndo={onUndo} />
       ) : mode === "editing" ? (
-        <Editing {...writing} args={args} onDecide={decide} />
+        <Suspense fallback={<SkeletonRows rows={1} className="h-32" />}>
+          <Editing {...writing} args={args} onDecide={decide} />
+        </Suspense>
       ) : (
         <>
           <JsonView text={args} label="Arguments" />
@@ -77,7 +79,7 @@ export function ApprovalQuestion(props: ApprovalQuestionProps): ReactNode {
   );
 }
 
-interface DecidingProps {
+export interface DecidingProps {
   /** Of the question. */
   id: string;
   /** It was chosen just now; what only came back onto the page leaves the focus where it is. */
@@ -85,52 +87,6 @@ interface DecidingProps {
   busy: boolean;
   onCancel: () => void;
   onDecide: (answer: Omit<Answer, "interrupt_id">) => void;
-}
-
-function Editing(props: DecidingProps & { args: string }): ReactNode {
-  const { id, takesFocus, args, busy, onCancel, onDecide } = props;
-  const original = pretty(args);
-  const [draft, setDraft] = useKeptState(`arguments ${id}`, original);
-  const checked = checkJson(draft);
-  const fits = checked.problem === null && isObject(checked.value);
-  return (
-    <div className="flex flex-col gap-3">
-      <JsonEditor
-        label="Arguments it is called with"
-        value={draft}
-        onChange={setDraft}
-        rows={Math.min(16, Math.max(5, draft.split("\n").length))}
-        problem={checked.problem === null && !fits ? "The arguments are an object: { … }." : undefined}
-        autoFocus={takesFocus}
-      />
-      <div className="flex flex-wrap gap-2">
-        <Button
-          look="primary"
-          disabled={busy || !fits}
-          onClick={() => {
-            if (checked.problem !== null || !isObject(checked.value)) return;
-            onDecide(
-              draft === original ? { approved: true } : { approved: true, edited_args: checked.value },
-            );
-          }}
-        >
-          Approve with these
-        </Button>
-        <Button disabled={draft === original} onClick={() => setDraft(original)}>
-          Reset
-        </Button>
-        <Button
-          look="quiet"
-          onClick={() => {
-            setDraft(original);
-            onCancel();
-          }}
-        >
-          Cancel
-        </Button>
-      </div>
-    </div>
-  );
 }
 
 function Rejecting({ id, takesFocus, busy, onCancel, onDecide }: DecidingProps): ReactNode {
@@ -211,13 +167,4 @@ function Expiry({ at }: { at: number | null }): ReactNode {
       {at > now ? `expires in ${formatDuration(Math.ceil((at - now) / 1_000) * 1_000)}` : "has expired"}
     </span>
   );
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function pretty(args: string): string {
-  const reading = readJson(args);
-  return "node" in reading ? printJson(reading.node) : args;
 }

@@ -153,7 +153,7 @@ test("changed arguments must be an object, and are sent as such", async () => {
   const parts = [newCall("c1", "send_postcard", { args: '{"to":"Ada"}', asked: true })];
   show({ status: "interrupted", parts, questions: [question("q1", "c1")] }, { answerable: true, onAnswer });
   await userEvent.click(screen.getByRole("button", { name: "Edit" }));
-  const editor = screen.getByRole("textbox");
+  const editor = await screen.findByRole("textbox");
   expect(editor).toBe(document.activeElement);
   const approve = screen.getByRole("button", { name: "Approve with these" });
   for (const wrong of ["[[1]", '{{"to": }', '{{"to": 12345678901234567890}']) {
