@@ -63,6 +63,8 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     limits: ServerLimits = ServerLimits()
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
     """What models cost, by `provider:model`."""
+    currency: str = "USD"
+    """Of the prices."""
 
 
 def load_settings() -> Settings:
@@ -97,6 +99,7 @@ def load_server_settings() -> ServerSettings:
         log_level=cast("Level | None", _choice("AGIO_LOG_LEVEL", get_args(Level))),
         limits=_limits(os.environ.get("AGIO_LIMITS") or "{}"),
         prices=_prices(os.environ.get("AGIO_PRICES") or "{}"),
+        currency=_currency(os.environ.get("AGIO_CURRENCY") or "USD"),
     )
 
 
@@ -184,6 +187,16 @@ def _limits(text: str) -> ServerLimits:
             f'AGIO_LIMITS must be a JSON object such as {{"running_per_user": 5}}: {error}.',
             {"variable": "AGIO_LIMITS"},
         ) from error
+
+
+def _currency(code: str) -> str:
+    if len(code) != 3 or not (code.isascii() and code.isalpha()):
+        raise UserError(
+            "invalid_setting",
+            "AGIO_CURRENCY must be the three letters of a currency, such as USD or EUR.",
+            {"variable": "AGIO_CURRENCY"},
+        )
+    return code.upper()
 
 
 def _prices(text: str) -> dict[str, Price]:

@@ -80,6 +80,18 @@ def test_prices_that_make_no_sense_are_refused(monkeypatch: pytest.MonkeyPatch, 
     assert "AGIO_PRICES" in caught.value.message
 
 
+def test_a_currency_is_three_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """C8: costs are told in it; dollars if nobody says."""
+    assert load_server_settings().currency == "USD"
+    monkeypatch.setenv("AGIO_CURRENCY", "eur")
+    assert load_server_settings().currency == "EUR"
+    for wrong in ("€", "EU", "EURO", "E1R"):
+        monkeypatch.setenv("AGIO_CURRENCY", wrong)
+        with pytest.raises(UserError) as caught:
+            load_server_settings()
+        assert caught.value.code == "invalid_setting"
+
+
 @pytest.mark.parametrize("key", ["k" * 31, "ü" * 40, "k" * 40 + "\n"])
 def test_a_key_that_is_short_or_odd_is_refused_and_not_repeated(
     monkeypatch: pytest.MonkeyPatch, key: str

@@ -56,6 +56,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     public_url: str | None = None
     """The address people use; None: nobody has named one, and it cannot be told."""
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
+    currency: str = "USD"
     """What models cost, by `provider:model`; the demo model costs nothing."""
     works: bool = True
     """Whether a worker will run in this process."""
@@ -120,6 +121,7 @@ async def opened_gateway(plan: Plan) -> AsyncGenerator[Gateway]:
             worker_key=plan.worker_key,
             dialect="postgres" if isinstance(plan.database, str) else "sqlite",
             home="embedded" if plan.works else "distributed",
+            currency=plan.currency,
         )
         connections.start()
         try:

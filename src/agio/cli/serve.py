@@ -100,6 +100,7 @@ class _Server:
             oidc=self._server.oidc,
             public_url=self._public_url(),
             prices=self._server.prices,
+            currency=self._server.currency,
             works=self._options.workers is None,
         )
         async with opened_gateway(plan) as gateway:

@@ -52,6 +52,8 @@ class Gateway:
     """What the store is kept in."""
     home: Literal["embedded", "distributed"] = "embedded"
     """Whether a worker runs in this process, or only elsewhere."""
+    currency: str = "USD"
+    """Of the prices of models."""
     started_at: int = field(default_factory=wall_ms)
     storing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(4))
     """How many uploads are written to the store at a time: each holds a megabyte."""

@@ -35,6 +35,7 @@ async def test_a_key_says_who_it_is() -> None:
             "tenant": "default", "user": "ann", "name": "Ann", "role": "admin",
             "permissions": ["build", "manage", "use"], "account": None, "authenticated_at": None,
             "tenants": [{"tenant": "default", "name": "Default", "user": "ann", "role": "admin"}],
+            "currency": "USD",
         }  # fmt: skip
         assert (await bob.get("/api/me")).json()["tenant"] == "other"
 

@@ -10,6 +10,7 @@ const team = (tenant: string, name: string) => ({ tenant, name, user: "usr_1", r
 const me = (tenant: string, user: string, name: string, tenants: Me["tenants"]): Me => ({
   account: null,
   authenticated_at: null,
+  currency: "USD",
   name,
   permissions: ["use"],
   role: "owner",

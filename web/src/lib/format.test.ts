@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatCounted, formatDuration } from "./format";
+import { formatCost, formatCounted, formatDuration, tellCostsIn } from "./format";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -27,4 +27,16 @@ test("one is not many", () => {
     "1 event",
     "2 events",
   ]);
+});
+
+test.each([
+  ["USD", 0, "$0.00"],
+  ["USD", 0.00561, "$0.0056"],
+  ["EUR", 0.1234, "€0.123"],
+  ["EUR", 1.239, "€1.24"],
+  ["JPY", 12, "¥12"],
+])("costs have a currency: %s %d", (code, cost, words) => {
+  tellCostsIn(code);
+  expect(formatCost(cost)).toBe(words);
+  tellCostsIn("USD");
 });

@@ -47,10 +47,23 @@ export function formatTokens(tokens: number): string {
   return `${tokens < 10_000 ? whole.format(tokens) : compact.format(tokens)} ${tokens === 1 ? "token" : "tokens"}`;
 }
 
-/** Money in the currency of the operator's prices, which has no name here; small sums keep their digits. */
+let currency = "USD";
+
+/** Notes what costs are in: one currency for all of a server's prices. */
+export function tellCostsIn(code: string): void {
+  currency = code;
+}
+
+/** "$0.0056", "€1.20": small sums keep their digits. */
 export function formatCost(cost: number): string {
-  if (cost === 0) return "0.00";
-  return cost < 0.01 ? cost.toPrecision(2) : cost.toFixed(cost < 1 ? 3 : 2);
+  const small: Intl.NumberFormatOptions =
+    cost > 0 && cost < 0.01 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: cost < 1 ? 3 : 2 };
+  return cost.toLocaleString(undefined, {
+    style: "currency",
+    currency,
+    currencyDisplay: "narrowSymbol",
+    ...small,
+  });
 }
 
 /** "12 KB", "3.4 MB". */

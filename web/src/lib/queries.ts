@@ -1,6 +1,7 @@
 /** What the pages read from the server, by name, so that a change anywhere finds every reader. */
 import { infiniteQueryOptions, QueryClient, queryOptions } from "@tanstack/react-query";
 import { api, data } from "./api";
+import { tellCostsIn } from "./format";
 import { problemOf } from "./problem";
 
 const FRESH_MS = 10_000;
@@ -32,7 +33,14 @@ export function watchNewest(query: { state: { data?: { pages: unknown[] } | unde
   return (query.state.data?.pages.length ?? 1) > 1 ? false : WATCH_MS;
 }
 
-export const meQuery = queryOptions({ queryKey: ["me"], queryFn: () => data(api.GET("/api/me")) });
+export const meQuery = queryOptions({
+  queryKey: ["me"],
+  queryFn: async () => {
+    const me = await data(api.GET("/api/me"));
+    tellCostsIn(me.currency);
+    return me;
+  },
+});
 
 export const signInMethodsQuery = queryOptions({
   queryKey: ["sign-in-methods"],

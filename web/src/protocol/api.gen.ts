@@ -2224,6 +2224,7 @@ export interface components {
         Me: {
             account: components["schemas"]["AccountView"] | null;
             authenticated_at: number | null;
+            currency: string;
             name: string;
             permissions: ("build" | "manage" | "own" | "use")[];
             /** @enum {unknown} */

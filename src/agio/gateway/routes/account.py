@@ -29,6 +29,7 @@ async def me(call: Call) -> Response:
             account=account,
             authenticated_at=who.authenticated_at,
             tenants=[team_view(team) for team in await teams_of(call)],
+            currency=call.gateway.currency,
         )
     )
 

@@ -43,6 +43,8 @@ class Me(Struct, frozen=True, kw_only=True):
     """When the person last proved who they are; None for an API key."""
     tenants: list[TeamView]
     """The teams the caller can switch to, this one among them."""
+    currency: str
+    """What costs are told in, by three letters."""
 
 
 class TenantView(Struct, frozen=True, kw_only=True):

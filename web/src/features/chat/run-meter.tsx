@@ -44,7 +44,7 @@ export const RunMeter = memo(function RunMeter({ sessionId, newest, running }: R
             className="hidden rounded-md underline-offset-2 hover:text-ink hover:underline sm:inline"
           >
             {tokens}
-            {usage.cost !== null && usage.cost > 0 && ` · cost ${formatCost(usage.cost)}`}
+            {usage.cost !== null && usage.cost > 0 && ` · ${formatCost(usage.cost)}`}
           </Link>
         </Tooltip>
       )}

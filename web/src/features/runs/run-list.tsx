@@ -150,7 +150,7 @@ function Used({ usage }: { usage: Usage }): ReactNode {
   return (
     <>
       {tokens && <span>{tokens}</span>}
-      {usage.cost !== null && <span>cost {costWords(usage.cost)}</span>}
+      {usage.cost !== null && <span>{costWords(usage.cost)}</span>}
     </>
   );
 }

@@ -56,7 +56,8 @@ function open(address: string, permissions: string[], answer: (query: URLSearchP
   const asked: string[] = [];
   vi.stubGlobal("fetch", async (request: Request) => {
     const url = new URL(request.url, "http://server");
-    if (url.pathname === "/api/me") return Response.json({ user: "ada", name: "Ada", permissions });
+    if (url.pathname === "/api/me")
+      return Response.json({ user: "ada", name: "Ada", permissions, currency: "USD" });
     if (url.pathname === "/api/members") return Response.json({ items: [{ user: "bob", name: "Bob" }] });
     if (url.pathname === "/api/agents")
       return Response.json({ items: [{ id: "agt_1", name: "clerk" }], next: null });

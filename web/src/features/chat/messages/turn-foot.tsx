@@ -47,7 +47,7 @@ export function factsOf({ metrics, spent, step, startedAt, endedAt }: Turn): str
   return [
     steps > 0 ? `${steps} ${steps === 1 ? "step" : "steps"}` : "",
     used.inputTokens === 0 && used.outputTokens === 0 ? "" : tokenWords(used),
-    used.cost === null ? "" : `cost ${formatCost(used.cost)}`,
+    used.cost === null ? "" : formatCost(used.cost),
     tookMs === null ? "" : formatDuration(tookMs),
   ].filter(Boolean);
 }

@@ -277,7 +277,7 @@ test("the foot says what the turn took and copies the answer as it was written",
     { onRetry },
   );
   const answer = screen.getByRole("article", { name: "Answer" });
-  expect(answer.textContent).toContain("2 steps · 950 tokens · cost 0.500 · 2.0 s");
+  expect(answer.textContent).toContain("2 steps · 950 tokens · $0.50 · 2.0 s");
   expect(within(answer).getByRole("link", { name: "Details" }).getAttribute("href")).toBe("/runs/run_1");
   await user.click(within(answer).getByRole("button", { name: "Copy answer" }));
   await waitFor(async () => expect(await navigator.clipboard.readText()).toBe("**a**\n\nb"));
