@@ -13,7 +13,7 @@ from agio.db.plans.fork_source import NOBODY, Fork
 from agio.db.records import now_ms
 from agio.db.refusals import session_not_found
 
-STRETCH_BYTES = 512 * 1024
+STRETCH_BYTES = 128 * 1024
 """How much of the log is read and copied at a time."""
 _STRETCH_RUNS = 64
 
