@@ -1,6 +1,5 @@
 """Copies sessions, each in several short commits: nobody else waits long for the writer."""
 
-import asyncio
 import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
@@ -11,6 +10,7 @@ import msgspec
 from agio.core.records import SessionRecord
 from agio.core.repository import RunInfo
 from agio.db.executor import Executor
+from agio.db.plan import Plan
 from agio.db.plans import forks
 from agio.db.plans.fork_pieces import (
     Filled,
@@ -72,18 +72,21 @@ async def give_up(executor: Executor, fork: Fork) -> None:
 
 async def _copy_runs(executor: Executor, fork: Fork) -> None:
     for runs in stretches(fork):
-        stretch = await executor.read(partial(read_stretch, fork, runs))
-        # New names take time for so many bytes, in which others on this event loop must go on.
-        await _write(executor, await asyncio.to_thread(stretch_rows, fork, stretch))
+        await _write(executor, await executor.read(partial(_rows_of, fork, runs)))
         if is_long(fork, runs[0]):
             await _copy_log(executor, fork, runs[0])
+
+
+def _rows_of(fork: Fork, runs: Sequence[RunInfo]) -> Plan[list[Filled]]:
+    # New names take time for so many bytes: a plan that reads has a thread of its own on SQLite.
+    return stretch_rows(fork, (yield from read_stretch(fork, runs)))
 
 
 async def _copy_log(executor: Executor, fork: Fork, run: RunInfo) -> None:
     copied = 0
     while copied < run.last_seq:
         piece = await executor.read(partial(read_piece, fork, run, copied))
-        await _write(executor, [await asyncio.to_thread(piece_row, fork, piece)])
+        await _write(executor, [piece_row(fork, piece)])
         copied = piece.last_seq
 
 
