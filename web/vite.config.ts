@@ -37,6 +37,8 @@ export default defineConfig({
     include: ["src/**/*.test.{ts,tsx}"],
     setupFiles: ["src/testing/setup.ts"],
     restoreMocks: true,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 });
 

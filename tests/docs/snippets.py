@@ -37,7 +37,7 @@ def _run(block: Block, names: dict[str, object], loop: asyncio.Runner) -> str:
     with redirect_stdout(printed):
         if code.co_flags & inspect.CO_COROUTINE:
             work = cast("Coroutine[object, object, None]", eval(code, names))
-            loop.run(asyncio.wait_for(work, 30))
+            loop.run(asyncio.wait_for(work, 60))
         else:
             exec(code, names)
     return printed.getvalue()

@@ -35,7 +35,7 @@ async def test_a_documented_client_shows_the_answer_once_whatever_breaks(
             program, str(file), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
         )
         try:
-            printed, complaints = await asyncio.wait_for(client.communicate(), 30)
+            printed, complaints = await asyncio.wait_for(client.communicate(), 90)
         finally:
             if client.returncode is None:
                 client.kill()

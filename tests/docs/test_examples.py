@@ -30,7 +30,7 @@ def test_an_example_runs_offline_and_shows_what_it_is_about(name: str, tmp_path:
         env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=90,
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert [words for words in EXAMPLES[name] if words not in done.stdout] == []

@@ -75,7 +75,7 @@ def test_the_agio_commands_of_the_first_pages_work(name: str, surroundings: None
     for block in blocks_of(ROOT / name, "sh"):
         for line in _commands(block):
             done = subprocess.run(
-                ["bash", "-c", line], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+                ["bash", "-c", line], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=90
             )
             assert done.returncode == 0, f"{block.place}: {line}\n{done.stdout}{done.stderr}"
 

@@ -65,7 +65,7 @@ async def _run(block: Block, folder: Path, **names: str) -> str:
         program, str(file), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
     try:
-        printed, complaints = await asyncio.wait_for(client.communicate(), 60)
+        printed, complaints = await asyncio.wait_for(client.communicate(), 90)
     finally:
         if client.returncode is None:
             client.kill()

@@ -32,7 +32,7 @@ from agio.protocol.messages import Content, Message, TextPart, ToolDeclaration
 from agio.testing import ModelServer, Reply, VendorError
 
 WIRES = ("openai-chat", "openai", "anthropic", "gemini")
-PATIENCE_S = 30
+PATIENCE_S = 60
 
 
 @tool

@@ -6,6 +6,7 @@ from agio import AgentRunConfig, ScriptedCall, ScriptedTurn, tool
 from agio.core.model import Usage
 from agio.protocol.events import NOTICE, RunError
 from agio.protocol.messages import Json
+from tests.clock import pass_time
 from tests.flows.scene import customs, play, scripted
 from tests.official import OfficialVerifier
 
@@ -55,6 +56,7 @@ async def test_the_wall_time_budget_ends_a_run_in_the_middle_of_a_tool(official:
     @tool
     async def forever() -> str:
         """Never return."""
+        pass_time(600)
         try:
             await asyncio.Event().wait()
         finally:
@@ -64,7 +66,7 @@ async def test_the_wall_time_budget_ends_a_run_in_the_middle_of_a_tool(official:
     agent, _ = scripted(
         ScriptedTurn(calls=[ScriptedCall("forever")]),
         tools=[forever],
-        config=AgentRunConfig(run_timeout_s=0.2, cancel_grace_s=0.05),
+        config=AgentRunConfig(run_timeout_s=600, cancel_grace_s=0.05),
     )
     async with agent:
         events = await play(agent.arun_stream("Go"), official)

@@ -17,10 +17,11 @@ from agio import (
     tool,
 )
 from agio.protocol.messages import ToolMessage
+from tests.clock import pass_time
 from tests.flows.scene import play
 from tests.official import OfficialVerifier
 
-SHORT = AgentRunConfig(run_timeout_s=0.2, cancel_grace_s=0.05)
+SHORT = AgentRunConfig(run_timeout_s=600, cancel_grace_s=0.05)
 
 
 def results(driver: ScriptedDriver) -> list[str]:
@@ -37,6 +38,7 @@ async def test_a_run_that_fails_in_the_middle_of_a_call_settles_it(official: Off
     async def pay() -> str:
         """Pay, slowly."""
         paid.append("once")
+        pass_time(600)
         await asyncio.Event().wait()
         return ""
 
@@ -70,6 +72,7 @@ async def test_an_approved_call_that_was_cut_off_is_not_approved_again(official:
     async def pay() -> str:
         """Pay, slowly."""
         paid.append("once")
+        pass_time(600)
         await asyncio.Event().wait()
         return ""
 
@@ -118,10 +121,11 @@ async def test_a_tool_that_finishes_within_its_grace_is_believed(official: Offic
     @tool(timeout_s=0.05)
     async def careful(context: ToolContext) -> str:
         """Stop at a good place."""
-        await asyncio.get_running_loop().run_in_executor(None, context.cancel_signal.wait, 5)
+        await asyncio.get_running_loop().run_in_executor(None, context.cancel_signal.wait, 60)
         return "paid 3 of 5"
 
     driver = ScriptedDriver([ScriptedTurn(calls=[ScriptedCall("careful")]), ScriptedTurn("Ok.")])
-    async with Agent("p", model=driver, tools=[careful]) as agent:
+    config = AgentRunConfig(cancel_grace_s=60)
+    async with Agent("p", model=driver, tools=[careful], config=config) as agent:
         await play(agent.arun_stream("Go"), official)
     assert "paid 3 of 5" in results(driver)[0]

@@ -1,5 +1,6 @@
 """A model that fails: tried again as a turn, what was shown taken back, each failure with its own code and limit."""
 
+import asyncio
 import socket
 from collections import Counter
 
@@ -22,12 +23,14 @@ from agio.testing.faults import (
     StreamError,
     VendorError,
 )
+from tests.clock import pass_time
 from tests.flows.scene import customs, play, scripted
 from tests.official import OfficialVerifier
 
 WIRES = ["openai-chat", "openai", "anthropic", "gemini"]
 FAST = AgentRunConfig(backoff_s=0.0)
-IMPATIENT = AgentRunConfig(backoff_s=0.0, first_token_timeout_s=2.0, idle_timeout_s=2.0)
+PATIENT = AgentRunConfig(backoff_s=0.0, first_token_timeout_s=600.0)
+IMPATIENT = AgentRunConfig(backoff_s=0.0, first_token_timeout_s=600.0, idle_timeout_s=2.0)
 
 PASSING: list[tuple[Fault, str]] = [
     (VendorError("rate_limited", retry_after_s=0), "rate_limited"),
@@ -65,13 +68,18 @@ async def test_a_passing_failure_is_told_and_tried_again(
     wire: str, fault: Fault, code: str, official: OfficialVerifier
 ) -> None:
     """C6: one failure of each kind, and the run completes with the whole answer, once."""
-    config = IMPATIENT if isinstance(fault, NeverAnswer | HeadersOnly | Stall) else FAST
+    silent = isinstance(fault, NeverAnswer | HeadersOnly)
+    config = PATIENT if silent else IMPATIENT if isinstance(fault, Stall) else FAST
     async with ModelServer() as server, agent_on(server, wire, config) as agent:
         server.script(
             Reply("A whole answer.", chunk_chars=3, fault=fault), Reply("A whole answer.", chunk_chars=3)
         )
         run = agent.arun_stream("Hi")
-        events = await play(run, official)
+        reading = asyncio.create_task(play(run, official))
+        await server.wait_for_calls()
+        if silent:
+            pass_time(600)
+        events = await reading
         result = await run.result()
     assert (result.status, result.text) == ("completed", "A whole answer.")
     assert [error["code"] for error in customs(events, ERROR)] == [code]
@@ -181,18 +189,16 @@ def test_back_off_grows_and_is_bounded() -> None:
 
 async def test_a_slow_reader_is_not_taken_for_a_silent_model() -> None:
     """L14: the time a reader takes does not count against the model's."""
-    import asyncio
-
     from agio.core import journal
 
     words = "word " * (journal.WINDOW_EVENTS + 200)
-    config = AgentRunConfig(idle_timeout_s=0.2)
+    config = AgentRunConfig(idle_timeout_s=1.0)
     agent, driver = scripted(ScriptedTurn(words), config=config)
     async with agent:
         run = agent.arun_stream("Hi")
         await anext(run)
         paused = asyncio.Event()
-        asyncio.get_running_loop().call_later(0.6, paused.set)
+        asyncio.get_running_loop().call_later(2.5, paused.set)
         await paused.wait()
         assert (await run.result()).status == "completed"
     assert len(driver.requests) == 1

@@ -12,7 +12,7 @@ from tests.fuzz.frames import DEEP, LONG, VALUES, Json, cut, encoded, spoilt
 from tests.fuzz.server import Target, target
 from tests.fuzz.size import examples
 
-WAIT_S = 30.0
+WAIT_S = 60.0
 USER: dict[str, Json] = {"id": "m1", "role": "user", "content": "Hello"}
 INPUT: dict[str, Json] = {
     "threadId": "a thread",

@@ -22,7 +22,7 @@ from tests.fuzz.frames import DEEP, NUMBERS, TEXTS, cut
 from tests.fuzz.server import WORKER_KEY, Target, target
 from tests.fuzz.size import examples
 
-WAIT_S = 10.0
+WAIT_S = 60.0
 CLOSED = (wire.GARBAGE, wire.SLOW, 1003, 1007, 1008, 1009)
 NOBODYS = Claim("run_" + "0" * 26, 1, "t" * 43)
 """As long as a real one, which takes its place byte by byte."""

@@ -16,7 +16,7 @@ from tests.fuzz.frames import DEEP, LONG, TEXTS, VALUES, Json, cut, encoded, spo
 from tests.fuzz.server import Target, target
 from tests.fuzz.size import examples
 
-WAIT_S = 10.0
+WAIT_S = 60.0
 SESSION = "ses_of_the_test"
 COMMANDS: list[dict[str, Json]] = [
     {"type": "message", "id": "1", "content": "Hello", "session_id": SESSION, "client_message_id": "m1"},

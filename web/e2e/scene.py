@@ -1,36 +1,34 @@
 """A server in a process of its own, a model behind it that says what the test wants, and browsers in front."""
 
-import socket
+import asyncio
+import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from shutil import which
 from typing import Any, Self
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import BrowserContext, ConsoleMessage, Page, Playwright, async_playwright, expect
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
 from agio.testing import ModelServer, Reply
 from agio.testing.capture import ModelCall
 from tests.acceptance.server.process import Server
+from tests.ports import free_port
+from web.e2e.browser import CHROMIUM, shared
 
-CHROMIUM = which("chromium") or which("chromium-browser") or which("google-chrome")
-PATIENCE_MS = 20_000
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+PATIENCE_MS = 60_000
+"""For what comes soon: a machine with more to do than this is given up on."""
 DESKTOP = (1280, 800)
 PHONE = (360, 740)
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
-slow = pytest.mark.timeout(300)
+in_browser = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here"),
+    pytest.mark.timeout(600),
+    pytest.mark.asyncio(loop_scope="session"),
+]
+"""The marks of tests that look at pages; the browser they share belongs to the loop of the whole session."""
+
 expect.set_options(timeout=PATIENCE_MS)
 
 Answer = Callable[[ModelCall], Reply]
@@ -82,30 +80,29 @@ class Scene:
         self,
         folder: Path,
         models: ModelServer,
-        playwright: Playwright,
+        browser: Browser,
         environment: Mapping[str, str],
         arguments: Sequence[str] = (),
     ):
         self.models = models
         self._folder = folder
-        self._playwright = playwright
+        self._browser = browser
         self._environment = environment
         self._arguments = arguments
         self._stack = AsyncExitStack()
-        self._port = _free_port()
+        self._port = free_port()
         self.friends: tuple[str, ...] = ()
         """Where pages may go beside the server, such as an OpenID provider."""
 
     async def __aenter__(self) -> Self:
         self.start()
-        assert CHROMIUM is not None
-        self._browser = await self._playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         return self
 
     async def __aexit__(self, *raised: object) -> None:
-        await self._stack.aclose()
-        await self._browser.close()
-        self.server.__exit__(None, None, None)
+        try:
+            await self._stack.aclose()
+        finally:
+            self.server.__exit__(None, None, None)
 
     @property
     def url(self) -> str:
@@ -165,6 +162,13 @@ class Scene:
         assert answered.ok, await answered.text()
         return await answered.json() if answered.status != 204 else None
 
+    async def ended(self, page: Page, run: str) -> None:
+        """Wait until a run is over or waits for a person."""
+        end = time.monotonic() + PATIENCE_MS / 1000
+        while (await self.call(page, "GET", f"/api/runs/{run}"))["status"] in ("queued", "running"):
+            assert time.monotonic() < end, f"The run {run} does not end."
+            await asyncio.sleep(0.05)
+
     async def make_agent(self, page: Page, name: str = "Echo", **fields: object) -> str:
         """Make an agent whose model is the scene's; return its id."""
         body = {
@@ -185,12 +189,12 @@ async def scene(
     arguments: Sequence[str] = (),
 ) -> AsyncGenerator[Scene]:
     """Set a scene. `answer` is what the model says to each call; without it, it echoes."""
-    async with ModelServer() as models, async_playwright() as playwright:
+    async with ModelServer() as models:
         if answer is not None:
             models.answer(answer)
         base = models.base_url("openai-chat")
         known = {"OPENAI_BASE_URL": base, "OPENAI_API_KEY": "test-key", **(environment or {})}
-        async with Scene(folder, models, playwright, known, arguments) as made:
+        async with Scene(folder, models, await shared.get(), known, arguments) as made:
             yield made
 
 
@@ -204,8 +208,3 @@ async def say(page: Page, text: str) -> None:
     box = page.get_by_role("textbox", name="Message")
     await box.fill(text)
     await box.press("Enter")
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])

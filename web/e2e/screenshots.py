@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 from playwright.async_api import Page
 
+from web.e2e.browser import shared
 from web.e2e.scene import DESKTOP, PHONE, scene
 from web.e2e.story import ENVIRONMENT, Story, answer_slowly, write_app
 from web.e2e.tour import EXPECTED, TEAM, Stop, settled
@@ -53,6 +54,13 @@ async def take(page: Page, place: Path) -> None:
 
 async def take_all(folder: Path) -> None:
     """Take every picture, one after the other."""
+    try:
+        await _take_all(folder)
+    finally:
+        await shared.close()
+
+
+async def _take_all(folder: Path) -> None:
     stops: dict[str, Stop] = {stop.name: stop for stop in TEAM}
     with TemporaryDirectory() as data:
         async with scene(Path(data), answer_slowly, ENVIRONMENT, write_app(Path(data))) as here:

@@ -1,6 +1,7 @@
 """A small team with what it has said and done: what the tour and the pictures of the docs show."""
 
 import json
+from asyncio import Event
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ from msgspec.structs import replace
 from playwright.async_api import Page
 
 from agio.core.model import Usage
-from agio.testing import Call, Reply, Stall, VendorError
+from agio.testing import Call, Reply, VendorError
 from agio.testing.capture import ModelCall
 from web.e2e.scene import Scene
 
@@ -146,8 +147,8 @@ _SAID = {
         usage=Usage(input=702, output=44),
     ),
     "Summarise the last quarter": Reply(fault=VendorError("invalid_api_key")),
-    "Tell me a very long story": Reply(STREAMED, chunk_chars=40, fault=Stall(after_events=16)),
-    "Go on with the lighthouse": Reply(STREAMED, chunk_chars=40, fault=Stall(after_events=24)),
+    "Tell me a very long story": Reply(STREAMED, chunk_chars=40, gate=Event()),
+    "Go on with the lighthouse": Reply(STREAMED, chunk_chars=40, gate=Event()),
 }
 _AFTER_TOOLS = {
     "Where are the orders of Ines Castell?": ORDERS,
@@ -311,11 +312,7 @@ class Story:
 
     async def ended(self, run: str) -> None:
         """Wait until a run is over or waits for a person."""
-        for _ in range(200):
-            if (await self.call("GET", f"/api/runs/{run}"))["status"] not in ("queued", "running"):
-                return
-            await self.page.wait_for_timeout(50)
-        raise AssertionError(f"The run {run} does not end.")
+        await self.here.ended(self.page, run)
 
 
 def write_app(folder: Path) -> tuple[str, str]:

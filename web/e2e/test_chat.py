@@ -14,9 +14,9 @@ from agio.protocol.messages import AssistantMessage
 from agio.testing import Call, HttpStatus, Reply
 from agio.testing.capture import ModelCall
 from tests.contract.store.scenes import Person, claim, end
-from web.e2e.scene import PHONE, Scene, needs_chromium, path_of, say, scene, slow
+from web.e2e.scene import PHONE, Scene, in_browser, path_of, say, scene
 
-pytestmark = [needs_chromium, slow]
+pytestmark = in_browser
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -63,6 +63,7 @@ async def test_a_chat_is_renamed_found_and_deleted(tmp_path: Path) -> None:
         await page.keyboard.press("Control+Shift+o")
         await expect(page).to_have_url(re.compile("/chat$"))
         await page.keyboard.press("Control+k")
+        await expect(chats.get_by_role("searchbox")).to_be_focused()
         await page.keyboard.type("otters")
         await expect(chats.get_by_role("link", name="River animals").locator("mark")).to_have_text("otters")
         await expect(chats.get_by_role("status")).to_have_text("1 chat found")
@@ -140,7 +141,7 @@ async def test_pictures_come_by_paste_and_drop_and_reach_the_model(tmp_path: Pat
         await page.reload()
         picture = page.get_by_role("article", name="You said").get_by_role("img").first
         await expect(picture).to_be_visible()
-        assert await picture.evaluate("image => image.complete && image.naturalWidth") == 1
+        await expect(picture).to_have_js_property("naturalWidth", 1)
 
 
 async def test_a_link_to_a_message_leads_to_it(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from playwright.async_api import Page, expect
 from agio.testing import Call, Reply
 from agio.testing.capture import ModelCall
 from web.e2e.payloads import PAYLOADS
-from web.e2e.scene import Scene, needs_chromium, scene, slow
+from web.e2e.scene import Scene, in_browser, scene
 
-pytestmark = [needs_chromium, slow]
+pytestmark = in_browser
 
 WATCH = """
 window.__ran = 0;
@@ -47,11 +47,6 @@ def repeat(number: int) -> str:
 A_MESSAGE = 20
 
 
-def test_there_are_two_hundred() -> None:
-    """C8: and no two are the same."""
-    assert len(set(PAYLOADS)) == len(PAYLOADS) >= 200
-
-
 def evil(call: ModelCall) -> Reply:
     """Say payloads; when asked to, let a tool say them."""
     asked = call.last_user_text
@@ -80,11 +75,7 @@ async def told(here: Scene, page: Page, session: str, texts: list[str]) -> None:
     """Send messages, wait for their answers, and open the chat."""
     for text in texts:
         sent = await here.call(page, "POST", f"/api/agent-sessions/{session}/message", {"content": text})
-        while (await here.call(page, "GET", f"/api/runs/{sent['run_id']}"))["status"] in (
-            "queued",
-            "running",
-        ):
-            pass
+        await here.ended(page, sent["run_id"])
     await page.goto(f"{here.url}/chat/{session}")
     await expect(page.get_by_role("article", name="Answer").first).to_be_attached()
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import httpx
 from playwright.async_api import Page, expect
 
-from web.e2e.scene import Scene, needs_chromium, say, scene, slow
+from web.e2e.scene import Scene, in_browser, say, scene
 
-pytestmark = [needs_chromium, slow]
+pytestmark = in_browser
 
 PASSWORD = "a long enough password"
 
@@ -83,6 +83,7 @@ async def test_the_look_is_chosen_and_kept(tmp_path: Path) -> None:
         before = await page.evaluate("getComputedStyle(document.body).backgroundColor")
         await page.get_by_role("radio", name=re.compile("^Light")).focus()
         await page.keyboard.press("ArrowRight")
+        await expect(page.get_by_role("radio", name=re.compile("^Dark"))).to_be_checked()
         await page.reload()
         await expect(page.get_by_role("radio", name=re.compile("^Dark"))).to_be_checked()
-        assert await page.evaluate("getComputedStyle(document.body).backgroundColor") != before
+        await expect(page.locator("body")).not_to_have_css("background-color", before)

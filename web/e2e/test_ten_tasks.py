@@ -8,9 +8,9 @@ from playwright.async_api import Page, expect
 
 from agio.testing import Call, Reply
 from agio.testing.capture import ModelCall
-from web.e2e.scene import Scene, needs_chromium, say, scene, slow
+from web.e2e.scene import Scene, in_browser, say, scene
 
-pytestmark = [needs_chromium, slow]
+pytestmark = in_browser
 
 PRICES = '{"local:test-model": {"input": 1000, "output": 2000}}'
 
@@ -67,9 +67,6 @@ async def signs_in(here: Scene, page: Page) -> None:
 
 async def chats_with_the_demo(page: Page) -> None:
     await page.get_by_role("button", name=re.compile(r"What is 12 \* \(3 \+ 4\)")).click()
-    box = page.get_by_role("textbox", name="Message")
-    if await box.input_value():
-        await box.press("Enter")
     await expect(page.get_by_text("The tool says")).to_contain_text("84")
 
 
@@ -131,6 +128,7 @@ async def cancels_a_run(page: Page) -> None:
 
 async def finds_an_earlier_chat(page: Page) -> None:
     await page.keyboard.press("Control+k")
+    await expect(page.get_by_role("searchbox", name="Search chats")).to_be_focused()
     await page.keyboard.type("postcard")
     await page.get_by_role("link", name=re.compile(r"12 \* \(3 \+ 4\)")).click()
     await expect(page.get_by_text("The tool says").last).to_contain_text("Grace")

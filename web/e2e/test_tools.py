@@ -10,9 +10,9 @@ from playwright.async_api import expect
 
 from agio.testing import Call, Reply
 from agio.testing.capture import ModelCall
-from web.e2e.scene import needs_chromium, say, scene, slow
+from web.e2e.scene import in_browser, say, scene
 
-pytestmark = [needs_chromium, slow]
+pytestmark = in_browser
 
 
 @asynccontextmanager
@@ -58,9 +58,6 @@ async def test_a_tool_is_made_tried_given_and_used(tmp_path: Path) -> None:
         await expect(page.get_by_role("heading", name="weather", exact=True)).to_be_visible()
         await page.get_by_label("city").last.fill("Vienna")
         await page.get_by_role("button", name="Run", exact=True).click()
-        dialog = page.get_by_role("alertdialog")
-        if await dialog.is_visible():
-            await dialog.get_by_role("button", name="Run it").click()
         await expect(page.get_by_text(re.compile("clear over Vienna")).first).to_be_visible()
         await page.get_by_role("switch", name="Forecaster").click()
         await expect(page.get_by_role("switch", name="Forecaster")).to_be_checked()

@@ -6,6 +6,8 @@ from shutil import which
 
 import pytest
 
+from web.e2e.payloads import PAYLOADS
+
 WEB = Path(__file__).parents[1]
 NEEDED = 500
 
@@ -20,3 +22,8 @@ def test_the_pages_own_tests_pass(tmp_path: Path) -> None:
     ended = subprocess.run(command, cwd=WEB, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout[-5000:] + ended.stderr[-2000:]
     assert report.read_text().count("<testcase") > NEEDED
+
+
+def test_there_are_two_hundred_hostile_texts() -> None:
+    """C8: for the pages to show as words, and no two are the same."""
+    assert len(set(PAYLOADS)) == len(PAYLOADS) >= 200

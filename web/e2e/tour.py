@@ -5,7 +5,7 @@
 
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,6 @@ EXPECTED = ("got 401", "got 403", "got 404", "got 409", "got 422")
 
 Act = Callable[[Page], Awaitable[object]]
 Find = Callable[[Page], Locator]
-Tours = Callable[[Path], "AbstractAsyncContextManager[Tour]"]
 
 
 @dataclass(frozen=True)
@@ -50,9 +49,15 @@ async def settled(page: Page) -> None:
     """Wait until nothing is loading and nothing that ends is still moving."""
     await expect(page.locator(".animate-shimmer:not([aria-hidden] *):is([role=status] *)")).to_have_count(0)
     await page.evaluate(
-        """() => Promise.all(document.getAnimations()
-        .filter(one => one.effect?.getComputedTiming().iterations !== Infinity)
-        .map(one => one.finished.catch(() => null)))"""
+        """async () => {
+  // One movement may begin another.
+  for (let round = 0; round < 20; round += 1) {
+    const ending = document.getAnimations().filter(({ playState, effect }) =>
+      playState === 'running' && effect?.getComputedTiming().iterations !== Infinity);
+    if (ending.length === 0) return;
+    await Promise.all(ending.map(one => one.finished.catch(() => null)));
+  }
+}"""
     )
 
 

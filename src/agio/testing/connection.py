@@ -73,14 +73,15 @@ class Connection:
             return
         raise ConnectionResetError("The client left.")
 
-    async def wait_open(self, gate: asyncio.Event) -> None:
-        """Wait until the gate is open, or the client leaves."""
+    async def wait_open(self, gate: asyncio.Event, timeout_s: float) -> bool:
+        """Wait until the gate is open, the client leaves, or for some seconds; return whether it is open."""
         waits = [asyncio.ensure_future(event.wait()) for event in (gate, self._gone)]
         try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(waits, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for wait in waits:
                 wait.cancel()
+        return gate.is_set()
 
     async def write(self, data: bytes) -> None:
         """Send these bytes in one TCP write and let the other side have them."""

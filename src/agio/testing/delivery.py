@@ -23,6 +23,7 @@ from agio.testing.script import Reply
 from agio.testing.wires.wire import ServerEvent, Wire
 
 _END = b"0\r\n\r\n"
+_HELD_S = 5.0
 _NOISE = ": keep-alive{0}{0}retry: 3000{0}id: 7{0}{0}:{0}{0}{0}"
 
 
@@ -57,7 +58,9 @@ async def deliver(connection: Connection, wire: Wire, events: list[ServerEvent],
         if number and reply.pace_s:
             await connection.wait_gone(reply.pace_s)
         if reply.gate is not None and number == len(frames) // 2:
-            await connection.wait_open(reply.gate)
+            # Now and then a comment: an answer that is held is not a model that fell silent.
+            while not await connection.wait_open(reply.gate, _HELD_S):
+                await connection.write(_chunk(f": held{line_end * 2}".encode()))
         await connection.write(_chunk(frame))
     await connection.write(_END)
 

@@ -31,7 +31,8 @@ class Reply(Struct, frozen=True):
 
     `stop` None is what fits the content. `hidden_reasoning` sends reasoning that only the vendor can
     read. `interleave` mixes the argument deltas of parallel calls, where the format allows it. With a
-    `gate`, half of the answer is sent at once and the rest when the test has set it.
+    `gate`, half of the answer is sent at once and the rest when the test has set it; until then comments
+    keep the model from being taken for silent.
     """
 
     text: str = ""

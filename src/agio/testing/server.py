@@ -112,11 +112,11 @@ class ModelServer:
         """How many times a client left while it was owed an answer."""
         return self._left
 
-    async def wait_closed_by_client(self, count: int = 1, timeout_s: float = 5) -> None:
+    async def wait_closed_by_client(self, count: int = 1, timeout_s: float = 30) -> None:
         """Wait until clients have left `count` times before their answer's end. Raises TimeoutError."""
         await self._wait(lambda: self._left >= count, timeout_s)
 
-    async def wait_for_calls(self, count: int = 1, timeout_s: float = 5) -> None:
+    async def wait_for_calls(self, count: int = 1, timeout_s: float = 30) -> None:
         """Wait until the server has got this many calls. Raises TimeoutError."""
         await self._wait(lambda: len(self.calls) >= count, timeout_s)
 

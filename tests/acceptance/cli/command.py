@@ -68,6 +68,7 @@ class Cli:
         while time.monotonic() < end:
             if self.store.exists() and asyncio.run(_newest_seq(self.store)) >= count:
                 return
+            time.sleep(0.02)
         raise TimeoutError(f"no run had {count} events")
 
     def chat(self, *messages: str, options: Sequence[str] = ()) -> str:

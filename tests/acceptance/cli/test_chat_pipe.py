@@ -4,6 +4,9 @@ import signal
 import subprocess
 
 from tests.acceptance.cli.command import WAIT_S, Cli
+from tests.acceptance.held_model import BEGIN, END, HeldModel
+
+HELD = ("chat", "--model", "openai-chat:test-model")
 
 
 def test_a_piped_question_is_answered_in_plain_text(cli: Cli) -> None:
@@ -93,26 +96,31 @@ def test_a_reader_that_goes_away_ends_the_program_quietly(cli: Cli) -> None:
 
 def test_an_interrupt_cancels_the_run_of_a_pipe(cli: Cli) -> None:
     """L14: the log of the run ends as cancelled, and the program with it."""
-    with cli.start("chat") as process:
-        assert process.stdin is not None
-        process.stdin.write(b"hello\n")
-        process.stdin.flush()
-        cli.wait_for_events(10)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(WAIT_S) == 130
+    with HeldModel() as model:
+        cli.environment |= model.environment
+        with cli.start(*HELD) as process:
+            assert process.stdin is not None
+            process.stdin.write(b"a story, please\n")
+            process.stdin.flush()
+            cli.wait_for_events(3)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(WAIT_S) == 130
     assert cli.runs()[0]["status"] == "cancelled"
 
 
 def test_a_run_of_a_killed_process_is_finished_by_the_next(cli: Cli) -> None:
     """L14: the thread's unfinished run goes on before the new message is answered."""
-    with cli.start("chat", "--thread", "long") as process:
-        assert process.stdin is not None
-        process.stdin.write(b"hello\n")
-        process.stdin.flush()
-        cli.wait_for_events(10)
-        process.kill()
-    assert cli.runs()[0]["status"] == "running"
-    output = cli.chat("what is 6 * 7?", options=["--thread", "long"])
+    with HeldModel() as model:
+        cli.environment |= model.environment
+        with cli.start(*HELD, "--thread", "long") as process:
+            assert process.stdin is not None
+            process.stdin.write(b"a story, please\n")
+            process.stdin.flush()
+            cli.wait_for_events(3)
+            process.kill()
+        assert cli.runs()[0]["status"] == "running"
+        model.let_go()
+        output = cli.chat("thank you", options=[*HELD[1:], "--thread", "long"])
     assert "was left unfinished; it goes on now" in output
-    assert output.index("I am the **demo model**") < output.index("**42**")
+    assert output.index(BEGIN) < output.index(END) < output.index("You said: thank you")
     assert [run["status"] for run in cli.runs()] == ["completed", "completed"]

@@ -4,6 +4,7 @@ import re
 
 from tests.acceptance.cli.command import Cli
 from tests.acceptance.cli.pseudo_terminal import CTRL_C, CTRL_D, CTRL_U, PseudoTerminal
+from tests.acceptance.held_model import BEGIN, END, HeldModel
 
 PROMPT = "> "
 QUESTION = "[e]dit the arguments: "
@@ -30,22 +31,24 @@ def test_an_answer_streams_with_its_tool_card_and_a_footer(cli: Cli) -> None:
 
 def test_ctrl_c_stops_the_answer_and_not_the_program(cli: Cli) -> None:
     """L14: the run ends as cancelled, its partial text stays, and the prompt comes back."""
-    with PseudoTerminal(cli, ["chat"]) as terminal:
-        terminal.expect(PROMPT)
-        terminal.enter("hello")
-        terminal.expect("I am the demo model")
-        terminal.type(CTRL_C)
-        terminal.expect("cancelled · 1 step")
-        assert "in the environment" not in terminal.text
-        terminal.expect(PROMPT)
-        terminal.enter("what is 6 * 7?")
-        terminal.expect("→ 42")
-        terminal.expect("2 steps · ")
-        terminal.expect(PROMPT)
-        terminal.type(CTRL_D)
-        assert terminal.wait() == 0
+    with HeldModel() as model:
+        cli.environment |= model.environment
+        with PseudoTerminal(cli, ["chat", "--model", "openai-chat:test-model"]) as terminal:
+            terminal.expect(PROMPT)
+            terminal.enter("a story, please")
+            terminal.expect(BEGIN)
+            terminal.type(CTRL_C)
+            terminal.expect("cancelled · 1 step")
+            assert END not in terminal.text
+            terminal.expect(PROMPT)
+            terminal.enter("thank you")
+            terminal.expect("You said: thank you")
+            terminal.expect("1 step · ")
+            terminal.expect(PROMPT)
+            terminal.type(CTRL_D)
+            assert terminal.wait() == 0
     assert [run["status"] for run in cli.runs()] == ["completed", "cancelled"]
-    assert "I am the" in cli.run("runs", "show", str(cli.runs()[1]["run_id"])).stdout
+    assert BEGIN in cli.run("runs", "show", str(cli.runs()[1]["run_id"])).stdout
 
 
 def test_the_farewell_says_how_to_go_on(cli: Cli) -> None:

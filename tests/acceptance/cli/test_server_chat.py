@@ -8,21 +8,33 @@ import pytest
 
 from tests.acceptance.cli.command import WAIT_S, Cli
 from tests.acceptance.cli.pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
-from tests.acceptance.server.process import KEY, Server, answer_of, await_events, start_session
+from tests.acceptance.held_model import APP, BEGIN, END, HeldModel
+from tests.acceptance.server.process import KEY, Server, answer_of, await_events, send, start_session
 
 PROMPT = "> "
 QUESTION = "[e]dit the arguments: "
-SLOW = """
-from agio import Agent
-from agio.drivers.demo import DemoDriver
-
-slow = Agent("slow", model=DemoDriver(pace_s=0.05))
-"""
+HELD = ("--agent", "held")
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
     with Server(tmp_path / "server") as server:
+        yield server
+
+
+@pytest.fixture
+def model() -> Iterator[HeldModel]:
+    with HeldModel() as model:
+        yield model
+
+
+@pytest.fixture
+def telling(tmp_path: Path, model: HeldModel, cli: Cli) -> Iterator[Server]:
+    """A server whose agent `held` stops in the middle of a story."""
+    (tmp_path / "held.py").write_text(APP)
+    cli.environment["AGIO_API_KEY"] = KEY
+    app = ("--app", str(tmp_path / "held.py"))
+    with Server(tmp_path / "server", *app, environment=model.environment) as server:
         yield server
 
 
@@ -72,28 +84,44 @@ def test_runs_of_a_server_are_listed_shown_and_replayed(cli: Cli, asking: list[s
     assert "[run_not_found]" in cli.run("runs", "show", "run_nonsense", *asking).stderr
 
 
-def test_an_interrupt_cancels_the_run_on_the_server(cli: Cli, asking: list[str], server: Server) -> None:
+def test_an_interrupt_cancels_the_run_on_the_server(cli: Cli, telling: Server) -> None:
     """L14: Ctrl-C in a pipe ends the run there, and the program here."""
-    with cli.start("chat", *asking) as process, server.client() as client:
+    asking = ["--server", telling.url]
+    with cli.start("chat", *asking, *HELD) as process, telling.client() as client:
         assert process.stdin is not None
-        process.stdin.write(b"hello\n")
+        process.stdin.write(b"a story, please\n")
         process.stdin.flush()
-        await_events(client, 10)
+        await_events(client, 3)
         process.send_signal(signal.SIGINT)
         assert process.wait(WAIT_S) == 130
     assert cli.runs(*asking)[0]["status"] == "cancelled"
 
 
+def test_a_person_stops_an_answer_of_the_server(cli: Cli, telling: Server) -> None:
+    """R1, L14: it streams, Ctrl-C ends the run there, and the prompt comes back."""
+    asking = ["--server", telling.url]
+    with PseudoTerminal(cli, ["chat", *asking, *HELD], size=(100, 30)) as terminal:
+        terminal.expect("held at http://127.0.0.1:")
+        terminal.expect(PROMPT)
+        terminal.enter("a story, please")
+        terminal.expect(BEGIN)
+        terminal.type(CTRL_C)
+        terminal.expect("cancelled · 1 step")
+        assert END not in terminal.text
+        terminal.expect(PROMPT)
+        terminal.enter("/runs")
+        terminal.expect("cancelled")
+        terminal.expect(PROMPT)
+        terminal.type(CTRL_D)
+        assert terminal.wait() == 0
+    assert [run["status"] for run in cli.runs(*asking)] == ["cancelled"]
+
+
 def test_a_person_talks_to_an_agent_of_the_server(cli: Cli, asking: list[str]) -> None:
-    """R1, L14, C6: streaming, Ctrl-C, and a question answered, as without a server."""
+    """R1, C6: streaming, and a question answered, as without a server."""
     with PseudoTerminal(cli, ["chat", *asking], size=(100, 30)) as terminal:
         terminal.expect("demo at http://127.0.0.1:")
         terminal.expect("new session")
-        terminal.expect(PROMPT)
-        terminal.enter("hello")
-        terminal.expect("I am the demo model")
-        terminal.type(CTRL_C)
-        terminal.expect("cancelled · 1 step")
         terminal.expect(PROMPT)
         terminal.enter("send a postcard to Ada")
         terminal.expect("? send_postcard  waits for your approval")
@@ -101,14 +129,11 @@ def test_a_person_talks_to_an_agent_of_the_server(cli: Cli, asking: list[str]) -
         terminal.enter("y")
         terminal.expect("A postcard to Ada would now be on its way")
         terminal.expect(PROMPT)
-        terminal.enter("/runs")
-        terminal.expect("cancelled")
-        terminal.expect(PROMPT)
         terminal.type(CTRL_D)
         terminal.expect("Bye. This was session ses_")
         terminal.expect("--session ses_")
         assert terminal.wait() == 0
-    assert [run["status"] for run in cli.runs(*asking)] == ["completed", "interrupted", "cancelled"]
+    assert [run["status"] for run in cli.runs(*asking)] == ["completed", "interrupted"]
 
 
 def test_a_question_left_open_is_asked_again_in_the_session(cli: Cli, asking: list[str]) -> None:
@@ -138,43 +163,53 @@ def test_a_question_left_open_is_asked_again_in_the_session(cli: Cli, asking: li
 
 
 def test_a_run_that_is_under_way_is_shown_from_its_beginning(
-    cli: Cli, asking: list[str], server: Server
+    cli: Cli, telling: Server, model: HeldModel
 ) -> None:
     """C7: whoever comes late to a session sees the whole run."""
-    with server.client() as client:
-        session = start_session(client)
-        path = f"/api/agent-sessions/{session}/message"
-        for text in ("hello", "hello again"):
-            assert client.post(path, json={"content": text}).status_code == 202
-        done = cli.run("chat", *asking, "--session", session, given="what is 6 * 7?\n")
-        assert done.returncode == 0, done.stderr
-        assert "is under way; this is its beginning" in done.stdout
-        assert done.stdout.index("I am the **demo model**") < done.stdout.index("**42**")
+    with telling.client() as client:
+        session = start_session(client, "held")
+        send(client, session, "a story, please")
+        await_events(client, 3)
+        with cli.start("chat", "--server", telling.url, "--session", session) as chat:
+            assert chat.stdin is not None
+            assert chat.stdout is not None
+            chat.stdin.write(b"thank you\n")
+            chat.stdin.close()
+            output = b""
+            while b"is under way; this is its beginning" not in output:
+                line = chat.stdout.readline()
+                assert line, output
+                output += line
+            model.let_go()
+            shown = (output + chat.stdout.read()).decode()
+            assert chat.wait(WAIT_S) == 0
+        assert shown.index(BEGIN) < shown.index(END) < shown.index("You said: thank you")
         assert answer_of(client.get(f"/api/agent-sessions/{session}/status"))["state"] == "idle"
 
 
-def test_a_server_that_begins_again_costs_a_notice_and_no_text(cli: Cli, tmp_path: Path) -> None:
+def test_a_server_that_begins_again_costs_a_notice_and_no_text(
+    cli: Cli, telling: Server, model: HeldModel
+) -> None:
     """B1, C7: the chat waits for the server and goes on after the last event it has."""
-    (tmp_path / "slow.py").write_text(SLOW)
-    folder, app = tmp_path / "server", ["--app", str(tmp_path / "slow.py")]
-    cli.environment["AGIO_API_KEY"] = KEY
-    with Server(folder, *app) as server, server.client() as client:
-        port = server.url.rpartition(":")[2]
-        chat = cli.start("chat", "--server", server.url, "--agent", "slow")
+    port = telling.url.rpartition(":")[2]
+    with telling.client() as client:
+        chat = cli.start("chat", "--server", telling.url, *HELD)
         assert chat.stdin is not None
-        chat.stdin.write(b"hello\n")
+        chat.stdin.write(b"a story, please\n")
         chat.stdin.close()
-        await_events(client, 10)
-        server.process.kill()
-        server.wait()
-    with Server(folder, *app, "--port", port), chat:
+        await_events(client, 3)
+        telling.process.kill()
+        telling.wait()
+    model.let_go()
+    again = Server(telling.data.parent, *telling.arguments, "--port", port, environment=model.environment)
+    with again, chat:
         assert chat.stdout is not None
         output = chat.stdout.read().decode()
         assert chat.wait(WAIT_S) == 0
     assert "The connection to the server was lost; trying again." in output
     assert "The server is back; going on after event" in output
-    assert output.count("I am the **demo model**") == 1
-    assert output.count("in the environment.") == 1
+    assert output.count(BEGIN) == 1
+    assert output.count(END) == 1
 
 
 def test_an_agent_that_is_not_there_is_said_to(cli: Cli, asking: list[str], server: Server) -> None:

@@ -11,7 +11,6 @@ import json
 import os
 import random
 import signal
-import socket
 import sys
 import tempfile
 import time
@@ -26,6 +25,7 @@ import aiohttp
 from agio.testing import Call, ModelCall, ModelServer, Reply
 from tests.acceptance.crash.checker import check
 from tests.acceptance.crash.client import Client
+from tests.ports import free_port
 
 HERE = Path(__file__).parent
 API_KEY = "crash-test-key-of-more-than-32-characters"
@@ -51,7 +51,7 @@ LIMITS = {
     "tick_s": 0.5,
     "drain_s": 5,
 }
-START_S = 30.0
+START_S = 60.0
 SETTLE_S = 90.0
 
 
@@ -70,7 +70,7 @@ class Server:
         self.store = folder / "data" / "agio.db"
         self.ledger = folder / "ledger"
         self.workers = workers
-        self.port = _free_port()
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._env = {
             **os.environ,
@@ -259,12 +259,6 @@ async def besiege(faults: int, workers: int, seed: int) -> list[str]:
             if problems:
                 print(siege.server.tail())
     return problems
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def main() -> None:

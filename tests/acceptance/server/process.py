@@ -20,6 +20,8 @@ from tests.acceptance.cli.command import AGIO, WAIT_S
 
 KEY = "a-key-for-the-tests-of-forty-characters."
 READY = re.compile(r"agio is ready on (http://\S+)")
+PAUSE_S = 0.02
+"""Between two looks: without it the one who waits takes the processor from the one waited for."""
 LINK = re.compile(r"sign in(?: once)?:\s+(http\S+)")
 
 
@@ -115,6 +117,7 @@ class Server:
             ready = client.get("/api/ready")
             if ready.is_success and answer_of(ready)["workers"] == count:
                 return
+            time.sleep(PAUSE_S)
         raise TimeoutError(f"there were never {count} workers")
 
     def expect(self, pattern: re.Pattern[str]) -> str:
@@ -209,6 +212,7 @@ def await_events(client: httpx.Client, count: int) -> None:
         runs = cast("list[dict[str, int]]", answer_of(client.get("/api/runs", params={"limit": 1}))["items"])
         if runs and runs[0]["last_seq"] >= count:
             return
+        time.sleep(PAUSE_S)
     raise TimeoutError(f"no run had {count} events")
 
 

@@ -16,7 +16,7 @@ import pytest
 from agio.db.repository import open_store
 from tests.acceptance.cli.command import AGIO, WAIT_S
 from tests.acceptance.crash.checker import Run, check_positions, check_run, read_runs
-from tests.acceptance.server.process import Server, answer_of, send, start_session, stream
+from tests.acceptance.server.process import PAUSE_S, Server, answer_of, send, start_session, stream
 
 LIMITS = json.dumps({"running_per_user": 10})
 TALKERS = 4
@@ -114,6 +114,7 @@ def await_rest(client: httpx.Client) -> None:
         ]
         if states == [[], []]:
             return
+        time.sleep(PAUSE_S)
     raise TimeoutError("something is still running")
 
 

@@ -2,7 +2,6 @@
 
 import json
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -24,6 +23,9 @@ async def nap(seconds: float) -> str:
 
 sleeper = Agent("sleeper", "Sleep.", tools=[nap])
 '''
+
+PATIENT = {"AGIO_LIMITS": json.dumps({"drain_s": 10 * WAIT_S})}
+"""A server that would wait far longer for what runs than the test waits for the server."""
 
 
 @pytest.mark.parametrize("workers", [(), ("--workers", "2")])
@@ -66,22 +68,19 @@ def test_open_sockets_are_closed_with_the_code_of_a_restart(tmp_path: Path, numb
 def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
     """L14: whoever does not want to wait for a slow tool need not."""
     (tmp_path / "slow.py").write_text(SLOW)
-    with Server(tmp_path, "--app", str(tmp_path / "slow.py")) as server, server.client() as client:
+    app = ("--app", str(tmp_path / "slow.py"))
+    with Server(tmp_path, *app, environment=PATIENT) as server, server.client() as client:
         session = start_session(client, "sleeper")
         send(client, session, "nap 600")
         for _, event in frames(client, session):
             if event["type"] == "TOOL_CALL_END":
                 break
         server.process.send_signal(signal.SIGTERM)
-        server.expect_error("1 running: finished or given back within 25 s")
-        began = time.monotonic()
+        server.expect_error("1 running: finished or given back within 600 s")
         assert server.stop(signal.SIGTERM) == 0
-        assert time.monotonic() - began < 10
 
 
 def test_an_idle_server_stops_at_once(tmp_path: Path) -> None:
     """L14: nothing is waited for that is not there."""
-    with Server(tmp_path, "--workers", "1") as server:
-        began = time.monotonic()
+    with Server(tmp_path, "--workers", "1", environment=PATIENT) as server:
         assert server.stop() == 0
-        assert time.monotonic() - began < 10

@@ -1,7 +1,6 @@
 """examples/web_demo as a newcomer meets it: one command, a page in a real browser, an agent with a tool."""
 
 import signal
-import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,23 +11,16 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from tests.acceptance.cli.command import WAIT_S
 from tests.acceptance.server.process import Server
+from tests.ports import free_port
 
 FOLDER = Path(__file__).parents[3] / "examples" / "web_demo"
 CHROMIUM = which("chromium") or which("chromium-browser") or which("google-chrome")
 
 
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [int(found.getsockname()[1]) for found in sockets]
-    for found in sockets:
-        found.close()
-    return ports
-
-
 @pytest.fixture
 def demo(tmp_path: Path) -> Iterator[str]:
     """The demo, running; its page's address."""
-    page_port, agio_port = free_ports(2)
+    page_port, agio_port = free_port(), free_port()
     ports = {"PORT": str(page_port), "AGIO_PORT": str(agio_port)}
     program = [sys.executable, str(FOLDER / "server.py")]
     with Server(tmp_path, program=program, environment=ports) as server:

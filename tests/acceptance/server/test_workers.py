@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.cli.command import WAIT_S
+from tests.acceptance.held_model import APP, STORY, HeldModel
 from tests.acceptance.server.process import Server, frames, send, start_session, stream, text_of
 from tests.postgres import PostgresServer
 
@@ -28,6 +29,7 @@ def await_end(pid: int) -> None:
         if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
             return
         assert time.monotonic() < end, f"process {pid} is still there"
+        time.sleep(0.02)
 
 
 def test_two_processes_run_what_is_asked(tmp_path: Path) -> None:
@@ -44,17 +46,24 @@ def test_two_processes_run_what_is_asked(tmp_path: Path) -> None:
 
 def test_a_worker_that_is_killed_begins_again_and_its_run_goes_on(tmp_path: Path) -> None:
     """B1: the client's stream goes on; the turn under way is taken back and done again."""
-    with Server(tmp_path, "--workers", "1") as server, server.client() as client:
+    (tmp_path / "held.py").write_text(APP)
+    arguments = ("--workers", "1", "--app", str(tmp_path / "held.py"))
+    with (
+        HeldModel() as model,
+        Server(tmp_path, *arguments, environment=model.environment) as server,
+        server.client() as client,
+    ):
         server.await_workers(client, 1)
         (worker,) = children_of(server.process.pid)
-        session = start_session(client)
-        send(client, session, "hello")
+        session = start_session(client, "held")
+        send(client, session, "a story, please")
         events: list[dict[str, object]] = []
         for _, event in frames(client, session):
             events.append(event)
-            if len(events) == 10:
+            if len(events) == 3:
                 os.kill(worker, signal.SIGKILL)
-        assert text_of(events).endswith("in the environment.")
+                model.let_go()
+        assert text_of(events) == STORY
         assert [event.get("name") for event in events].count("agio.rewind") == 1
         assert worker not in children_of(server.process.pid)
         server.expect_error("Worker process 1 ended with code -9")

@@ -193,7 +193,7 @@ async def test_a_server_that_hangs_up_before_answering_is_told(wire: str) -> Non
         driver = open_driver(wire, server.endpoint(wire))
         failing = asyncio.create_task(fail(driver, ask(wire)))
         await server.wait_for_calls()
-    error = await asyncio.wait_for(failing, 5)
+    error = await asyncio.wait_for(failing, 60)
     await driver.aclose()
     assert (error.code, error.retryable) == ("connection_failed", True)
 
@@ -218,7 +218,7 @@ async def test_leaving_a_silent_server_closes_the_connection(
     waiting = asyncio.create_task(collect(driver, ask(wire)))
     await server.wait_for_calls()
     waiting.cancel()
-    await asyncio.wait([waiting], timeout=5)
+    await asyncio.wait([waiting], timeout=60)
     assert waiting.cancelled()
     await server.wait_closed_by_client()
     assert server.requests_open == 0

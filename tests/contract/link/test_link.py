@@ -1,6 +1,7 @@
 """The link port: a worker's calls and a gateway's commands mean the same in one process and over a WebSocket."""
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 from msgspec import structs
@@ -140,7 +141,7 @@ async def test_a_cancel_is_told_and_every_answer_carries_it(room: Engine, join: 
     session, hand = await begun(room, link, visitor)
     await room.road.cancel(ANN, run_id=hand.run_id)
     assert await soon(visitor.cancelled.get()) == (hand.run_id, hand.claim.epoch)
-    if hand.run_id in room.link.workers.runs:  # else the gateway has ended it already, for want of an answer
+    with suppress(StoreError):  # if the gateway has ended it already, for want of an answer
         await hand.say("still here")
         assert hand.answers[-1].cancel
     assert (await room.ended(session, hand.run_id)).status == "cancelled"

@@ -27,7 +27,7 @@ LinkKind: TypeAlias = Literal["direct", "websocket"]
 API_KEY = "flow-test-key-of-more-than-32-characters"
 LIMITS = ServerLimits(running_per_user=50, link_grace_s=0.2, cancel_s=1.0, tick_s=0.5, drain_s=2.0)
 PRICES = {"openai-chat:priced": Price(2.0, 10.0)}
-START_S = 20.0
+START_S = 60.0
 
 
 class Home(Struct, frozen=True):

@@ -16,7 +16,7 @@ from agio.protocol.ids import new_id
 from tests.flows.server.home import Home
 
 Json: TypeAlias = "dict[str, object]"
-WAIT_S = 20.0
+WAIT_S = 60.0
 
 
 class Talk(Protocol):

@@ -1,6 +1,7 @@
 """What a team says of an agent reaches its runs: the shape of its answer, its limits, and what it cost."""
 
 import json
+from asyncio import Event
 from typing import cast
 
 from agio.core.model import Usage
@@ -50,7 +51,7 @@ async def test_a_run_ends_at_its_agents_time(home: Home) -> None:
         ("run_timeout_s", "time_budget", 504),
         ("turn_timeout_s", "turn_timeout", 502),
     ):
-        home.model.script(Reply("word " * 4000, pace_s=0.05))
+        home.model.script(Reply("word " * 40, gate=Event()))
         ended = await run(home, await home.create_agent(limits={limit: 0.3}), status)
         assert (ended["status"], ended["error_code"]) == ("failed", code)
 

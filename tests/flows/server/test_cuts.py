@@ -26,7 +26,7 @@ async def _read(home: Home, session: str, after: int, count: int) -> list[tuple[
     """Read so many events over SSE, then cut the connection."""
     got: list[tuple[int, bytes]] = []
     url = f"{home.url}/api/agent-sessions/{session}/stream"
-    async with asyncio.timeout(20), home.http.get(url, headers={"last-event-id": str(after)}) as answer:
+    async with asyncio.timeout(60), home.http.get(url, headers={"last-event-id": str(after)}) as answer:
         rest = b""
         while len(got) < count:
             rest += await answer.content.readany()
@@ -40,7 +40,7 @@ async def _read_socket(home: Home, session: str, after: int, count: int) -> list
     """Read so many events over the WebSocket, then cut the connection."""
     got: list[tuple[int, bytes]] = []
     async with (
-        asyncio.timeout(20),
+        asyncio.timeout(60),
         home.http.ws_connect(home.url.replace("http", "ws") + "/realtime") as socket,
     ):
         await socket.send_str(
@@ -103,7 +103,7 @@ async def test_cut_after_every_event_while_runs_are_queued_and_cancelled(home: H
 
 
 async def _until_idle(home: Home, path: str) -> int:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while True:
             status = await home.ask("GET", f"{path}/status")
             if status["state"] == "idle":
@@ -130,7 +130,7 @@ async def test_a_stock_client_rejoins_at_any_event(home: Home, official: Officia
     }
     whole: list[bytes] = []
     for _ in range(30):  # leaves sooner or later each time, while the run goes on
-        async with asyncio.timeout(20), home.http.post(url, json=body) as answer:
+        async with asyncio.timeout(60), home.http.post(url, json=body) as answer:
             assert answer.status == 200, await answer.text()
             text = b""
             while b"\n\n" not in text[len(text) // 2 :] and not answer.content.at_eof():

@@ -185,12 +185,12 @@ async def test_a_run_is_cancelled_while_the_model_speaks(
     home: Home, transport: str, official: OfficialVerifier
 ) -> None:
     """L14: the model's connection is closed, the log ends with the outcome `cancelled`."""
-    home.model.script(Reply("word " * 2000, chunk_chars=5, pace_s=0.01), Reply("Again."))
+    home.model.script(Reply("word " * 200, chunk_chars=5, gate=asyncio.Event()), Reply("Again."))
     talk = await open_talk(transport, home, await home.create_agent())
     reading = await talk.begin("Speak")
     await home.model.wait_for_calls()
     await talk.cancel()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         events = await checked(home, talk, await reading, official)
     assert isinstance(outcome(events), CancelledOutcome)
     await home.model.wait_closed_by_client()
@@ -223,12 +223,14 @@ async def test_a_message_waits_for_the_run_before_it(
     home: Home, transport: str, official: OfficialVerifier
 ) -> None:
     """R3: a second message is accepted while a run is going on, and runs after it."""
-    home.model.script(Reply("First. " * 20, pace_s=0.005), Reply("Second."))
+    go = asyncio.Event()
+    home.model.script(Reply("First. " * 20, gate=go), Reply("Second."))
     talk = await open_talk(transport, home, await home.create_agent())
     first = await talk.begin("One")
     await home.model.wait_for_calls()
     second = await talk.begin("Two")
-    async with asyncio.timeout(20):
+    go.set()
+    async with asyncio.timeout(60):
         one = await checked(home, talk, await first, official)
         two = await checked(home, talk, await second, official)
     assert text_of(one).startswith("First.")

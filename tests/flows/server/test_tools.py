@@ -15,7 +15,7 @@ from tests.flows.server.home import Home, LinkKind, open_home
 from tests.flows.server.talk import SseTalk, open_talk
 
 SECRET = "sk-canary-0123456789"
-WAIT_S = 20.0
+WAIT_S = 60.0
 
 
 @asynccontextmanager

@@ -31,7 +31,7 @@ async def test_a_part_that_fails_ends_the_server_and_the_reason_is_logged(
     healthy = lifetime.begin("link", _for_ever())
     lifetime.begin("HTTP server", _fail())
     with caplog.at_level(logging.ERROR, "agio"):
-        await asyncio.wait_for(lifetime.last(), 10)
+        await asyncio.wait_for(lifetime.last(), 60)
     assert lifetime.failed
     assert caplog.messages == ["The HTTP server ended, so agio stops: The disk is gone. [store_failed]"]
     healthy.cancel()
@@ -41,7 +41,7 @@ async def test_a_part_that_just_ends_counts_as_failed() -> None:
     """L13: no part has a reason to end by itself."""
     lifetime = Lifetime()
     lifetime.begin("link", _end())
-    await asyncio.wait_for(lifetime.last(), 10)
+    await asyncio.wait_for(lifetime.last(), 60)
     assert lifetime.failed
 
 
@@ -53,11 +53,11 @@ async def test_the_first_signal_ends_it_and_the_second_hurries(number: signal.Si
     try:
         part = lifetime.begin("link", _for_ever())
         os.kill(os.getpid(), number)
-        await asyncio.wait_for(lifetime.last(), 10)
+        await asyncio.wait_for(lifetime.last(), 60)
         assert not lifetime.failed
         assert await lifetime.hurried(_end())
         asyncio.get_running_loop().call_soon(os.kill, os.getpid(), number)
-        assert not await asyncio.wait_for(lifetime.hurried(_for_ever()), 10)
+        assert not await asyncio.wait_for(lifetime.hurried(_for_ever()), 60)
         part.cancel()
     finally:
         lifetime.deafen()

@@ -1,18 +1,18 @@
 """Writes that wait share a commit; writes that matter do not wait."""
 
 import asyncio
-import time
 from pathlib import Path
 from typing import cast
 
 import apsw
 import msgspec
+import pytest
 
 from agio.core.model import Usage, VendorTurn
 from agio.core.repository import Append, NewRun, TurnRecord
+from agio.db import writer
 from agio.db.connector import Connection
 from agio.db.repository import Repository, open_store
-from agio.db.writer import MAX_PACE_S
 from agio.protocol.frames import Frame
 
 RUNS = [f"r{number}" for number in range(60)]
@@ -22,18 +22,19 @@ async def test_the_frames_of_many_runs_share_commits(tmp_path: Path) -> None:
     """L9: sixty appends at once are a few rows of the tail."""
     store = await _open(tmp_path)
     await asyncio.gather(*(store.append(Append(Frame(run_id, 1, 1, 1, b"1\n"))) for run_id in RUNS))
-    assert _ask(tmp_path, "select count(*) from tail") <= 5
+    assert _ask(tmp_path, "select count(*) from tail") <= 12
     await store.close()
 
 
-async def test_a_finished_turn_does_not_wait_for_others(tmp_path: Path) -> None:
-    """L9: turns are committed at once, however many runs share the pace of the others."""
+async def test_a_finished_turn_does_not_wait_for_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """L9: turns are committed at once, however slow the pace is that the others share."""
     store = await _open(tmp_path)
-    started = time.monotonic()
+    monkeypatch.setattr(writer, "pace_s", lambda running: 3600.0)
     for seq in range(1, 21):
         turn = TurnRecord("r0", seq, seq, "m", "end", Usage(), VendorTurn("openai", []))
-        await store.append(Append(Frame("r0", 1, seq, 1, b"1\n"), [turn]))
-    assert time.monotonic() - started < 20 * MAX_PACE_S
+        await asyncio.wait_for(store.append(Append(Frame("r0", 1, seq, 1, b"1\n"), [turn])), 60)
     await store.close()
 
 

@@ -93,7 +93,7 @@ async def test_a_message_is_taken_once_while_connections_are_cut(store: Reposito
     for number in range(15):
         cut = asyncio.ensure_future(axe.execute(_CUT))
         accepted = None
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while accepted is None:
                 with suppress(StoreError):
                     accepted = await who.send(session, key=f"k{number}", digest=b"1")
@@ -115,7 +115,7 @@ async def test_a_crashed_server_has_all_that_was_acknowledged(durable: PostgresS
     durable.crash()
     pending = asyncio.ensure_future(store.append(Append(frame(run_id, 40, 1))))
     await asyncio.to_thread(durable.start)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await pending
         assert (await store.get_log(run_id, after=1)).payload == frame(run_id, 2, 39).payload
         await end(store, claimed, after=40)

@@ -62,7 +62,7 @@ async def test_the_lock_ends_with_its_process(tmp_path: Path) -> None:
     path = tmp_path / "agio.db"
     with held(path) as process:
         process.kill()
-        process.wait(timeout=10)
+        process.wait(timeout=60)
         store = await open_store(path)
     log = await store.get_log("r")
     assert (log.info.status, log.payload) == ("running", b"1\n2\n")
@@ -123,5 +123,5 @@ def test_a_store_serves_one_event_loop_after_another(tmp_path: Path) -> None:
 def test_importing_the_store_does_not_import_sqlite() -> None:
     """L10: apsw is loaded when a store is opened, not when agio is imported."""
     code = "import sys, agio.db.repository; print('apsw' in sys.modules, 'sqlite3' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=60)
     assert done.stdout.split() == [b"False", b"False"]

@@ -251,7 +251,7 @@ async def test_a_turn_ends_with_its_end_marker_even_if_the_connection_stays_open
     """L3: a service that forgets to end its answer does not hold the turn up."""
     answer = sse(HELLO, STOP, done=True).removesuffix(b"0\r\n\r\n")
     async with raw_server(answer, hold=True) as server:
-        events = await asyncio.wait_for(call(server.base_url), 10)
+        events = await asyncio.wait_for(call(server.base_url), 60)
         assert isinstance(events[-1], TurnEnd)
 
 
@@ -262,7 +262,7 @@ async def test_closing_the_stream_hangs_up() -> None:
         stream = driver.stream(REQUEST)
         async with aclosing(stream):
             assert list(await anext(stream)) == [TextDelta("hello")]
-        await asyncio.wait_for(server.hung_up.wait(), 10)
+        await asyncio.wait_for(server.hung_up.wait(), 60)
         await driver.aclose()
 
 
@@ -277,11 +277,11 @@ async def test_cancelling_the_reader_hangs_up() -> None:
                 begun.set()
 
         task = asyncio.create_task(read())
-        await asyncio.wait_for(begun.wait(), 10)
+        await asyncio.wait_for(begun.wait(), 60)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await asyncio.wait_for(server.hung_up.wait(), 10)
+        await asyncio.wait_for(server.hung_up.wait(), 60)
         await driver.aclose()
 
 

@@ -41,12 +41,12 @@ def guard(bird: Canary, *more: str, names: Names | None = None) -> Egress:
 
 
 async def get(
-    egress: Egress, url: str, *, limit_bytes: int = 100_000, timeout_s: float = 10
+    egress: Egress, url: str, *, limit_bytes: int = 100_000, timeout_s: float = 60
 ) -> EgressResponse:
     return await egress.request(EgressRequest("GET", url, limit_bytes=limit_bytes, timeout_s=timeout_s))
 
 
-async def code_of(egress: Egress, url: str, *, limit_bytes: int = 100_000, timeout_s: float = 10) -> str:
+async def code_of(egress: Egress, url: str, *, limit_bytes: int = 100_000, timeout_s: float = 60) -> str:
     with pytest.raises(AgioError) as failed:
         await get(egress, url, limit_bytes=limit_bytes, timeout_s=timeout_s)
     return failed.value.code

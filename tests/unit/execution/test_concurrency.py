@@ -22,7 +22,7 @@ from agio import (
 from agio.protocol.events import TOOL_PROGRESS
 from agio.protocol.messages import json_object
 
-PATIENCE_S = 10
+PATIENCE_S = 60
 
 
 def model(name: str, count: int) -> ScriptedDriver:

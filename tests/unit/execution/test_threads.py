@@ -8,7 +8,7 @@ import pytest
 
 from agio.execution.threads import DaemonThreads
 
-PATIENCE_S = 10
+PATIENCE_S = 60
 
 
 async def test_a_thread_is_used_again() -> None:

@@ -6,7 +6,6 @@ import gc
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import AsyncIterator
 from typing import cast
 
@@ -21,7 +20,8 @@ from agio.execution.tool_executor import ToolExecutor
 from agio.protocol.messages import FunctionCall, Json, ToolCall
 
 FAST = AgentRunConfig(cancel_grace_s=0.05)
-PATIENCE_S = 10
+PATIENCE_S = 60
+PATIENT = AgentRunConfig(cancel_grace_s=PATIENCE_S)
 
 
 def context(call_id: str = "call_1", reports: list[Json] | None = None) -> ToolContext:
@@ -187,7 +187,7 @@ async def test_a_sync_tool_that_takes_too_long_gets_its_signal() -> None:
             seen.set()
         return "late"
 
-    assert (await call(wait)).content == "late"
+    assert (await call(wait, config=PATIENT)).content == "late"
     assert await asyncio.to_thread(seen.wait, PATIENCE_S)
 
 
@@ -355,9 +355,9 @@ async def test_a_cancelled_call_tells_the_tool_and_honours_its_grace() -> None:
             order.append(f"cancelled, signal {ctx.cancelled}")
             raise
 
-    for made in (obey, ignore):
+    for made, config in ((obey, PATIENT), (ignore, FAST)):
         begun.clear()
-        task = asyncio.create_task(call(made))
+        task = asyncio.create_task(call(made, config=config))
         await begun.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -379,7 +379,7 @@ async def test_a_second_cancellation_does_not_leave_the_tool_running() -> None:
             ended.set()
 
     given = context()
-    task = asyncio.create_task(call(work, config=AgentRunConfig(cancel_grace_s=PATIENCE_S), given=given))
+    task = asyncio.create_task(call(work, config=PATIENT, given=given))
     await begun.wait()
     task.cancel()
     await asyncio.to_thread(given.cancel_signal.wait, PATIENCE_S)
@@ -398,17 +398,16 @@ async def test_a_sync_tool_that_ignores_its_signal_is_left_behind() -> None:
     def stuck() -> None:
         """Wait for the test."""
         begun.set()
-        go_on.wait(PATIENCE_S)
+        go_on.wait(10 * PATIENCE_S)
         raise ValueError("nobody hears this")
 
     task = asyncio.create_task(call(stuck))
     await asyncio.to_thread(begun.wait, PATIENCE_S)
-    started = time.monotonic()
     task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert time.monotonic() - started < 2
+    done, _ = await asyncio.wait([task], timeout=PATIENCE_S)
     go_on.set()
+    assert done
+    assert task.cancelled()
     gc.collect()
 
 

@@ -40,7 +40,7 @@ from agio.vault import Vault
 
 T = TypeVar("T")
 
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 QUICK = ServerLimits(
     link_grace_s=0.05, cancel_s=0.05, silence_s=3600.0, tick_s=0.05, sweep_s=0.05, recheck_s=0.05
 )

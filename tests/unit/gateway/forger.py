@@ -186,7 +186,7 @@ def forger() -> Generator[Forger]:
         yield server.forger
     finally:
         server.shutdown()
-        thread.join(10)
+        thread.join(60)
         server.server_close()
 
 

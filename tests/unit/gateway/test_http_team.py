@@ -85,7 +85,7 @@ async def test_what_changes_a_credential_closes_its_streams(change: str) -> None
                 await asyncio.Event().wait()
 
         streaming = asyncio.create_task(stream())
-        await asyncio.wait_for(opened.wait(), 5)
+        await asyncio.wait_for(opened.wait(), 60)
         match change:
             case "role":
                 answered = await ann.patch("/api/members/cid", json={"role": "member"})
@@ -99,7 +99,7 @@ async def test_what_changes_a_credential_closes_its_streams(change: str) -> None
                 answered = await cid.post("/api/account/sign-out-everywhere")
         assert answered.status_code in (200, 204), answered.text
         with pytest.raises(Cut):
-            await asyncio.wait_for(streaming, 5)
+            await asyncio.wait_for(streaming, 60)
 
 
 async def test_a_team_keeps_its_last_owner() -> None:
@@ -309,7 +309,7 @@ async def test_whoever_lost_a_right_meanwhile_cannot_use_it_any_more() -> None:
                     "/api/members/oleg", content=slowly(), headers={"content-type": "application/json"}
                 )
             )
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 await admitted.wait()
             assert (await olga.patch("/api/members/oleg", json={"role": "member"})).status_code == 200
             demoted.set()

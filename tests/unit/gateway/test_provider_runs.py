@@ -85,7 +85,7 @@ async def desk(
     async with (
         ModelServer(api_key=key) as model,
         served(folder, limits, endpoints=own, egress_allow=allow) as server,
-        httpx.AsyncClient(base_url=server.url, headers=server.headers, timeout=20) as client,
+        httpx.AsyncClient(base_url=server.url, headers=server.headers, timeout=60) as client,
     ):
         yield Desk(server, client, model)
 

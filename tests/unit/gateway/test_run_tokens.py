@@ -534,7 +534,7 @@ async def test_a_heartbeat_in_anothers_name_is_nobodys() -> None:
         address = urlsplit(scene.url)
 
         def beat(shown: str) -> int:
-            connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=10)
+            connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=60)
             headers = {"authorization": f"Bearer {shown}"} if shown else {}
             connection.request("POST", "/link/heartbeat", "wrk_victim", headers)
             status = connection.getresponse().status

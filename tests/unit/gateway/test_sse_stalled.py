@@ -46,7 +46,7 @@ class Place:
         return connection
 
     def _connect(self, request: str, headers: str) -> socket.socket:
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=10)
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
         host = f"Host: 127.0.0.1\r\nAuthorization: Bearer {self.key}\r\n"
         connection.sendall(f"{request} HTTP/1.1\r\n{host}{headers}\r\n".encode())
         head = b""

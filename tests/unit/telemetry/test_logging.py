@@ -207,7 +207,7 @@ def test_what_nobody_catches_in_a_thread_is_a_line_without_its_words(log: io.Str
 
     thread = threading.Thread(target=fail)
     thread.start()
-    thread.join(10)
+    thread.join(60)
     [line] = lines(log)
     assert (line["level"], line["error"]) == ("critical", "ValueError")
     assert CANARY not in log.getvalue()
@@ -252,5 +252,5 @@ async def test_lines_of_requests_are_written_together_soon_and_in_order(log: io.
     write_often(logger, "fourth", {})
     later = asyncio.Event()
     asyncio.get_running_loop().call_later(2 * SOON_S, later.set)  # after the sink's own timer
-    await asyncio.wait_for(later.wait(), 10)
+    await asyncio.wait_for(later.wait(), 60)
     assert [line["message"] for line in lines(log)][3:] == ["fourth"]

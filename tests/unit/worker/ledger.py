@@ -18,7 +18,7 @@ from agio.worker.app import App
 from agio.worker.service import WorkerService
 
 CLAIM = Claim("run_1", 1, "token")
-PATIENCE_S = 10
+PATIENCE_S = 60
 ToolBody = Callable[[str, dict[str, Json]], ToolReply]
 
 

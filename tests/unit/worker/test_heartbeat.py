@@ -11,7 +11,7 @@ import pytest
 from agio.worker.address import GatewayAddress, parse_address
 from agio.worker.heartbeat import Heartbeat
 
-PATIENCE_S = 10
+PATIENCE_S = 60
 
 
 class Gateway(ThreadingHTTPServer):

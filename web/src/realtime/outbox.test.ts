@@ -29,6 +29,7 @@ class HandLine {
   }
 }
 
+const PATIENT = { timeout: 30_000 };
 const settled = () => vi.waitFor(() => Promise.resolve());
 const open = (line: HandLine) => new Outbox(line as unknown as Socket);
 const words = (line: HandLine) => line.sent.map(({ message }) => message.content);
@@ -42,7 +43,7 @@ test("messages go out one after the other, in the order they were written", asyn
   outbox.put("ses_1", "second");
   expect(words(line)).toEqual(["first"]);
   line.sent[0]?.resolve({ type: "ack", id: "c1", message_id: "msg_1", run_id: "run_1" });
-  await vi.waitFor(() => expect(words(line)).toEqual(["first", "second"]));
+  await vi.waitFor(() => expect(words(line)).toEqual(["first", "second"]), PATIENT);
 });
 
 test("one that was on its way when the connection broke is sent again under the same name", async () => {
@@ -53,7 +54,7 @@ test("one that was on its way when the connection broke is sent again under the 
   line.sent[0]?.reject(new Problem("offline", "It broke."));
   await settled();
   line.become("online");
-  await vi.waitFor(() => expect(line.sent).toHaveLength(2));
+  await vi.waitFor(() => expect(line.sent).toHaveLength(2), PATIENT);
   expect(line.sent[1]?.message.client_message_id).toBe(line.sent[0]?.message.client_message_id);
 });
 
@@ -72,10 +73,10 @@ test("a refused message waits for a person, and those behind it wait too", async
   const first = outbox.put("ses_1", "too large");
   outbox.put("ses_1", "after it");
   line.sent[0]?.reject(new Problem("message_too_large", "Too large."));
-  await vi.waitFor(() => expect(outbox.get()[0]?.problem?.code).toBe("message_too_large"));
+  await vi.waitFor(() => expect(outbox.get()[0]?.problem?.code).toBe("message_too_large"), PATIENT);
   expect(words(line)).toEqual(["too large"]);
   outbox.remove(first.key);
-  await vi.waitFor(() => expect(words(line)).toEqual(["too large", "after it"]));
+  await vi.waitFor(() => expect(words(line)).toEqual(["too large", "after it"]), PATIENT);
 });
 
 test("what the conversation shows is forgotten", async () => {
@@ -83,7 +84,7 @@ test("what the conversation shows is forgotten", async () => {
   const outbox = open(line);
   outbox.put("ses_1", "hello");
   line.sent[0]?.resolve({ type: "ack", id: "c1", message_id: "msg_1", run_id: "run_1" });
-  await vi.waitFor(() => expect(outbox.get()[0]?.messageId).toBe("msg_1"));
+  await vi.waitFor(() => expect(outbox.get()[0]?.messageId).toBe("msg_1"), PATIENT);
   outbox.shown(new Set(["msg_1"]));
   expect(outbox.get()).toEqual([]);
 });

@@ -4,6 +4,7 @@ import type { Event } from "@/protocol/events";
 import type { Feed, FeedListener } from "./feed";
 import { SessionStream } from "./session-stream";
 
+const PATIENT = { timeout: 30_000 };
 const SESSION = { id: "ses_1", state: "idle", last_pos: 4, stream_after: 4, next: null, previous: null };
 const message = (id: string, run: string, role: string, content: string) => ({
   id,
@@ -57,11 +58,11 @@ test("events that come while an older page is read are not lost", async () => {
   const source = feed();
   const stream = new SessionStream("ses_1", source);
   const stop = stream.watch(() => undefined);
-  await vi.waitFor(() => expect(stream.get().phase).toBe("live"));
+  await vi.waitFor(() => expect(stream.get().phase).toBe("live"), PATIENT);
   const loading = stream.loadOlder();
-  await vi.waitFor(() => expect(waiting).toHaveLength(1));
+  await vi.waitFor(() => expect(waiting).toHaveLength(1), PATIENT);
   source.say(5, [chunk("all ", 2), chunk("here", 3)]);
-  await vi.waitFor(() => expect(stream.get().thread.pos).toBe(6));
+  await vi.waitFor(() => expect(stream.get().thread.pos).toBe(6), PATIENT);
   waiting[0]?.({ items: [run("run_1", "completed")], next: null });
   await loading;
   const { thread } = stream.get();
@@ -90,7 +91,7 @@ test("a chat that waits for an answer has its questions when it is opened again"
   });
   const stream = new SessionStream("ses_1", feed());
   const stop = stream.watch(() => undefined);
-  await vi.waitFor(() => expect(stream.get().phase).toBe("live"));
+  await vi.waitFor(() => expect(stream.get().phase).toBe("live"), PATIENT);
   expect(stream.get().thread.turns[0]).toMatchObject({
     status: "interrupted",
     questions: [{ id: "int_1", callId: "call_1", message: "Send it?", expiresAt: 9 }],
@@ -116,7 +117,7 @@ test("a run that is joined late says which step it is in, and one that failed sa
   });
   const stream = new SessionStream("ses_1", feed());
   const stop = stream.watch(() => undefined);
-  await vi.waitFor(() => expect(stream.get().phase).toBe("live"));
+  await vi.waitFor(() => expect(stream.get().phase).toBe("live"), PATIENT);
   expect(stream.get().thread.turns).toMatchObject([
     { status: "failed", error: { code: "demo_failure", message: "As asked." } },
     { status: "running", step: 3 },
@@ -132,12 +133,12 @@ test("an older page that was asked for before one left and came back is not put 
   });
   const stream = new SessionStream("ses_1", feed());
   const leave = stream.watch(() => undefined);
-  await vi.waitFor(() => expect(stream.get().phase).toBe("live"));
+  await vi.waitFor(() => expect(stream.get().phase).toBe("live"), PATIENT);
   const older = stream.loadOlder();
-  await vi.waitFor(() => expect(waiting).toHaveLength(1));
+  await vi.waitFor(() => expect(waiting).toHaveLength(1), PATIENT);
   leave();
   const stop = stream.watch(() => undefined);
-  await vi.waitFor(() => expect(stream.get().phase).toBe("live"));
+  await vi.waitFor(() => expect(stream.get().phase).toBe("live"), PATIENT);
   waiting[0]?.({ ...SESSION, messages: [message("u1", "run_1", "user", "one")] });
   await older;
   expect(stream.get().thread.turns.map((turn) => turn.runId)).toEqual(["run_2"]);
