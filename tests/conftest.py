@@ -1,5 +1,6 @@
-"""Fixtures every test may use."""
+"""Fixtures every test may use, and the order tests are begun in."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -7,6 +8,35 @@ import pytest
 from tests import provoked
 from tests.official import OfficialVerifier
 from tests.postgres import PostgresServer
+
+LONGEST = (
+    "web/e2e/test_units.py",
+    "web/e2e/test_every_page.py",
+    "web/e2e/",
+    "tests/acceptance/crash/",
+    "tests/fuzz/test_openapi.py",
+    "tests/unit/gateway/test_hostile_fields.py",
+)
+"""Where the tests are that take longest."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, in each of the test processes: none is left with it alone in the end.
+
+    `--dist worksteal` gives each process a part of the list to begin with, one after the other.
+    """
+    found = (item for place in LONGEST for item in items if item.nodeid.startswith(place))
+    long = list(dict.fromkeys(found))
+    short = [item for item in items if not item.nodeid.startswith(LONGEST)]
+    count = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    whole, rest = divmod(len(items), count)
+    ordered: list[pytest.Item] = []
+    for process in range(count):
+        begun = long[process::count]
+        room = whole + (process >= count - rest) - len(begun)
+        ordered += begun + short[: max(room, 0)]
+        del short[: max(room, 0)]
+    items[:] = ordered + short
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -7,10 +7,12 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import cast
 
+from agio.core.repository import RunInfo
 from agio.db.repository import open_store
 from agio.errors import StoreError
 
@@ -62,14 +64,26 @@ class Cli:
         assert done.returncode == 0, done.stderr
         return [cast("dict[str, object]", json.loads(line)) for line in done.stdout.splitlines()]
 
+    def stored(self, file: Path | None = None) -> list[RunInfo]:
+        """Return the runs that are stored, newest first, without a process of its own to ask."""
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, _runs(file or self.store)).result(WAIT_S)
+
     def wait_for_events(self, count: int) -> None:
         """Wait until the newest run has so many events in the store."""
+        self._wait(lambda run: run.last_seq >= count)
+
+    def wait_for_end(self) -> None:
+        """Wait until the newest run has ended."""
+        self._wait(lambda run: run.status != "running")
+
+    def _wait(self, is_so: Callable[[RunInfo], bool]) -> None:
         end = time.monotonic() + WAIT_S
         while time.monotonic() < end:
-            if self.store.exists() and asyncio.run(_newest_seq(self.store)) >= count:
+            if self.store.exists() and any(is_so(run) for run in self.stored()[:1]):
                 return
             time.sleep(0.02)
-        raise TimeoutError(f"no run had {count} events")
+        raise TimeoutError("the newest run never came that far")
 
     def chat(self, *messages: str, options: Sequence[str] = ()) -> str:
         """Send messages through a pipe and return what came out."""
@@ -79,14 +93,12 @@ class Cli:
         return done.stdout
 
 
-async def _newest_seq(file: Path) -> int:
-    """Look here rather than in a process of its own, which takes longer than a short run."""
+async def _runs(file: Path) -> list[RunInfo]:
     try:
         store = await open_store(file, read_only=True)
     except StoreError:  # it is being made
-        return 0
+        return []
     try:
-        newest = await store.list_runs(limit=1)
-        return newest[0].last_seq if newest else 0
+        return list(await store.list_runs())
     finally:
         await store.close()

@@ -21,8 +21,8 @@ def test_two_lines_are_one_conversation(cli: Cli) -> None:
     """L15: every line is a message of the same thread."""
     output = cli.chat("what is 6 * 7?", "", "think about it")
     assert output.index("**42**") < output.index("I thought about it.")
-    newer, older = cli.runs()
-    assert newer["thread_id"] == older["thread_id"]
+    newer, older = cli.stored()
+    assert newer.thread_id == older.thread_id
 
 
 def test_a_thread_goes_on_in_another_process(cli: Cli) -> None:
@@ -30,8 +30,11 @@ def test_a_thread_goes_on_in_another_process(cli: Cli) -> None:
     options = ["--thread", "notes", "--store", str(cli.home / "other.db")]
     cli.chat("think about it", options=options)
     cli.chat("what is 2 + 2?", options=options)
-    runs = cli.runs("--store", str(cli.home / "other.db"), "--thread", "notes")
-    assert [run["title"] for run in runs] == ["what is 2 + 2?", "think about it"]
+    runs = cli.stored(cli.home / "other.db")
+    assert [(run.thread_id, run.title) for run in runs] == [
+        ("notes", "what is 2 + 2?"),
+        ("notes", "think about it"),
+    ]
     assert not cli.store.exists()
 
 
@@ -105,7 +108,7 @@ def test_an_interrupt_cancels_the_run_of_a_pipe(cli: Cli) -> None:
             cli.wait_for_events(3)
             process.send_signal(signal.SIGINT)
             assert process.wait(WAIT_S) == 130
-    assert cli.runs()[0]["status"] == "cancelled"
+    assert cli.stored()[0].status == "cancelled"
 
 
 def test_a_run_of_a_killed_process_is_finished_by_the_next(cli: Cli) -> None:
@@ -118,9 +121,9 @@ def test_a_run_of_a_killed_process_is_finished_by_the_next(cli: Cli) -> None:
             process.stdin.flush()
             cli.wait_for_events(3)
             process.kill()
-        assert cli.runs()[0]["status"] == "running"
+        assert cli.stored()[0].status == "running"
         model.let_go()
         output = cli.chat("thank you", options=[*HELD[1:], "--thread", "long"])
     assert "was left unfinished; it goes on now" in output
     assert output.index(BEGIN) < output.index(END) < output.index("You said: thank you")
-    assert [run["status"] for run in cli.runs()] == ["completed", "completed"]
+    assert [run.status for run in cli.stored()] == ["completed", "completed"]

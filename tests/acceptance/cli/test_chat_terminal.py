@@ -47,8 +47,8 @@ def test_ctrl_c_stops_the_answer_and_not_the_program(cli: Cli) -> None:
             terminal.expect(PROMPT)
             terminal.type(CTRL_D)
             assert terminal.wait() == 0
-    assert [run["status"] for run in cli.runs()] == ["completed", "cancelled"]
-    assert BEGIN in cli.run("runs", "show", str(cli.runs()[1]["run_id"])).stdout
+    assert [run.status for run in cli.stored()] == ["completed", "cancelled"]
+    assert BEGIN in cli.run("runs", "show", cli.stored()[1].run_id).stdout
 
 
 def test_the_farewell_says_how_to_go_on(cli: Cli) -> None:
@@ -61,7 +61,7 @@ def test_the_farewell_says_how_to_go_on(cli: Cli) -> None:
         terminal.type("half a mess")
         terminal.expect("half a mess")
         terminal.interrupt(PROMPT)
-        thread = str(cli.runs()[0]["thread_id"])
+        thread = cli.stored()[0].thread_id
         terminal.interrupt(f"Bye. This was thread {thread}.")
         terminal.expect(f"agio chat --thread {thread}")
         terminal.expect("agio runs list")
@@ -82,9 +82,9 @@ def test_a_tool_that_asks_runs_after_yes(cli: Cli) -> None:
         terminal.expect(PROMPT)
         terminal.enter("/quit")
         assert terminal.wait() == 0
-    runs = cli.runs()
-    assert [run["status"] for run in runs] == ["completed", "interrupted"]
-    assert runs[0]["thread_id"] == runs[1]["thread_id"]
+    runs = cli.stored()
+    assert [run.status for run in runs] == ["completed", "interrupted"]
+    assert runs[0].thread_id == runs[1].thread_id
 
 
 def test_a_tool_that_asks_does_not_run_after_no(cli: Cli) -> None:

@@ -42,7 +42,7 @@ def test_an_unreachable_model_fails_the_run(cli: Cli) -> None:
     assert done.returncode == 1
     assert "[connection_failed]" in done.stderr
     assert "Traceback" not in done.stderr
-    assert cli.runs()[0]["status"] == "failed"
+    assert cli.stored()[0].status == "failed"
 
 
 @pytest.mark.parametrize("arguments", [("chat",), ("runs", "list"), ("runs", "show", "last")])
@@ -60,7 +60,8 @@ def test_a_store_in_use_can_be_read_and_not_written(cli: Cli) -> None:
         assert process.stdin is not None
         process.stdin.write(b"what is 6 * 7?\n")
         process.stdin.flush()
-        cli.wait_for_events(40)
+        cli.wait_for_events(1)
+        cli.wait_for_end()
         _refused(cli, "store_locked", "chat")
         assert "completed" in cli.run("runs", "list").stdout
         assert "→ 42" in cli.run("runs", "show", "last").stdout

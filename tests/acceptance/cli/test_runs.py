@@ -1,5 +1,6 @@
 """`agio runs`: what is stored, as a table, as a page, as a film, and byte by byte."""
 
+import re
 import time
 
 from agio.db.repository import open_store
@@ -17,7 +18,7 @@ def test_runs_are_listed_newest_first(cli: Cli) -> None:
         [older["run_id"], "demo", "demo:demo", "completed"],
     ]
     assert rows[0].rstrip().endswith("think about it")
-    assert "just now" in rows[0]
+    assert re.search(r", (just now|\d+ min ago) ", rows[0])
 
 
 def test_runs_are_listed_by_agent_thread_and_number(cli: Cli) -> None:
@@ -42,10 +43,10 @@ def test_a_run_is_shown_with_its_messages_tools_and_figures(cli: Cli) -> None:
     """L10: the page is the fold of the log."""
     cli.chat("what is 12 * (3 + 4)?")
     page = cli.run("runs", "show", "last").stdout
-    run = cli.runs()[0]
+    run = cli.stored()[0]
     for part in (
-        f"{run['run_id']}  completed",
-        str(run["thread_id"]),
+        f"{run.run_id}  completed",
+        run.thread_id,
         "> what is 12 * (3 + 4)?",
         "I should use the calculator.",
         "✓ calculator",
@@ -82,7 +83,7 @@ def test_a_failed_run_is_shown_with_its_error(cli: Cli) -> None:
 def test_a_run_is_found_by_a_part_of_its_id(cli: Cli) -> None:
     """L10: the whole id, its beginning, its end, or `last`."""
     cli.chat("think about it", "what is 6 * 7?")
-    run_id = str(cli.runs()[1]["run_id"])
+    run_id = cli.stored()[1].run_id
     for name in (run_id, run_id[:-1], run_id.removeprefix("run_"), run_id[-8:]):
         assert cli.run("runs", "show", name).stdout.startswith(run_id)
 
@@ -108,8 +109,9 @@ def test_a_replay_takes_as_long_as_the_run_and_a_fast_one_does_not(cli: Cli) -> 
         began = time.monotonic()
         pages.append(cli.run("runs", "replay", "last", *options).stdout)
         times.append(time.monotonic() - began)
-    run = cli.runs()[0]
-    length_s = (int(str(run["ended_at"])) - int(str(run["created_at"]))) / 1000
+    run = cli.stored()[0]
+    assert run.ended_at is not None
+    length_s = (run.ended_at - run.created_at) / 1000
     assert times[0] > length_s * 0.9
     assert pages[0] == pages[1]
     assert pages[0].startswith("> hello\n")

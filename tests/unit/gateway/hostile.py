@@ -1,6 +1,7 @@
 """Values that nobody should send, one at a time in each place of something that is otherwise fine."""
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any, cast
 
 import jsonschema_rs
@@ -50,8 +51,11 @@ class Schema:
 
     def fits(self, value: Json) -> bool:
         """Whether a value is legal."""
-        whole = {**self.node, "components": self._described["components"]}
-        return jsonschema_rs.validator_for(whole).is_valid(value)
+        return self._validator.is_valid(value)
+
+    @cached_property
+    def _validator(self) -> jsonschema_rs.Validator:
+        return jsonschema_rs.validator_for({**self.node, "components": self._described["components"]})
 
     def example(self) -> Json:
         """Something legal and small."""

@@ -90,6 +90,8 @@ OF_USERS = {
 """Those of them that have what belongs to a user."""
 NOBODYS = {"schema_migrations", "tail", "sign_in_flows", "worker_keys", "forks"}
 """Tables of no tenant. `tail` has the newest events of all that runs: they are compared by reading the log."""
+BY_ITSELF = {"last_used_at"}
+"""Columns that change without anybody's doing: a key that is used notes it now and then."""
 
 
 class Person:
@@ -127,7 +129,9 @@ class World:
         self.people: dict[str, Person] = {}
         self.live: dict[str, Hand] = {}
         """The runs that are going on, by user."""
-        self._path = path
+        self._reader = open_unchecked(path)
+        self._dumps: dict[tuple[str, str | None], tuple[int, dict[str, list[Any]]]] = {}
+        """What was found last, by what was asked for, with the version of the data it was found in."""
         self._worker = worker
         self._link = link
         self._hash = ""
@@ -193,30 +197,36 @@ class World:
 
     async def dump(self, tenant: str = ACME, user: str | None = None) -> dict[str, list[Any]]:
         """All that is kept of a tenant, or of one user of it, table by table, and the log of what runs."""
+        version = msgspec.convert(self._reader.execute("pragma data_version").get, int)
+        known = self._dumps.get((tenant, user))
+        if known is None or known[0] != version:
+            known = self._dumps[tenant, user] = (version, await self._dump(tenant, user))
+        return dict(known[1])
+
+    async def _dump(self, tenant: str, user: str | None) -> dict[str, list[Any]]:
         kept: dict[str, list[Any]] = {}
-        connection = open_unchecked(self._path)
-        try:
-            tables = connection.execute("select name from sqlite_schema where type = 'table'").fetchall()
-            for (table,) in msgspec.convert(tables, list[tuple[str]]):
-                if table in NOBODYS:
+        tables = self._reader.execute("select name from sqlite_schema where type = 'table'").fetchall()
+        for (table,) in msgspec.convert(tables, list[tuple[str]]):
+            if table in NOBODYS:
+                continue
+            info = self._reader.execute(f"pragma table_info({table})").fetchall()
+            columns = [str(row[1]) for row in info]
+            rule, given = OWNED_BY.get(table, "tenant_id = ?"), [tenant]
+            if user is not None:
+                if "user_id" not in columns and table not in OF_USERS:
                     continue
-                rule, given = OWNED_BY.get(table, "tenant_id = ?"), [tenant]
-                if user is not None:
-                    info = connection.execute(f"pragma table_info({table})").fetchall()
-                    if not any(row[1] == "user_id" for row in info) and table not in OF_USERS:
-                        continue
-                    rule, given = (
-                        rule.replace("tenant_id = ?", "tenant_id = ? and user_id = ?"),
-                        [tenant, user],
-                    )
-                found = connection.execute(f"select * from {table} where {rule} order by 1, 2", given)
-                kept[table] = found.fetchall()
-        finally:
-            connection.close()
+                rule, given = rule.replace("tenant_id = ?", "tenant_id = ? and user_id = ?"), [tenant, user]
+            shown = ", ".join(column for column in columns if column not in BY_ITSELF)
+            found = self._reader.execute(f"select {shown} from {table} where {rule} order by 1, 2", given)
+            kept[table] = found.fetchall()
         for person in self.people.values():
             if person.tenant == tenant and user in (None, person.user) and "live_run" in person.ids:
                 kept[f"log of {person.user}"] = [await self.store.get_log(person.ids["live_run"])]
         return kept
+
+    def close(self) -> None:
+        """Look no more."""
+        self._reader.close()
 
 
 async def furnish_team(world: World, owner: Person) -> None:
@@ -371,7 +381,10 @@ async def world(
             await furnish_team(made, made.people[f"{tenant}/owner"])
         for name in furnished:
             await furnish_person(made, made.people[name])
-        yield made
+        try:
+            yield made
+        finally:
+            made.close()
 
 
 def nowhere(ids: Mapping[str, str]) -> dict[str, str]:
