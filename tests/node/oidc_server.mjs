@@ -29,7 +29,7 @@ lines.on("line", (line) => {
     cookies: { keys: ["a key for tests"] },
     features: { devInteractions: { enabled: true } },
     findAccount: (_, id) => account(id),
-    ttl: { AccessToken: 600, AuthorizationCode: 60, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
+    ttl: { AccessToken: 600, AuthorizationCode: 600, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
   });
   handle = provider.callback();
   process.stdout.write("ready\n");

@@ -6,6 +6,9 @@ import time
 from agio.db.repository import open_store
 from tests.acceptance.cli.command import Cli
 
+CUT_S = 5.0
+"""Longer pauses of a run are not replayed in full."""
+
 
 def test_runs_are_listed_newest_first(cli: Cli) -> None:
     """L10: a row has the id, agent, model, status, times, size and title of a run."""
@@ -112,7 +115,7 @@ def test_a_replay_takes_as_long_as_the_run_and_a_fast_one_does_not(cli: Cli) -> 
     run = cli.stored()[0]
     assert run.ended_at is not None
     length_s = (run.ended_at - run.created_at) / 1000
-    assert times[0] > length_s * 0.9
+    assert times[0] > min(length_s, CUT_S) * 0.9
     assert pages[0] == pages[1]
     assert pages[0].startswith("> hello\n")
     assert "I am the **demo model** of agio" in pages[0]

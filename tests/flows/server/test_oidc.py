@@ -42,7 +42,7 @@ class Scene(Struct):
             role=role,
             invited_by="local",
             created_at=now,
-            expires_at=now + 60_000,
+            expires_at=now + 3_600_000,
         )
         await self.store.add_invitation(invitation, hash_secret(token))
         return token

@@ -31,7 +31,7 @@ async def test_a_finished_turn_does_not_wait_for_others(
 ) -> None:
     """L9: turns are committed at once, however slow the pace is that the others share."""
     store = await _open(tmp_path)
-    monkeypatch.setattr(writer, "pace_s", lambda running: 3600.0)
+    monkeypatch.setattr(writer, "pace_s", _an_hour)
     for seq in range(1, 21):
         turn = TurnRecord("r0", seq, seq, "m", "end", Usage(), VendorTurn("openai", []))
         await asyncio.wait_for(store.append(Append(Frame("r0", 1, seq, 1, b"1\n"), [turn])), 60)
@@ -67,3 +67,7 @@ def _ask(folder: Path, query: str) -> int:
     answer = msgspec.convert(connection.execute(query).get, int)
     connection.close()
     return answer
+
+
+def _an_hour(running: int) -> float:
+    return 3600.0

@@ -71,7 +71,7 @@ async def test_a_finished_turn_does_not_wait_for_others(
     for run_id in RUNS:
         await begin(store, run_id)
     await asyncio.gather(*(store.append(Append(frame(run_id, 1, 1))) for run_id in RUNS))
-    monkeypatch.setattr(postgres_append, "pace_s", lambda running: 3600.0)
+    monkeypatch.setattr(postgres_append, "pace_s", _an_hour)
     for seq in range(2, 12):
         await asyncio.wait_for(store.append(Append(frame("r0", seq, 1), [turn("r0", seq, seq)])), 60)
 
@@ -97,3 +97,7 @@ async def test_text_that_postgres_cannot_hold_is_mended(store: Repository) -> No
     assert [b"nul \\u0000" in message.message for message in messages] == [True, True]
     assert (await who.session_now(session)).pending == [odd[:3]]
     assert (await store.list_sessions("default", "local", search="b\0")).items == []
+
+
+def _an_hour(running: int) -> float:
+    return 3600.0
