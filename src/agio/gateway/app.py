@@ -347,7 +347,9 @@ def describe_api() -> bytes:
     return cast("bytes", _rest().state.openapi())
 
 
+@cache
 def _rest() -> FastAPI:
+    """Make what serves REST. It is the same for every gateway: a request says which it is for."""
     rest = FastAPI(
         openapi_url=None,
         redirect_slashes=False,
