@@ -15,7 +15,7 @@ from agio.drivers.endpoint import Endpoint
 from agio.protocol.messages import Json
 
 NODE_FOLDER = Path(__file__).parent / "node"
-START_TIMEOUT_S = 30
+START_TIMEOUT_S = 90
 _PATHS = {"openai-chat": "/v1", "openai": "/v1", "anthropic": "", "gemini": ""}
 
 

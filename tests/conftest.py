@@ -4,11 +4,15 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests import provoked
 from tests.official import OfficialVerifier
 from tests.postgres import PostgresServer
 
+# How long an example takes is the machine's affair.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 LONGEST = (
     "web/e2e/test_units.py",
     "web/e2e/test_every_page.py",

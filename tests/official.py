@@ -17,7 +17,7 @@ from agio.protocol.events import AgentEvent
 from agio.protocol.grammar import Grammar, GrammarError
 
 NODE_FOLDER = Path(__file__).parent / "node"
-ANSWER_TIMEOUT_S = 30
+ANSWER_TIMEOUT_S = 90
 
 
 class Verdict(msgspec.Struct):

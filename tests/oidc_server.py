@@ -18,7 +18,7 @@ from agio.gateway.auth import COOKIE
 from agio.gateway.oidc import FLOW_COOKIE
 
 NODE_FOLDER = Path(__file__).parent / "node"
-WAIT_S = 30
+WAIT_S = 90
 MOST_PAGES = 20
 CLIENT_ID = "agio"
 CLIENT_SECRET = "a secret: of the client, with % + and &"

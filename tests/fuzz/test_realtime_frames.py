@@ -61,6 +61,7 @@ def _connected(server: Target, key: str = KEY) -> ClientConnection:
         additional_headers={"authorization": f"Bearer {key}"},
         max_size=None,
         proxy=None,
+        open_timeout=WAIT_S,
     )
 
 

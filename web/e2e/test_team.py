@@ -64,7 +64,9 @@ async def test_a_key_is_shown_once_and_works_until_it_is_revoked(tmp_path: Path)
         await dialog.get_by_label("Name").fill("robot")
         await dialog.get_by_role("button", name="Make the key").click()
         key = await dialog.locator("code").first.inner_text()
-        async with httpx.AsyncClient(base_url=here.url, headers={"Authorization": f"Bearer {key}"}) as robot:
+        async with httpx.AsyncClient(
+            base_url=here.url, headers={"Authorization": f"Bearer {key}"}, timeout=60
+        ) as robot:
             assert (await robot.get("/api/me")).status_code == 200
             await page.reload()
             await expect(page.get_by_text("robot")).to_be_visible()

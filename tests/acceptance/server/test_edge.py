@@ -70,7 +70,7 @@ def test_with_an_account_it_begins_and_says_what_is_open(tmp_path: Path) -> None
     asyncio.run(_add_account(tmp_path / "data" / "agio.db"))
     with Server(tmp_path, "--host", "0.0.0.0", wait=False) as server:
         server.await_ready()
-        assert httpx.get(f"{_near(server)}/api/health").status_code == 200
+        assert httpx.get(f"{_near(server)}/api/health", timeout=60).status_code == 200
     assert "without TLS" in server.errors
     assert "API keys travel in the clear" in server.errors
 
@@ -85,7 +85,7 @@ def test_behind_tls_it_begins_for_others_and_asks_for_its_name(tmp_path: Path) -
             named = client.get("/api/agents", headers={"host": "agio.example.com"})
             assert named.status_code == 200
             assert "strict-transport-security" in named.headers
-        assert httpx.get(f"{server.url}/metrics").status_code == 401
+        assert httpx.get(f"{server.url}/metrics", timeout=60).status_code == 401
     assert "--public-url" in server.errors
     assert "AGIO_TRUSTED_PROXIES" in server.errors
 
@@ -104,7 +104,7 @@ def test_a_server_has_the_name_it_is_given(tmp_path: Path, by: str) -> None:
         server.await_ready()
         assert server.sign_in.startswith(f"{PUBLIC}/sign-in?token=")
         near = _near(server)
-        with httpx.Client(base_url=near, headers={"host": "agio.example.com"}) as browser:
+        with httpx.Client(base_url=near, headers={"host": "agio.example.com"}, timeout=60) as browser:
             signed_in = browser.get(f"/sign-in?{server.sign_in.partition('?')[2]}")
             cookie = {"cookie": signed_in.headers["set-cookie"].partition(";")[0]}
             for origin, status in ((PUBLIC, 204), ("https://other.example.com", 403), (near, 403)):

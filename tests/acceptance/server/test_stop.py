@@ -55,7 +55,7 @@ def test_open_sockets_are_closed_with_the_code_of_a_restart(tmp_path: Path, numb
     with Server(tmp_path) as server:
         address = f"ws{server.url.removeprefix('http')}/realtime"
         headers = {"Authorization": f"Bearer {KEY}"}
-        with connect(address, additional_headers=headers, proxy=None) as socket:
+        with connect(address, additional_headers=headers, proxy=None, open_timeout=WAIT_S) as socket:
             socket.send(json.dumps({"type": "ping", "id": "1"}))
             assert "pong" in str(socket.recv(WAIT_S))
             assert server.stop(number) == 0

@@ -226,7 +226,9 @@ async def _welcomes(visitor: Visitor, count: int) -> Welcome:
 
 def _raw(url: str) -> connect:
     headers = {"Authorization": f"Bearer {KEY}"}
-    return connect(f"{url.replace('http', 'ws', 1)}/link", additional_headers=headers, proxy=None)
+    return connect(
+        f"{url.replace('http', 'ws', 1)}/link", additional_headers=headers, proxy=None, open_timeout=60
+    )
 
 
 async def _closed(connection: ClientConnection) -> int | None:

@@ -80,7 +80,7 @@ async def _read(url: str, headers: dict[str, str], open_: asyncio.Event) -> int:
 @asynccontextmanager
 async def _streaming(server: Served, guest: Guest) -> AsyncGenerator[Guest]:
     """Open a guest's two streams."""
-    async with httpx.AsyncClient(base_url=server.url, headers=guest.headers) as client:
+    async with httpx.AsyncClient(base_url=server.url, headers=guest.headers, timeout=60) as client:
         agent = (await client.get("/api/agents")).json()["items"][0]
         session = (
             await client.post(f"/api/agents/{agent['id']}/sessions", headers={"origin": server.url})
@@ -92,7 +92,7 @@ async def _streaming(server: Served, guest: Guest) -> AsyncGenerator[Guest]:
         await soon(open_.wait())
         address = server.url.replace("http", "ws") + "/realtime"
         shown = {**guest.headers, "origin": server.url} if "cookie" in guest.headers else guest.headers
-        async with connect(address, additional_headers=shown) as guest.socket:
+        async with connect(address, additional_headers=shown, open_timeout=60) as guest.socket:
             assert await guest.here()
             yield guest
     finally:
@@ -101,7 +101,7 @@ async def _streaming(server: Served, guest: Guest) -> AsyncGenerator[Guest]:
 
 
 async def _revoke_by_rest(server: Served, guest: Guest) -> None:
-    async with httpx.AsyncClient(base_url=server.url, headers=guest.headers) as client:
+    async with httpx.AsyncClient(base_url=server.url, headers=guest.headers, timeout=60) as client:
         assert (await client.delete(f"/api/api-keys/{guest.key_id}")).status_code == 204
 
 
@@ -146,7 +146,7 @@ async def test_a_credential_has_only_so_many_streams(tmp_path: Path) -> None:
     async with served(tmp_path, structs.replace(LATE, streams_per_credential=2)) as server:
         store = server.gateway.store
         ann, cid = await _add(store, "ann", "admin"), await _add(store, "cid", "admin")
-        async with httpx.AsyncClient(base_url=server.url, headers=ann.headers) as client:
+        async with httpx.AsyncClient(base_url=server.url, headers=ann.headers, timeout=60) as client:
             agent = (await client.get("/api/agents")).json()["items"][0]["id"]
             session = (await client.post(f"/api/agents/{agent}/sessions")).json()["id"]
             for _ in range(2):
@@ -177,13 +177,15 @@ async def test_streams_end_when_the_key_that_made_theirs_is_revoked(tmp_path: Pa
     async with served(tmp_path, LATE) as server, AsyncExitStack() as stack:
         family = [await _add(server.gateway.store, "ann", "admin")]
         for name in ("child", "grandchild"):
-            async with httpx.AsyncClient(base_url=server.url, headers=family[-1].headers) as client:
+            async with httpx.AsyncClient(
+                base_url=server.url, headers=family[-1].headers, timeout=60
+            ) as client:
                 made = (await client.post("/api/api-keys", json={"name": name})).json()
             family.append(Guest({"authorization": f"Bearer {made['key']}"}, made["id"]))
         for guest in family:
             await stack.enter_async_context(_streaming(server, guest))
         first, child, grandchild = family
-        async with httpx.AsyncClient(base_url=server.url, headers=first.headers) as client:
+        async with httpx.AsyncClient(base_url=server.url, headers=first.headers, timeout=60) as client:
             assert (await client.delete(f"/api/api-keys/{child.key_id}")).status_code == 204
         assert [(await guest.gone())[0] for guest in (child, grandchild)] == [POLICY_VIOLATION] * 2
         assert await first.here()
@@ -194,12 +196,12 @@ async def test_streams_end_when_the_browser_signs_out(tmp_path: Path) -> None:
     async with served(tmp_path, LATE) as server, AsyncExitStack() as stack:
         guests: list[Guest] = []
         for _ in range(2):
-            async with httpx.AsyncClient() as client:
+            async with httpx.AsyncClient(timeout=60) as client:
                 link = await server.new_link()
                 cookie = (await client.get(link)).headers["set-cookie"].partition(";")[0]
             guest = Guest({"cookie": cookie}, "")
             guests.append(await stack.enter_async_context(_streaming(server, guest)))
-        async with httpx.AsyncClient(base_url=server.url, headers=guests[0].headers) as client:
+        async with httpx.AsyncClient(base_url=server.url, headers=guests[0].headers, timeout=60) as client:
             out = await client.post("/sign-out", headers={"origin": server.url})
             assert out.status_code == 204
         assert (await guests[0].gone())[0] == POLICY_VIOLATION

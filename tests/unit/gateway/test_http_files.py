@@ -275,7 +275,7 @@ async def test_half_an_upload_leaves_nothing(tmp_path: Path) -> None:
             await writer.drain()
             writer.close()
             await writer.wait_closed()
-        async with httpx.AsyncClient(base_url=server.url, headers=server.headers) as client:
+        async with httpx.AsyncClient(base_url=server.url, headers=server.headers, timeout=60) as client:
             assert (await client.post("/api/files", content=PNG)).status_code == 201
             async with asyncio.timeout(60):
                 while _spools() > before:

@@ -30,7 +30,7 @@ async def test_a_message_sent_over_rest_comes_back_over_sse_and_is_the_log(tmp_p
     """C5, C7, L9: the stream's data are the lines of the log."""
     async with (
         served(tmp_path) as server,
-        httpx.AsyncClient(base_url=server.url, headers=server.headers) as client,
+        httpx.AsyncClient(base_url=server.url, headers=server.headers, timeout=60) as client,
         aiohttp.ClientSession(server.url, headers=server.headers) as reader,
     ):
         session_id = await _session(client)
@@ -51,14 +51,14 @@ async def test_a_message_sent_over_rest_comes_back_over_sse_and_is_the_log(tmp_p
 
 async def test_a_browser_signs_in_and_talks_with_its_cookie(tmp_path: Path) -> None:
     """R1, R2: the cookie opens REST and the WebSocket, from our own origin only."""
-    async with served(tmp_path) as server, httpx.AsyncClient(base_url=server.url) as browser:
+    async with served(tmp_path) as server, httpx.AsyncClient(base_url=server.url, timeout=60) as browser:
         signed_in = await browser.get(server.link)
         cookie = signed_in.headers["set-cookie"].partition(";")[0]
         headers = {"cookie": cookie, "origin": server.url}
         assert (await browser.get("/api/me", headers=headers)).json()["user"] == "local"
         agent = (await browser.get("/api/agents", headers=headers)).json()["items"][0]
         session = (await browser.post(f"/api/agents/{agent['id']}/sessions", headers=headers)).json()
-        async with connect(_socket_url(server), additional_headers=headers) as socket:
+        async with connect(_socket_url(server), additional_headers=headers, open_timeout=60) as socket:
             for command in (
                 {"type": "subscribe", "id": "1", "session_id": session["id"]},
                 {"type": "message", "id": "2", "session_id": session["id"], "content": "Hello"},
@@ -93,7 +93,7 @@ async def test_large_bodies_are_refused_and_the_connection_goes_on(tmp_path: Pat
     """C2: with and without a length; the next request is served."""
     async with (
         served(tmp_path) as server,
-        httpx.AsyncClient(base_url=server.url, headers=server.headers) as client,
+        httpx.AsyncClient(base_url=server.url, headers=server.headers, timeout=60) as client,
     ):
         session_id = await _session(client)
 

@@ -217,7 +217,7 @@ async def test_the_ways_to_sign_in_are_told_to_anybody() -> None:
 
 async def test_fifty_browsers_at_once_use_a_link_and_one_gets_in(tmp_path: Path) -> None:
     """R2: over real sockets; the store decides who was first."""
-    async with served(tmp_path) as server, httpx.AsyncClient() as client:
+    async with served(tmp_path) as server, httpx.AsyncClient(timeout=60) as client:
         answers = await asyncio.wait_for(
             asyncio.gather(*(client.get(server.link) for _ in range(50))), timeout=60
         )

@@ -270,13 +270,15 @@ async def test_a_page_opens_a_websocket_from_our_origin_alone(origin: str | None
             try:
                 if status == 101:
                     async with connect(
-                        f"ws://127.0.0.1:{port}/realtime", additional_headers=headers
+                        f"ws://127.0.0.1:{port}/realtime", additional_headers=headers, open_timeout=60
                     ) as opened:
                         await opened.send('{"type": "ping", "id": "1"}')
                         assert "pong" in str(await soon(opened.recv()))
                 else:
                     with pytest.raises(InvalidStatus) as refused:
-                        await connect(f"ws://127.0.0.1:{port}/realtime", additional_headers=headers)
+                        await connect(
+                            f"ws://127.0.0.1:{port}/realtime", additional_headers=headers, open_timeout=60
+                        )
                     assert refused.value.response.status_code == status
                     assert b"forbidden_origin" in (refused.value.response.body or b"")
             finally:

@@ -69,7 +69,9 @@ class Workshop:
         await self.store.add_user(tenant, user, user, role)
         key = new_api_key()
         await self.store.add_api_key(describe_key(key, tenant, user, "test"), hash_secret(key))
-        return httpx.AsyncClient(base_url=self.server.url, headers={"authorization": f"Bearer {key}"})
+        return httpx.AsyncClient(
+            base_url=self.server.url, headers={"authorization": f"Bearer {key}"}, timeout=60
+        )
 
 
 @asynccontextmanager
@@ -78,7 +80,7 @@ async def workshop(folder: Path, limits: ServerLimits = QUICK) -> AsyncGenerator
     async with (
         canary() as bird,
         served(folder, limits, egress_allow=[f"127.0.0.1:{bird.port}"]) as server,
-        httpx.AsyncClient(base_url=server.url, headers=server.headers) as client,
+        httpx.AsyncClient(base_url=server.url, headers=server.headers, timeout=60) as client,
     ):
         bird.answers["/weather/Wien"] = answer_with(b'{"sky": "blue"}', kind="application/json")
         yield Workshop(server, bird, client)
