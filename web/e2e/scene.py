@@ -22,13 +22,8 @@ PATIENCE_MS = 60_000
 """For what comes soon: a machine with more to do than this is given up on."""
 DESKTOP = (1280, 800)
 PHONE = (360, 740)
-in_browser = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here"),
-    pytest.mark.timeout(600),
-    pytest.mark.asyncio(loop_scope="session"),
-]
-"""The marks of tests that look at pages; the browser they share belongs to the loop of the whole session."""
-
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+slow = pytest.mark.timeout(600)
 expect.set_options(timeout=PATIENCE_MS)
 
 Answer = Callable[[ModelCall], Reply]

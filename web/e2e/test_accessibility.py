@@ -7,11 +7,11 @@ from pathlib import Path
 from playwright.async_api import Locator, Page, expect
 
 from agio.testing import Reply
-from web.e2e.scene import in_browser, path_of, scene
+from web.e2e.scene import needs_chromium, path_of, scene, slow
 from web.e2e.story import EMAIL, PASSWORD
 from web.e2e.tour import settled
 
-pytestmark = in_browser
+pytestmark = [needs_chromium, slow]
 
 
 async def tab_to(page: Page, wanted: Locator, key: str = "Tab") -> None:

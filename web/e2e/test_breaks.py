@@ -8,9 +8,9 @@ from playwright.async_api import Page, expect
 
 from agio.testing import Reply
 from agio.testing.capture import ModelCall
-from web.e2e.scene import Scene, in_browser, path_of, say, scene
+from web.e2e.scene import Scene, needs_chromium, path_of, say, scene, slow
 
-pytestmark = in_browser
+pytestmark = [needs_chromium, slow]
 
 WORDS = [f"w{number:04d}" for number in range(240)]
 LOST = (

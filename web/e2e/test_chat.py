@@ -14,9 +14,9 @@ from agio.protocol.messages import AssistantMessage
 from agio.testing import Call, HttpStatus, Reply
 from agio.testing.capture import ModelCall
 from tests.contract.store.scenes import Person, claim, end
-from web.e2e.scene import PHONE, Scene, in_browser, path_of, say, scene
+from web.e2e.scene import PHONE, Scene, needs_chromium, path_of, say, scene, slow
 
-pytestmark = in_browser
+pytestmark = [needs_chromium, slow]
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

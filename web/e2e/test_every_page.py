@@ -6,10 +6,10 @@ import pytest
 
 from web.e2e.axe import violations
 from web.e2e.measures import elsewhere, misfits, moving
-from web.e2e.scene import in_browser
+from web.e2e.scene import needs_chromium, slow
 from web.e2e.tour import Tour, tour_of_new, tour_of_team
 
-pytestmark = in_browser
+pytestmark = [needs_chromium, slow]
 
 PARTS = 3
 """How many walks the longer tour is, which can go on at once."""

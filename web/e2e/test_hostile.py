@@ -8,9 +8,9 @@ from playwright.async_api import Page, expect
 from agio.testing import Call, Reply
 from agio.testing.capture import ModelCall
 from web.e2e.payloads import PAYLOADS
-from web.e2e.scene import Scene, in_browser, scene
+from web.e2e.scene import Scene, needs_chromium, scene, slow
 
-pytestmark = in_browser
+pytestmark = [needs_chromium, slow]
 
 WATCH = """
 window.__ran = 0;

@@ -7,9 +7,9 @@ from pathlib import Path
 from playwright.async_api import expect
 
 from agio.testing import Reply
-from web.e2e.scene import in_browser, say, scene
+from web.e2e.scene import needs_chromium, say, scene, slow
 
-pytestmark = in_browser
+pytestmark = [needs_chromium, slow]
 
 
 async def test_a_run_is_found_looked_into_and_replayed(tmp_path: Path) -> None:

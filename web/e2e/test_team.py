@@ -6,9 +6,9 @@ from pathlib import Path
 import httpx
 from playwright.async_api import Page, expect
 
-from web.e2e.scene import Scene, in_browser, say, scene
+from web.e2e.scene import Scene, needs_chromium, say, scene, slow
 
-pytestmark = in_browser
+pytestmark = [needs_chromium, slow]
 
 PASSWORD = "a long enough password"
 

@@ -8,9 +8,9 @@ from playwright.async_api import Page, expect
 
 from agio.testing import Call, Reply
 from agio.testing.capture import ModelCall
-from web.e2e.scene import Scene, in_browser, say, scene
+from web.e2e.scene import Scene, needs_chromium, say, scene, slow
 
-pytestmark = in_browser
+pytestmark = [needs_chromium, slow]
 
 PRICES = '{"local:test-model": {"input": 1000, "output": 2000}}'
 

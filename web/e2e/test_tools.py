@@ -10,9 +10,9 @@ from playwright.async_api import expect
 
 from agio.testing import Call, Reply
 from agio.testing.capture import ModelCall
-from web.e2e.scene import in_browser, say, scene
+from web.e2e.scene import needs_chromium, say, scene, slow
 
-pytestmark = in_browser
+pytestmark = [needs_chromium, slow]
 
 
 @asynccontextmanager
