@@ -93,6 +93,9 @@ async def test_two_tabs_show_the_same(tmp_path: Path) -> None:
         await here.call(page, "DELETE", f"/api/agent-sessions/{path.rpartition('/')[2]}")
         for tab in (page, other):
             await expect(tab.get_by_text("It was deleted")).to_be_visible()
+            await expect(
+                tab.get_by_role("region", name="Chats").get_by_role("link", name="Count")
+            ).to_be_hidden()
 
 
 async def test_ten_seconds_without_a_network_lose_nothing(tmp_path: Path) -> None:

@@ -156,6 +156,8 @@ function useRefreshing(sessionId: string, turns: readonly Turn[], live: boolean)
 
 function Gone({ sessionId }: { sessionId: string }): ReactNode {
   useTitle("Chat");
+  const queryClient = useQueryClient();
+  useEffect(() => void queryClient.invalidateQueries({ queryKey: ["sessions"] }), [queryClient]);
   const [written] = useState(() => loadDraft(sessionId).text);
   return (
     <div className="h-full overflow-y-auto">
