@@ -162,7 +162,12 @@ async def try_tool(page: Page) -> None:
 
 NEW: list[Stop] = [
     Stop("sign-in-nobody", "/sign-in", text("Nobody has an account here yet"), signed_in=False),
-    Stop("sign-in-old-link", "/sign-in?token=old", text("Signed in already?"), signed_in=False),
+    Stop(
+        "sign-in-old-link",
+        "/sign-in?token=old",
+        text("This sign-in link does not work any more"),
+        signed_in=False,
+    ),
     Stop("welcome", "/set-up", heading("You are signed in")),
     Stop(
         "welcome-problems",
