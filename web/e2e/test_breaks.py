@@ -144,7 +144,7 @@ async def test_a_message_of_a_hundred_kilobytes_goes_through(tmp_path: Path) -> 
         agent = await here.make_agent(page)
         await page.goto(f"{here.url}/chat?agent={agent}")
         await say(page, text)
-        await here.models.wait_for_calls(1, timeout_s=20)
+        await here.models.wait_for_calls()
         assert here.models.calls[0].last_user_text == text
         await expect(page.get_by_role("button", name="Stop")).to_be_hidden()
         await page.reload()

@@ -153,7 +153,7 @@ async def test_a_link_to_a_message_leads_to_it(tmp_path: Path) -> None:
         path = f"/api/agent-sessions/{session['id']}"
         for number in range(80):
             await here.call(page, "POST", f"{path}/message", {"content": f"This is number {number}"})
-        await here.models.wait_for_calls(80, timeout_s=60)
+        await here.models.wait_for_calls(80, timeout_s=300)
         first = (await here.call(page, "GET", f"{path}?limit=1"))["messages"][0]["id"]
         await page.goto(f"{here.url}/chat/{session['id']}")
         await expect(page.get_by_text("This is number 79").first).to_be_visible()

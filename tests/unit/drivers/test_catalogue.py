@@ -22,7 +22,7 @@ async def list_at(endpoint: Endpoint, wire: str = "openai-chat") -> list[str]:
     driver = open_driver(wire, endpoint)
     assert isinstance(driver, ModelLister)
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             return await driver.models()
     finally:
         await driver.aclose()
