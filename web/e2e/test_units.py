@@ -1,6 +1,8 @@
 """The pages' own tests, which need no browser: the reducer, the socket, the hook, Markdown, forms."""
 
+import os
 import subprocess
+import sys
 from pathlib import Path
 from shutil import which
 
@@ -15,11 +17,13 @@ NEEDED = 500
 @pytest.mark.timeout(600)
 def test_the_pages_own_tests_pass(tmp_path: Path) -> None:
     """C7, C8: the reducer against the same streams as the server, the hook that resumes, what pages make of them."""
-    npx = which("npx")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    npx = which("npx", path=path)
     assert npx is not None, "Node comes with make setup"
     report = tmp_path / "report.xml"
     command = [npx, "vitest", "run", "--reporter=dot", "--reporter=junit", f"--outputFile.junit={report}"]
-    ended = subprocess.run(command, cwd=WEB, capture_output=True, text=True, check=False)
+    ours = {**os.environ, "PATH": path}
+    ended = subprocess.run(command, cwd=WEB, env=ours, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout[-5000:] + ended.stderr[-2000:]
     assert report.read_text().count("<testcase") > NEEDED
 
