@@ -75,5 +75,6 @@ test("what was copied with a chat was paid for before", () => {
     inputTokens: 3,
     outputTokens: 3,
     cost: 0.5,
+    partial: false,
   });
 });

@@ -11,9 +11,9 @@ const NEWEST = 5;
 /** Sums up what the server knows of the ended runs, and what the thread knows of those it does not. What was copied with
  * the chat was paid for where it was said. */
 export function usageOf(runs: readonly RunView[], turns: readonly Spending[]): Usage {
-  const ended = runs.filter((run) => run.ended_at !== null);
-  const known = new Set(ended.map(({ id }) => id));
-  const paid = ended.filter((run) => run.copied_from === null);
+  const isCopy = (run: RunView) => run.copied_from !== null;
+  const known = new Set(runs.filter((run) => run.ended_at !== null || isCopy(run)).map(({ id }) => id));
+  const paid = runs.filter((run) => run.ended_at !== null && !isCopy(run));
   const all = [...paid.map(usageOfRun), ...turns.filter((turn) => !known.has(turn.runId)).map(spentOn)];
   return all.reduce(sumUsage, NOTHING_USED);
 }
