@@ -119,7 +119,7 @@ async def test_the_only_way_in_cannot_be_unlinked(tmp_path: Path) -> None:
         await come_in(here, page, "ann", "/settings/profile")
         await page.get_by_role("button", name=f"Unlink {PROVIDER}").click()
         await page.get_by_role("alertdialog").get_by_role("button", name="Unlink").click()
-        await expect(page.get_by_text("last_sign_in")).to_be_visible()
+        await expect(page.get_by_text("last_sign_in", exact=True)).to_be_visible()
         await expect(page.get_by_text("Linked since")).to_be_visible()
 
 

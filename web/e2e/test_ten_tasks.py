@@ -138,4 +138,4 @@ async def sees_what_a_run_cost(page: Page) -> None:
     await go(page, "Runs")
     await page.get_by_role("link", name=re.compile(r"What is 6 \* 7")).click()
     await page.get_by_role("tab", name="Metrics").click()
-    await expect(page.get_by_role("tabpanel")).to_contain_text(re.compile(r"Cost\s*0?\.\d*[1-9]"))
+    await expect(page.get_by_role("tabpanel")).to_contain_text(re.compile(r"Cost\s*\$0\.\d*[1-9]"))
