@@ -206,7 +206,8 @@ async def test_who_signs_out_is_asked_at_the_provider_before_they_are_in_again(t
         page = await newcomer(here)
         await come_in(here, page)
         await sign_out(page)
-        await expect(page.get_by_role("status")).to_contain_text(f"At {PROVIDER} you may still be signed in")
+        still = f"At {PROVIDER} you may still be signed in"
+        await expect(page.get_by_role("status").filter(has_text=still)).to_be_visible()
         await leave(page)
         await log_in(page, "bob")
         await agree(page)
