@@ -37,9 +37,7 @@ export default defineConfig({
     include: ["src/**/*.test.{ts,tsx}"],
     setupFiles: ["src/testing/setup.ts"],
     restoreMocks: true,
-    // The modules are loaded once for all files, not once for each: that was most of the time.
     pool: "threads",
-    isolate: false,
     testTimeout: 120_000,
     hookTimeout: 120_000,
   },

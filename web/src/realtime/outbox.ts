@@ -1,4 +1,6 @@
 /** Messages on their way: kept, also over a reload, and sent again under the same name until the server has them. */
+
+import { newKey } from "@/lib/new-key";
 import { Problem, problemOf } from "@/lib/problem";
 import type { Content } from "@/protocol/commands";
 import type { Socket } from "./socket";
@@ -50,7 +52,7 @@ export class Outbox {
 
   put(sessionId: string, content: Content): Outgoing {
     const item: Outgoing = {
-      key: crypto.randomUUID(),
+      key: newKey(),
       sessionId,
       content,
       at: Date.now(),

@@ -9,6 +9,8 @@ export interface Question {
   message: ReactNode;
   /** The word on the button that does it. */
   action: string;
+  /** The word on the one that does not; "Cancel" if it is left out. */
+  refusal?: string;
   danger?: boolean;
 }
 
@@ -52,7 +54,7 @@ export function ConfirmProvider({ children }: { children: ReactNode }): ReactNod
             </AlertDialog.Description>
             <div className="mt-5 flex justify-end gap-2">
               <AlertDialog.Cancel asChild>
-                <Button>Cancel</Button>
+                <Button>{asked?.refusal ?? "Cancel"}</Button>
               </AlertDialog.Cancel>
               <AlertDialog.Action asChild>
                 <Button look={asked?.danger ? "danger" : "primary"} onClick={() => answer(true)}>

@@ -51,14 +51,14 @@ export function Dialog({ open, onClose, title, description, wide, children }: Di
   );
 }
 
-/** Puts the focus where one would write; without a field it goes where it usually does. */
+/** Puts the focus where one would write; without a field on the dialog itself, and not on the cross that closes it. */
 function focusFirstField(event: Event): void {
-  const field = (event.currentTarget as HTMLElement | null)?.querySelector<HTMLElement>(
+  const dialog = event.currentTarget as HTMLElement | null;
+  const field = dialog?.querySelector<HTMLElement>(
     "input:not([disabled]), textarea:not([disabled]), select:not([disabled])",
   );
-  if (!field) return;
   event.preventDefault();
-  field.focus();
+  (field ?? dialog)?.focus();
 }
 
 /** The row of buttons at the end of a dialog or a form. */

@@ -75,7 +75,7 @@ export function AgentPage(): ReactNode {
 
 function CreateAgent({ from, provider }: { from?: AgentView; provider?: string | undefined }): ReactNode {
   const agents = useQuery(agentsQuery);
-  const providers = useQuery({ ...providersQuery, enabled: provider !== undefined });
+  const providers = useQuery({ ...providersQuery, enabled: !from });
   const navigate = useNavigate();
   const toast = useToast();
   const taken = agents.data;
@@ -90,7 +90,7 @@ function CreateAgent({ from, provider }: { from?: AgentView; provider?: string |
     [from, taken, provider, providers.data],
   );
   if (agents.isError) return <ProblemNote problem={agents.error} onRetry={() => void agents.refetch()} />;
-  if ((from && !taken) || (provider && providers.isPending))
+  if ((from && !taken) || (!from && providers.isPending))
     return <SkeletonRows rows={4} className="h-40 rounded-2xl!" />;
   return (
     <AgentEditor
@@ -147,9 +147,10 @@ function BackToAgents(): ReactNode {
   );
 }
 
-/** A new agent with the model one has just connected. */
+/** A new agent with the model one has just connected, else with one that the team has; without any, the demo's. */
 function withProvider(name: string | undefined, known: readonly ProviderView[] = []): AgentValues {
-  const provider = known.find((listed) => listed.name === name);
+  const provider =
+    known.find((listed) => listed.name === name) ?? known.find(({ models }) => models.length > 0);
   return provider
     ? { ...NEW_AGENT, model_provider: provider.name, model_name: provider.models[0] ?? "" }
     : NEW_AGENT;

@@ -6,6 +6,7 @@ import { Button } from "@/components/ui/button";
 import { useToast } from "@/components/ui/toast";
 import { api, data } from "@/lib/api";
 import { tabMemory } from "@/lib/memory";
+import { newKey } from "@/lib/new-key";
 import { problemOf } from "@/lib/problem";
 import type { AgentView } from "@/protocol/api";
 import { TryComposer } from "./try-composer";
@@ -43,7 +44,7 @@ export function TryPanel({ agent, dirty }: { agent: AgentView; dirty: boolean })
       const id = sessionId ?? (await startSession(agent));
       if (id !== sessionId) keep(id);
       const path = { session_id: id };
-      const body = { content: text, client_message_id: crypto.randomUUID() };
+      const body = { content: text, client_message_id: newKey() };
       return data(api.POST("/api/agent-sessions/{session_id}/message", { params: { path }, body }));
     },
     onMutate: (text) => setSent({ text, runId: null }),

@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { api, data } from "@/lib/api";
 import { formatBytes } from "@/lib/format";
+import { newKey } from "@/lib/new-key";
 import { Problem, problemOf } from "@/lib/problem";
 import type { FileView } from "@/protocol/api";
 import type { Content } from "@/protocol/commands";
@@ -83,7 +84,7 @@ export function useAttachments(initial: readonly Attached[]): Attachments {
   const add = useCallback(
     (files: Iterable<File>) => {
       for (const file of files) {
-        const key = crypto.randomUUID();
+        const key = newKey();
         chosen.current.set(key, file);
         const problem = refusalOf(file);
         const preview = file.type.startsWith("image/") ? URL.createObjectURL(file) : null;

@@ -1,18 +1,20 @@
 /** Copies a chat under a name that stays the same until the server has said what became of it. */
 import { api, data } from "@/lib/api";
+import { newKey } from "@/lib/new-key";
 import { problemOf } from "@/lib/problem";
 import type { SessionView } from "@/protocol/api";
 
 const keys = new Map<string, string>();
 
 /** Asks for a copy of all before a message. Asked again after an answer was lost, it is the copy that was made. */
-export async function forkOnce(sessionId: string, before: string): Promise<SessionView> {
+export async function forkOnce(sessionId: string, before: string, title?: string): Promise<SessionView> {
   const place = `${sessionId} ${before}`;
-  const key = keys.get(place) ?? crypto.randomUUID();
+  const key = keys.get(place) ?? newKey();
   keys.set(place, key);
   try {
     const params = { path: { session_id: sessionId }, header: { "Idempotency-Key": key } };
-    const fork = await data(api.POST("/api/agent-sessions/{session_id}/fork", { params, body: { before } }));
+    const body = title ? { before, title } : { before };
+    const fork = await data(api.POST("/api/agent-sessions/{session_id}/fork", { params, body }));
     keys.delete(place);
     return fork;
   } catch (thrown) {

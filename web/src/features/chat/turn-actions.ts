@@ -2,12 +2,15 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useRef } from "react";
+import { sessionQuery } from "@/lib/queries";
 import { useOutbox } from "@/realtime/outbox-context";
 import { useSocket } from "@/realtime/socket-context";
 import type { Turn } from "@/state/thread";
 import { withCopiedFiles } from "./copied-files";
 import { forkOnce } from "./fork-once";
 import type { TurnRowActions } from "./turn-row";
+
+const LONGEST_TITLE = 190;
 
 export function useTurnActions(sessionId: string, turns: readonly Turn[]): TurnRowActions {
   const socket = useSocket();
@@ -29,7 +32,9 @@ export function useTurnActions(sessionId: string, turns: readonly Turn[]): TurnR
       },
       edit: async (asked, content) => {
         const copied = await withCopiedFiles(content);
-        const fork = await forkOnce(sessionId, asked.id);
+        const { title } = queryClient.getQueryData(sessionQuery(sessionId).queryKey) ?? {};
+        const begins = latest.current[0]?.asked.includes(asked); // and names the copy with its new words
+        const fork = await forkOnce(sessionId, asked.id, begins || !title ? undefined : copyTitle(title));
         outbox.put(fork.id, copied);
         void queryClient.invalidateQueries({ queryKey: ["sessions"] });
         await navigate({ to: "/chat/$sessionId", params: { sessionId: fork.id } });
@@ -37,4 +42,8 @@ export function useTurnActions(sessionId: string, turns: readonly Turn[]): TurnR
     }),
     [socket, outbox, navigate, queryClient, sessionId],
   );
+}
+
+function copyTitle(title: string): string {
+  return /\(copy\)$/.test(title) ? title : `${title.slice(0, LONGEST_TITLE)} (copy)`;
 }

@@ -62,7 +62,11 @@ function Totals({ total, wholeMs }: { total: Metrics; wholeMs: number }): ReactN
     [
       "Cost",
       costWords(used.cost),
-      isTold ? (used.cost === null ? "no price is known" : "by the prices of the server") : "not told",
+      isTold
+        ? used.cost === null
+          ? "no price is set (AGIO_PRICES)"
+          : "by the prices of the server"
+        : "not told",
     ],
     ["Duration", formatDuration(wholeMs), total.steps === 1 ? "1 step" : `${total.steps ?? 0} steps`],
     ["First token", first === undefined ? NOTHING : formatDuration(first), "after the first call"],

@@ -21,9 +21,10 @@ export function RunActions({ run }: { run: RunView }): ReactNode {
   });
   const ask = async () => {
     const sure = await confirm({
-      title: "Cancel this run?",
+      title: "Stop this run?",
       message: "It stops where it is. What it has said stays; tools that already ran are not undone.",
-      action: "Cancel the run",
+      action: "Stop the run",
+      refusal: "Let it go on",
       danger: true,
     });
     if (sure) cancel.mutate();
@@ -33,7 +34,7 @@ export function RunActions({ run }: { run: RunView }): ReactNode {
       {isGoingOn(run) && (
         <Button busy={cancel.isPending || run.cancel_requested} onClick={() => void ask()}>
           <Square className="size-4" aria-hidden />
-          {run.cancel_requested ? "Stopping" : "Cancel run"}
+          {run.cancel_requested ? "Stopping" : "Stop run"}
         </Button>
       )}
       <Link to="/chat/$sessionId" params={{ sessionId: run.session_id }} className={buttonClass()}>

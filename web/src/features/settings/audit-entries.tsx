@@ -34,7 +34,7 @@ export function AuditTable({ entries, nameOf }: EntriesProps): ReactNode {
           {entries.map((entry) => (
             <tr key={entry.number} className="align-top">
               <td className="py-2 pr-3 pl-4 whitespace-nowrap text-soft">{formatMoment(entry.at)}</td>
-              <td className="min-w-36 px-3 py-2">
+              <td className="min-w-28 px-3 py-2">
                 {whoOf(entry, nameOf)}
                 <span className="block text-xs whitespace-nowrap text-soft">{entry.address}</span>
               </td>
@@ -42,7 +42,7 @@ export function AuditTable({ entries, nameOf }: EntriesProps): ReactNode {
                 {entry.action}
                 <span className="block whitespace-nowrap text-soft">{entry.object}</span>
               </td>
-              <td className="min-w-40 py-2 pr-4 pl-3 font-mono text-xs leading-5 wrap-anywhere text-soft">
+              <td className="min-w-32 py-2 pr-4 pl-3 font-mono text-xs leading-5 wrap-anywhere text-soft">
                 <Details entry={entry} />
               </td>
             </tr>

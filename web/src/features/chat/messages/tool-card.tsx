@@ -26,7 +26,7 @@ export const ToolCard = memo(function ToolCard({ call, state, verdict }: ToolCar
       name={call.id}
       icon={<Wrench className="size-4" />}
       title={<span className="font-mono text-[0.8125rem]">{call.name || "tool"}</span>}
-      summary={summaryOf(call.args)}
+      summary={summaryOf(changed ? JSON.stringify(changed) : call.args)}
       state={<State call={call} state={state} verdict={verdict} />}
       below={state === "running" && call.progress ? <Progress progress={call.progress} /> : null}
       bad={failed}

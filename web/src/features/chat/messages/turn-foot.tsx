@@ -10,11 +10,18 @@ import { tokenWords, usageOfMetrics } from "@/lib/usage-words";
 import type { Turn } from "@/state/thread";
 import { QUIET } from "./looks";
 
-export function TurnFoot({ turn, onRetry }: { turn: Turn; onRetry?: (() => void) | undefined }): ReactNode {
+interface TurnFootProps {
+  turn: Turn;
+  /** The last one's foot is there for all to see, the others' when they are pointed at. */
+  last: boolean;
+  onRetry?: (() => void) | undefined;
+}
+
+export function TurnFoot({ turn, last, onRetry }: TurnFootProps): ReactNode {
   const text = answerOf(turn);
   const facts = factsOf(turn);
   return (
-    <div className={cx("mt-1 -ml-2 flex flex-wrap items-center gap-x-0.5 text-soft", QUIET)}>
+    <div className={cx("mt-1 -ml-2 flex flex-wrap items-center gap-x-0.5 text-soft", !last && QUIET)}>
       {text && <CopyButton text={text} label="Copy answer" />}
       {onRetry && (
         <IconButton label="Ask again" onClick={onRetry}>

@@ -40,7 +40,11 @@ export const TurnView = memo(function TurnView(props: TurnViewProps): ReactNode 
         {asks && <ApprovalCard turn={turn} onAnswer={onAnswer} />}
         <TurnEnd turn={turn} live={live} onRetry={onRetry} />
         {over && !asks && (answerOf(turn) || turn.parts.length > 0 || turn.error || onRetry) && (
-          <TurnFoot turn={turn} onRetry={turn.status === "failed" ? undefined : onRetry} />
+          <TurnFoot
+            turn={turn}
+            last={onRetry !== undefined}
+            onRetry={turn.status === "failed" ? undefined : onRetry}
+          />
         )}
       </article>
     </div>

@@ -30,7 +30,7 @@ function show(urls: string | string[], check: AddressCheck): unknown[] {
 test("a closed address has the line that opens it", async () => {
   const setting = "AGIO_EGRESS_ALLOW=127.0.0.1:11434";
   const asked = show(" http://127.0.0.1:11434/v1 ", { state: "refused", setting });
-  expect(await screen.findByText(`${setting} agio serve`)).toBeDefined();
+  expect(await screen.findByText(setting)).toBeDefined();
   expect(screen.getByRole("button", { name: "Copy the line" })).toBeDefined();
   expect(asked).toEqual([{ base_url: "http://127.0.0.1:11434/v1" }]);
 });

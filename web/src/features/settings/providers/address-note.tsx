@@ -34,12 +34,13 @@ function Told({ check: { state, setting }, host }: { check: AddressCheck; host: 
     <div className="flex flex-col gap-2 rounded-xl bg-warn-soft px-4 py-3 text-warn wrap-anywhere">
       <p>
         {state === "refused"
-          ? `This server does not call ${host} yet: its own machine and network are closed to agents. Whoever runs it opens this one address by starting it so:`
+          ? `This server does not call ${host} yet: its own machine and network are closed to agents. Whoever runs it opens this one address with a line in its environment:`
           : `This server does not find ${host} right now. If it is of the server's own network, whoever runs it also has to open it:`}
       </p>
-      <Line text={`${setting} agio serve`} />
+      <Line text={setting} />
       <p>
-        With Docker or systemd, put <code className="font-mono text-xs">{setting}</code> in its environment.
+        Write it in front of the command that starts the server, such as{" "}
+        <code className="font-mono text-xs">make run</code>, or where Docker or systemd keep its environment.
         If {name} is set already, add <code className="font-mono text-xs">{place}</code> to it after a comma.
       </p>
     </div>

@@ -72,19 +72,7 @@ function Told({ trial }: { trial: Trial }): ReactNode {
         <p>
           {message} <span className="font-mono text-xs">{code}</span>
         </p>
-        {code === "egress_refused" && <AllowHint />}
       </div>
     </div>
-  );
-}
-
-/** How the operator lets the server call addresses of its own network. */
-export function AllowHint(): ReactNode {
-  return (
-    <p className="mt-1">
-      Addresses of this machine and its network are closed to agents until whoever runs the server allows
-      them: start it with <code className="font-mono text-xs">AGIO_EGRESS_ALLOW=127.0.0.1</code>, or the
-      host's own name or address.
-    </p>
   );
 }

@@ -7,13 +7,14 @@ import { useConfirm } from "@/components/ui/confirm";
 import { Actions, Dialog } from "@/components/ui/dialog";
 import { Field, Input, Select, Textarea } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
+import { allowSetting } from "@/lib/allow-setting";
 import { api, data } from "@/lib/api";
 import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/lib/form-problems";
 import { problemOf } from "@/lib/problem";
 import { providersQuery } from "@/lib/queries";
 import type { ProviderView } from "@/protocol/api";
 import { AddressNote } from "./address-note";
-import { AllowHint, ConnectionResult, runTrial, type Trial } from "./connection-result";
+import { ConnectionResult, runTrial, type Trial } from "./connection-result";
 import { KeyField } from "./key-field";
 import { ModelPicker } from "./model-picker";
 import { Presets } from "./presets";
@@ -206,7 +207,10 @@ export function ProviderDialog({ provider, preset, onClose, onSaved }: ProviderD
           <div>
             <ProblemNote problem={problem} />
             {problem.code === "egress_refused" && !isNearby(values.baseUrl) && (
-              <div className="px-1 text-sm text-soft">{<AllowHint />}</div>
+              <p className="px-1 text-sm text-soft">
+                Addresses of the server's own network are closed to agents until whoever runs it starts it
+                with <code className="font-mono text-xs">{allowSetting(values.baseUrl)}</code>.
+              </p>
             )}
           </div>
         )}
