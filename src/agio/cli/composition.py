@@ -56,8 +56,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     public_url: str | None = None
     """The address people use; None: nobody has named one, and it cannot be told."""
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
-    currency: str = "USD"
     """What models cost, by `provider:model`; the demo model costs nothing."""
+    currency: str = "USD"
     works: bool = True
     """Whether a worker will run in this process."""
 

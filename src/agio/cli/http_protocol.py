@@ -53,7 +53,7 @@ class BoundedHttp(HttpToolsProtocol):
         """Take bytes. An endless head is refused before it ends."""
         self._in_body = not self._in_head
         super().data_received(data)
-        if self._head_begun:
+        if self._head_begun or self._is_idle():  # blank lines begin no head, but end uvicorn's wait for one
             self._head_begun = False
             self._wait(HEAD_S)
         if not self._in_head or self._in_body:
@@ -115,6 +115,11 @@ class BoundedHttp(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP."""
         self._refuse(_unreadable())
+
+    def _is_idle(self) -> bool:
+        """Whether everything was answered, and nobody minds how long the next request takes."""
+        answered = all(cycle.response_complete for cycle in self._unanswered)
+        return self._in_head and answered and self._timer is None and not self.transport.is_closing()
 
     def _wait(self, seconds: float) -> None:
         self._wait_no_more()

@@ -98,7 +98,7 @@ def idempotency_conflict(what: str) -> UserError:
     """Something that may be sent once came again with other words."""
     return UserError(
         "idempotency_conflict",
-        f"This {what} was used before for something else. Use a new one for each message.",
+        f"This {what} was used before for something else. Use a new one each time.",
     )
 
 

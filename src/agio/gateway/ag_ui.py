@@ -4,6 +4,7 @@ Any stock client works. Its thread and run ids are aliases; the same run id agai
 """
 
 import asyncio
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from msgspec import structs
@@ -70,24 +71,25 @@ class RunAgent:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Start or join a run and stream it to its end."""
-        try:
-            visit = await self._admit(scope, receive)
-        except ClientGone:
-            return
-        except Exception as error:
-            await send_error(send, wrapped(error))
-            return
-        async with visit.events:
-            await self._stream(visit, receive, send)
+        with ExitStack() as held:
+            try:
+                visit = await self._admit(scope, receive, held)
+            except ClientGone:
+                return
+            except Exception as error:
+                await send_error(send, wrapped(error))
+                return
+            async with visit.events:
+                await self._stream(visit, receive, send)
 
-    async def _admit(self, scope: Scope, receive: Receive) -> Visit:
+    async def _admit(self, scope: Scope, receive: Receive, held: ExitStack) -> Visit:
         who = await self._gateway.auth.admit(scope)
         check_permission(who, "use")
-        self._gateway.connections.check_room(who)
         check_json_type(scope["headers"])
         body = await read_body(receive, scope["headers"], self._gateway.limits.ag_ui_body_bytes)
         who = await self._gateway.auth.identify(scope["headers"])  # it may have taken a minute to come
         check_permission(who, "use")
+        held.enter_context(self._gateway.connections.room(who))
         given = decode_input(body)
         agent_id, ids, cursor = owner_of(scope), ids_of(given), cursor_of(scope)
         session = await self._own_session(who, agent_id, ids.thread_id)

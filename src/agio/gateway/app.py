@@ -129,7 +129,7 @@ ROUTES: Sequence[Route] = [
     Route("POST", "/api/providers/test", providers.try_connection, 200, ConnectionTest,
           "missing_api_key invalid_base_url egress_refused rate_limited", needs="build"),
     Route("POST", "/api/providers/address", provider_address.check_address, 200, provider_address.AddressCheck,
-          "invalid_base_url", needs="build"),
+          "invalid_base_url rate_limited", needs="build"),
     Route("GET", "/api/providers/{provider_id}", providers.get_provider, 200, providers.ProviderView,
           "provider_not_found"),
     Route("PUT", "/api/providers/{provider_id}", providers.replace_provider, 200, providers.ProviderView,

@@ -5,7 +5,9 @@ Those of this gateway are told at once by whoever revokes; what another process 
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
 from agio.core.identity import IdentityStore, Principal
@@ -72,6 +74,7 @@ class Connections:
         self._store = store
         self.recheck_s = recheck_s
         self._most = most
+        self._streams: Counter[str] = Counter()
         self._open: dict[str, set[Connection]] = {}
         self._watching: asyncio.Task[None] | None = None
 
@@ -85,14 +88,23 @@ class Connections:
             self._watching.cancel()
             await asyncio.wait([self._watching])
 
-    def check_room(self, who: Principal) -> None:
-        """Refuse a credential that has as many open streams as it may. Raises LimitExceeded `too_many_streams`."""
-        if len(self._open.get(who.credential, ())) >= self._most:
+    @contextmanager
+    def room(self, who: Principal) -> Generator[None]:
+        """Hold a place for a socket or an event stream. Raises LimitExceeded `too_many_streams` if there is none."""
+        credential = who.credential
+        if self._streams[credential] >= self._most:
             raise LimitExceeded(
                 "too_many_streams",
                 f"This credential has {self._most} open streams, and may have no more: close some.",
                 {"streams_per_credential": self._most},
             )
+        self._streams[credential] += 1
+        try:
+            yield
+        finally:
+            self._streams[credential] -= 1
+            if not self._streams[credential]:
+                del self._streams[credential]
 
     def open(self, who: Principal) -> Connection:
         """Note a stream: `async with connections.open(who): ...`. Raises Cut at its end if it was cut."""

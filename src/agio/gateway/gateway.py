@@ -19,6 +19,7 @@ from agio.gateway.oidc import OidcProviders
 from agio.gateway.passwords import Passwords
 from agio.gateway.rate import Rates
 from agio.gateway.road import Road
+from agio.gateway.searches import Searches
 from agio.vault import Vault
 
 
@@ -55,5 +56,6 @@ class Gateway:
     currency: str = "USD"
     """Of the prices of models."""
     started_at: int = field(default_factory=wall_ms)
+    searches: Searches = field(default_factory=Searches)
     storing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(4))
     """How many uploads are written to the store at a time: each holds a megabyte."""

@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 import logging
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Literal, assert_never
 
 import msgspec
@@ -69,14 +69,15 @@ class Realtime:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a client in, by its key or cookie and from our own pages only, and serve it until it leaves."""
-        try:
-            who = await self._gateway.auth.admit(scope)
-            check_permission(who, "use")
-            self._gateway.connections.check_room(who)
-        except Exception as error:
-            await refuse(scope, send, wrapped(error))
-            return
-        await Socket(self._gateway, who, scope["headers"], receive, send).serve()
+        with ExitStack() as held:
+            try:
+                who = await self._gateway.auth.admit(scope)
+                check_permission(who, "use")
+                held.enter_context(self._gateway.connections.room(who))
+            except Exception as error:
+                await refuse(scope, send, wrapped(error))
+                return
+            await Socket(self._gateway, who, scope["headers"], receive, send).serve()
 
 
 def realtime(gateway: Gateway) -> App:

@@ -6,7 +6,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl
 
@@ -120,16 +120,23 @@ class SessionStream:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream a session's events after a cursor, or from the newest run's start, for as long as the reader stays."""
         gateway = self._gateway
-        try:
-            who = await gateway.auth.admit(scope)
-            check_permission(who, "use")
-            gateway.connections.check_room(who)
-            session = await gateway.store.get_session(who.tenant, who.user, owner_of(scope))
-            after = await position(gateway.store, who, session, cursor_of(scope))
-        except Exception as error:
-            await send_error(send, wrapped(error))
-            return
-        async with gateway.hub.subscribe(session.id, after) as events:
+        with ExitStack() as held:
+            try:
+                who = await gateway.auth.admit(scope)
+                check_permission(who, "use")
+                held.enter_context(gateway.connections.room(who))
+                session = await gateway.store.get_session(who.tenant, who.user, owner_of(scope))
+                after = await position(gateway.store, who, session, cursor_of(scope))
+            except Exception as error:
+                await send_error(send, wrapped(error))
+                return
+            await self._stream(who, session.id, after, receive, send)
+
+    async def _stream(
+        self, who: Principal, session_id: str, after: int, receive: Receive, send: Send
+    ) -> None:
+        gateway = self._gateway
+        async with gateway.hub.subscribe(session_id, after) as events:
             stream = EventStream(events, receive, send, gateway.limits.keep_alive_s)
             await stream.start()
             try:

@@ -221,3 +221,15 @@ async def test_a_handshake_that_no_websocket_begins_with_is_refused(line: bytes,
     async with _served() as port:
         answered = await _ask(port, line + HEAD + upgrade + key + more + b"\r\n")
         assert _code(answered) == (400, "invalid_request")
+
+
+async def test_blank_lines_do_not_keep_a_connection_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S14: after an answer, they are no beginning of a request and no reason to wait."""
+    monkeypatch.setattr(http_protocol, "HEAD_S", 0.1)
+    async with _served() as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /a HTTP/1.1\r\n" + HEAD + b"\r\n")
+        assert b"GET /a" in await soon(reader.readuntil(b"GET /a"))
+        writer.write(b"\r\n")
+        await soon(reader.read())
+        writer.close()

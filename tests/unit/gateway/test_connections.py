@@ -149,11 +149,15 @@ async def test_a_credential_has_only_so_many_streams(tmp_path: Path) -> None:
         async with httpx.AsyncClient(base_url=server.url, headers=ann.headers, timeout=60) as client:
             agent = (await client.get("/api/agents")).json()["items"][0]["id"]
             session = (await client.post(f"/api/agents/{agent}/sessions")).json()["id"]
+            described = {"session_id": "s", "agent_name": "Ann's", "instructions": "Hi", "model": "demo:demo"}
+            assert (await client.post("/api/sdk/session/create", json=described)).is_success
+            streamed = {"session_id": "s", "user_input": "Hi", "stream": True}
             for _ in range(2):
                 async with _streaming(server, ann):
                     doors = [
                         await client.get(f"/api/agent-sessions/{session}/stream"),
                         await client.post(f"/api/agents/{agent}/ag-ui", json={}),
+                        await client.post("/api/sdk/session/message", json=streamed),
                     ]
                     for refused in doors:
                         assert (refused.status_code, refused.json()["error"]["code"]) == (
@@ -170,6 +174,27 @@ async def test_a_credential_has_only_so_many_streams(tmp_path: Path) -> None:
                 async with asyncio.timeout(60):
                     while (await client.get("/api/agents")).is_success and len(server.gateway.connections):
                         pass
+
+
+async def test_streams_that_come_at_once_are_counted_one_by_one(tmp_path: Path) -> None:
+    """S14: as many as may are let in, however many there are at the door."""
+    async with (
+        served(tmp_path, structs.replace(LATE, streams_per_credential=3)) as server,
+        AsyncExitStack() as stack,
+    ):
+        ann = await _add(server.gateway.store, "ann", "admin")
+        client = await stack.enter_async_context(
+            httpx.AsyncClient(base_url=server.url, headers=ann.headers, timeout=60)
+        )
+        agent = (await client.get("/api/agents")).json()["items"][0]["id"]
+        session = (await client.post(f"/api/agents/{agent}/sessions")).json()["id"]
+
+        async def knock() -> int:
+            path = f"/api/agent-sessions/{session}/stream"
+            return (await stack.enter_async_context(client.stream("GET", path))).status_code
+
+        answers = await asyncio.gather(*(knock() for _ in range(20)))
+        assert sorted(answers) == [200] * 3 + [429] * 17
 
 
 async def test_streams_end_when_the_key_that_made_theirs_is_revoked(tmp_path: Path) -> None:

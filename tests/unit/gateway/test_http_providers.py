@@ -293,6 +293,12 @@ async def test_a_model_to_try_must_be_known() -> None:
         ("http://ollama:11434/v1", "refused", "ollama:11434"),
         ("http://127.0.0.1:9/v1", "allowed", None),
         ("http://169.254.169.254/latest", "refused", None),
+        ("http://[::ffff:169.254.169.254]/v1", "refused", None),
+        ("http://[fd00:ec2::254]/v1", "refused", None),
+        ("http://168.63.129.16/v1", "refused", None),
+        ("http://100.100.100.200/v1", "refused", None),
+        ("http://[fd12::1]:8000/v1", "refused", "[fd12::1]:8000"),
+        ("http://metadata.google.internal/v1", "unknown", None),
         ("http://8.8.8.8/v1", "allowed", None),
         ("https://models.example.com/v1", "unknown", None),
         ("http://nobody-has-this-name.local:8000/v1", "unknown", "nobody-has-this-name.local:8000"),
@@ -302,7 +308,7 @@ async def test_an_address_is_judged_while_it_is_typed(url: str, state: str, sett
     """R12: with the very line that would allow it, and no line that opens where clouds keep their keys."""
 
     async def look_up(host: str, port: int) -> list[Address]:
-        if host.endswith(".local"):
+        if host.endswith((".local", ".internal")):
             raise OSError("nobody")
         assert host.endswith(("localhost", "ollama")), "only names of the own network are looked up"
         return [IPv4Address("127.0.0.1")]

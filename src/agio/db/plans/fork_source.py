@@ -1,5 +1,6 @@
 """What there is to copy of a session: its runs before a message, the files they refer to, and new ids for them."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -19,6 +20,7 @@ from agio.protocol.ids import new_id
 NOBODY = "(nobody)"
 """The tenant and user that copies belong to until they are whole: nobody has a credential of theirs."""
 _PAGE = 200
+_FILE_ID = re.compile(rb"file_\w+")
 
 
 class Fork(Struct, frozen=True, kw_only=True):
@@ -149,7 +151,8 @@ def _messages_of(
 ) -> Plan[tuple[list[str], set[str]]]:
     """The ids of the messages of runs, and those of files that they refer to."""
     ids: list[str] = []
-    used: set[str] = set()
+    known = {file_id.encode() for file_id in files}
+    used: set[bytes] = set()
     last_pos = _end_of(runs)
     after: tuple[object, ...] = (-1, 0, -1)
     while True:
@@ -165,9 +168,9 @@ def _messages_of(
             rows, list[tuple[str, str, str, bytes, int, int, int, int]]
         ):
             if pos > last_pos:
-                return ids, used
+                return ids, {file_id.decode() for file_id in used}
             ids.append(message_id)
-            used.update(file_id for file_id in files if file_id.encode() in message)
+            used.update(known.intersection(_FILE_ID.findall(message)))
         if len(rows) < _PAGE:
-            return ids, used
+            return ids, {file_id.decode() for file_id in used}
         after = tuple(rows[-1][5:8])

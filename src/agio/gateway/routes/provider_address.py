@@ -4,6 +4,7 @@ It tells no more than trying the provider does, and the same people: those who m
 """
 
 import asyncio
+from ipaddress import ip_network
 from typing import Literal
 
 from fastapi.responses import Response
@@ -18,6 +19,13 @@ _LOOK_UP_S = 2.0
 _NEAR = (".localhost", ".local", ".internal", ".lan", ".home", ".home.arpa")
 """How names end that are of somebody's own network."""
 
+_CLOUD_NAMES = ("metadata", "instance-data")
+_CLOUD_V6 = ip_network("fd00:ec2::/32")
+_ADVISED = [
+    ip_network(net)
+    for net in ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7")
+]
+
 
 class AddressCheck(Struct, frozen=True, kw_only=True):
     """Whether an address is called. Names are looked up only if they are of the server's own network."""
@@ -30,6 +38,7 @@ class AddressCheck(Struct, frozen=True, kw_only=True):
 async def check_address(call: Call, body: AddressBody) -> Response:
     """Say whether the server would call a base URL, and if not, what its operator writes to allow it."""
     target = read_base_url(body.base_url)
+    call.gateway.rates.take("tool", call.who.credential, f"{call.who.tenant}/{call.who.user}")
     state = await _state(call.gateway.egress, target)
     needed = state != "allowed" and (target.address is not None or _is_near(target.host))
     return answer(AddressCheck(state=state, setting=_setting(target) if needed else None))
@@ -63,8 +72,12 @@ def _is_near(host: str) -> bool:
 
 
 def _setting(target: Target) -> str | None:
-    if target.address is not None and target.address.is_link_local:
-        return None  # where clouds keep the keys of their machines: no advice to open it
+    """The line that opens an address; None for what is not meant to serve models, as where clouds keep keys."""
+    if target.address is None:
+        if target.host.partition(".")[0] in _CLOUD_NAMES:
+            return None
+    elif not any(target.address in net for net in _ADVISED) or target.address in _CLOUD_V6:
+        return None
     host = f"[{target.host}]" if ":" in target.host else target.host
     return f"AGIO_EGRESS_ALLOW={host}:{target.port}"
 

@@ -3,6 +3,7 @@
 They are sessions like any other; a client's id of one is an alias, and its agent is deleted with it.
 """
 
+from contextlib import ExitStack, nullcontext
 from typing import Annotated
 
 from fastapi import Query
@@ -12,9 +13,10 @@ from pydantic import Field
 
 from agio.core.inline import InlineSession
 from agio.core.records import Acceptance
-from agio.errors import UserError
+from agio.errors import LimitExceeded, UserError
 from agio.gateway.asgi import Receive, Scope, Send
 from agio.gateway.connections import Cut
+from agio.gateway.errors import send_error
 from agio.gateway.inline_agent import Described, describe_agent
 from agio.gateway.routes.bodies import Body, GivenContent, Identifier
 from agio.gateway.routes.conversation import Part, conversation
@@ -121,7 +123,8 @@ async def send_sdk_message(call: Call, body: SdkMessageBody) -> Response:
         run_id=new_id("run"),
         messages=[UserMessage(id=new_id("msg"), content=body.user_input)],
     )
-    turn = await begin_turn(gateway, who, given, found.session.last_pos)
+    with gateway.connections.room(who) if body.stream else nullcontext():  # none: before the message is taken
+        turn = await begin_turn(gateway, who, given, found.session.last_pos)
     if body.stream:
         return TurnStream(turn, call)
     async with turn:
@@ -164,6 +167,16 @@ class TurnStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream, until the run has ended or its reader has gone."""
+        with ExitStack() as held:
+            try:
+                held.enter_context(self._gateway.connections.room(self._who))
+            except LimitExceeded as error:
+                self._turn.events.close()
+                await send_error(send, error)
+                return
+            await self._stream(receive, send)
+
+    async def _stream(self, receive: Receive, send: Send) -> None:
         async with self._turn as turn:
             stream = EventStream(turn.events, receive, send, self._gateway.limits.keep_alive_s)
             await stream.start(

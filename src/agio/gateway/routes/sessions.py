@@ -1,6 +1,7 @@
 """Sessions: list, start, get with messages, change, fork, delete, and where one stands."""
 
 import asyncio
+from contextlib import nullcontext
 from typing import Annotated
 
 from fastapi import Body
@@ -26,9 +27,10 @@ async def list_sessions(
     limit: Limit = 50,
 ) -> Response:
     """List the caller's sessions, those changed last first."""
-    page = await call.gateway.store.list_sessions(
-        call.who.tenant, call.who.user, agent_id=agent_id, search=search, after=after, limit=limit
-    )
+    async with call.gateway.searches.turn(call.who) if search else nullcontext():
+        page = await call.gateway.store.list_sessions(
+            call.who.tenant, call.who.user, agent_id=agent_id, search=search, after=after, limit=limit
+        )
     return answer(sessions_view(page))
 
 

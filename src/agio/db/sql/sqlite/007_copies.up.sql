@@ -1,6 +1,6 @@
 -- Which run a run is a copy of: it was paid for once.
 
-alter table runs add column copied_from text;   -- the run it was copied from at first, which may be gone; null: none
+alter table runs add column copied_from text;   -- the run it was copied from, at first if this version copied it; may be gone; null: none
 
 -- Copies have the times they had in the session they were copied from, and stand where they stood.
 update runs set copied_from = (

@@ -1,0 +1,43 @@
+"""Searches read all that somebody ever said: one at a time, so that there is always somebody to read for the others."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from weakref import WeakValueDictionary
+
+from agio.core.identity import Principal
+from agio.errors import LimitExceeded
+
+_WAITING = 5
+"""How many searches a user may have under way or waiting."""
+_RETRY_AFTER_S = 2
+
+
+class Searches:
+    """Whose turn it is. Of each user one waits in the queue of all, so nobody's many are before another's one."""
+
+    def __init__(self) -> None:
+        self._room = asyncio.Semaphore(1)
+        self._users: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+        self._asked: Counter[tuple[str, str]] = Counter()
+
+    @asynccontextmanager
+    async def turn(self, who: Principal) -> AsyncGenerator[None]:
+        """Wait for one's turn. Raises LimitExceeded `rate_limited`."""
+        user = who.tenant, who.user
+        if self._asked[user] >= _WAITING:
+            raise LimitExceeded(
+                "rate_limited",
+                "Too many searches at once: wait for one to end.",
+                {"retry_after_s": _RETRY_AFTER_S},
+            )
+        own = self._users.setdefault(user, asyncio.Lock())
+        self._asked[user] += 1
+        try:
+            async with own, self._room:
+                yield
+        finally:
+            self._asked[user] -= 1
+            if not self._asked[user]:
+                del self._asked[user]
