@@ -121,17 +121,64 @@ test("a message of a hundred thousand letters is sent, one over the limit is ref
   expect(sent).toEqual(["a".repeat(100_000)]);
 });
 
-test("a file is sent by its id, with its name; one that is empty is refused in words", async () => {
-  vi.spyOn(globalThis, "fetch").mockImplementation(async () =>
-    Response.json(
-      { id: "file_1", name: "file_1.txt", media_type: "text/plain", size: 5, created_at: 1 },
-      { status: 201 },
-    ),
-  );
-  const { sent, box, container } = show();
+const STORED = { id: "file_1", name: "file_1.txt", media_type: "text/plain", size: 5, created_at: 1 };
+
+async function choose(container: HTMLElement, files: File[]) {
   const chooser = container.querySelector<HTMLInputElement>("input[type=file]");
   if (!chooser) throw new Error("There is no way to choose files.");
-  await userEvent.upload(chooser, [new File(["hello"], "notes.txt"), new File([], "empty.txt")]);
+  await userEvent.upload(chooser, files);
+}
+
+/** Files that stay on their way until the returned function is called. */
+function holdUploads(): (answer: Response) => void {
+  let settle: (answer: Response) => void = () => undefined;
+  const answered = new Promise<Response>((resolve) => {
+    settle = resolve;
+  });
+  vi.spyOn(globalThis, "fetch").mockImplementation(() => answered);
+  return settle;
+}
+
+test("a message sent while its file is on its way goes when the file is there, once", async () => {
+  const arrive = holdUploads();
+  const { sent, box, container } = show();
+  await choose(container, [new File(["hello"], "notes.txt")]);
+  await userEvent.type(box, "read it{Enter}{Enter}");
+  expect(await screen.findByText("Uploading… It is sent when the files are there.")).toBeTruthy();
+  expect(sent).toEqual([]);
+  arrive(Response.json(STORED, { status: 201 }));
+  await waitFor(() => expect(sent).toHaveLength(1));
+  expect(sent[0]).toMatchObject([{ text: "read it" }, { source: { value: "file_1" } }]);
+  await waitFor(() => expect(box.value).toBe(""));
+});
+
+test("writing on while a file is on its way takes the sending back", async () => {
+  const arrive = holdUploads();
+  const { sent, box, container } = show();
+  await choose(container, [new File(["hello"], "notes.txt")]);
+  await userEvent.type(box, "read it{Enter}, please");
+  arrive(Response.json(STORED, { status: 201 }));
+  await waitFor(() => expect(screen.queryAllByText(/Uploading/)).toEqual([]));
+  expect(sent).toEqual([]);
+  expect(box.value).toBe("read it, please");
+});
+
+test("a message whose file could not be stored stays, and does not go later", async () => {
+  const arrive = holdUploads();
+  const { sent, box, container } = show();
+  await choose(container, [new File(["hello"], "notes.txt")]);
+  await userEvent.type(box, "read it{Enter}");
+  arrive(Response.json({ error: { code: "disk_full", message: "The disk is full." } }, { status: 507 }));
+  await screen.findByText(/A file could not be attached/);
+  await userEvent.click(screen.getByRole("button", { name: "Remove notes.txt" }));
+  expect(sent).toEqual([]);
+  expect(box.value).toBe("read it");
+});
+
+test("a file is sent by its id, with its name; one that is empty is refused in words", async () => {
+  vi.spyOn(globalThis, "fetch").mockImplementation(async () => Response.json(STORED, { status: 201 }));
+  const { sent, box, container } = show();
+  await choose(container, [new File(["hello"], "notes.txt"), new File([], "empty.txt")]);
   expect(await screen.findByText("It is empty.")).toBeTruthy();
   await userEvent.type(box, "read it{Enter}");
   expect(sent).toEqual([]);

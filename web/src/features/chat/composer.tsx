@@ -45,6 +45,8 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
   const [text, setText] = useState(begun.text);
   const attachments = useAttachments(begun.files);
   const [sending, setSending] = useState(false);
+  /** Sent while files were on their way: it goes when they are there. */
+  const [wanted, setWanted] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
   const box = useRef<HTMLTextAreaElement>(null);
   const chooser = useRef<HTMLInputElement>(null);
@@ -54,8 +56,10 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
   const { items } = attachments;
   const files = items.flatMap(({ file }): Attached[] => (file ? [file] : []));
   const content = contentOf(trimmed(text), files);
-  const hint = hintOf({ closed, items, tooLarge: isTooLarge(content), busy, written: text.trim() !== "" });
+  const written = text.trim() !== "";
+  const hint = hintOf({ closed, items, tooLarge: isTooLarge(content), busy, written, wanted });
   const ready = content.length > 0 && !sending && !hint?.blocks;
+  const uploading = hint?.blocks === "for now";
 
   const kept = JSON.stringify({ text, files });
   useEffect(() => saveDraft(draft, JSON.parse(kept)), [draft, kept]);
@@ -75,8 +79,13 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
   const dropping = useFileDrop(attachments.add);
 
   const send = async () => {
+    if (uploading) {
+      setWanted(true);
+      focus();
+    }
     if (!ready || underWay.current) return;
     underWay.current = true;
+    setWanted(false);
     setSending(true);
     setProblem(null);
     try {
@@ -92,6 +101,12 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
       focus();
     }
   };
+
+  useEffect(() => {
+    if (!wanted || uploading) return;
+    if (ready) void send();
+    else setWanted(false);
+  });
 
   const pressed = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
@@ -134,7 +149,10 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
           aria-label="Message"
           aria-describedby={hint ? hintId : undefined}
           placeholder={dropping ? "Drop the files here" : placeholder}
-          onChange={(event) => setText(event.target.value)}
+          onChange={(event) => {
+            setText(event.target.value);
+            setWanted(false);
+          }}
           onKeyDown={pressed}
           onPaste={pasted}
           readOnly={sending}
@@ -160,7 +178,7 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
           <p
             id={hintId}
             role="status"
-            className={cx("min-w-0 flex-1 text-xs", hint?.blocks ? "text-warn" : "text-soft")}
+            className={cx("min-w-0 flex-1 text-xs", hint?.blocks === true ? "text-warn" : "text-soft")}
           >
             {stopping ? "Stopping…" : hint?.text}
           </p>
@@ -182,15 +200,15 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
               )}
             </IconButton>
           )}
-          {(!busy || ready) && (
+          {(!busy || ready || uploading) && (
             <IconButton
               label={busy ? "Send when it is done" : "Send"}
               look="primary"
               className="rounded-full!"
-              disabled={!ready}
+              disabled={!ready && (!uploading || wanted)}
               onClick={() => void send()}
             >
-              {sending ? (
+              {sending || wanted ? (
                 <LoaderCircle className="size-4 animate-spin" aria-hidden />
               ) : (
                 <ArrowUp className="size-4" aria-hidden />
@@ -205,8 +223,8 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
 
 interface Hint {
   text: string;
-  /** Nothing can be sent until it is seen to. */
-  blocks: boolean;
+  /** Nothing can be sent: until it is seen to, or until files are there. */
+  blocks: boolean | "for now";
 }
 
 function hintOf(state: {
@@ -215,15 +233,20 @@ function hintOf(state: {
   tooLarge: boolean;
   busy: boolean;
   written: boolean;
+  wanted: boolean;
 }): Hint | null {
   if (state.closed) return { text: state.closed, blocks: true };
   if (state.items.some((item) => item.problem))
     return { text: "A file could not be attached. Remove it or try it again.", blocks: true };
-  if (state.items.some((item) => !item.file)) return { text: "Uploading…", blocks: true };
   if (state.tooLarge)
     return {
       text: `This is too long: a message may have ${formatBytes(MESSAGE_BYTES)}. Attach it as a file instead.`,
       blocks: true,
+    };
+  if (state.items.some((item) => !item.file))
+    return {
+      text: state.wanted ? "Uploading… It is sent when the files are there." : "Uploading…",
+      blocks: "for now",
     };
   return state.busy && state.written
     ? { text: "This will wait until the run is done.", blocks: false }
