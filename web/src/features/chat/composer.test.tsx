@@ -28,6 +28,26 @@ test("Enter sends what was written and empties the box", async () => {
   await waitFor(() => expect(box.value).toBe(""));
 });
 
+test("the box takes the focus when it appears and after sending, but not from another field or a menu", async () => {
+  const { box, unmount } = show();
+  expect(document.activeElement).toBe(box);
+  unmount();
+  document.body.innerHTML = '<input><div role="menu"><a href="/runs">Runs</a></div>';
+  for (const other of document.querySelectorAll<HTMLElement>("input, a")) {
+    other.focus();
+    let taken = () => {};
+    const again = show({ onSend: () => new Promise((resolve) => (taken = resolve)) });
+    expect(document.activeElement).toBe(other);
+    await userEvent.type(again.box, "hello{Enter}");
+    other.focus();
+    taken();
+    await waitFor(() => expect(again.box.value).toBe(""));
+    expect(document.activeElement).toBe(other);
+    again.unmount();
+  }
+  document.body.innerHTML = "";
+});
+
 test("Shift and Enter begin a new line", async () => {
   const { sent, box } = show();
   await userEvent.type(box, "one{Shift>}{Enter}{/Shift}two");

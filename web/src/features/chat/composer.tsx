@@ -66,9 +66,13 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
   useGrowth(box, text);
 
   const focus = useCallback(() => box.current?.focus(), []);
-  useEffect(() => {
-    if (matchMedia("(pointer: fine)").matches) focus();
+  /** Takes the focus after something that may have lasted, unless somebody is at something else by now. */
+  const comeBack = useCallback(() => {
+    if (!isElsewhere(box.current)) focus();
   }, [focus]);
+  useEffect(() => {
+    if (matchMedia("(pointer: fine)").matches) comeBack();
+  }, [comeBack]);
   useShortcut({ key: "/" }, focus);
   useShortcut(
     { key: "Escape", whileTyping: true },
@@ -98,7 +102,7 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
     } finally {
       underWay.current = false;
       setSending(false);
-      focus();
+      comeBack();
     }
   };
 
@@ -258,10 +262,10 @@ function isComposing(event: KeyboardEvent): boolean {
   return event.nativeEvent.isComposing || event.keyCode === 229;
 }
 
-/** Whether somebody types into another field, where Esc means something else. */
+/** Whether somebody is in another field, a menu or a dialog, where keys mean something else. */
 function isElsewhere(box: HTMLElement | null): boolean {
   const active = document.activeElement;
-  return active !== box && (active?.matches("input, textarea, select") ?? false);
+  return active !== box && active?.closest("input, textarea, select, [role=menu], [role=dialog]") != null;
 }
 
 /** A message without the empty lines around it; its first line keeps its indentation. */

@@ -130,6 +130,7 @@ test("Enter in the field opens the first chat that is found, however late that i
   expect(router.state.location.href).toBe("/chat");
   tell(three);
   await waitFor(() => expect(router.state.location.href).toBe("/chat/1#message-msg_1"));
+  expect(document.activeElement).toBe(document.body); // where the chat takes it from
 });
 
 test("a search that finds nothing says so, and one that finds many says that there are more", async () => {

@@ -21,7 +21,8 @@ interface SessionListProps {
   agentId: string;
   /** A search of which the first chat is to be opened as soon as it is found; empty if none is. */
   entered: string;
-  onOpened: () => void;
+  /** Told when the search is over: whether it leads to another chat. */
+  onOpened: (elsewhere: boolean) => void;
 }
 
 export function SessionList({ search, agentId, entered, onOpened }: SessionListProps): ReactNode {
@@ -41,11 +42,11 @@ export function SessionList({ search, agentId, entered, onOpened }: SessionListP
   const navigate = useNavigate();
   useEffect(() => {
     if (!entered || entered !== search || !settled) return;
-    onOpened();
+    onOpened(first !== undefined && first.id !== open);
     if (!first) return;
     if (first.found) followMessage(first.found.message_id);
     void navigate({ to: "/chat/$sessionId", params: { sessionId: first.id }, ...placeOf(first) });
-  }, [entered, search, settled, first, navigate, onOpened]);
+  }, [entered, search, settled, first, open, navigate, onOpened]);
 
   const end = useRef<HTMLDivElement>(null);
   useEffect(() => {

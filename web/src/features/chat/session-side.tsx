@@ -26,7 +26,10 @@ function SessionSide(): ReactNode {
     { key: "k", command: true },
     useCallback(() => input.current?.select(), []),
   );
-  const opened = useCallback(() => setEntered(""), []);
+  const opened = useCallback((elsewhere: boolean) => {
+    setEntered("");
+    if (elsewhere) input.current?.blur(); // whoever goes to a chat goes on writing there
+  }, []);
   return (
     <section
       aria-label="Chats"
