@@ -85,5 +85,5 @@ async def come_in(here: Scene, page: Page, login: str = "ann", path: str = "/cha
 
 def let_hours_pass(folder: Path) -> None:
     """Let everybody have proved long ago who they are."""
-    with closing(sqlite3.connect(folder / "data" / "agio.db")) as store, store:
+    with closing(sqlite3.connect(folder / "data" / "agio.db", timeout=60)) as store, store:
         store.execute("update web_sessions set authenticated_at = 1")

@@ -184,7 +184,7 @@ async def test_a_search_opens_a_chat_of_2000_messages_where_it_was_said(tmp_path
         await page.keyboard.type("<b>WALRUS</b>")
         await page.keyboard.press("Enter")
         said = page.get_by_role("article", name="You said").filter(has_text="A <b>Walrus</b> swims")
-        await expect(said).to_be_in_viewport(timeout=60_000)
+        await expect(said).to_be_in_viewport()
         await expect(said.locator(".ring-2")).to_be_visible()
         await expect(hit.locator("mark")).to_have_text("<b>Walrus</b>")
         await page.get_by_role("button", name="Jump to the latest").click()
@@ -234,7 +234,7 @@ async def test_what_came_while_one_was_elsewhere_is_marked_unread(tmp_path: Path
         entry = page.get_by_role("region", name="Chats").get_by_role(
             "link", name=re.compile("From elsewhere")
         )
-        await expect(entry.get_by_role("img", name="new")).to_be_visible(timeout=40_000)
+        await expect(entry.get_by_role("img", name="new")).to_be_visible()
         await entry.click()
         await expect(entry.get_by_role("img", name="new")).to_be_hidden()
 

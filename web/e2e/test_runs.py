@@ -24,7 +24,7 @@ async def test_a_run_is_found_looked_into_and_replayed(tmp_path: Path) -> None:
         await page.get_by_label("Status").select_option(label="Failed")
         await expect(page.get_by_role("link", name="fail")).to_be_visible()
         await expect(page.get_by_role("link", name=re.compile("What is 6"))).to_be_hidden()
-        assert "failed" in page.url
+        await expect(page).to_have_url(re.compile("failed"))
         await page.reload()
         await expect(page.get_by_role("link", name="fail")).to_be_visible()
         await page.get_by_label("Status").select_option(label="Completed")
@@ -37,6 +37,7 @@ async def test_a_run_is_found_looked_into_and_replayed(tmp_path: Path) -> None:
         await page.get_by_role("tab", name="Replay").click()
         await page.get_by_role("button", name=re.compile("Play")).click()
         await expect(page.get_by_role("tabpanel").get_by_text("The tool says")).to_contain_text("42")
+        await expect(page.get_by_role("button", name="Again")).to_be_visible()  # it plays no more
         scrubber = page.get_by_role("slider").first
         await scrubber.focus()
         await page.keyboard.press("Home")

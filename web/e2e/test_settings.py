@@ -69,7 +69,8 @@ async def test_a_closed_address_says_what_opens_it(tmp_path: Path) -> None:
         line = "AGIO_EGRESS_ALLOW=10.1.2.3:11434"
         await expect(dialog.get_by_text(line)).to_be_visible()
         await dialog.get_by_role("button", name="Copy the line").click()
-        assert await page.evaluate("navigator.clipboard.readText()") == line
+        copied = "async line => (await navigator.clipboard.readText()) === line"
+        await page.wait_for_function(copied, arg=line)
         await dialog.get_by_label("Base URL").fill("https://models.example.com/v1")
         await expect(dialog.get_by_text("AGIO_EGRESS_ALLOW")).to_have_count(0)
 
@@ -83,7 +84,7 @@ async def test_lists_show_what_others_change(tmp_path: Path) -> None:
         robots = page.get_by_role("listitem").filter(has_text="robot")
         await expect(robots).to_contain_text("never used")
         headers = {"Authorization": f"Bearer {made['key']}"}
-        async with httpx.AsyncClient(base_url=here.url, headers=headers) as robot:
+        async with httpx.AsyncClient(base_url=here.url, headers=headers, timeout=60) as robot:
             assert (await robot.get("/api/me")).status_code == 200
             await expect(robots).not_to_contain_text("never used")
             await page.goto(f"{here.url}/settings/audit")
