@@ -95,6 +95,24 @@ test("after a break every session goes on after what was heard last, and nothing
   ]);
 });
 
+test("what is asked for before the first connection is sent with it; without one it is refused", async () => {
+  const stop: Command = { type: "cancel", session_id: "ses_1" };
+  const socket = makeSocket();
+  socket.open();
+  const asked = socket.ask(stop);
+  newest().accept();
+  await vi.waitFor(() => expect(newest().sent).toMatchObject([stop]));
+  newest().say({ type: "ack", id: newest().sent[0]?.id ?? "" });
+  await expect(asked).resolves.toMatchObject({ type: "ack" });
+  const cut = makeSocket();
+  cut.open();
+  const refused = expect(cut.ask(stop)).rejects.toMatchObject({ code: "offline" });
+  newest().break();
+  await refused;
+  socket.close();
+  cut.close();
+});
+
 test("what is left of an earlier subscription does not hide the events before it", async () => {
   const socket = makeSocket();
   const page = listener();

@@ -101,6 +101,19 @@ export class Socket implements Feed {
     });
   }
 
+  /** Sends what a person asked for; one who is quicker than the first connection waits for it. */
+  async ask(command: Command): Promise<Ack> {
+    if (this.state === "connecting") {
+      await new Promise<void>((settled) => {
+        const stop = this.watch(() => {
+          stop();
+          settled();
+        });
+      });
+    }
+    return this.command(command);
+  }
+
   follow(sessionId: string, after: number, listener: FeedListener): () => void {
     const known = this.followed.get(sessionId);
     const followed = known ?? { after, asked: 0, listeners: new Set<FeedListener>() };

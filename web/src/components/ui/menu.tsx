@@ -20,6 +20,7 @@ export function Menu({ trigger, children, align = "end", side = "bottom" }: Menu
           side={side}
           sideOffset={6}
           collisionPadding={8}
+          onCloseAutoFocus={stayWhereTaken}
           className="z-50 max-h-96 min-w-48 animate-rise overflow-y-auto rounded-xl border border-line bg-raised p-1 shadow-xl"
         >
           {children}
@@ -27,6 +28,11 @@ export function Menu({ trigger, children, align = "end", side = "bottom" }: Menu
       </Radix.Portal>
     </Radix.Root>
   );
+}
+
+/** What was chosen may have taken the focus by now; only where nothing did does it go back to the button. */
+function stayWhereTaken(event: Event): void {
+  if (document.activeElement !== document.body) event.preventDefault();
 }
 
 interface MenuItemProps {

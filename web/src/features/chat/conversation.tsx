@@ -127,7 +127,7 @@ function useStop(
   const stop = useCallback(() => {
     setStopping(true);
     const what = runId ? { run_id: runId } : { session_id: sessionId };
-    socket.command({ type: "cancel", ...what }).catch((thrown: unknown) => {
+    socket.ask({ type: "cancel", ...what }).catch((thrown: unknown) => {
       setStopping(false);
       toast.failed(thrown);
     });

@@ -8,17 +8,12 @@ interface TitleInputProps {
 }
 
 const LONGEST = 200;
-/** A menu that closes gives the focus back to its button; it is taken after that. */
-const AFTER_MENU_MS = 50;
 
 export function TitleInput({ title, onDone, className }: TitleInputProps): ReactNode {
   const [text, setText] = useState(title);
   const input = useRef<HTMLInputElement>(null);
   const over = useRef(false);
-  useEffect(() => {
-    const timer = setTimeout(() => input.current?.select(), AFTER_MENU_MS);
-    return () => clearTimeout(timer);
-  }, []);
+  useEffect(() => input.current?.select(), []);
   const done = (result: string | null) => {
     if (over.current) return;
     over.current = true;

@@ -22,7 +22,7 @@ export function useTurnActions(sessionId: string, turns: readonly Turn[]): TurnR
   return useMemo(
     () => ({
       answer: async (answers) => {
-        await socket.command({ type: "approve", session_id: sessionId, answers });
+        await socket.ask({ type: "approve", session_id: sessionId, answers });
       },
       retry: (turn) => {
         const upTo = latest.current.findIndex(({ runId }) => runId === turn.runId);

@@ -247,13 +247,14 @@ test.each([
 });
 
 test("a retry is counted down, and is one line when it is over", () => {
+  vi.spyOn(Date, "now").mockReturnValue(10_000);
   const notice: Part = {
     kind: "notice",
     id: "n1",
     level: "error",
     code: "busy",
     message: "Busy.",
-    retryAt: Date.now() + 3_000,
+    retryAt: 13_000,
     seq: 1,
   };
   const first = show({ status: "running", parts: [notice] }, { live: true });
