@@ -45,6 +45,7 @@ async def marked(page: Page) -> None:
 
 async def choose_agent(page: Page, name: str) -> None:
     """Choose who the new chat is with, from the field for the message."""
+    await expect(page.get_by_role("textbox", name="Message")).to_be_focused()
     await tab_to(page, page.get_by_role("button", name=re.compile("^Agent: ")), "Shift+Tab")
     await page.keyboard.press("Enter")
     choice = page.get_by_role("button", name=re.compile(f"^{name}"))
@@ -75,7 +76,6 @@ async def test_a_keyboard_is_enough_to_sign_in_and_chat(tmp_path: Path) -> None:
         await page.keyboard.press("Enter")
 
         box = page.get_by_role("textbox", name="Message")
-        await expect(box).to_be_focused()
         await choose_agent(page, "demo")
         await tab_to(page, box)
         await page.keyboard.type("What is 12 * (3 + 4)?")
@@ -92,7 +92,7 @@ async def test_a_keyboard_is_enough_to_sign_in_and_chat(tmp_path: Path) -> None:
         await page.keyboard.press("Enter")
         await tab_to(page, page.get_by_role("button", name="Approve", exact=True), "Shift+Tab")
         await page.keyboard.press("Enter")
-        await expect(page.get_by_text("The tool says").last).to_be_visible()
+        await expect(page.get_by_text("The tool says").nth(1)).to_be_visible()
 
         await page.keyboard.press("Control+Shift+O")
         await page.wait_for_url(f"{here.url}/chat")

@@ -9,6 +9,7 @@ from agio.testing import Call, Reply
 from agio.testing.capture import ModelCall
 from web.e2e.payloads import PAYLOADS
 from web.e2e.scene import Scene, needs_chromium, scene, slow
+from web.e2e.tour import settled
 
 pytestmark = [needs_chromium, slow]
 
@@ -121,6 +122,7 @@ async def test_what_tools_say_stays_words(tmp_path: Path) -> None:
             await expect(page.get_by_role("tab").first).to_be_visible()
             for tab in await page.get_by_role("tab").all():
                 await tab.click()
+                await settled(page)
                 await unfold(page)
                 await clean(page)
 
@@ -137,5 +139,6 @@ async def test_names_stay_words(tmp_path: Path) -> None:
                 await here.call(page, "POST", f"/api/agents/{agent}/sessions", {"title": payload[:200]})
         for path in ("/agents", "/chat", f"/chat?agent={agent}", f"/agents/{agent}", "/runs", "/tools"):
             await page.goto(f"{here.url}{path}")
-            await page.wait_for_load_state("networkidle")
+            await expect(page.get_by_role("heading", level=1).first).to_be_visible()
+            await settled(page)
             await clean(page)

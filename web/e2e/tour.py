@@ -301,7 +301,7 @@ TEAM: list[Stop] = [
 
 
 async def _help(page: Page) -> None:
-    await expect(page.get_by_text("calls a tool")).to_be_visible()
+    await expect(page.get_by_role("textbox", name="Message")).to_be_focused()  # and takes it no more
     await page.locator("main").first.focus()
     await page.keyboard.press("?")
 
