@@ -8,6 +8,8 @@ import asyncio
 import hashlib
 import logging
 import time
+from collections.abc import Coroutine
+from typing import Any
 
 import msgspec
 from msgspec import Struct, structs
@@ -18,9 +20,10 @@ from agio.core.records import AgentTool
 from agio.core.repository import Effect, ToolRecord
 from agio.core.store import Store
 from agio.core.tool import ToolAnswer, ToolContext
-from agio.errors import StoreError, ToolError, UserError
+from agio.errors import StoreError, ToolError
 from agio.execution.tool_executor import ToolExecutor, unknown_effect
 from agio.gateway.figures import Figures
+from agio.gateway.shared_tasks import SharedTasks
 from agio.gateway.tool_rack import ToolRack
 from agio.protocol.ids import new_id
 from agio.protocol.messages import FunctionCall, Json, ToolCall
@@ -51,13 +54,6 @@ class Asked(Struct, frozen=True, kw_only=True):
         return hashlib.sha256(msgspec.json.encode(said, order="sorted")).digest()
 
 
-class _Under(Struct, frozen=True):
-    """A call under way."""
-
-    digest: bytes
-    task: "asyncio.Task[ToolRequestRecord]"
-
-
 class ToolCalls:
     """Makes calls for those who ask. `close` stops what is under way."""
 
@@ -66,7 +62,7 @@ class ToolCalls:
         self._rack = rack
         self._figures = figures
         self._retry_s = retry_s
-        self._running: dict[tuple[str, str, str], _Under] = {}
+        self._tasks = SharedTasks[ToolRequestRecord]("call")
         self.others = False
         """Whether other gateways may be making calls on this store: what they do once is waited for."""
 
@@ -78,36 +74,19 @@ class ToolCalls:
         Raises UserError `idempotency_conflict`, `session_not_found`, `invalid_tool`, `invalid_schema`; StoreError,
         `store_closed` when the gateway stops.
         """
-        request_id = new_id("tcl")
-        name = (who.tenant, who.user, f" {request_id}" if asked.key is None else asked.key)
-        under = self._running.get(name)
-        if under is None:
-            executor = executor or self._rack.executor(who.tenant, asked.team)
-            task = asyncio.create_task(self._make(who, asked, executor, request_id))
-            under = self._running[name] = _Under(asked.digest, task)
-            task.add_done_callback(lambda _: self._running.pop(name, None))
-        elif under.digest != asked.digest:
-            raise UserError(
-                "idempotency_conflict",
-                "This key was used before for something else. Use a new one for each call.",
-            )
-        await asyncio.wait([under.task])
-        if under.task.cancelled():
-            raise StoreError("store_closed", "The server stops. Ask again, with the same Idempotency-Key.")
-        return under.task.result()
+
+        def begin() -> Coroutine[Any, Any, ToolRequestRecord]:
+            return self._make(who, asked, executor or self._rack.executor(who.tenant, asked.team))
+
+        return await self._tasks.join((who.tenant, who.user), asked.key, asked.digest, begin)
 
     async def close(self) -> None:
         """Stop every call; what became of those that happen once is unknown."""
-        tasks = [under.task for under in self._running.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._tasks.close()
 
-    async def _make(
-        self, who: Principal, asked: Asked, executor: ToolExecutor, request_id: str
-    ) -> ToolRequestRecord:
+    async def _make(self, who: Principal, asked: Asked, executor: ToolExecutor) -> ToolRequestRecord:
         request = ToolRequest(
-            id=request_id,
+            id=new_id("tcl"),
             tool=asked.tool,
             effect=asked.effect,
             digest=asked.digest,
