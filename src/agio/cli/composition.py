@@ -20,6 +20,7 @@ from agio.egress import Egress
 from agio.gateway.address import Addresses, Network
 from agio.gateway.auth import Authenticator
 from agio.gateway.connections import Connections
+from agio.gateway.forks import Forks
 from agio.gateway.gateway import Gateway
 from agio.gateway.hub import Hub
 from agio.gateway.link import LinkService
@@ -108,6 +109,7 @@ async def opened_gateway(plan: Plan) -> AsyncGenerator[Gateway]:
             limits=plan.limits,
             hub=hub,
             link=link,
+            forks=Forks(store, plan.limits),
             road=Road(store, hub, link, rates=rates, egress=egress),
             auth=Authenticator(store, rates=rates, addresses=addresses, origins=origins),
             rates=rates,
@@ -130,6 +132,7 @@ async def opened_gateway(plan: Plan) -> AsyncGenerator[Gateway]:
             await connections.close()
             hub.close()
             await link.close()
+            await gateway.forks.close()
             await oidc.aclose()
             await egress.aclose()
     finally:

@@ -13,6 +13,7 @@ from agio.egress import Egress
 from agio.gateway.address import Addresses
 from agio.gateway.auth import Authenticator
 from agio.gateway.connections import Connections
+from agio.gateway.forks import Forks
 from agio.gateway.hub import Hub
 from agio.gateway.link import LinkService
 from agio.gateway.oidc import OidcProviders
@@ -31,6 +32,7 @@ class Gateway:
     limits: ServerLimits
     hub: Hub
     link: LinkService
+    forks: Forks
     road: Road
     auth: Authenticator
     rates: Rates

@@ -34,7 +34,6 @@ from agio.gateway.attendance import Attendance
 from agio.gateway.dispatcher import Dispatcher
 from agio.gateway.endpoints import ModelEndpoints
 from agio.gateway.figures import Figures
-from agio.gateway.forks import Forks
 from agio.gateway.hub import Hub
 from agio.gateway.offers import offer_tools, tools_of
 from agio.gateway.recorder import Recorder
@@ -83,7 +82,6 @@ class LinkService:
         self.recorder = Recorder(store, hub, self.workers, self.figures, self._freed)
         self.tools = ToolBackend(store, self.rack, self.figures, limits.tick_s)
         self.calls = ToolCalls(store, self.rack, self.figures, limits.tick_s)
-        self.forks = Forks(store, limits)
         self.attendance = Attendance(
             store,
             self.workers,
@@ -146,7 +144,6 @@ class LinkService:
         await self.dispatcher.close()
         await self.tools.close()
         await self.calls.close()
-        await self.forks.close()
 
     def offers_of(self, agent: AgentRecord) -> dict[str, ToolOffer]:
         """Return the tools an agent has now, at the gateway and at the workers that are here, by name."""

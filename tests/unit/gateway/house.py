@@ -14,6 +14,7 @@ from agio.core.tool import AnyTool
 from agio.egress import Egress
 from agio.gateway.app import create_app
 from agio.gateway.auth import Authenticator, SignInLink, describe_key, hash_secret, new_api_key
+from agio.gateway.forks import Forks
 from agio.gateway.gateway import Gateway
 from agio.gateway.link import WorkerLink
 from agio.gateway.origin import Origins
@@ -45,6 +46,7 @@ class House:
             limits=limits,
             hub=room.hub,
             link=room.link,
+            forks=Forks(room.store, limits),
             road=room.road,
             auth=self.auth,
             rates=room.rates,
@@ -107,7 +109,10 @@ async def house(limits: ServerLimits = QUICK, *, origins: Origins | None = None)
         await made.add("cid", "default")
         await made.add("bob", "other")
         await made.sign_in.keep(made.store)
-        yield made
+        try:
+            yield made
+        finally:
+            await made.gateway.forks.close()
 
 
 def code_of(response: httpx.Response) -> str:

@@ -14,6 +14,7 @@ from agio.core.tool import AnyTool
 from agio.drivers.scripted import Script
 from agio.gateway.ag_ui import run_agent
 from agio.gateway.auth import Authenticator, describe_key, hash_secret, new_api_key
+from agio.gateway.forks import Forks
 from agio.gateway.gateway import Gateway
 from agio.gateway.realtime import realtime
 from agio.gateway.sse import App, session_stream
@@ -129,6 +130,7 @@ async def server(
             limits=limits,
             hub=parts.hub,
             link=parts.link,
+            forks=Forks(parts.store, limits),
             road=parts.road,
             auth=Authenticator(parts.store),
             rates=parts.rates,

@@ -53,7 +53,7 @@ async def test_another_fork_with_a_key_that_is_in_use_is_refused_at_once() -> No
     async with house() as place, place.client() as ann:
         path, [first, second] = await _talk(place, ann)
         session_id = path.split("/")[3]
-        forks = place.gateway.link.forks
+        forks = place.gateway.forks
         made, refused = await asyncio.gather(
             forks.make(ANN, ForkRequest(session_id=session_id, before=second, key="k")),
             forks.make(ANN, ForkRequest(session_id=session_id, before=first, key="k")),
@@ -82,7 +82,7 @@ async def test_a_team_has_few_copies_made_at_a_time() -> None:
     """C9: one that is done makes room; whoever waits for the same copy needs none."""
     async with house(structs.replace(QUICK, forks_at_once=1)) as place, place.client() as ann:
         path, [_, second] = await _talk(place, ann)
-        forks = place.gateway.link.forks
+        forks = place.gateway.forks
         asked = ForkRequest(session_id=path.split("/")[3], before=second, key="k")
         made, same, refused = await asyncio.gather(
             forks.make(ANN, asked),

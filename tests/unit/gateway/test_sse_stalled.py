@@ -14,6 +14,7 @@ from agio.cli.http_server import HttpServer
 from agio.core.config import ServerLimits
 from agio.gateway.app import create_app
 from agio.gateway.auth import Authenticator, describe_key, hash_secret, new_api_key
+from agio.gateway.forks import Forks
 from agio.gateway.gateway import Gateway
 from tests.unit.gateway.engine import Engine, engine, soon
 from tests.unit.gateway.written_run import TENANT, USER, WrittenRun, new_session
@@ -65,6 +66,7 @@ async def _serve(path: Path) -> AsyncGenerator[Place]:
             limits=ServerLimits(),
             hub=room.hub,
             link=room.link,
+            forks=Forks(room.store, ServerLimits()),
             road=room.road,
             auth=Authenticator(room.store),
             rates=room.rates,

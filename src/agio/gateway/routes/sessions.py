@@ -98,7 +98,7 @@ async def fork_session(
     gateway, who = call.gateway, call.who
     gateway.rates.take("fork", who.credential, f"{who.tenant}/{who.user}")
     asked = ForkRequest(session_id=session_id, before=body.before, title=body.title, key=idempotency_key)
-    return answer(session_view(await gateway.link.forks.make(who, asked)), 201)
+    return answer(session_view(await gateway.forks.make(who, asked)), 201)
 
 
 async def delete_session(call: Call, session_id: Id) -> Response:
