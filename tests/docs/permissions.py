@@ -1,4 +1,4 @@
-"""docs/permissions.md: who may call which route, as the lists in gateway/app.py say it.
+"""docs/permissions.md: who may call which route, as the lists in the gateway say it.
 
 python -m tests.docs.permissions --write
 """
@@ -7,8 +7,9 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from agio.core.identity import PERMISSIONS, Permission, Role
-from agio.gateway.app import DOORS, ROUTES
+from agio.gateway.doors import DOORS
 from agio.gateway.routes.route import FRESH_S, Access, Route
+from agio.gateway.routes.table import ROUTES
 from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs" / "permissions.md"
@@ -55,11 +56,11 @@ a person with an account must have proved who they are within the last {FRESH_S 
 INTRODUCTION = """\
 # Endpoints and permissions
 
-Every endpoint and who may call it, made from the lists of routes in `src/agio/gateway/app.py` and checked by the tests,
-route by route, role by role, and with an API key for each permission. Without a credential the answer is 401
-`unauthenticated`, without the permission 403 `forbidden`, before anything of the request's body is read. What belongs
-to another team is 404, whatever one's role; so is what belongs to another user, for sessions, runs, files, drafts,
-profiles and tool calls.
+Every endpoint and who may call it, made from the lists in `src/agio/gateway`, `routes/table.py` and `doors.py`,
+and checked by the tests, route by route, role by role, and with an API key for each permission. Without a credential
+the answer is 401 `unauthenticated`, without the permission 403 `forbidden`, before anything of the request's body is
+read. What belongs to another team is 404, whatever one's role; so is what belongs to another user, for sessions, runs,
+files, drafts, profiles and tool calls.
 
 A role has permissions. An API key has those of its user, or fewer, as its maker said; never more, also when the
 user's role changes later.

@@ -9,8 +9,8 @@ import httpx
 import msgspec
 import pytest
 
-from agio.gateway.app import ROUTES
 from agio.gateway.routes.route import Route
+from agio.gateway.routes.table import ROUTES
 from agio.protocol.commands import Command
 from agio.protocol.messages import Json, RunAgentInput, json_object
 from tests.docs.permissions import PERSON

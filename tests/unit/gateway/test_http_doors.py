@@ -8,8 +8,8 @@ import pytest
 from msgspec import Struct, field
 
 from agio.core.draft import DraftWrite
-from agio.gateway.app import ROUTES
 from agio.gateway.routes.route import Route
+from agio.gateway.routes.table import ROUTES
 from tests.unit.gateway.house import AGENT, House, code_of, house
 
 

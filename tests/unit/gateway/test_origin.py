@@ -12,8 +12,9 @@ from websockets.exceptions import InvalidStatus
 from agio.cli.http_server import HttpServer
 from agio.cli.listen import is_public, listen
 from agio.errors import UserError
-from agio.gateway.app import ROUTES, create_app
+from agio.gateway.app import create_app
 from agio.gateway.origin import WEBSOCKET, Origins
+from agio.gateway.routes.table import ROUTES
 from tests.unit.gateway.engine import soon
 from tests.unit.gateway.house import ADDRESS, House, code_of, house
 

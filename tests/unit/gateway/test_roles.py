@@ -9,9 +9,10 @@ import msgspec
 import pytest
 
 from agio.core.identity import EVERYTHING, PERMISSIONS, Permission, Role, WebSession
-from agio.gateway.app import DOORS, ROUTES
 from agio.gateway.auth import COOKIE, hash_secret
+from agio.gateway.doors import DOORS
 from agio.gateway.routes.route import Route
+from agio.gateway.routes.table import ROUTES
 from agio.protocol.ids import new_id
 from tests.docs.permissions import PERSON, WORKERS
 from tests.unit.gateway.calls import CALLS, Call

@@ -10,8 +10,9 @@ from typing import Any, cast
 import httpx
 import pytest
 
-from agio.gateway.app import DOORS, ROUTES
+from agio.gateway.doors import DOORS
 from agio.gateway.routes.route import Route
+from agio.gateway.routes.table import ROUTES
 from tests.docs.permissions import PERSON
 from tests.unit.gateway.calls import CALLS, Call
 from tests.unit.gateway.house import code_of, house

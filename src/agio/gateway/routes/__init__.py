@@ -1,1 +1,1 @@
-"""The REST routes of the gateway, one file a noun. The list of them all is gateway/app.py."""
+"""The REST routes of the gateway, one file a noun. The list of them all is table.py."""
