@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from agio.core.identity import IdentityStore
 from agio.core.oidc import VARIABLE, OidcProvider
+from agio.core.team import TeamStore
 from agio.egress import Egress
 from agio.errors import UserError
 from agio.gateway.oidc import OidcProviders
 
 
 async def open_oidc(
-    store: IdentityStore, providers: Sequence[OidcProvider], base_url: str | None, allow: Sequence[str] = ()
+    store: TeamStore, providers: Sequence[OidcProvider], base_url: str | None, allow: Sequence[str] = ()
 ) -> OidcProviders:
     """Make the providers' clients. Raises UserError `invalid_setting` for what cannot work."""
     if not providers:
@@ -30,7 +30,7 @@ async def open_oidc(
     )
 
 
-async def _check_tenant(store: IdentityStore, provider: OidcProvider) -> None:
+async def _check_tenant(store: TeamStore, provider: OidcProvider) -> None:
     if provider.tenant is None:
         return
     try:

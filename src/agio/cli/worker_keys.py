@@ -10,7 +10,7 @@ from agio.cli.keys import opened_store
 from agio.cli.output import make_console
 from agio.cli.tables import ago, new_table
 from agio.cli.view import printable
-from agio.core.identity import WorkerKey
+from agio.core.worker_key import WorkerKey
 from agio.gateway.auth import hash_secret
 from agio.gateway.worker_keys import new_worker_key
 from agio.protocol.ids import new_id

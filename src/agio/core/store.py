@@ -7,12 +7,14 @@ of its credential first, and finds nothing of any other: a foreign id is a UserE
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
+from agio.core.account import AccountStore
 from agio.core.audit import AuditStore
 from agio.core.draft import DraftStore
 from agio.core.file import FileStore
 from agio.core.http_tool import ToolStore
 from agio.core.identity import IdentityStore
 from agio.core.inline import InlineStore
+from agio.core.profile import ProfileStore
 from agio.core.provider import ProviderStore
 from agio.core.records import (
     Acceptance,
@@ -33,11 +35,17 @@ from agio.core.records import (
     ToolExecution,
 )
 from agio.core.repository import AgentRunRepository, RunInfo, RunLog
+from agio.core.team import TeamStore
+from agio.core.worker_key import WorkerKeyStore
 
 
 class Store(
     AgentRunRepository,
     IdentityStore,
+    AccountStore,
+    TeamStore,
+    WorkerKeyStore,
+    ProfileStore,
     ProviderStore,
     ToolStore,
     DraftStore,

@@ -10,9 +10,10 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from agio.core.audit import ACTOR
 from agio.core.file import FileQuota, FileRecord
-from agio.core.identity import Principal, WorkerKey
+from agio.core.identity import Principal
 from agio.core.records import Acceptance, Accepted, ForkLimits, Limits, SessionRecord
 from agio.core.repository import Append
+from agio.core.worker_key import WorkerKey
 from agio.db.audited import AUDITED, expire_session
 from agio.db.executor import Executor
 from agio.db.files import keep_file, sweep_unused

@@ -6,7 +6,10 @@ and links the provider.
 
 from msgspec import Struct
 
-from agio.core.identity import Account, IdentityStore, Invitation, Principal
+from agio.core.account import Account
+from agio.core.identity import Principal
+from agio.core.store import Store
+from agio.core.team import Invitation
 from agio.errors import UserError
 from agio.gateway.oidc import Person
 from agio.protocol.ids import new_id
@@ -19,7 +22,7 @@ class Arrived(Struct, frozen=True):
     user: str
 
 
-async def arrive(store: IdentityStore, person: Person, invitation: bytes | None = None) -> Arrived:
+async def arrive(store: Store, person: Person, invitation: bytes | None = None) -> Arrived:
     """Say who signs in, letting in whoever may come. `invitation` is the hash of a link's token.
 
     Raises UserError `invitation_not_found`, `invitation_not_yours`, `email_not_verified`, `identity_not_linked`,
@@ -37,7 +40,7 @@ async def arrive(store: IdentityStore, person: Person, invitation: bytes | None 
     return Arrived(chosen.tenant, chosen.user)
 
 
-async def link(store: IdentityStore, who: Principal, person: Person) -> None:
+async def link(store: Store, who: Principal, person: Person) -> None:
     """Let whoever is signed in be signed in at the provider too; a user without an account gets one.
 
     Raises UserError `identity_taken`, `email_not_verified`, `email_taken`.
@@ -50,7 +53,7 @@ async def link(store: IdentityStore, who: Principal, person: Person) -> None:
         await store.create_account_by_identity(account, issuer, subject, who.tenant, who.user)
 
 
-async def confirm(store: IdentityStore, who: Principal, person: Person) -> None:
+async def confirm(store: Store, who: Principal, person: Person) -> None:
     """See that whoever is signed in is who proved it anew at the provider. Raises UserError `not_confirmed`."""
     account = await store.find_identity(person.provider.issuer, person.subject)
     if account is None or account.id != who.account:
@@ -61,9 +64,7 @@ async def confirm(store: IdentityStore, who: Principal, person: Person) -> None:
         )
 
 
-async def _accept(
-    store: IdentityStore, person: Person, account: Account | None, token_hash: bytes
-) -> Arrived:
+async def _accept(store: Store, person: Person, account: Account | None, token_hash: bytes) -> Arrived:
     invitation = await store.find_invitation(token_hash)
     if invitation is None:
         raise UserError(
@@ -84,7 +85,7 @@ async def _accept(
     return Arrived(joined.tenant, joined.user)
 
 
-async def _join(store: IdentityStore, person: Person) -> Arrived:
+async def _join(store: Store, person: Person) -> Arrived:
     tenant = person.provider.tenant
     if tenant is None:
         raise UserError(
@@ -102,7 +103,7 @@ async def _join(store: IdentityStore, person: Person) -> Arrived:
     return Arrived(tenant, user)
 
 
-async def _member_of(store: IdentityStore, account: Account, tenant: str) -> Arrived:
+async def _member_of(store: Store, account: Account, tenant: str) -> Arrived:
     user = next(team.user for team in await store.memberships(account.id) if team.tenant == tenant)
     return Arrived(tenant, user)
 

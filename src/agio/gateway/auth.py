@@ -9,17 +9,11 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from agio.core.account import AccountStore
 from agio.core.config import ServerLimits
-from agio.core.identity import (
-    DEFAULT_TENANT,
-    LOCAL_USER,
-    ApiKey,
-    IdentityStore,
-    Membership,
-    Principal,
-    WebSession,
-)
+from agio.core.identity import DEFAULT_TENANT, LOCAL_USER, ApiKey, Principal, WebSession
 from agio.core.store import Store
+from agio.core.team import Membership
 from agio.errors import UserError
 from agio.gateway.access import note_actor
 from agio.gateway.address import Addresses
@@ -66,7 +60,7 @@ class SignInLink:
         """The link to print, for a server at `base`."""
         return f"{base}/sign-in?token={self.token}"
 
-    async def keep(self, store: IdentityStore) -> "SignInLink":
+    async def keep(self, store: AccountStore) -> "SignInLink":
         """Let the link be good from now on. Raises UserError `user_not_found`."""
         expires_at = time.time_ns() // 1_000_000 + _LINK_S * 1000
         await store.add_sign_in_link(self.tenant, self.user, hash_secret(self.token), expires_at)

@@ -8,8 +8,8 @@ from msgspec import structs
 
 from agio.core.config import Price
 from agio.core.http_tool import HttpTool
-from agio.core.identity import Profile
 from agio.core.link import AgentOffer, ToolOffer
+from agio.core.profile import Profile
 from agio.core.provider import ModelEndpoint
 from agio.core.records import AgentRecord
 from agio.core.tool import AnyTool

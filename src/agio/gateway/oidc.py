@@ -16,8 +16,9 @@ from urllib.parse import urlencode
 import msgspec
 from msgspec import Struct
 
+from agio.core.account import AccountStore
 from agio.core.email import checked_email
-from agio.core.identity import IdentityStore, Principal
+from agio.core.identity import Principal
 from agio.core.oidc import OidcProvider
 from agio.egress import Egress
 from agio.errors import UserError
@@ -107,7 +108,7 @@ class OidcProviders:
         """Return a provider. Raises UserError `sign_in_provider_not_found`."""
         return self._client(provider_id).provider
 
-    async def begin(self, store: IdentityStore, provider_id: str, given: Begin, headers: Headers) -> Begun:
+    async def begin(self, store: AccountStore, provider_id: str, given: Begin, headers: Headers) -> Begun:
         """Begin a sign-in. Raises UserError `sign_in_provider_not_found`, AgioError `sign_in_provider_failed`."""
         client = self._client(provider_id)
         metadata = await client.metadata()
@@ -145,7 +146,7 @@ class OidcProviders:
         url = f"{place}{'&' if '?' in place else '?'}{urlencode(asked)}"
         return Begun(url, flow_cookie(browser, FLOW_S))
 
-    async def take(self, store: IdentityStore, provider_id: str, state: str, headers: Headers) -> Flow:
+    async def take(self, store: AccountStore, provider_id: str, state: str, headers: Headers) -> Flow:
         """Return what a browser that comes back had left for; it cannot come back with the same again.
 
         Raises UserError `sign_in_provider_not_found`, `invalid_sign_in_state`.
@@ -198,7 +199,7 @@ def is_local_path(path: str) -> bool:
     return plain and len(path) <= 2000 and path.startswith("/") and not path.startswith("//")
 
 
-async def _take(store: IdentityStore, provider_id: str, state: str, headers: Headers) -> Flow:
+async def _take(store: AccountStore, provider_id: str, state: str, headers: Headers) -> Flow:
     browser = _browser(headers)
     found = await store.take_sign_in_flow(hash_secret(state)) if state else None
     if found is None:

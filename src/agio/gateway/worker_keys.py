@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from agio.core.identity import IdentityStore
+from agio.core.worker_key import WorkerKeyStore
 from agio.errors import LimitExceeded, StoreError
 from agio.gateway.address import Addresses
 from agio.gateway.auth import hash_secret
@@ -27,7 +27,7 @@ class WorkerKeys:
 
     def __init__(
         self,
-        store: IdentityStore,
+        store: WorkerKeyStore,
         rates: Rates,
         addresses: Addresses,
         *,

@@ -1,26 +1,12 @@
 """The user's profile for agents (R11): read what is known of the user, note what they say of themselves."""
 
-from typing import Protocol
-
-from agio.core.identity import Profile
+from agio.core.profile import Profile, ProfileStore
 from agio.core.text import clean
 from agio.core.tool import AnyTool, ToolContext, tool
 from agio.protocol.messages import Json
 
 PROFILE_TOOLS = frozenset({"read_profile", "update_profile"})
 """An agent that has one of them is told the profile when a run begins."""
-
-
-class ProfileStore(Protocol):
-    """Where profiles are kept."""
-
-    async def get_profile(self, tenant: str, user: str) -> Profile:
-        """A user's profile."""
-        ...
-
-    async def put_profile(self, tenant: str, user: str, changes: dict[str, str | None]) -> Profile:
-        """Set these fields; None removes one. Raises UserError `invalid_profile`."""
-        ...
 
 
 def make_profile_tools(store: ProfileStore) -> list[AnyTool]:

@@ -5,7 +5,7 @@ from typing import Protocol
 from msgspec import Struct, field
 
 from agio.core.draft import DraftRecord
-from agio.core.identity import Profile
+from agio.core.profile import Profile
 from agio.core.records import Chunk, Page, SessionRecord
 from agio.core.tool import AnyTool, ToolContext, tool
 from agio.protocol.codec import decode_event

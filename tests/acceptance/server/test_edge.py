@@ -6,7 +6,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from agio.core.identity import DEFAULT_TENANT, LOCAL_USER, Account
+from agio.core.account import Account
+from agio.core.identity import DEFAULT_TENANT, LOCAL_USER
 from agio.db.repository import open_store
 from tests.acceptance.server.process import Server
 from tests.acceptance.server.test_refusals import refused

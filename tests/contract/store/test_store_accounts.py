@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from agio.core.identity import PERMISSIONS, Account, ApiKey, Principal, WebSession
+from agio.core.account import Account
+from agio.core.identity import PERMISSIONS, ApiKey, Principal, WebSession
 from agio.core.store import Store
 from agio.errors import UserError
 from tests.contract.store.scenes import person

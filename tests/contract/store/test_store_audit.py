@@ -4,12 +4,15 @@ from collections.abc import Awaitable, Callable, Generator
 
 import pytest
 
+from agio.core.account import Account
 from agio.core.audit import ACTOR, OPERATOR, Actor, AuditEntry
 from agio.core.http_tool import HttpTool, ToolRequest
-from agio.core.identity import Account, ApiKey, Invitation, WebSession, WorkerKey
+from agio.core.identity import ApiKey, WebSession
 from agio.core.provider import ProviderFields, Sealed
 from agio.core.records import AgentTool
 from agio.core.store import Store
+from agio.core.team import Invitation
+from agio.core.worker_key import WorkerKey
 from agio.db.postgres_driver import connect
 from agio.db.repository import Repository
 from agio.db.sqlite import open_unchecked

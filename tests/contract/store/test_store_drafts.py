@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from agio.core.draft import DraftWrite
-from agio.core.identity import Profile
+from agio.core.profile import Profile
 from agio.core.store import Store
 from agio.errors import UserError
 from tests.contract.store.scenes import person

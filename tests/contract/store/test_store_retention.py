@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
-from agio.core.identity import TenantRecord
 from agio.core.store import Store
+from agio.core.team import TenantRecord
 from agio.db.plans.retention import delete_old_session, old_sessions
 from agio.db.repository import Repository
 from agio.errors import UserError

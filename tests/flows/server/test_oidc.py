@@ -9,9 +9,11 @@ import pytest
 from msgspec import Struct
 
 from agio.cli.oidc import open_oidc
-from agio.core.identity import Account, Invitation, Role
+from agio.core.account import Account
+from agio.core.identity import Role
 from agio.core.oidc import OidcProvider
 from agio.core.store import Store
+from agio.core.team import Invitation
 from agio.gateway.auth import COOKIE, hash_secret
 from tests.oidc_server import CLIENT_ID, CLIENT_SECRET, Browser, OidcServer
 from tests.unit.gateway.house import code_of

@@ -9,14 +9,16 @@ from typing import Protocol
 import msgspec
 import pytest
 
+from agio.core.account import Account
 from agio.core.audit import ACTOR, Actor
 from agio.core.draft import DraftWrite
 from agio.core.file import FileQuota
 from agio.core.http_tool import HttpTool, ToolRequest
-from agio.core.identity import Account, ApiKey, Invitation, WebSession
+from agio.core.identity import ApiKey, WebSession
 from agio.core.provider import ProviderFields, Sealed
 from agio.core.records import AgentTool
 from agio.core.repository import Append, ToolBegin
+from agio.core.team import Invitation
 from agio.db.connector import Connection
 from agio.db.plans.files import begin_file
 from agio.db.plans.log import BEYOND_ALL

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 import httpx
 
-from agio.core.identity import Account, Role
+from agio.core.account import Account
+from agio.core.identity import Role
 from tests.unit.gateway.house import ADDRESS, House
 
 PASSWORD = "a quiet harbour at dusk"

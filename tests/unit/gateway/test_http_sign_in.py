@@ -8,7 +8,7 @@ import httpx
 import pytest
 from msgspec import structs
 
-from agio.core.identity import Account
+from agio.core.account import Account
 from agio.errors import LimitExceeded, UserError
 from agio.gateway.auth import COOKIE, SignInLink
 from agio.gateway.passwords import MAX_CHARS, Passwords, check_new_password

@@ -14,11 +14,12 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from agio import tool
 from agio.core import link_wire as wire
-from agio.core.identity import Principal, WorkerKey
+from agio.core.identity import Principal
 from agio.core.link import Claim, Greeting, Job, ToolOffer, Welcome
 from agio.core.model import Usage, VendorTurn
 from agio.core.records import AgentTool, SessionRecord
 from agio.core.repository import Append, NewRun, ToolRecord, TurnRecord
+from agio.core.worker_key import WorkerKey
 from agio.errors import AgioError
 from agio.gateway.auth import hash_secret
 from agio.gateway.link import WorkerLink

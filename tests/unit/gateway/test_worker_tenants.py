@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from agio.core.identity import DEFAULT_TENANT, Principal, WorkerKey
+from agio.core.identity import DEFAULT_TENANT, Principal
 from agio.core.link import Greeting, Task, ToolOffer
 from agio.core.records import AgentFields, SessionRecord
+from agio.core.worker_key import WorkerKey
 from agio.errors import ModelError, UserError
 from agio.gateway.auth import hash_secret
 from agio.gateway.link import WorkerLink

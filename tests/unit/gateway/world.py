@@ -15,8 +15,9 @@ import httpx
 import msgspec
 
 from agio.cli.composition import Plan, opened_gateway
+from agio.core.account import Account
 from agio.core.config import ServerLimits
-from agio.core.identity import Account, ApiKey, Permission, Role
+from agio.core.identity import ApiKey, Permission, Role
 from agio.core.link import Greeting
 from agio.db.sqlite import open_unchecked
 from agio.gateway.app import create_app

@@ -2,8 +2,10 @@
 
 import msgspec
 
+from agio.core.account import Account
 from agio.core.email import fold_email
-from agio.core.identity import Account, Membership, Role
+from agio.core.identity import Role
+from agio.core.team import Membership
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.records import now_ms, to_struct
 from agio.db.refusals import tenant_not_found, user_not_found

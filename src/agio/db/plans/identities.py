@@ -1,6 +1,7 @@
 """People who come by an OpenID provider: with an invitation, or as a user who had no account so far."""
 
-from agio.core.identity import Account, Identity, Membership
+from agio.core.account import Account, Identity
+from agio.core.team import Membership
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.plans.accounts import add_identity, create_account
 from agio.db.plans.teams import accept_invitation

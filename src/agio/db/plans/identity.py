@@ -4,17 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from agio.core.identity import (
-    DEFAULT_TENANT,
-    PERMISSIONS,
-    ApiKey,
-    Membership,
-    Permission,
-    Principal,
-    Role,
-    TenantRecord,
-    WebSession,
-)
+from agio.core.identity import DEFAULT_TENANT, PERMISSIONS, ApiKey, Permission, Principal, Role, WebSession
+from agio.core.team import Membership, TenantRecord
 from agio.db.plan import Plan, Row, ask, ask_one
 from agio.db.records import decode_names, encode_names, now_ms, to_struct
 from agio.db.refusals import tenant_not_found, user_not_found

@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from agio.core.identity import Profile
+from agio.core.profile import Profile
 from agio.db.plan import Plan, Row, ask, ask_one
 from agio.db.records import encode_json, now_ms
 from agio.errors import StoreError, UserError

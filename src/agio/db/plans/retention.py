@@ -2,7 +2,7 @@
 
 import msgspec
 
-from agio.core.identity import TenantRecord
+from agio.core.team import TenantRecord
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.plans.identity import get_tenant
 from agio.db.plans.sessions import delete_session

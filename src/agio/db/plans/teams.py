@@ -1,7 +1,9 @@
 """Teams: who is a member and may do what, and invitations."""
 
+from agio.core.account import Account
 from agio.core.email import fold_email
-from agio.core.identity import PERMISSIONS, Account, Invitation, Member, Membership, Role, TenantRecord
+from agio.core.identity import PERMISSIONS, Role
+from agio.core.team import Invitation, Member, Membership, TenantRecord
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.plans.accounts import add_account, add_user_of, already_member
 from agio.db.records import now_ms, to_struct

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from agio.core.identity import WorkerKey
+from agio.core.worker_key import WorkerKey
 from agio.db.plan import Plan, Row, ask, ask_one
 from agio.db.plans.identity import get_tenant
 from agio.db.records import decode_names, encode_names, now_ms, to_struct

@@ -2,8 +2,10 @@
 
 from fastapi.responses import Response
 
+from agio.core.account import Account
 from agio.core.email import checked_email
-from agio.core.identity import Account, Membership, Principal
+from agio.core.identity import Principal
+from agio.core.team import Membership
 from agio.errors import UserError
 from agio.gateway.passwords import check_new_password
 from agio.gateway.routes.identity_bodies import AccountBody, AccountChange, PasswordBody

@@ -2,7 +2,9 @@
 
 from msgspec import Struct
 
-from agio.core.identity import Account, Invitation, Member, Membership, Permission, Role, TenantRecord
+from agio.core.account import Account
+from agio.core.identity import Permission, Role
+from agio.core.team import Invitation, Member, Membership, TenantRecord
 
 
 class AccountView(Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from fastapi import Query
 from fastapi.responses import Response
 
 from agio.core.email import checked_email
-from agio.core.identity import Invitation, Membership
+from agio.core.team import Invitation, Membership
 from agio.errors import UserError
 from agio.gateway.auth import hash_secret
 from agio.gateway.routes.account import new_account

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import Query
 from fastapi.responses import RedirectResponse, Response
 
+from agio.core.account import Account
 from agio.core.email import fold_email
-from agio.core.identity import Account
 from agio.core.store import Store
 from agio.errors import UserError
 from agio.gateway.pages import page_response
