@@ -184,8 +184,8 @@ async def test_a_search_opens_a_chat_of_2000_messages_where_it_was_said(tmp_path
         await page.keyboard.type("<b>WALRUS</b>")
         await page.keyboard.press("Enter")
         said = page.get_by_role("article", name="You said").filter(has_text="A <b>Walrus</b> swims")
+        await expect(said.locator(".ring-2")).to_be_visible()  # for a few seconds, so this is looked at first
         await expect(said).to_be_in_viewport()
-        await expect(said.locator(".ring-2")).to_be_visible()
         await expect(hit.locator("mark")).to_have_text("<b>Walrus</b>")
         await page.get_by_role("button", name="Jump to the latest").click()
         await expect(said).not_to_be_in_viewport()
