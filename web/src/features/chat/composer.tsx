@@ -14,6 +14,7 @@ import {
 } from "react";
 import { IconButton } from "@/components/ui/button";
 import { ProblemNote } from "@/components/ui/problem-note";
+import { isAtWork } from "@/lib/at-work";
 import { cx } from "@/lib/class-names";
 import { formatBytes } from "@/lib/format";
 import { useShortcut } from "@/lib/shortcuts";
@@ -68,7 +69,7 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
   const focus = useCallback(() => box.current?.focus(), []);
   /** Takes the focus after something that may have lasted, unless somebody is at something else by now. */
   const comeBack = useCallback(() => {
-    if (!isElsewhere(box.current)) focus();
+    if (!isAtWork(box.current)) focus();
   }, [focus]);
   useEffect(() => {
     if (matchMedia("(pointer: fine)").matches) comeBack();
@@ -77,7 +78,7 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
   useShortcut(
     { key: "Escape", whileTyping: true },
     useCallback(() => {
-      if (busy && !stopping && !isElsewhere(box.current)) onStop?.();
+      if (busy && !stopping && !isAtWork(box.current)) onStop?.();
     }, [busy, stopping, onStop]),
   );
   const dropping = useFileDrop(attachments.add);
@@ -260,12 +261,6 @@ function hintOf(state: {
 /** Whether a key belongs to an input method that puts a character together. */
 function isComposing(event: KeyboardEvent): boolean {
   return event.nativeEvent.isComposing || event.keyCode === 229;
-}
-
-/** Whether somebody is in another field, a menu or a dialog, where keys mean something else. */
-function isElsewhere(box: HTMLElement | null): boolean {
-  const active = document.activeElement;
-  return active !== box && active?.closest("input, textarea, select, [role=menu], [role=dialog]") != null;
 }
 
 /** A message without the empty lines around it; its first line keeps its indentation. */

@@ -3,6 +3,7 @@ import { ShieldQuestion } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { ProblemNote } from "@/components/ui/problem-note";
+import { isAtWork } from "@/lib/at-work";
 import type { Answer } from "@/protocol/commands";
 import type { CallPart, Part, Turn } from "@/state/thread";
 import { ApprovalQuestion } from "./approval-question";
@@ -17,7 +18,7 @@ export function ApprovalCard({ turn, onAnswer }: ApprovalCardProps): ReactNode {
   const [decided, setDecided] = useKeptState<ReadonlyMap<string, Answer>>(`decided ${turn.runId}`, new Map());
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
-  const card = useFocusUnlessTyping();
+  const card = useFocusUnlessAtWork();
   const { questions } = turn;
   const several = questions.length > 1;
 
@@ -84,15 +85,11 @@ export function ApprovalCard({ turn, onAnswer }: ApprovalCardProps): ReactNode {
   );
 }
 
-/** Takes the focus as it appears, unless somebody is writing elsewhere. */
-function useFocusUnlessTyping() {
+/** Takes the focus as it appears, unless somebody is at something else. */
+function useFocusUnlessAtWork() {
   const element = useRef<HTMLElement>(null);
   useEffect(() => {
-    const active = document.activeElement;
-    const typing =
-      active instanceof HTMLElement &&
-      (active.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(active.tagName));
-    if (!typing) element.current?.focus({ preventScroll: true });
+    if (!isAtWork()) element.current?.focus({ preventScroll: true });
   }, []);
   return element;
 }

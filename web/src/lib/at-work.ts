@@ -1,0 +1,6 @@
+/** Whether somebody is in a field, a menu or a dialog: keys mean something else there, and the focus is not taken away. */
+export function isAtWork(except: Element | null = null): boolean {
+  const active = document.activeElement;
+  const place = "input, textarea, select, [contenteditable], [role=menu], [role=dialog]";
+  return active !== null && active !== except && active.closest(place) !== null;
+}
