@@ -107,7 +107,7 @@ def outcome_of(fold: Fold, status: RunStatus, cost: float | None = None, untold:
     calls = {call.id: call.function for call in fold.pending}
     goal_met = json_object(fold.result).get("goal_met")
     return Outcome(
-        messages=[*fold.earlier_results, *fold.messages[fold.first_message :]],
+        messages=fold.kept,
         questions=[
             Question(interrupt, calls[interrupt.tool_call_id].name, calls[interrupt.tool_call_id].arguments)
             for interrupt in fold.interrupts.values()
@@ -118,6 +118,7 @@ def outcome_of(fold: Fold, status: RunStatus, cost: float | None = None, untold:
         pending=list(calls) if status == "completed" else (),
         goal_met=goal_met if isinstance(goal_met, bool) else None,
         totals=_totals(fold, cost, untold),
+        ended_at=fold.ended_at_ms or None,
     )
 
 

@@ -6,12 +6,13 @@ The loop folds what it emits, replay and crash recovery fold what was stored, so
 from collections.abc import Iterable, Sequence
 
 import msgspec
-from msgspec import UNSET, Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 from agio.core.model import Usage, VendorTurn
 from agio.core.repository import RunLog, RunStatus, TurnRecord
 from agio.protocol.events import (
     ERROR,
+    NOTICE,
     REWIND,
     AgentEvent,
     CancelledOutcome,
@@ -35,10 +36,12 @@ from agio.protocol.events import (
     seq_of,
 )
 from agio.protocol.messages import (
+    ActivityMessage,
     AssistantMessage,
     FunctionCall,
     Json,
     Message,
+    Metadata,
     ReasoningMessage,
     ResumeEntry,
     RunAgentInput,
@@ -63,6 +66,7 @@ class CallDraft(Struct):
     name: str
     arguments: list[str] = field(default_factory=list[str])
     ended: bool = False
+    ended_at: int | UnsetType = UNSET
 
 
 class TurnDraft(Struct):
@@ -73,7 +77,11 @@ class TurnDraft(Struct):
     reasoning_id: str = ""
     text: list[str] = field(default_factory=list[str])
     reasoning: list[str] = field(default_factory=list[str])
+    reasoning_from: int | UnsetType = UNSET
+    reasoning_until: int | UnsetType = UNSET
     calls: dict[str, CallDraft] = field(default_factory=dict[str, CallDraft])
+    told: list[tuple[bool, ActivityMessage]] = field(default_factory=list[tuple[bool, ActivityMessage]])
+    """What the run told meanwhile, and whether the model had begun to speak or to call."""
 
     def open_calls(self) -> list[str]:
         """Return the ids of calls that have begun and not ended."""
@@ -135,6 +143,9 @@ class Fold:
         """Where this run's own messages begin."""
         self.earlier_results: list[ToolMessage] = []
         """Results of this run for calls of the run before: they stand before its own messages."""
+        self.told: list[tuple[int, ActivityMessage]] = []
+        """Errors and notices this run told, each with the number of its own messages before it."""
+        self.ended_at_ms = 0
         self.resume: list[ResumeEntry] = []
         self.input: RunAgentInput | None = None
 
@@ -147,6 +158,14 @@ class Fold:
     def total_usage(self) -> Usage:
         """Tokens of all models of the newest run."""
         return sum(self.usage.values(), Usage())
+
+    @property
+    def kept(self) -> list[Message]:
+        """This run's messages as they are kept: results of the run before first, what it told where it told it."""
+        own = self.messages[self.first_message :]
+        for at, told in reversed(self.told):
+            own.insert(at, told)
+        return [*self.earlier_results, *own]
 
     def apply(self, event: AgentEvent, seq: int = 0) -> None:
         """Take in the next event; `seq` is its number, if the caller has it at hand."""
@@ -166,6 +185,9 @@ class Fold:
                     draft.reasoning_id = event.message_id
                 if event.delta is not UNSET:
                     draft.reasoning.append(event.delta)
+                if draft.reasoning_from is UNSET:
+                    draft.reasoning_from = event.timestamp
+                draft.reasoning_until = event.timestamp
             case Custom():
                 self._take_custom(event)
             case StepStarted():
@@ -183,7 +205,8 @@ class Fold:
                     draft.message_id = event.parent_message_id
                 draft.calls[event.tool_call_id] = CallDraft(event.tool_call_id, event.tool_call_name)
             case ToolCallEnd():
-                self._draft().calls[event.tool_call_id].ended = True
+                call = self._draft().calls[event.tool_call_id]
+                call.ended, call.ended_at = True, event.timestamp
             case ToolCallResult():
                 self._take_result(event)
             case RunStarted():
@@ -194,6 +217,7 @@ class Fold:
                 self._close_draft()
                 self.status = "failed"
                 self.error = event
+                self._end(event)
             case MessagesSnapshot():
                 self.messages = list(event.messages)
             case _:
@@ -241,8 +265,12 @@ class Fold:
         if draft is None:
             return ""
         if draft.reasoning:
-            self.messages.append(ReasoningMessage(id=draft.reasoning_id, content="".join(draft.reasoning)))
+            reasoning = ReasoningMessage(id=draft.reasoning_id, content="".join(draft.reasoning))
+            reasoning.metadata = _times(began_at=draft.reasoning_from, ended_at=draft.reasoning_until)
+            self.messages.append(reasoning)
         self.text = "".join(draft.text)
+        own = len(self.messages) - self.first_message
+        self.told += [(own + spoken, told) for spoken, told in draft.told]
         if not draft.message_id:
             return ""
         message = AssistantMessage(id=draft.message_id)
@@ -250,7 +278,11 @@ class Fold:
             message.content = self.text
         if draft.calls:
             message.tool_calls = [
-                ToolCall(call.id, FunctionCall(call.name, "".join(call.arguments)))
+                ToolCall(
+                    call.id,
+                    FunctionCall(call.name, "".join(call.arguments)),
+                    metadata=_times(began_at=call.ended_at),
+                )
                 for call in draft.calls.values()
             ]
         self.messages.append(message)
@@ -267,6 +299,7 @@ class Fold:
         if self.draft is not None and event.tool_call_id in self.draft.calls:
             self._close_draft()
         message = ToolMessage(id=event.message_id, content=event.content, tool_call_id=event.tool_call_id)
+        message.metadata = _times(ended_at=event.timestamp)
         error = None if event.metadata is UNSET else event.metadata.get("error")
         if isinstance(error, str):
             message.error = error
@@ -294,14 +327,28 @@ class Fold:
             if self.draft is not None:
                 self.step_untold = self.untold = True
             self.draft = None
-        elif event.name == ERROR and isinstance(correction := value.get("tell_model"), str):
+            return
+        if event.name not in (ERROR, NOTICE):
+            return
+        self._note(event, value)
+        if event.name == ERROR and isinstance(correction := value.get("tell_model"), str):
             self.corrections += 1
             self.messages.append(UserMessage(id=f"{self.run_id}_c{self.corrections}", content=correction))
             self._corrected = True
 
+    def _note(self, event: Custom, value: dict[str, Json]) -> None:
+        """Keep what was told, after what had begun by then."""
+        told = ActivityMessage(id=f"{self.run_id}_n{self.seq}", activity_type=event.name, content=value)
+        told.metadata = _times(at=event.timestamp)
+        if self.draft is None:
+            self.told.append((len(self.messages) - self.first_message, told))
+        else:
+            self.draft.told.append((bool(self.draft.message_id), told))
+
     def _finish(self, event: RunFinished) -> None:
         self._close_draft()
         self.result = event.result
+        self._end(event)
         match event.outcome:
             case InterruptOutcome(interrupts=interrupts):
                 self.status = "interrupted"
@@ -310,6 +357,14 @@ class Fold:
                 self.status = "cancelled"
             case _:
                 self.status = "completed"
+
+    def _end(self, event: RunFinished | RunError) -> None:
+        self.ended_at_ms = 0 if event.timestamp is UNSET else event.timestamp
+
+
+def _times(**moments: int | UnsetType) -> Metadata | UnsetType:
+    """When something happened, as a message says it; nothing if the events do not tell."""
+    return {name: moment for name, moment in moments.items() if moment is not UNSET} or UNSET
 
 
 def _decoded(arguments: str) -> dict[str, Json]:

@@ -175,13 +175,15 @@ class Outcome(Struct, frozen=True):
     """What a run leaves beside its log when it ends."""
 
     messages: Sequence[Message] = ()
-    """What it added to the conversation, without what it was given."""
+    """What it added to the conversation, and told in between."""
     questions: Sequence[Question] = ()
     pending: Sequence[str] = ()
     """Client-side calls whose results are expected."""
     goal_met: bool | None = None
     totals: Totals | None = None
     """None: its log cannot be read."""
+    ended_at: int | None = None
+    """When, as its last event says."""
 
 
 class Append(Struct, frozen=True):

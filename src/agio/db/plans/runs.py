@@ -152,6 +152,7 @@ def _end(write: Append, last_seq: int, now: int) -> Plan[None]:
         status=write.end,
         error_code=write.error_code,
         now=now,
+        ended_at=now if outcome.ended_at is None else min(outcome.ended_at, now),
         last_seq=last_seq,
         goal_met=None if outcome.goal_met is None else int(outcome.goal_met),
         steps=None if totals is None else totals.steps,

@@ -74,7 +74,7 @@ def _with_run(stored: list[MessageView], previous: str | None, log: RunLog) -> C
             pos=None,
             message=Raw(encode(message)),
         )
-        for message in fold.messages
+        for message in fold.kept
         if message.id not in known
     ]
     seq = fold.seq if fold.draft is None else fold.draft.from_seq

@@ -151,7 +151,7 @@ async def sdk_transcript(
     after: str | None = None
     while True:
         page = await conversation(store, found.session, Part(after, limit=_PAGE))
-        items += [message.message for message in page.messages]
+        items += [shown.message for shown in page.messages if shown.role != "activity"]
         if (after := page.next) is None:
             return answer(SdkTranscript(session_id, items, len(items)))
 

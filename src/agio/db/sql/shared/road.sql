@@ -137,8 +137,10 @@ update runs set epoch = epoch + 1 where run_id = :run_id and status = 'running' 
 select {run_columns} from runs where status = 'running' order by created_at, run_id;
 
 -- name: end_run
+-- When its last event says, unless that clock is behind the one it was started by.
 update runs set
-    status = :status, error_code = :error_code, ended_at = :now, last_seq = :last_seq, goal_met = :goal_met,
+    status = :status, error_code = :error_code,
+    ended_at = case when :ended_at < started_at then :now else :ended_at end, last_seq = :last_seq, goal_met = :goal_met,
     steps = :steps, input_tokens = :input_tokens, output_tokens = :output_tokens, cost = :cost,
     usage_partial = :usage_partial, error_message = :error_message
 where run_id = :run_id returning session_id, first_pos, number;
