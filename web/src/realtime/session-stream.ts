@@ -10,6 +10,7 @@ import {
   type Strays,
   turnsOf,
   withAnswers,
+  withPending,
   withQuestions,
 } from "@/state/history";
 import { EMPTY, type Thread } from "@/state/thread";
@@ -126,6 +127,7 @@ export class SessionStream {
       this.change({
         thread: {
           turns: turnsOf(page.messages, runs, this.strays)
+            .map((turn) => withPending(turn, page.pending))
             .map((turn) => withAnswers(withQuestions(turn, questions), questions))
             .map((turn) => (turn.runId === running?.run_id ? { ...turn, step: running.step } : turn)),
           pos: after,

@@ -1,10 +1,12 @@
 /** The one reducer: folds the log's events into a thread. Pure, and what did not change stays the same object. */
 import { sumUsage, usageOfMetrics } from "@/lib/usage-words";
-import { type Event, type EventOf, ownValue, placeOf } from "@/protocol/events";
+import type { Content } from "@/protocol/commands";
+import { type Event, type EventOf, type OwnEvents, ownValue, placeOf } from "@/protocol/events";
 import {
   type CallPart,
   correctionId,
   isCorrection,
+  type NoticePart,
   newTurn,
   type Part,
   type Question,
@@ -38,8 +40,14 @@ function foldEvent(thread: Thread, event: Event): Thread {
 }
 
 function startRun(before: Thread, event: EventOf<"RUN_STARTED">): Thread {
-  const thread = takeAnswers(before, event);
   const given = event.input?.messages ?? [];
+  const thread = given.reduce(
+    (noted, message) =>
+      message.role === "tool"
+        ? noteResult(noted, message.toolCallId, message.content as Content, message.error)
+        : noted,
+    takeAnswers(before, event),
+  );
   const asked = given.flatMap((message) =>
     message.role === "user"
       ? [
@@ -203,16 +211,12 @@ function foldOwn(turn: Turn, event: EventOf<"CUSTOM">, seq: number): Turn {
   if (progress) return changeCall(turn, progress.tool_call_id, (call) => ({ ...call, progress }));
   const trouble = ownValue(event, "agio.error");
   const told = trouble ?? ownValue(event, "agio.notice");
-  if (!told) return turn;
-  const retryAt =
-    trouble?.retry_in_ms !== undefined && event.timestamp ? event.timestamp + trouble.retry_in_ms : null;
-  const id = `notice-${turn.runId}-${seq || turn.parts.length}`;
-  const level = trouble ? "error" : "notice";
-  const notice: Part = { kind: "notice", id, level, code: told.code, message: told.message, retryAt, seq };
-  const parts = [...turn.parts, notice];
+  const id = `${turn.runId}_n${seq || turn.parts.length}`;
+  if (!told || findPart(turn.parts, "notice", id)) return turn;
+  const at = event.timestamp ?? null;
+  const parts = [...turn.parts, newNotice(id, event.name, told, at, seq)];
   if (trouble?.tell_model === undefined) return withParts(turn, parts);
   const corrections = parts.filter((part) => isCorrection(part.id, turn.runId)).length;
-  const at = event.timestamp ?? null;
   const text = trouble.tell_model;
   const correction: Part = {
     kind: "system",
@@ -246,22 +250,34 @@ function finish(turn: Turn, event: EventOf<"RUN_FINISHED">): Turn {
 
 /** A result belongs to its call, which may be of an earlier run: one that waited for a person or a client. */
 function takeResult(thread: Thread, event: EventOf<"TOOL_CALL_RESULT">): Thread {
-  const at = thread.turns.findLastIndex((turn) => findPart(turn.parts, "call", event.toolCallId));
+  const code = (event.metadata as { error?: unknown } | undefined)?.error;
+  return noteResult(thread, event.toolCallId, event.content as Content, code, event);
+}
+
+/** Without an event, it came from whoever called the run: nobody knows how long it took. */
+function noteResult(
+  thread: Thread,
+  callId: string,
+  result: Content,
+  code: unknown,
+  event?: EventOf<"TOOL_CALL_RESULT">,
+): Thread {
+  const at = thread.turns.findLastIndex((turn) => findPart(turn.parts, "call", callId));
   const turn = thread.turns[at];
   if (!turn) return thread;
-  const code = (event.metadata as { error?: unknown } | undefined)?.error;
-  const changed = changeCall(turn, event.toolCallId, (call) =>
+  const place = event && placeOf(event);
+  const changed = changeCall(turn, callId, (call) =>
     call.result !== null
       ? call
       : {
           ...call,
-          result: event.content as CallPart["result"],
-          resultSeq: placeOf(event)?.run === turn.runId ? (placeOf(event)?.seq ?? 0) : 0,
+          result,
+          resultSeq: place?.run === turn.runId ? place.seq : 0,
           error: typeof code === "string" ? code : null,
-          endedAt: event.timestamp ?? null,
+          endedAt: event?.timestamp ?? null,
         },
   );
-  return { ...thread, turns: thread.turns.with(at, changed) };
+  return changed === turn ? thread : { ...thread, turns: thread.turns.with(at, changed) };
 }
 
 /** Whether a text is the agent's or the system's: only its beginning says so. */
@@ -293,6 +309,19 @@ function startCall(turn: Turn, event: Event, id: string | undefined, name: strin
   if (id === undefined || findPart(turn.parts, "call", id)) return turn;
   const part = newCall(id, name, { seq, startedAt: event.timestamp ?? null });
   return withParts(turn, insert(turn.parts, inSubagent(event), part));
+}
+
+/** What a run told in between, by the name of its event; `at`: when. */
+export function newNotice(
+  id: string,
+  name: string,
+  { code, message, retry_in_ms }: OwnEvents["agio.error"],
+  at: number | null,
+  seq = 0,
+): NoticePart {
+  const level = name === "agio.error" ? "error" : "notice";
+  const retryAt = retry_in_ms === undefined || at === null ? null : at + retry_in_ms;
+  return { kind: "notice", id, level, code, message, retryAt, seq };
 }
 
 export function newCall(id: string, name: string, known: Partial<CallPart> = {}): CallPart {

@@ -3,13 +3,12 @@ import { UNTOLD_FAILURE } from "@/lib/failure-words";
 import { usageOfRun } from "@/lib/usage-words";
 import type { InterruptView, MessageView } from "@/protocol/api";
 import type { Content } from "@/protocol/commands";
-import type { Message } from "@/protocol/events";
-import { newCall } from "./fold";
+import type { Message, OwnEvents } from "@/protocol/events";
+import { newCall, newNotice } from "./fold";
 import {
   type CallPart,
   isCorrection,
   newTurn,
-  type Part,
   type TextPart,
   type Thread,
   type Turn,
@@ -33,7 +32,7 @@ export interface KnownRun {
 }
 
 /** Results whose calls lie on an older page that was not read yet, by call. */
-export type Strays = Map<string, { content: Content; error: string | null }>;
+export type Strays = Map<string, Pick<CallPart, "result" | "error" | "endedAt">>;
 
 /** Makes turns of messages in the order of the conversation; a result joins its call, in whichever turn that is. */
 export function turnsOf(
@@ -70,6 +69,12 @@ function begun(view: MessageView, run: KnownRun | undefined): Turn {
     spent: usageOfRun(run ?? {}),
     error: run?.error_code ? { code: run.error_code, message: run.error_message ?? UNTOLD_FAILURE } : null,
   };
+}
+
+/** Notes which calls wait for results of a client of the run's. */
+export function withPending(turn: Turn, pending: readonly string[]): Turn {
+  const waiting = turn.parts.flatMap(({ id, kind }) => (kind === "call" && pending.includes(id) ? [id] : []));
+  return waiting.length > 0 ? { ...turn, pending: waiting } : turn;
 }
 
 /** Puts the open questions to the turn that asked them: a stored conversation does not hold them. */
@@ -116,27 +121,39 @@ function addMessage(turn: Turn, calls: Map<string, CallPart>, strays: Strays, vi
       turn.parts.push(finished("system", message.id, message.content));
       break;
     case "reasoning":
-      turn.parts.push(finished("reasoning", message.id, message.content));
+      turn.parts.push({
+        ...finished("reasoning", message.id, message.content),
+        startedAt: timeIn(message.metadata, "began_at"),
+        endedAt: timeIn(message.metadata, "ended_at"),
+      });
       break;
     case "assistant":
       if (message.content) turn.parts.push(finished("text", message.id, message.content));
       for (const call of message.toolCalls ?? []) {
-        const known = strays.get(call.id);
         const part = newCall(call.id, call.function.name, {
           args: call.function.arguments,
           asked: true,
-          result: known?.content ?? null,
-          error: known?.error ?? null,
+          startedAt: timeIn(call.metadata, "began_at"),
+          ...strays.get(call.id),
         });
         calls.set(call.id, part);
         turn.parts.push(part);
       }
       break;
     case "tool": {
-      const result = { content: message.content as Content, error: message.error ?? null };
+      const result = {
+        result: message.content as Content,
+        error: message.error ?? null,
+        endedAt: timeIn(message.metadata, "ended_at"),
+      };
       const call = calls.get(message.toolCallId);
       if (!call) strays.set(message.toolCallId, result);
-      else Object.assign(call, { result: result.content, error: result.error });
+      else Object.assign(call, result);
+      break;
+    }
+    case "activity": {
+      const told = message.content as OwnEvents["agio.error"];
+      turn.parts.push(newNotice(message.id, message.activityType, told, timeIn(message.metadata, "at")));
       break;
     }
     default:
@@ -144,6 +161,12 @@ function addMessage(turn: Turn, calls: Map<string, CallPart>, strays: Strays, vi
   }
 }
 
-function finished(kind: TextPart["kind"], id: string, text: string): Part {
+/** When something happened that a message tells of; messages of earlier versions do not say. */
+function timeIn(metadata: unknown, name: string): number | null {
+  const at = (metadata as Record<string, unknown> | undefined)?.[name];
+  return typeof at === "number" ? at : null;
+}
+
+function finished(kind: TextPart["kind"], id: string, text: string): TextPart {
   return { kind, id, text, seq: 0, startedAt: null, endedAt: null };
 }

@@ -50,7 +50,7 @@ export function answerOf(turn: Turn): string {
 export function factsOf({ metrics, spent, step, startedAt, endedAt }: Turn): string[] {
   const steps = metrics?.steps ?? step;
   const used = metrics ? usageOfMetrics(metrics) : spent;
-  const tookMs = metrics?.run_ms ?? (startedAt !== null && endedAt !== null ? endedAt - startedAt : null);
+  const tookMs = startedAt !== null && endedAt !== null ? endedAt - startedAt : null;
   return [
     steps > 0 ? `${steps} ${steps === 1 ? "step" : "steps"}` : "",
     used.inputTokens === 0 && used.outputTokens === 0 ? "" : tokenWords(used),
