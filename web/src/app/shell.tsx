@@ -1,5 +1,5 @@
 /** The frame around the pages: the bar at the side with its ways, on a phone a drawer; the page beside it. */
-import { Link, useLocation } from "@tanstack/react-router";
+import { Link, useRouter } from "@tanstack/react-router";
 import { Activity, Bot, Menu as MenuIcon, MessageSquare, Settings, Wrench } from "lucide-react";
 import { Dialog } from "radix-ui";
 import { type ReactNode, useEffect, useState } from "react";
@@ -20,9 +20,9 @@ const WAYS = [
 
 export function Shell({ me, children }: { me: Me; children: ReactNode }): ReactNode {
   const [open, setOpen] = useState(false);
-  const { href } = useLocation();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: going anywhere closes the drawer
-  useEffect(() => setOpen(false), [href]);
+  const router = useRouter();
+  // Going anywhere closes the drawer, also to where one is.
+  useEffect(() => router.subscribe("onBeforeLoad", () => setOpen(false)), [router]);
   return (
     <SideSlotProvider>
       <a

@@ -26,7 +26,7 @@ export function usageOfRun(run: Counted): Usage {
 
 export function usageOfMetrics(metrics: Metrics): Usage {
   const { input_tokens, output_tokens, cost, usage_partial, model_calls } = metrics;
-  return told(input_tokens, output_tokens, cost, usage_partial, model_calls);
+  return told(input_tokens, output_tokens, cost, usage_partial ?? false, model_calls);
 }
 
 export function sumUsage(one: Usage, other: Usage): Usage {

@@ -36,12 +36,15 @@ export interface ComposerProps {
   onStop?: () => void;
   /** Why nothing can be sent. */
   closed?: string | null;
+  /** How often somebody asked for it while it was there: it takes the focus each time. */
+  wishes?: number;
 }
 
 const LINES = 10;
 
 export const Composer = memo(function Composer(props: ComposerProps): ReactNode {
   const { draft, placeholder, onSend, busy = false, stopping = false, onStop, closed = null } = props;
+  const { wishes = 0 } = props;
   const [begun] = useState(() => loadDraft(draft));
   const [text, setText] = useState(begun.text);
   const attachments = useAttachments(begun.files);
@@ -72,8 +75,10 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
     if (!isAtWork(box.current)) focus();
   }, [focus]);
   useEffect(() => {
-    if (matchMedia("(pointer: fine)").matches) comeBack();
-  }, [comeBack]);
+    if (!matchMedia("(pointer: fine)").matches) return;
+    if (wishes > 0) focus();
+    else comeBack();
+  }, [wishes, focus, comeBack]);
   useShortcut({ key: "/" }, focus);
   useShortcut(
     { key: "Escape", whileTyping: true },

@@ -1,6 +1,6 @@
 /** The beginning of a chat: an agent, a box to write in, and something to try. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useRouter, useSearch } from "@tanstack/react-router";
 import { Bot, Plug } from "lucide-react";
 import { type ReactNode, type RefObject, useCallback, useEffect, useRef, useState } from "react";
 import { SideSlot } from "@/components/side-slot";
@@ -67,6 +67,7 @@ function Start({ agents, mayBuild, name }: StartProps): ReactNode {
   const queryClient = useQueryClient();
   const outbox = useOutbox();
   const here = useIsHere();
+  const wishes = useWishes();
   const by = (id: string | null | undefined) => agents.find((agent) => agent.id === id);
   const chosen = by(picked) ?? by(wanted) ?? by(lastAgent()) ?? agents[0];
   const chosenId = chosen?.id;
@@ -112,7 +113,7 @@ function Start({ agents, mayBuild, name }: StartProps): ReactNode {
           {chosen.description || `Answers with ${modelOf(chosen)}.`}
         </p>
       </div>
-      <Composer draft={NEW_CHAT} placeholder={`Message ${chosen.name}`} onSend={start} />
+      <Composer draft={NEW_CHAT} placeholder={`Message ${chosen.name}`} onSend={start} wishes={wishes} />
       {trouble !== null && <ProblemNote problem={trouble} />}
       {isDemo && (
         <ul aria-label="Things to try" className="grid gap-2 sm:grid-cols-2">
@@ -134,6 +135,20 @@ function Start({ agents, mayBuild, name }: StartProps): ReactNode {
       {mayBuild && <ModelHint />}
     </div>
   );
+}
+
+/** How often somebody asked for a new chat while this one was there. */
+function useWishes(): number {
+  const router = useRouter();
+  const [wishes, setWishes] = useState(0);
+  useEffect(
+    () =>
+      router.subscribe("onResolved", ({ pathChanged }) => {
+        if (!pathChanged) setWishes((before) => before + 1);
+      }),
+    [router],
+  );
+  return wishes;
 }
 
 /** Whether the page is still shown, for what goes on after waiting. */

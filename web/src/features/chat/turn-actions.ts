@@ -44,6 +44,7 @@ export function useTurnActions(sessionId: string, turns: readonly Turn[]): TurnR
   );
 }
 
-function copyTitle(title: string): string {
-  return /\(copy\)$/.test(title) ? title : `${title.slice(0, LONGEST_TITLE)} (copy)`;
+/** The title of a chat's copy; that of a copy's copy is the copy's. */
+export function copyTitle(title: string): string {
+  return /\(copy\)$/.test(title) ? title : `${[...title].slice(0, LONGEST_TITLE).join("")} (copy)`;
 }

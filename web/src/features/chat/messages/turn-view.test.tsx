@@ -301,3 +301,16 @@ test("a helper unfolds to its own parts", async () => {
   await userEvent.click(screen.getByRole("button", { name: /researcher/ }));
   expect(screen.getByText("Inside.")).toBeTruthy();
 });
+
+test("the foot of the last answer is there for all to see, those of others when they are pointed at", () => {
+  const footOf = (props: Partial<TurnViewProps>) => {
+    const { unmount } = show({ parts: [text("m1", "Noon.")] }, props);
+    const hides = screen
+      .getByRole("link", { name: "Details" })
+      .parentElement?.classList.contains("opacity-0");
+    unmount();
+    return hides;
+  };
+  expect(footOf({ onRetry: () => undefined })).toBe(false);
+  expect(footOf({})).toBe(true);
+});
