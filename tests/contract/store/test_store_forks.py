@@ -30,11 +30,13 @@ from agio.protocol.events import (
 from agio.protocol.frames import Frame
 from agio.protocol.ids import id_body, new_id
 from agio.protocol.messages import (
+    ActivityMessage,
     AssistantMessage,
     ContentPart,
     DocumentPart,
     FileSource,
     FunctionCall,
+    Message,
     TextPart,
     ToolCall,
     UserMessage,
@@ -163,6 +165,30 @@ async def test_a_copy_of_a_run_says_why_it_failed_and_that_its_usage_is_not_all_
     copy = await store.fork_session("default", "local", session.id, sent.message_id or "")
     [run] = await _runs(who, copy)
     assert (run.error_code, run.error_message, run.usage_partial) == ("model_down", words, True)
+
+
+async def test_a_copy_has_what_was_told_and_when_under_its_own_ids(store: Store) -> None:
+    """C8: a copy looks as the chat did that it was made of."""
+    who = await person(store)
+    session = await who.session()
+    await who.send(session, "one")
+    claimed = await claim(store)
+    run_id = claimed.info.run_id
+    told = ActivityMessage(
+        id=f"{run_id}_n4",
+        activity_type="agio.notice",
+        content={"code": "c", "message": run_id},
+        metadata={"at": 9},
+    )
+    await end(store, claimed, outcome=Outcome(messages=[told]))
+    sent = await who.send(session, "two")
+    copy = await store.fork_session("default", "local", session.id, sent.message_id or "")
+    [run] = await _runs(who, copy)
+    [_, copied] = await _messages(who, copy)
+    assert (copied.id, copied.run_id) == (f"{run.run_id}_n4", run.run_id)
+    own = msgspec.json.decode(copied.message, type=Message)
+    assert own == msgspec.structs.replace(told, id=f"{run.run_id}_n4")
+    assert run.ended_at == (await store.get_run(run_id)).ended_at
 
 
 async def test_events_of_a_copy_are_read_by_position_without_a_gap(store: Store) -> None:

@@ -5,6 +5,7 @@ import pytest
 from agio.core.records import Chunk
 from agio.core.repository import Append, Outcome, RunStatus, ToolBegin, ToolEnd, ToolRecord, Totals
 from agio.core.store import Store
+from agio.db.records import now_ms
 from agio.errors import UserError
 from agio.protocol.codec import encode
 from agio.protocol.events import StepStarted
@@ -180,6 +181,19 @@ async def test_runs_are_found_by_how_they_ended_with_what_they_used(store: Store
     others = {"failed", "cancelled", "interrupted", "expired", "completed", "queued", "running"} - {status}
     for other in others:
         assert (await store.find_runs("default", None, status=other)).items == []
+
+
+async def test_a_run_ended_when_its_last_event_says(store: Store) -> None:
+    """C8: so that it took as long for who followed it as for who looks later; a clock that is wrong is not believed."""
+    who = await person(store)
+    for late_ms in (0, -3_600_000, 3_600_000):
+        await who.send(await who.session())
+        claimed = await claim(store)
+        started = claimed.info.started_at or 0
+        await end(store, claimed, outcome=Outcome(ended_at=started + late_ms))
+        ended = (await store.get_run(claimed.info.run_id)).ended_at or 0
+        assert started <= ended <= now_ms()
+        assert late_ms or ended == started
 
 
 async def test_tool_calls_are_told_as_they_were_recorded(store: Store) -> None:

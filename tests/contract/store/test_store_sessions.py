@@ -5,7 +5,8 @@ import pytest
 from agio.core.repository import Append, Outcome
 from agio.core.store import Store
 from agio.errors import UserError
-from agio.protocol.messages import UserMessage
+from agio.protocol.codec import encode
+from agio.protocol.messages import ActivityMessage, AssistantMessage, ReasoningMessage, UserMessage
 from tests.contract.repository.backends import begin, finish
 from tests.contract.store.scenes import WORKER, answer, claim, end, events, interrupt, person
 
@@ -143,6 +144,31 @@ async def test_what_a_run_adds_is_kept_once(store: Store) -> None:
     await end(store, claimed, outcome=Outcome(messages=[given, UserMessage(id="m2", content="b")]))
     page = await store.list_messages("default", "local", session.id)
     assert [(message.id, message.pos) for message in page.items] == [("m1", 1), ("m2", 2)]
+
+
+async def test_what_a_run_told_and_when_is_read_with_its_messages(store: Store) -> None:
+    """C8: a page that is loaded tomorrow shows it; nobody said it, so that no search finds it."""
+    who = await person(store)
+    session = await who.session()
+    await who.send(session, None, messages=[UserMessage(id="m1", content="a")])
+    claimed = await claim(store)
+    busy = ActivityMessage(
+        id="n1", activity_type="agio.error", content={"code": "busy", "message": "Zebra"}, metadata={"at": 5}
+    )
+    thought = ReasoningMessage(id="t1", content="Hm.", metadata={"began_at": 7, "ended_at": 2**42})
+    said = AssistantMessage(id="m2", content="b")
+    await end(store, claimed, outcome=Outcome(messages=[busy, thought, said]))
+    for page in (
+        await store.list_messages("default", "local", session.id, limit=10),
+        await store.last_messages("default", "local", session.id, limit=10),
+    ):
+        assert [message.role for message in page.items] == ["user", "activity", "reasoning", "assistant"]
+        assert [message.message for message in page.items[1:]] == [
+            encode(busy),
+            encode(thought),
+            encode(said),
+        ]
+    assert (await store.list_sessions("default", "local", search="zebra")).items == []
 
 
 async def test_deleting_a_session_deletes_everything_in_it(store: Store) -> None:

@@ -46,6 +46,25 @@ def code_of(answer: dict[str, object]) -> object:
     return cast("dict[str, object]", answer["error"])["code"]
 
 
+async def test_what_a_run_tells_in_between_is_no_item(home: Home) -> None:
+    """S9, C8: a retry is told to people who look at the chat, and is counted in no transcript."""
+    home.model.script(Reply(fault=HttpStatus(503, retry_after_s=0)), Reply("Hello."))
+    await create(home, session_id="talk-1")
+    assert (await send(home, "talk-1", "Hi"))["new_items_len"] == 1
+    items = await transcript(home, "talk-1")
+    listed = cast("list[dict[str, object]]", items["items"])
+    assert ([item["role"] for item in listed], items["length"]) == (["user", "assistant"], 2)
+    [session] = cast("list[dict[str, str]]", (await home.ask("GET", "/api/agent-sessions"))["items"])
+    shown = await home.ask("GET", f"/api/agent-sessions/{session['id']}")
+    views = cast("list[dict[str, dict[str, object]]]", shown["messages"])
+    assert [view["role"] for view in views] == ["user", "activity", "assistant"]
+    told = views[1]["message"]
+    assert (told["activityType"], cast("dict[str, object]", told["content"])["code"]) == (
+        "agio.error",
+        "model_overloaded",
+    )
+
+
 async def test_a_session_of_several_turns(home: Home) -> None:
     """S9: create, message and transcript have their shapes; each turn knows of the ones before."""
     home.model.script(Reply("Hello."), Reply("You said hi."))
