@@ -156,8 +156,9 @@ class PostgresServer:
             return package / INSTALLATION / "bin"
         shutil.copytree(package / INSTALLATION, self._folder / WHEEL / INSTALLATION)
         shutil.copytree(package.with_name(f"{WHEEL}.libs"), self._folder / f"{WHEEL}.libs")
-        for folder, _, _ in os.walk(self._folder):
-            shutil.chown(folder, "nobody")
+        for folder, _, files in os.walk(self._folder):
+            for path in (folder, *(os.path.join(folder, file) for file in files)):
+                shutil.chown(path, "nobody")
         return self._folder / WHEEL / INSTALLATION / "bin"
 
 

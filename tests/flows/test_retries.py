@@ -23,14 +23,14 @@ from agio.testing.faults import (
     StreamError,
     VendorError,
 )
-from tests.clock import pass_time
+from tests.clock import pass_time, until
 from tests.flows.scene import customs, play, scripted
-from tests.official import OfficialVerifier
+from tests.official import OfficialVerifier, check_flow
 
 WIRES = ["openai-chat", "openai", "anthropic", "gemini"]
 FAST = AgentRunConfig(backoff_s=0.0)
 PATIENT = AgentRunConfig(backoff_s=0.0, first_token_timeout_s=600.0)
-IMPATIENT = AgentRunConfig(backoff_s=0.0, first_token_timeout_s=600.0, idle_timeout_s=2.0)
+IDLE = AgentRunConfig(backoff_s=0.0, turn_timeout_s=3600.0, idle_timeout_s=600.0)
 
 PASSING: list[tuple[Fault, str]] = [
     (VendorError("rate_limited", retry_after_s=0), "rate_limited"),
@@ -68,18 +68,27 @@ async def test_a_passing_failure_is_told_and_tried_again(
     wire: str, fault: Fault, code: str, official: OfficialVerifier
 ) -> None:
     """C6: one failure of each kind, and the run completes with the whole answer, once."""
-    silent = isinstance(fault, NeverAnswer | HeadersOnly)
-    config = PATIENT if silent else IMPATIENT if isinstance(fault, Stall) else FAST
+    silent, stalls = isinstance(fault, NeverAnswer | HeadersOnly), isinstance(fault, Stall)
+    config = PATIENT if silent else IDLE if stalls else FAST
     async with ModelServer() as server, agent_on(server, wire, config) as agent:
         server.script(
             Reply("A whole answer.", chunk_chars=3, fault=fault), Reply("A whole answer.", chunk_chars=3)
         )
         run = agent.arun_stream("Hi")
-        reading = asyncio.create_task(play(run, official))
+        events: list[AgentEvent] = []
+
+        async def read() -> None:
+            async for event in run:
+                events.append(event)
+
+        reading = asyncio.create_task(read())
         await server.wait_for_calls()
-        if silent:
+        if stalls:
+            await until(lambda: any(isinstance(event, TextMessageChunk) for event in events))
+        if silent or stalls:
             pass_time(600)
-        events = await reading
+        await reading
+        check_flow(events, official)
         result = await run.result()
     assert (result.status, result.text) == ("completed", "A whole answer.")
     assert [error["code"] for error in customs(events, ERROR)] == [code]
@@ -192,13 +201,15 @@ async def test_a_slow_reader_is_not_taken_for_a_silent_model() -> None:
     from agio.core import journal
 
     words = "word " * (journal.WINDOW_EVENTS + 200)
-    config = AgentRunConfig(idle_timeout_s=1.0)
-    agent, driver = scripted(ScriptedTurn(words), config=config)
+    agent, driver = scripted(ScriptedTurn(words), config=IDLE)
     async with agent:
         run = agent.arun_stream("Hi")
         await anext(run)
+        written = vars(vars(run)["_stream"])["_journal"]
+        await until(lambda: written.crowded)
         paused = asyncio.Event()
-        asyncio.get_running_loop().call_later(2.5, paused.set)
+        asyncio.get_running_loop().call_later(1500, paused.set)
+        pass_time(1500)
         await paused.wait()
         assert (await run.result()).status == "completed"
     assert len(driver.requests) == 1

@@ -16,7 +16,7 @@ from agio.core.repository import RunInfo
 from agio.db.repository import open_store
 from agio.errors import StoreError
 
-WAIT_S = 60.0
+WAIT_S = 120.0
 """No command may take longer, however busy the machine is."""
 
 AGIO = (sys.executable, "-m", "agio.cli.main")

@@ -81,14 +81,13 @@ async def test_cut_after_every_event_while_runs_are_queued_and_cancelled(home: H
     # While the runs are going on: one event at a time, each over a connection of its own.
     pieces: list[tuple[int, bytes]] = []
     while not live.done() or len(pieces) < live.result():
-        if live.done() and len(pieces) >= live.result():
-            break
-        last = pieces[-1][0] if pieces else 0
-        try:
-            async with asyncio.timeout(2):
-                pieces += await read(home, session, last, 1)
-        except TimeoutError:
-            continue
+        reading = asyncio.create_task(read(home, session, len(pieces), 1))
+        await asyncio.wait([reading, live], return_when="FIRST_COMPLETED")
+        if not reading.done() and len(pieces) == await live:
+            reading.cancel()
+            await asyncio.wait([reading])
+        else:
+            pieces += await reading
     total = live.result()
     async with home.http.get(f"{home.url}{path}/events?after=0") as answer:
         log = (await answer.read()).splitlines(keepends=True)

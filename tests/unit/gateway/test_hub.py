@@ -195,7 +195,7 @@ async def test_a_hundred_stalled_readers_of_a_fast_run_cost_little() -> None:
         tracemalloc.stop()
         # The store in memory keeps what was written too: 200 frames of 50 KB.
         assert grown < 25_000_000
-        for reader in stalled:
+        for reader in stalled[::20]:
             pieces = await _read(reader, run.seq)
             assert pieces[-1].last_pos == run.seq
 

@@ -120,10 +120,10 @@ def test_the_addresses_of_one_ipv6_network_are_one() -> None:
 def test_memory_is_bounded_and_asking_is_quick() -> None:
     """S14: a hundred thousand strangers, with names of any length, cost what sixteen thousand do."""
     rates = Rates(LIMITS, Clock())
-    began = time.perf_counter()
+    began = time.process_time()
     for number in range(100_000):
         rates.take("request", f"key_{number}")
-    each_us = (time.perf_counter() - began) * 10
+    each_us = (time.process_time() - began) * 10
     rates.take("sign_in", "203.0.113.1", "x" * 1_000_000)
     kept = [key for buckets in vars(rates)["_full_at"].values() for key in buckets]
     assert len(kept) <= 16_384 + 2
