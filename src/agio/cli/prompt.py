@@ -57,11 +57,6 @@ class Prompt:
             if self._editor is not None:
                 self._editor.set_startup_hook()
 
-    @property
-    def can_edit(self) -> bool:
-        """Whether an answer can begin with a draft."""
-        return self._editor is not None
-
     def save(self) -> None:
         """Keep the history for the next time."""
         if self._editor is None:

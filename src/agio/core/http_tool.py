@@ -11,7 +11,6 @@ from agio.core.repository import Approval, Effect, ToolRecord
 from agio.protocol.messages import Json
 
 HttpMethod: TypeAlias = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
-ToolKind: TypeAlias = Literal["named", "http"]
 
 
 class HttpHeader(Struct, frozen=True, kw_only=True):
