@@ -1,5 +1,5 @@
 /** What the browser remembers, for this tab or for all of them. One that may not, or has no room left, forgets. */
-export interface Memory {
+interface Memory {
   read: (name: string) => string | null;
   /** Remembers it; null forgets it. */
   keep: (name: string, value: string | null) => void;

@@ -1,11 +1,11 @@
 /** How good a new password is, before the server says its word: the same rules, and a hint beyond them. */
-export const PASSWORD_MIN_CHARS = 12;
+const PASSWORD_MIN_CHARS = 12;
 export const PASSWORD_MAX_CHARS = 1024;
 
 const FEWEST_DIFFERENT = 5;
 const GOOD_CHARS = 16;
 
-export interface Strength {
+interface Strength {
   /** 0: refused, 1: enough, 2: good, 3: strong. */
   level: 0 | 1 | 2 | 3;
   words: string;

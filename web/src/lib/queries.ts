@@ -70,7 +70,7 @@ export const agentQuery = (agentId: string) =>
     queryFn: () => data(api.GET("/api/agents/{agent_id}", { params: { path: { agent_id: agentId } } })),
   });
 
-export interface SessionFilter {
+interface SessionFilter {
   search?: string;
   agentId?: string;
 }

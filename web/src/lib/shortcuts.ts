@@ -1,7 +1,7 @@
 /** Keys that do something anywhere on the page. */
 import { useEffect } from "react";
 
-export interface Shortcut {
+interface Shortcut {
   /** As `KeyboardEvent.key` has it. */
   key: string;
   /** With Ctrl, or Cmd on a Mac. */

@@ -27,7 +27,7 @@ interface Waiting {
   timer: ReturnType<typeof setTimeout>;
 }
 
-export interface SocketOptions {
+interface SocketOptions {
   url?: string;
   /** Asked when the server turns us away: whether to try again. */
   mayReturn?: () => Promise<boolean>;

@@ -29,7 +29,7 @@ export interface TextPart {
   endedAt: number | null;
 }
 
-export interface GivenAnswer {
+interface GivenAnswer {
   approved: boolean;
   reason: string | null;
   /** The arguments it was called with instead of the model's. */

@@ -4,7 +4,7 @@ import { type JsonNode, readJson } from "./json-text";
 
 export type JsonSchema = Record<string, unknown>;
 
-export type Checked = { value: unknown; problem: null } | { value?: never; problem: string };
+type Checked = { value: unknown; problem: null } | { value?: never; problem: string };
 
 /** Parses a JSON text; what is wrong is told with its line and column. */
 export function checkJson(text: string): Checked {

@@ -6,13 +6,13 @@ export type JsonNode =
   | { kind: "number"; raw: string }
   | { kind: "word"; raw: "true" | "false" | "null" };
 
-export interface JsonProblem {
+interface JsonProblem {
   line: number;
   column: number;
   message: string;
 }
 
-export type JsonReading = { node: JsonNode } | { problem: JsonProblem };
+type JsonReading = { node: JsonNode } | { problem: JsonProblem };
 
 const DEEPEST = 200;
 const BLANK = /[ \t\r\n]*/y;

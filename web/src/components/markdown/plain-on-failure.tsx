@@ -11,7 +11,7 @@ interface PlainOnFailureProps {
 const LONGEST = 100_000;
 const TOO_DEEP = /^(?:[ \t]*(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t]))){40}/m;
 
-export function isPlain(text: string): boolean {
+function isPlain(text: string): boolean {
   return text.length > LONGEST || TOO_DEEP.test(text);
 }
 

@@ -25,7 +25,7 @@ export function buttonClass(look: Look = "plain", size: Size = "medium"): string
   );
 }
 
-export interface ButtonProps extends ComponentProps<"button"> {
+interface ButtonProps extends ComponentProps<"button"> {
   look?: Look;
   size?: Size;
   /** Something is under way: the button waits with a spinner. */
@@ -55,7 +55,7 @@ export function Button({
   );
 }
 
-export interface IconButtonProps extends Omit<ButtonProps, "aria-label" | "title"> {
+interface IconButtonProps extends Omit<ButtonProps, "aria-label" | "title"> {
   /** What it does, for the tooltip and for screen readers. */
   label: string;
 }

@@ -7,7 +7,7 @@ const CONTROL =
   "hover:border-strong-line focus:border-accent focus:outline-2 focus:outline-offset-0 focus:outline-accent/40 " +
   "aria-invalid:border-bad disabled:opacity-60 [&[readonly]]:bg-panel";
 
-export interface FieldProps {
+interface FieldProps {
   label: string;
   hint?: ReactNode;
   problem?: string | undefined;

@@ -12,7 +12,7 @@ interface News {
   code?: string;
 }
 
-export interface Toaster {
+interface Toaster {
   done: (text: string) => void;
   /** Tells what went wrong, with the server's words and code. */
   failed: (thrown: unknown) => void;

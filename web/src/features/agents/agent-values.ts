@@ -34,7 +34,7 @@ export interface AgentValues {
 }
 
 export type FieldName = keyof AgentValues;
-export type FieldWords = Partial<Record<FieldName, string>>;
+type FieldWords = Partial<Record<FieldName, string>>;
 
 export const NEW_AGENT: AgentValues = {
   name: "",

@@ -4,7 +4,7 @@ import type { AgentView, ProviderView } from "@/protocol/api";
 /** The vendors an agent may name even before one is connected. */
 const VENDORS = ["openai", "anthropic", "gemini", "openai-chat"];
 
-export interface ProviderGroup {
+interface ProviderGroup {
   label: string;
   names: string[];
 }

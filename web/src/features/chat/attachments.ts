@@ -27,7 +27,7 @@ export interface Attachment {
   problem: Problem | null;
 }
 
-export const FILE_BYTES = 25 * 1024 * 1024;
+const FILE_BYTES = 25 * 1024 * 1024;
 export const MESSAGE_BYTES = 256 * 1024;
 
 /** A message of a text and files; one of a text alone is that text. */
@@ -49,7 +49,7 @@ export function isTooLarge(content: Content): boolean {
   return new TextEncoder().encode(JSON.stringify(content)).length > MESSAGE_BYTES;
 }
 
-export interface Attachments {
+interface Attachments {
   items: Attachment[];
   add: (files: Iterable<File>) => void;
   remove: (key: string) => void;

@@ -1,7 +1,7 @@
 /** What somebody was writing, kept for each chat over a reload of the page. */
 import type { Attached } from "./attachments";
 
-export interface Draft {
+interface Draft {
   text: string;
   files: Attached[];
 }

@@ -6,7 +6,7 @@ const NEAR = 60;
 /** How far off rounding may put the end. */
 const EXACT = 2;
 
-export interface EndOfThread {
+interface EndOfThread {
   atEnd: boolean;
   toEnd: () => void;
   /** Lets go of the end, to go somewhere else. */

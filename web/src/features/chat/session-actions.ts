@@ -6,7 +6,7 @@ import { useConfirm } from "@/components/ui/confirm";
 import { useToast } from "@/components/ui/toast";
 import { api, data } from "@/lib/api";
 
-export interface SessionActions {
+interface SessionActions {
   rename: (title: string) => Promise<void>;
   /** Deletes it once that is confirmed, and leaves it if it is open. */
   remove: () => Promise<void>;

@@ -1,8 +1,8 @@
 /** Sessions under the days they were last used on, as the reader's calendar has them. */
 import type { ListedSession } from "@/protocol/api";
 
-export const DAYS = ["Today", "Yesterday", "Previous 7 days", "Older"] as const;
-export type Day = (typeof DAYS)[number];
+const DAYS = ["Today", "Yesterday", "Previous 7 days", "Older"] as const;
+type Day = (typeof DAYS)[number];
 
 export function dayOf(ms: number, now: Date): Day {
   const midnight = (daysAgo: number) =>

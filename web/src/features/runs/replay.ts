@@ -3,7 +3,7 @@ import { type Event, placeOf } from "@/protocol/events";
 import { foldEvents } from "@/state/fold";
 import { EMPTY, type Thread } from "@/state/thread";
 
-export const LONG_PAUSE_MS = 3_000;
+const LONG_PAUSE_MS = 3_000;
 const EVERY = 500;
 
 /** The events as a page that knows only this run can show them: calls it has no beginning of get one. */

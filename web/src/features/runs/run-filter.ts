@@ -2,7 +2,7 @@
 import type { RunView } from "@/protocol/api";
 
 export type RunStatus = RunView["status"];
-export type Period = "hour" | "today" | "week" | "between";
+type Period = "hour" | "today" | "week" | "between";
 
 export interface RunFilter {
   agent?: string;

@@ -96,7 +96,7 @@ export class RunLog {
 }
 
 /** Whether a log has its last event. */
-export function hasEnded(events: readonly Event[]): boolean {
+function hasEnded(events: readonly Event[]): boolean {
   const last = events.at(-1)?.type;
   return last === "RUN_FINISHED" || last === "RUN_ERROR";
 }

@@ -2,7 +2,7 @@
 import { NOTHING_USED, sumUsage, usageOfMetrics } from "@/lib/usage-words";
 import { type Event, type Metrics, ownValue } from "@/protocol/events";
 
-export interface RunMetrics {
+interface RunMetrics {
   total: Metrics | null;
   /** By number; of a step that was measured twice the last counts. */
   steps: Metrics[];

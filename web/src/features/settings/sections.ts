@@ -10,7 +10,7 @@ import { MembersSection } from "./members/members-section";
 import { ProfileSection } from "./profile/profile-section";
 import { ProvidersSection } from "./providers/providers-section";
 
-export interface Section {
+interface Section {
   id: string;
   label: string;
   icon: LucideIcon;

@@ -74,7 +74,7 @@ function readField(field: ArgumentField, typed: string): { value?: unknown; prob
   return parsed.ok ? { value: parsed.value } : { problem: parsed.problem };
 }
 
-export interface ReadArguments {
+interface ReadArguments {
   value: JsonObject;
   problems: Record<string, string>;
 }

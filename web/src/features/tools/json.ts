@@ -7,7 +7,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-export type Parsed = { ok: true; value: unknown } | { ok: false; problem: string };
+type Parsed = { ok: true; value: unknown } | { ok: false; problem: string };
 
 export function parseJson(text: string): Parsed {
   const checked = checkJson(text);

@@ -3,7 +3,7 @@ import type { KeyView, Me } from "@/protocol/api";
 
 export type Permission = Me["permissions"][number];
 
-export const PERMISSIONS: { id: Permission; words: string }[] = [
+const PERMISSIONS: { id: Permission; words: string }[] = [
   { id: "use", words: "talk to agents; own chats, files and keys" },
   { id: "build", words: "change agents, tools and providers" },
   { id: "manage", words: "members, invitations, the team's settings" },
@@ -23,7 +23,7 @@ export const ENDS: { days: number | null; words: string }[] = [
   { days: null, words: "Never" },
 ];
 
-export type KeyState = "works" | "expired" | "revoked";
+type KeyState = "works" | "expired" | "revoked";
 
 export function stateOf(key: Pick<KeyView, "revoked_at" | "expires_at">, now: number = Date.now()): KeyState {
   if (key.revoked_at !== null) return "revoked";

@@ -1,7 +1,7 @@
 /** What became of an invitation. */
 import type { InvitationView } from "@/protocol/api";
 
-export type InvitationState = "open" | "accepted" | "taken back" | "expired";
+type InvitationState = "open" | "accepted" | "taken back" | "expired";
 
 export function stateOf(invitation: InvitationView, now: number = Date.now()): InvitationState {
   if (invitation.accepted_by !== null) return "accepted";
