@@ -6,7 +6,7 @@ from agio.core.link import ToolOffer
 from agio.core.records import AgentFields, AgentTool
 from tests.unit.gateway.engine import Hand
 from tests.unit.gateway.house import code_of, house
-from tests.unit.gateway.test_http_messages import end_with_question
+from tests.unit.gateway.open_calls import end_with_question
 
 MAIL = ToolOffer(
     name="send_mail",

@@ -7,51 +7,9 @@ import httpx
 import pytest
 
 from agio.core.config import ServerLimits
-from agio.protocol.events import (
-    Interrupt,
-    InterruptOutcome,
-    RunFinished,
-    StepFinished,
-    StepStarted,
-    SuccessOutcome,
-    ToolCallArgs,
-    ToolCallEnd,
-    ToolCallStart,
-)
-from agio.protocol.ids import id_body
 from tests.unit.gateway.engine import QUICK, Hand, soon
 from tests.unit.gateway.house import code_of, house
-
-
-def _ask(hand: Hand, tool: str, arguments: str) -> str:
-    """Let the model ask for a call that nobody makes; returns its id."""
-    key = f"call_{id_body(hand.run_id)}_1_0"
-    hand.journal.emit(StepStarted("step-1"))
-    hand.journal.emit(ToolCallStart(key, tool, parent_message_id=f"msg_{id_body(hand.run_id)}_1"))
-    hand.journal.emit(ToolCallArgs(key, arguments))
-    hand.journal.emit(ToolCallEnd(key))
-    hand.turn()
-    hand.journal.emit(StepFinished("step-1"))
-    return key
-
-
-async def end_with_question(hand: Hand, arguments: str = '{"to":"bob"}') -> str:
-    """End a run with the question whether a call may be made; returns the question's id."""
-    key = _ask(hand, "send_mail", arguments)
-    question = Interrupt(f"int_{id_body(key)}", "tool_call", message="May Ada?", tool_call_id=key)
-    thread = hand.journal.fold.thread_id
-    hand.journal.end(RunFinished(thread, hand.run_id, outcome=InterruptOutcome([question])), "interrupted")
-    await soon(hand.journal.commit())
-    return question.id
-
-
-async def _end_with_client_call(hand: Hand) -> str:
-    """End a run with a call the client is to make; returns its id."""
-    key = _ask(hand, "pick_color", "{}")
-    outcome = SuccessOutcome(pending_tool_call_ids=[key])
-    hand.journal.end(RunFinished(hand.journal.fold.thread_id, hand.run_id, outcome=outcome), "completed")
-    await soon(hand.journal.commit())
-    return key
+from tests.unit.gateway.open_calls import end_with_call, end_with_question
 
 
 async def _send(
@@ -312,7 +270,7 @@ async def test_results_of_client_side_tools_go_on_with_the_run() -> None:
         path = f"/api/agent-sessions/{session_id}"
         worker, link = await place.joined()
         await _send(client, session_id, {"content": "Pick"})
-        call_id = await _end_with_client_call(Hand(link, await worker.next_job()))
+        call_id = await end_with_call(Hand(link, await worker.next_job()))
         assert (await client.get(f"{path}/status")).json()["pending"] == [call_id]
         unknown = await client.post(f"{path}/tool-results", json={"results": {"call_none": "red"}})
         assert (unknown.status_code, code_of(unknown)) == (422, "unknown_tool_call")

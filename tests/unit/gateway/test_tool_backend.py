@@ -14,7 +14,7 @@ from agio.errors import StoreError, ToolError
 from agio.protocol.messages import ResumeEntry
 from agio.tools.echo_context import echo_context
 from tests.unit.gateway.engine import ANN, Engine, Hand, HandWorker, engine, soon
-from tests.unit.gateway.test_http_messages import end_with_question
+from tests.unit.gateway.open_calls import end_with_question
 
 
 class Bench:

@@ -25,20 +25,10 @@ from agio.gateway.auth import describe_key, hash_secret, new_api_key
 from agio.gateway.gateway import Gateway
 from agio.gateway.link import WorkerLink
 from agio.gateway.passwords import Passwords
-from agio.protocol.events import (
-    Interrupt,
-    InterruptOutcome,
-    RunFinished,
-    StepFinished,
-    StepStarted,
-    SuccessOutcome,
-    ToolCallArgs,
-    ToolCallEnd,
-    ToolCallStart,
-)
-from agio.protocol.ids import id_body, new_id
+from agio.protocol.ids import new_id
 from tests.unit.gateway.engine import Hand, HandWorker, soon
 from tests.unit.gateway.house import ADDRESS
+from tests.unit.gateway.open_calls import end_with_call, end_with_question
 from tests.unit.gateway.people import PASSWORD
 from tests.unit.gateway.streams import Reading, Talking
 
@@ -314,9 +304,11 @@ async def furnish_person(world: World, person: Person) -> None:
         await hand.finish()
 
         hand = await session("waiting")
-        ids["interrupt"] = await _end_with_question(hand, word)
+        ids["interrupt"] = await end_with_question(
+            hand, f"{word}-call", f'{{"q": "{word} argument"}}', f"{word} question"
+        )
         hand = await session("calling")
-        ids["call"] = await _end_with_call(hand, word)
+        ids["call"] = await end_with_call(hand, f"{word}-call", f'{{"q": "{word} argument"}}')
         hand = await session("live")
         ids["live_run"] = hand.run_id
         world.live[person.user] = hand
@@ -416,35 +408,6 @@ async def _answered(world: World, sending: Awaitable[httpx.Response], word: str)
     await hand.finish()
     answered = await soon(waiting)
     assert answered.status_code == 200, answered.text
-
-
-def _ask(hand: Hand, word: str) -> str:
-    """Let the model ask for a call that nobody makes yet; returns its id."""
-    key = f"call_{id_body(hand.run_id)}_1_0"
-    hand.journal.emit(StepStarted("step-1"))
-    hand.journal.emit(ToolCallStart(key, f"{word}-call", parent_message_id=f"msg_{id_body(hand.run_id)}_1"))
-    hand.journal.emit(ToolCallArgs(key, f'{{"q": "{word} argument"}}'))
-    hand.journal.emit(ToolCallEnd(key))
-    hand.turn()
-    hand.journal.emit(StepFinished("step-1"))
-    return key
-
-
-async def _end_with_question(hand: Hand, word: str) -> str:
-    key = _ask(hand, word)
-    question = Interrupt(f"int_{id_body(key)}", "tool_call", message=f"{word} question", tool_call_id=key)
-    outcome = InterruptOutcome([question])
-    hand.journal.end(RunFinished(hand.journal.fold.thread_id, hand.run_id, outcome=outcome), "interrupted")
-    await soon(hand.journal.commit())
-    return question.id
-
-
-async def _end_with_call(hand: Hand, word: str) -> str:
-    key = _ask(hand, word)
-    outcome = SuccessOutcome(pending_tool_call_ids=[key])
-    hand.journal.end(RunFinished(hand.journal.fold.thread_id, hand.run_id, outcome=outcome), "completed")
-    await soon(hand.journal.commit())
-    return key
 
 
 def _scope(kind: str, method: str, path: str, headers: Mapping[str, str], query: str) -> dict[str, Any]:
