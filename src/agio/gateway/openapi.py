@@ -44,6 +44,12 @@ _STREAM_CODES = (
     "too_many_streams unauthenticated forbidden forbidden_host rate_limited internal_error "
     "store_failed store_full store_unavailable"
 )
+_AG_UI_CODES = (
+    "agent_not_found agent_inactive session_busy session_deleted invalid_input body_too_large unknown_interrupt "
+    "interrupt_closed incomplete_answer unknown_tool_call too_many_sessions queue_full message_too_large "
+    "empty_message invalid_json invalid_cursor request_timeout unsupported_media_type file_not_found "
+    "forbidden_origin idempotency_conflict invalid_answer"
+)
 
 
 def describe(routes: Sequence[Route], made: Sequence[APIRoute]) -> bytes:
@@ -195,22 +201,7 @@ def _streams() -> Schema:
                 },
                 "responses": {
                     "200": events,
-                    **_errors(
-                        [
-                            *_STREAM_CODES.split(),
-                            *("agent_not_found", "agent_inactive", "session_busy", "session_deleted"),
-                            *("invalid_input", "body_too_large", "unknown_interrupt", "interrupt_closed"),
-                            *("incomplete_answer", "unknown_tool_call", "too_many_sessions", "queue_full"),
-                            *("message_too_large", "empty_message", "invalid_json", "invalid_cursor"),
-                            *(
-                                "request_timeout",
-                                "unsupported_media_type",
-                                "file_not_found",
-                                "forbidden_origin",
-                            ),
-                            *("idempotency_conflict", "invalid_answer"),
-                        ]
-                    ),
+                    **_errors([*_STREAM_CODES.split(), *_AG_UI_CODES.split()]),
                 },
             }
         },
