@@ -10,12 +10,14 @@ from secrets import token_hex
 from typing import cast
 
 import httpx
+from websockets.sync.client import ClientConnection, connect
 
 from tests.acceptance.cli.command import AGIO
 from tests.acceptance.server.process import Server, answer_of, send, stream, text_of
 from tests.unit.gateway.house import AGENT
 
 WORKER_KEY = "the-key-of-a-worker-that-sends-nonsense."
+WAIT_S = 60.0
 _OFTEN = 10_000_000
 LIMITS = {
     "requests_per_minute": _OFTEN,
@@ -94,6 +96,16 @@ class Target(Server):
         with self.client() as client:
             (key,) = cast("list[dict[str, str]]", answer_of(client.get("/api/api-keys"))["items"])
             return key["id"]
+
+    def connect(self, path: str, key: str) -> ClientConnection:
+        """Open a WebSocket."""
+        return connect(
+            f"ws://127.0.0.1:{self.port}{path}",
+            additional_headers={"authorization": f"Bearer {key}"},
+            max_size=None,
+            proxy=None,
+            open_timeout=WAIT_S,
+        )
 
     def check_alive(self) -> None:
         """See that it is well: it answers, a whole run works, and nothing happened that nobody foresaw."""

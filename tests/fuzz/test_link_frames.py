@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from websockets.exceptions import ConnectionClosed, InvalidStatus
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import ClientConnection
 
 from agio.core import link_wire as wire
 from agio.core.link import Claim, Greeting, TaskResult
@@ -19,10 +19,9 @@ from agio.errors import UserError
 from agio.protocol.frames import Frame
 from tests.acceptance.server.process import send, start_session
 from tests.fuzz.frames import DEEP, NUMBERS, TEXTS, cut
-from tests.fuzz.server import WORKER_KEY, Target, target
+from tests.fuzz.server import WAIT_S, WORKER_KEY, Target, target
 from tests.fuzz.size import examples
 
-WAIT_S = 60.0
 CLOSED = (wire.GARBAGE, wire.SLOW, 1003, 1007, 1008, 1009)
 NOBODYS = Claim("run_" + "0" * 26, 1, "t" * 43)
 """As long as a real one, which takes its place byte by byte."""
@@ -90,13 +89,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
 
 
 def _connected(server: Target, key: str = WORKER_KEY) -> ClientConnection:
-    return connect(
-        f"ws://127.0.0.1:{server.port}/link",
-        additional_headers={"authorization": f"Bearer {key}"},
-        max_size=None,
-        proxy=None,
-        open_timeout=WAIT_S,
-    )
+    return server.connect("/link", key)
 
 
 def _receive(socket: ClientConnection) -> list[wire.DownFrame]:

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import ClientConnection
 
 from tests.acceptance.server.process import KEY, answer_of, start_session
 from tests.fuzz.frames import DEEP, LONG, TEXTS, VALUES, Json, cut, encoded, spoilt
-from tests.fuzz.server import Target, target
+from tests.fuzz.server import WAIT_S, Target, target
 from tests.fuzz.size import examples
 
-WAIT_S = 60.0
 SESSION = "ses_of_the_test"
 COMMANDS: list[dict[str, Json]] = [
     {"type": "message", "id": "1", "content": "Hello", "session_id": SESSION, "client_message_id": "m1"},
@@ -56,13 +55,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
 
 
 def _connected(server: Target, key: str = KEY) -> ClientConnection:
-    return connect(
-        f"ws://127.0.0.1:{server.port}/realtime",
-        additional_headers={"authorization": f"Bearer {key}"},
-        max_size=None,
-        proxy=None,
-        open_timeout=WAIT_S,
-    )
+    return server.connect("/realtime", key)
 
 
 def _session(server: Target) -> str:
