@@ -10,10 +10,12 @@ from pathlib import Path
 from playwright.async_api import BrowserContext, Page, expect
 
 from tests.oidc_server import CLIENT_ID, CLIENT_SECRET, OidcServer
-from web.e2e.scene import DESKTOP, Scene, scene
+from web.e2e.scene import DESKTOP, NOT_SIGNED_IN, Scene, scene
 
 PROVIDER = "Test Directory"
 FONTS = "https://fonts.googleapis.com/"
+GONE_BACK = r"got 400 for http://localhost:\d+/interaction/.*"
+"""The provider's own word on going back."""
 
 
 @asynccontextmanager
@@ -38,11 +40,16 @@ async def openid_scene(
             yield here
 
 
+def turned_away(status: int, provider: str = "test") -> str:
+    """What is heard when the server does not take what a provider says."""
+    return rf"got {status} for /sign-in/oidc/{provider}/callback\?.*"
+
+
 async def newcomer(
     here: Scene, expected: Sequence[str] = (), size: tuple[int, int] = DESKTOP, *, dark: bool = False
 ) -> Page:
     """Open a browser that nobody knows, here or at the provider."""
-    context = await here.context(size=size, dark=dark, expected=("401", *expected))
+    context = await here.context(size=size, dark=dark, expected=(NOT_SIGNED_IN, *expected))
     await without_fonts(context)
     return await context.new_page()
 

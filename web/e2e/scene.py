@@ -1,6 +1,7 @@
 """A server in a process of its own, a model behind it that says what the test wants, and browsers in front."""
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -22,6 +23,10 @@ PATIENCE_MS = 60_000
 """For what comes soon: a machine with more to do than this is given up on."""
 DESKTOP = (1280, 800)
 PHONE = (360, 740)
+NOT_SIGNED_IN = "got 401 for /api/me"
+"""What is heard on a page that asks who somebody is whom nobody knows."""
+DELETED = r"got 404 for /api/agent-sessions/ses_\w+(/interrupts|/status)?(\?.*)?"
+"""What may be heard on a page that asks for a chat before it is told that there is none any more."""
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
 slow = pytest.mark.timeout(600)
 expect.set_options(timeout=PATIENCE_MS)
@@ -31,7 +36,10 @@ Answer = Callable[[ModelCall], Reply]
 
 @dataclass
 class Complaints:
-    """What a page said in the console, threw, or asked of others. `expected` are words of what may be said."""
+    """What a page said in the console, threw, or asked of others. `expected` are patterns of all that may be said.
+
+    The server's own addresses are told without its name and port.
+    """
 
     origin: str
     expected: Sequence[str] = ()
@@ -41,30 +49,37 @@ class Complaints:
 
     def listen(self, page: Page) -> None:
         """Hear what a page says."""
-        page.on("pageerror", lambda error: self.heard.append(f"threw {error}"))
+        page.on("pageerror", lambda error: self._hear(f"threw {error}"))
         page.on("console", self._console)
         page.on("request", lambda asked: self._asked(asked.url))
         page.on("response", lambda got: self._got(got.url, got.status))
 
     def _console(self, said: ConsoleMessage) -> None:
-        if (
-            said.type in ("error", "warning")
-            and "Failed to load resource: the server responded" not in said.text
-        ):
-            self.heard.append(f"{said.type} {said.text}")
+        if said.type not in ("error", "warning"):
+            return
+        if not said.text.startswith("Failed to load resource"):
+            self._hear(f"{said.type} {said.text}")
+        elif "the server responded" not in said.text:
+            self._hear(f"{said.text} for {said.location['url']}")
 
     def _asked(self, url: str) -> None:
         if not url.startswith((self.origin, "blob:", "data:", *self.friends)):
-            self.heard.append(f"asked {url}")
+            self._hear(f"asked {url}")
 
     def _got(self, url: str, status: int) -> None:
         """Say which one it was: the console does not."""
         if status >= 400:
-            self.heard.append(f"got {status} for {url}")
+            self._hear(f"got {status} for {url}")
+
+    def _hear(self, said: str) -> None:
+        own = self.origin.removeprefix("http")
+        self.heard.append(said.replace(f"http{own}", "").replace(f"ws{own}", ""))
 
     def check(self) -> None:
         """Fail if there was anything but what was expected."""
-        unexpected = [said for said in self.heard if not any(words in said for words in self.expected)]
+        unexpected = [
+            said for said in self.heard if not any(re.fullmatch(each, said) for each in self.expected)
+        ]
         assert unexpected == [], "\n".join(unexpected)
 
 

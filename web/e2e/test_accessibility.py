@@ -7,7 +7,7 @@ from pathlib import Path
 from playwright.async_api import Locator, Page, expect
 
 from agio.testing import Reply
-from web.e2e.scene import needs_chromium, path_of, scene, slow
+from web.e2e.scene import NOT_SIGNED_IN, needs_chromium, path_of, scene, slow
 from web.e2e.story import EMAIL, PASSWORD
 from web.e2e.tour import settled
 
@@ -66,7 +66,7 @@ async def test_a_keyboard_is_enough_to_sign_in_and_chat(tmp_path: Path) -> None:
         account = {"email": EMAIL, "name": "Mara", "password": PASSWORD}
         await here.call(owner, "POST", "/api/account", account)
         await here.make_agent(owner, "Echo")
-        page = await (await here.context(expected=["got 401"])).new_page()
+        page = await (await here.context(expected=[NOT_SIGNED_IN])).new_page()
         await page.goto(f"{here.url}/chat")
 
         await tab_to(page, page.get_by_label("E-mail"))

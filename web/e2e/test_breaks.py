@@ -8,13 +8,23 @@ from playwright.async_api import Page, expect
 
 from agio.testing import Reply
 from agio.testing.capture import ModelCall
-from web.e2e.scene import Scene, needs_chromium, path_of, say, scene, slow
+from web.e2e.scene import DELETED, Scene, needs_chromium, path_of, say, scene, slow
 
 pytestmark = [needs_chromium, slow]
 
 WORDS = [f"w{number:04d}" for number in range(240)]
-LOST = ("net::ERR_", "WebSocket connection")
+ASKED = r"/api/(me|agents|agent-sessions)([/?].*)?"
+"""Whatever an open chat asks for by itself."""
+KILLED = (
+    "Failed to load resource: net::ERR_(CONNECTION_(REFUSED|RESET|CLOSED)|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED"
+    rf"|INCOMPLETE_CHUNKED_ENCODING) for {ASKED}",
+    "error WebSocket connection to '/realtime' failed: .+",
+)
 """What a browser says of a server that is gone, wherever in an answer it went."""
+OFFLINE = (
+    f"Failed to load resource: net::ERR_INTERNET_DISCONNECTED for {ASKED}",
+    "error WebSocket connection to '/realtime' failed: .+",
+)
 
 
 class Counting:
@@ -63,7 +73,7 @@ async def test_a_server_that_is_killed_in_the_middle_and_started_again_goes_on(t
     """C8, C10, B1: the page says so, comes back by itself, and shows the answer once."""
     model = Counting()
     async with scene(tmp_path, model) as here:
-        page = await here.visitor(expected=LOST)
+        page = await here.visitor(expected=KILLED)
         await begun(here, page)
         here.kill()
         await expect(page.get_by_text("Connection lost")).to_be_visible()
@@ -77,7 +87,7 @@ async def test_two_tabs_show_the_same(tmp_path: Path) -> None:
     """C8, C10: what is said in one is in the other; deleting the chat is seen in both."""
     model = Counting()
     async with scene(tmp_path, model) as here:
-        page = await here.visitor(expected=("404",))
+        page = await here.visitor(expected=[DELETED])
         path = await begun(here, page)
         other = await page.context.new_page()
         await other.goto(f"{here.url}{path}")
@@ -97,7 +107,7 @@ async def test_ten_seconds_without_a_network_lose_nothing(tmp_path: Path) -> Non
     """C8, C10: what is written meanwhile is kept and sent once; the answer goes on where it was."""
     model = Counting()
     async with scene(tmp_path, model) as here:
-        page = await here.visitor(expected=LOST)
+        page = await here.visitor(expected=OFFLINE)
         await begun(here, page)
         await page.context.set_offline(True)
         await expect(page.get_by_text("Connection lost")).to_be_visible()
@@ -117,7 +127,7 @@ async def test_ten_seconds_without_a_network_lose_nothing(tmp_path: Path) -> Non
 async def test_an_approval_is_given_after_the_server_was_started_again(tmp_path: Path) -> None:
     """C8, C10, B7: the question waits for the person, not for the process; with the argument they changed."""
     async with scene(tmp_path) as here:
-        page = await here.visitor(expected=LOST)
+        page = await here.visitor(expected=KILLED)
         await say(page, "send a postcard to Ada")
         await expect(page.get_by_role("button", name="Approve", exact=True)).to_be_visible()
         here.kill()

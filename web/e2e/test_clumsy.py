@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.async_api import expect
 
-from web.e2e.scene import PHONE, needs_chromium, say, scene, slow
+from web.e2e.scene import DELETED, PHONE, needs_chromium, say, scene, slow
 
 pytestmark = [needs_chromium, slow]
 
@@ -57,7 +57,7 @@ async def test_thirty_pictures_leave_room_to_write(tmp_path: Path) -> None:
 async def test_what_is_written_in_a_chat_that_is_deleted_goes_into_a_new_one(tmp_path: Path) -> None:
     """C8: another tab deletes it while somebody types."""
     async with scene(tmp_path) as here:
-        page = await here.visitor(expected=("404",))
+        page = await here.visitor(expected=[DELETED])
         agent = await here.make_agent(page)
         session = await here.call(page, "POST", f"/api/agents/{agent}/sessions", {})
         await page.goto(f"{here.url}/chat/{session['id']}")

@@ -6,6 +6,7 @@ from pathlib import Path
 from playwright.async_api import Page, expect
 
 from web.e2e.openid import (
+    GONE_BACK,
     PROVIDER,
     agree,
     come_in,
@@ -15,6 +16,7 @@ from web.e2e.openid import (
     newcomer,
     openid_scene,
     turn_back,
+    turned_away,
     without_fonts,
 )
 from web.e2e.scene import PHONE, needs_chromium, slow
@@ -27,7 +29,7 @@ PASSWORD = "a long enough password"
 async def test_a_deep_link_leads_through_the_provider_to_the_page_one_wanted(tmp_path: Path) -> None:
     """R2: the button, the provider's own pages, and back; the address keeps its query."""
     async with openid_scene(tmp_path, tenant="default") as here:
-        page = await newcomer(here, ("/interaction/",))  # the provider's own word on going back
+        page = await newcomer(here, [GONE_BACK])
         await come_in(here, page, "ann", "/runs?status=failed")
         await expect(page.get_by_role("heading", name="Runs", level=1)).to_be_visible()
         me = await here.call(page, "GET", "/api/me")
@@ -40,7 +42,7 @@ async def test_a_deep_link_leads_through_the_provider_to_the_page_one_wanted(tmp
 async def test_somebody_nobody_knows_is_told_what_to_do_and_can_come_as_another(tmp_path: Path) -> None:
     """R2: no team, no invitation: words on a page; the next try asks who it is."""
     async with openid_scene(tmp_path) as here:
-        page = await newcomer(here, ("403", "/interaction/"), PHONE)
+        page = await newcomer(here, (turned_away(403), GONE_BACK), PHONE)
         await page.goto(here.url)
         await leave(page)
         await log_in(page, "zoe")
@@ -64,7 +66,7 @@ async def test_an_invitation_is_accepted_at_the_provider(tmp_path: Path) -> None
         owner = await here.visitor()
         body = {"role": "admin", "email": "zoe@example.com"}
         path = (await here.call(owner, "POST", "/api/invitations", body))["path"]
-        page = await newcomer(here, ("403",))
+        page = await newcomer(here, [turned_away(403)])
         await page.goto(f"{here.url}{path}")
         await leave(page)
         await log_in(page, "mallory")
@@ -84,7 +86,7 @@ async def test_an_invitation_is_accepted_at_the_provider(tmp_path: Path) -> None
 async def test_a_sign_in_elsewhere_is_linked_used_and_unlinked(tmp_path: Path) -> None:
     """R2: in the profile of an account with a password; who turns back has changed nothing."""
     async with openid_scene(tmp_path) as here:
-        page = await here.visitor(expected=("403",))
+        page = await here.visitor(expected=[turned_away(403)])
         await without_fonts(page.context)
         account = {"name": "Ann", "email": "ann@example.com", "password": PASSWORD}
         await here.call(page, "POST", "/api/account", account)
@@ -99,7 +101,7 @@ async def test_a_sign_in_elsewhere_is_linked_used_and_unlinked(tmp_path: Path) -
         await expect(page.get_by_text("Linked since")).to_be_visible()
         await expect(page).to_have_url(f"{here.url}/settings/profile")
 
-        other = await newcomer(here, ("403",))
+        other = await newcomer(here, [turned_away(403)])
         await come_in(here, other, "somebody-else")
         assert (await here.call(other, "GET", "/api/me"))["account"]["email"] == "ann@example.com"
 
@@ -115,7 +117,7 @@ async def test_a_sign_in_elsewhere_is_linked_used_and_unlinked(tmp_path: Path) -
 async def test_the_only_way_in_cannot_be_unlinked(tmp_path: Path) -> None:
     """R2: the page says what to do first."""
     async with openid_scene(tmp_path, tenant="default") as here:
-        page = await newcomer(here, ("409",))
+        page = await newcomer(here, ["got 409 for /api/account/identities/test"])
         await come_in(here, page, "ann", "/settings/profile")
         await page.get_by_role("button", name=f"Unlink {PROVIDER}").click()
         await page.get_by_role("alertdialog").get_by_role("button", name="Unlink").click()
@@ -126,7 +128,7 @@ async def test_the_only_way_in_cannot_be_unlinked(tmp_path: Path) -> None:
 async def test_an_account_without_a_password_proves_at_the_provider_who_it_is(tmp_path: Path) -> None:
     """R2: in a tab of its own, so that what was filled in goes on; somebody else's proof counts for nothing."""
     async with openid_scene(tmp_path, tenant="default", role="owner") as here:
-        page = await newcomer(here, ("403",))
+        page = await newcomer(here, ("got 403 for /api/api-keys", turned_away(403)))
         await come_in(here, page)
         let_hours_pass(tmp_path)
         await page.goto(f"{here.url}/settings/api-keys")
@@ -148,7 +150,7 @@ async def test_an_account_without_a_password_proves_at_the_provider_who_it_is(tm
 async def test_who_turns_back_at_the_provider_can_try_again_and_still_gets_there(tmp_path: Path) -> None:
     """R2: `access_denied` is a page with words, which remembers where one wanted to go."""
     async with openid_scene(tmp_path, tenant="default") as here:
-        page = await newcomer(here, ("403",))
+        page = await newcomer(here, [turned_away(403)])
         await page.goto(f"{here.url}/agents")
         await leave(page)
         await turn_back(page)
@@ -164,7 +166,14 @@ async def test_a_provider_that_does_not_work_leaves_a_page_with_other_ways(tmp_p
     gone = {"id": "gone", "name": "Gone", "issuer": "http://127.0.0.1:9"}
     broken = {"id": "broken", "name": "Broken", "client_secret": "wrong"}
     async with openid_scene(tmp_path, (gone, broken), tenant="default") as here:
-        page = await newcomer(here, ("502", "404", "422"))
+        wrong = (
+            r"got 502 for /sign-in/oidc/gone\?return_to=%2Fagents",
+            turned_away(502, "broken"),
+            "got 404 for /sign-in/oidc/nobody",
+            r"got 422 for /sign-in/oidc/test\?purpose=nonsense",
+            turned_away(422),
+        )
+        page = await newcomer(here, wrong)
         await page.goto(f"{here.url}/agents")
         await leave(page, "Gone")
         await expect(page.get_by_role("alert")).to_contain_text("Gone")
@@ -181,7 +190,7 @@ async def test_a_provider_that_does_not_work_leaves_a_page_with_other_ways(tmp_p
 async def test_a_sign_in_that_is_over_is_a_page_with_a_way_on(tmp_path: Path) -> None:
     """R2: the same answer twice, in this browser and in another, and the browser's way back."""
     async with openid_scene(tmp_path, tenant="default") as here:
-        page = await newcomer(here, ("400", "403", "/interaction/"))
+        page = await newcomer(here, [turned_away(400)])
         answers: list[str] = []
         page.on("request", lambda asked: answers.append(asked.url) if "/callback?" in asked.url else None)
         await come_in(here, page)
@@ -193,7 +202,7 @@ async def test_a_sign_in_that_is_over_is_a_page_with_a_way_on(tmp_path: Path) ->
         await page.goto(answers[0])
         await page.get_by_role("link", name="Go to the chat").click()
         await expect(page.get_by_role("textbox", name="Message")).to_be_visible()
-        stranger = await newcomer(here, ("400",))
+        stranger = await newcomer(here, [turned_away(400)])
         await stranger.goto(answers[0])
         await expect(stranger.get_by_role("alert")).to_contain_text("Begin again")
         await leave(stranger)

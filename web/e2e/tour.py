@@ -11,10 +11,19 @@ from pathlib import Path
 
 from playwright.async_api import Locator, Page, expect
 
-from web.e2e.scene import DESKTOP, PHONE, Scene, scene
+from web.e2e.scene import DELETED, DESKTOP, PHONE, Scene, scene
 from web.e2e.story import EMAIL, ENVIRONMENT, Story, answer, write_app
 
-EXPECTED = ("got 401", "got 403", "got 404", "got 409", "got 422")
+EXPECTED = (
+    "got 401 for /api/sign-in",
+    r"got 403 for /sign-in\?token=old",
+    DELETED,
+    "got 404 for /api/agents/agt_none",
+    r"got 404 for /api/invitations/open\?token=nothing",
+    "got 404 for /api/runs/run_none",
+    "got 404 for /nowhere",
+    r"got 409 for /api/agents/agt_\w+",
+)
 """Some stops are refusals."""
 
 Act = Callable[[Page], Awaitable[object]]
