@@ -25,7 +25,7 @@ DESKTOP = (1280, 800)
 PHONE = (360, 740)
 NOT_SIGNED_IN = "got 401 for /api/me"
 """What is heard on a page that asks who somebody is whom nobody knows."""
-DELETED = r"got 404 for /api/agent-sessions/ses_\w+(/interrupts|/status)?(\?.*)?"
+DELETED = r"got 404 for /api/agent-sessions/ses_\w+(/\w+)?(\?.*)?"
 """What may be heard on a page that asks for a chat before it is told that there is none any more."""
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
 slow = pytest.mark.timeout(600)

@@ -15,12 +15,12 @@ from web.e2e.scene import DELETED, DESKTOP, PHONE, Scene, scene
 from web.e2e.story import EMAIL, ENVIRONMENT, Story, answer, write_app
 
 EXPECTED = (
-    "got 401 for /api/sign-in",
+    "got 401 for /api/(sign-in|me)",
     r"got 403 for /sign-in\?token=old",
     DELETED,
-    "got 404 for /api/agents/agt_none",
+    "got 404 for /api/agents/agt_none.*",
     r"got 404 for /api/invitations/open\?token=nothing",
-    "got 404 for /api/runs/run_none",
+    "got 404 for /api/runs/run_none.*",
     "got 404 for /nowhere",
     r"got 409 for /api/agents/agt_\w+",
 )
