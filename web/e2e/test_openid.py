@@ -190,7 +190,7 @@ async def test_a_provider_that_does_not_work_leaves_a_page_with_other_ways(tmp_p
 async def test_a_sign_in_that_is_over_is_a_page_with_a_way_on(tmp_path: Path) -> None:
     """R2: the same answer twice, in this browser and in another, and the browser's way back."""
     async with openid_scene(tmp_path, tenant="default") as here:
-        page = await newcomer(here, [turned_away(400)])
+        page = await newcomer(here, (turned_away(400), GONE_BACK))
         answers: list[str] = []
         page.on("request", lambda asked: answers.append(asked.url) if "/callback?" in asked.url else None)
         await come_in(here, page)
