@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -25,6 +25,7 @@ import aiohttp
 from agio.testing import Call, ModelCall, ModelServer, Reply
 from tests.acceptance.crash.checker import check
 from tests.acceptance.crash.client import Client
+from tests.clock import until
 from tests.ports import free_port
 
 HERE = Path(__file__).parent
@@ -51,7 +52,7 @@ LIMITS = {
     "tick_s": 0.5,
     "drain_s": 5,
 }
-START_S = 60.0
+START_S = 120.0
 SETTLE_S = 90.0
 
 
@@ -88,6 +89,8 @@ class Server:
     async def start(self, fault: str | None = None, at: int = 1) -> None:
         """Start it and wait until it serves; `fault` is the point at which one of its processes dies."""
         env = dict(self._env)
+        for old in self.folder.glob("armed*"):
+            old.unlink()
         if fault is not None:
             armed = self.folder / "armed"
             armed.write_text(str(at))
@@ -132,15 +135,19 @@ class Server:
             self._process.kill()
         await self._process.wait()
 
-    async def died(self, within_s: float) -> bool:
-        """Wait for the process to die by itself."""
+    async def struck(self, within_s: float) -> bool:
+        """Wait for the fault it was started with, which happens later no more; have the server running again."""
         assert self._process is not None
-        try:
+        armed = self.folder / "armed"
+        with suppress(TimeoutError):
             async with asyncio.timeout(within_s):
-                await self._process.wait()
-            return True
-        except TimeoutError:
-            return False
+                await until(lambda: not armed.exists())
+        armed.unlink(missing_ok=True)
+        dead = [path.name for path in self.folder.glob("armed-*")]
+        if f"armed-{self._process.pid}" in dead:
+            await self._process.wait()
+            await self.start()
+        return bool(dead)
 
     async def stop(self) -> None:
         """Ask it to stop, as an operator does."""
@@ -197,8 +204,8 @@ class Siege:
             await client.send(word)
             await client.wait_for_end(client.transcript.accepted[word])
 
-    async def strike(self, fault: str, rng: random.Random) -> None:
-        """Do one fault, and have the server running again."""
+    async def strike(self, fault: str, rng: random.Random, within_s: float = START_S) -> None:
+        """Do one fault, which must happen within this time to count, and have the server running again."""
         self.faults[fault] += 1
         match fault:
             case "kill server":
@@ -218,8 +225,8 @@ class Siege:
             case _:
                 await self.server.kill()
                 await self.server.start(fault, at=rng.randint(1, 4))
-                if await self.server.died(within_s=3.0):
-                    await self.server.start()
+                if not await self.server.struck(within_s):
+                    self.faults[fault] -= 1
 
     async def settle(self, within_s: float = SETTLE_S) -> list[str]:
         """Let the clients finish what they began, stop the server, and return what the checker found."""

@@ -3,13 +3,14 @@
 import asyncio
 import random
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tests.acceptance.crash.harness import POINTS, Siege
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 
 
 async def _strike(siege: Siege, faults: list[str], seed: int) -> list[str]:
@@ -24,6 +25,7 @@ async def test_one_process_survives_kill_9_at_every_point(tmp_path: Path) -> Non
     async with Siege(tmp_path, clients=3) as siege:
         problems = await _strike(siege, ["kill server", *POINTS, "kill server"], seed=1)
         assert problems == []
+        assert siege.faults == {"kill server": 2, **dict.fromkeys(POINTS, 1)}
         assert sum(len(client.transcript.accepted) for client in siege.clients) >= 10
 
 
@@ -34,7 +36,7 @@ async def test_workers_survive_kill_9_and_being_frozen(tmp_path: Path) -> None:
     async with Siege(tmp_path, workers=2, clients=3) as siege:
         problems = await _strike(siege, faults, seed=2)
         assert problems == []
-        assert siege.faults["freeze worker"] == 1
+        assert siege.faults == Counter(faults)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +58,7 @@ async def test_the_checker_finds_what_a_missing_protection_breaks(
         async with Siege(folder, workers=workers, clients=3, sabotage=sabotage) as siege:
             rng = random.Random(attempt)
             for _ in range(2):
-                await siege.strike(fault, rng)
+                await siege.strike(fault, rng, within_s=10)
             async with asyncio.timeout(120):
                 problems = await siege.settle(within_s=20)
         if any(re.search(found, problem) for problem in problems):

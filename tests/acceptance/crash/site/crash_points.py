@@ -34,7 +34,7 @@ def reach(point: str) -> None:
         if left > 0:
             Path(armed).write_text(str(left))
             return
-        os.unlink(armed)
+        os.rename(armed, f"{armed}-{os.getpid()}")
     except (OSError, ValueError):
         return
     os.kill(os.getpid(), signal.SIGKILL)
