@@ -166,7 +166,9 @@ async def test_a_credential_has_only_so_many_streams(tmp_path: Path) -> None:
                         )
                     with pytest.raises(InvalidStatus) as shut:
                         await connect(
-                            server.url.replace("http", "ws") + "/realtime", additional_headers=ann.headers
+                            server.url.replace("http", "ws") + "/realtime",
+                            additional_headers=ann.headers,
+                            open_timeout=60,
                         )
                     assert shut.value.response.status_code == 429
                     async with _streaming(server, cid):

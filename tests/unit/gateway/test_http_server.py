@@ -73,7 +73,7 @@ async def test_a_browser_signs_in_and_talks_with_its_cookie(tmp_path: Path) -> N
             {"origin": server.url},
         ):
             with pytest.raises(InvalidStatus) as refused:
-                await connect(_socket_url(server), additional_headers=wrong)
+                await connect(_socket_url(server), additional_headers=wrong, open_timeout=60)
             assert refused.value.response.status_code in (401, 403)
             assert msgspec.json.decode(refused.value.response.body)["error"]["code"] in (
                 "unauthenticated", "forbidden_origin",
@@ -84,7 +84,7 @@ async def test_a_socket_to_nowhere_is_refused_with_a_code(tmp_path: Path) -> Non
     """R1: 404 before the handshake is complete, and 403 for a foreign name."""
     async with served(tmp_path) as server:
         with pytest.raises(InvalidStatus) as nowhere:
-            await connect(_socket_url(server, "/nowhere"), additional_headers=server.headers)
+            await connect(_socket_url(server, "/nowhere"), additional_headers=server.headers, open_timeout=60)
         assert nowhere.value.response.status_code == 404
         assert msgspec.json.decode(nowhere.value.response.body)["error"]["code"] == "not_found"
 

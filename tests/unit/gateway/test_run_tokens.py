@@ -167,7 +167,8 @@ class Scene:
         else:
             address = self.url.replace("http", "ws") + "/link"
             headers = {"authorization": f"Bearer {key}"}
-            caller = Caller(name, None, await connect(address, additional_headers=headers))
+            socket = await connect(address, additional_headers=headers, open_timeout=60)
+            caller = Caller(name, None, socket)
         self.callers.append(caller)
         return caller
 
@@ -596,6 +597,7 @@ async def test_a_link_that_is_not_spoken_as_agreed_is_closed(speak: Speak) -> No
 async def test_a_key_that_is_not_known_opens_no_link(key: str) -> None:
     """R7: nor does a good one of another kind, or in another scheme."""
     async with _scene("websocket") as scene:
+        address = scene.url.replace("http", "ws") + "/link"
         for headers in ({"authorization": f"Bearer {key}"}, {"authorization": f"Basic {KEY}"}, {}):
             with pytest.raises((InvalidStatus, UnicodeEncodeError)):
-                await connect(scene.url.replace("http", "ws") + "/link", additional_headers=headers)
+                await connect(address, additional_headers=headers, open_timeout=60)
