@@ -3,11 +3,14 @@
 import asyncio
 import socket
 from collections import Counter
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 
 import pytest
 
-from agio import Agent, AgentRunConfig, ModelError, ScriptedTurn
+from agio import Agent, AgentRunConfig, ModelError, ScriptedDriver, ScriptedTurn
 from agio.core.config import AgentRunConfig as Config
+from agio.core.model import ModelEvent, ModelRequest
 from agio.core.turn import retry_delay
 from agio.protocol.events import ERROR, REWIND, AgentEvent, RunError, TextMessageChunk, seq_of
 from agio.testing import ModelServer, Reply
@@ -196,17 +199,32 @@ def test_back_off_grows_and_is_bounded() -> None:
     assert retry_delay(config, ModelError("x", ""), Counter({"x": 1})) is None
 
 
+class Breathing(ScriptedDriver):
+    """A model that lets others do something after each word."""
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelEvent], None]:
+        async with aclosing(super().stream(request)) as batches:
+            async for batch in batches:
+                yield batch
+                await asyncio.sleep(0)
+
+
 async def test_a_slow_reader_is_not_taken_for_a_silent_model() -> None:
     """L14: the time a reader takes does not count against the model's."""
     from agio.core import journal
 
-    words = "word " * (journal.WINDOW_EVENTS + 200)
-    agent, driver = scripted(ScriptedTurn(words), config=IDLE)
-    async with agent:
+    driver = Breathing([ScriptedTurn("word " * (journal.WINDOW_EVENTS + 200))])
+    async with Agent("tester", model=driver, config=IDLE) as agent:
         run = agent.arun_stream("Hi")
         await anext(run)
-        written = vars(vars(run)["_stream"])["_journal"]
-        await until(lambda: written.crowded)
+        stream: object = vars(run)["_stream"]
+        written: journal.Journal = vars(stream)["_journal"]
+
+        def waits_for_reader() -> bool:
+            room: asyncio.Future[None] | None = vars(written)["_room"]
+            return room is not None and not room.done()
+
+        await until(waits_for_reader)
         paused = asyncio.Event()
         asyncio.get_running_loop().call_later(1500, paused.set)
         pass_time(1500)

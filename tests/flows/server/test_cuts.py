@@ -81,7 +81,7 @@ async def test_cut_after_every_event_while_runs_are_queued_and_cancelled(home: H
     # While the runs are going on: one event at a time, each over a connection of its own.
     pieces: list[tuple[int, bytes]] = []
     while not live.done() or len(pieces) < live.result():
-        reading = asyncio.create_task(read(home, session, len(pieces), 1))
+        reading = asyncio.ensure_future(read(home, session, len(pieces), 1))
         await asyncio.wait([reading, live], return_when="FIRST_COMPLETED")
         if not reading.done() and len(pieces) == await live:
             reading.cancel()
