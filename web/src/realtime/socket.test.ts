@@ -95,7 +95,7 @@ test("after a break every session goes on after what was heard last, and nothing
   ]);
 });
 
-test("what is asked for before the first connection is sent with it; without one it is refused", async () => {
+test("what is asked for without a connection is sent with the next one; if none comes it is refused", async () => {
   const stop: Command = { type: "cancel", session_id: "ses_1" };
   const socket = makeSocket();
   socket.open();
@@ -104,13 +104,18 @@ test("what is asked for before the first connection is sent with it; without one
   await vi.waitFor(() => expect(newest().sent).toMatchObject([stop]));
   newest().say({ type: "ack", id: newest().sent[0]?.id ?? "" });
   await expect(asked).resolves.toMatchObject({ type: "ack" });
-  const cut = makeSocket();
-  cut.open();
-  const refused = expect(cut.ask(stop)).rejects.toMatchObject({ code: "offline" });
   newest().break();
+  const later = socket.ask(stop);
+  vi.advanceTimersByTime(1_000);
+  newest().accept();
+  await vi.waitFor(() => expect(newest().sent).toMatchObject([stop]));
+  newest().say({ type: "ack", id: newest().sent[0]?.id ?? "" });
+  await expect(later).resolves.toMatchObject({ type: "ack" });
+  newest().break();
+  const refused = expect(socket.ask(stop)).rejects.toMatchObject({ code: "offline" });
+  await vi.advanceTimersByTimeAsync(15_000);
   await refused;
   socket.close();
-  cut.close();
 });
 
 test("what is left of an earlier subscription does not hide the events before it", async () => {

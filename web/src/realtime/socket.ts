@@ -101,11 +101,14 @@ export class Socket implements Feed {
     });
   }
 
-  /** Sends what a person asked for; one who is quicker than the first connection waits for it. */
+  /** Sends what a person asked for; while there is no connection it waits a while for the next one. */
   async ask(command: Command): Promise<Ack> {
-    if (this.state === "connecting") {
+    if (this.state === "connecting" || this.state === "offline") {
       await new Promise<void>((settled) => {
+        const timer = setTimeout(settled, ANSWER_MS);
         const stop = this.watch(() => {
+          if (this.state === "offline") return;
+          clearTimeout(timer);
           stop();
           settled();
         });
