@@ -35,7 +35,7 @@ export interface Metrics {
 }
 
 /** The CUSTOM events the server writes, by name. One that is not listed here is somebody else's. */
-interface OwnEvents {
+export interface OwnEvents {
   "agio.metrics": Metrics;
   "agio.error": {
     code: string;
