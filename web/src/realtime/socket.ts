@@ -105,12 +105,14 @@ export class Socket implements Feed {
   async ask(command: Command): Promise<Ack> {
     if (this.state === "connecting" || this.state === "offline") {
       await new Promise<void>((settled) => {
-        const timer = setTimeout(settled, ANSWER_MS);
-        const stop = this.watch(() => {
-          if (this.state === "offline") return;
+        const done = () => {
           clearTimeout(timer);
           stop();
           settled();
+        };
+        const timer = setTimeout(done, ANSWER_MS);
+        const stop = this.watch(() => {
+          if (this.state !== "offline") done();
         });
       });
     }
