@@ -120,11 +120,18 @@ class ToolStore(Protocol):
         ...
 
     async def update_tool_definition(
-        self, tenant: str, tool_id: str, name: str, http: HttpTool, secrets: Mapping[str, Sealed]
+        self,
+        tenant: str,
+        tool_id: str,
+        name: str,
+        http: HttpTool,
+        secrets: Mapping[str, Sealed],
+        expected: int | None = None,
     ) -> ToolDefinition:
         """Replace a tool; its secrets are these and those kept fields of `http` that are not among them.
 
-        Raises UserError `tool_not_found`, `tool_exists`.
+        `expected`: only if it is the version of that `updated_at`. Raises UserError `tool_not_found`,
+        `tool_exists`, `changed_elsewhere`.
         """
         ...
 

@@ -88,9 +88,16 @@ class ProviderStore(Protocol):
         ...
 
     async def update_provider(
-        self, tenant: str, provider_id: str, fields: ProviderFields, key: Sealed | Literal["keep"] | None
+        self,
+        tenant: str,
+        provider_id: str,
+        fields: ProviderFields,
+        key: Sealed | Literal["keep"] | None,
+        expected: int | None = None,
     ) -> ProviderRecord:
-        """Replace a provider, its key kept or removed. Raises UserError `provider_not_found`, `provider_exists`.
+        """Replace a provider, its key kept or removed; `expected`: only the version of that `updated_at`.
+
+        Raises UserError `provider_not_found`, `provider_exists`, `changed_elsewhere`.
 
         A key is only ever sent to the place it was entered for: if the place changes it cannot be kept, or whoever
         may change the address could have it sent to themselves. Raises UserError `api_key_required`.

@@ -78,8 +78,13 @@ class Store(
         """Add an agent. Raises UserError `agent_exists` if the name is taken in the tenant."""
         ...
 
-    async def update_agent(self, tenant: str, agent_id: str, fields: AgentFields) -> AgentRecord:
-        """Replace what is said of an agent. Raises UserError `agent_not_found`, `agent_exists`, `agent_read_only`."""
+    async def update_agent(
+        self, tenant: str, agent_id: str, fields: AgentFields, expected: int | None = None
+    ) -> AgentRecord:
+        """Replace what is said of an agent; `expected`: only if it is the version of that `updated_at`.
+
+        Raises UserError `agent_not_found`, `agent_exists`, `agent_read_only`, `changed_elsewhere`.
+        """
         ...
 
     async def delete_agent(self, tenant: str, agent_id: str) -> None:

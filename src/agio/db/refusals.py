@@ -37,6 +37,14 @@ def user_not_found(user: str) -> UserError:
     return UserError("user_not_found", f"There is no user {user}.", {"user": user})
 
 
+def changed_elsewhere(what: str) -> UserError:
+    """Somebody saved another version since the one that is replaced was read."""
+    return UserError(
+        "changed_elsewhere",
+        f"Somebody else saved the {what} since you read it. Read it again, or leave out If-Match to replace it.",
+    )
+
+
 def agent_not_found(agent_id: str) -> UserError:
     """The tenant has no agent of this id."""
     return UserError("agent_not_found", f"There is no agent {agent_id}.", {"agent_id": agent_id})

@@ -67,6 +67,7 @@ _STATUS = {
     "tool_not_runnable": 409,
     "tool_read_only": 409,
     "session_deleted": 410,
+    "changed_elsewhere": 412,
     "body_too_large": 413,
     "file_too_large": 413,
     "message_too_large": 413,

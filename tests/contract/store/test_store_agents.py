@@ -1,9 +1,11 @@
 """Agents are kept per tenant, by name, alike on every store."""
 
+import asyncio
+
 import pytest
 
 from agio.core.config import AgentLimits
-from agio.core.records import AgentTool
+from agio.core.records import AgentRecord, AgentTool
 from agio.core.store import Store
 from agio.errors import UserError
 from agio.protocol.messages import Json
@@ -163,3 +165,30 @@ async def test_an_agent_of_another_tenant_is_not_there(store: Store) -> None:
             await attempt
     assert (await store.list_agents("acme")).items == []
     assert await store.get_agent("default", made.id) == made
+
+
+async def test_of_many_who_save_one_version_one_wins(store: Store) -> None:
+    """C2: the others are refused and change nothing; whoever names no version, or the newest, is not."""
+    made = await store.create_agent("default", agent_fields("a", tools=[AgentTool("clock")]))
+    saves = [
+        store.update_agent(
+            "default", made.id, agent_fields(f"a{who}", tools=[AgentTool("add")]), made.updated_at
+        )
+        for who in range(20)
+    ]
+    told = await asyncio.gather(*saves, return_exceptions=True)
+    [won] = [each for each in told if isinstance(each, AgentRecord)]
+    assert {each.code for each in told if isinstance(each, UserError)} == {"changed_elsewhere"}
+    assert await store.get_agent("default", made.id) == won
+    again = await store.update_agent("default", made.id, agent_fields("b"), won.updated_at)
+    assert made.updated_at < won.updated_at < again.updated_at
+    assert (await store.update_agent("default", made.id, agent_fields("c"))).updated_at > again.updated_at
+
+
+async def test_a_tool_that_is_given_makes_another_version_of_the_agent(store: Store) -> None:
+    """C3: whoever saves what they read before would take it away again."""
+    made = await store.create_agent("default", agent_fields("a"))
+    await store.assign_tool("default", made.id, "clock", None)
+    with pytest.raises(UserError, match="changed_elsewhere"):
+        await store.update_agent("default", made.id, agent_fields("a"), made.updated_at)
+    assert [tool.name for tool in (await store.get_agent("default", made.id)).tools] == ["clock"]

@@ -1,9 +1,11 @@
 """Providers and sealed secrets are kept alike on every store."""
 
+import asyncio
+
 import pytest
 from msgspec import structs
 
-from agio.core.provider import KEY_FIELD, ProviderFields, Sealed, SecretPlace
+from agio.core.provider import KEY_FIELD, ProviderFields, ProviderRecord, Sealed, SecretPlace
 from agio.core.store import Store
 from agio.errors import UserError
 from tests.contract.store.scenes import person
@@ -125,3 +127,20 @@ async def test_a_secret_that_changed_meanwhile_is_not_replaced(store: Store) -> 
     await store.delete_provider("default", "prv_1")
     assert await store.replace_secrets([(place, OTHER, Sealed("33333333", b"late"))]) == 0
     assert await store.get_secret(place) is None
+
+
+async def test_of_many_who_save_one_version_of_a_provider_one_wins(store: Store) -> None:
+    """R12: the others are refused, and no key of theirs is kept."""
+    made = await store.create_provider("default", "prv_1", fields(), KEY)
+    saves = [
+        store.update_provider(
+            "default", "prv_1", fields(f"acme{who}"), Sealed("k1", b"%d" % who), made.updated_at
+        )
+        for who in range(20)
+    ]
+    told = await asyncio.gather(*saves, return_exceptions=True)
+    [won] = [each for each in told if isinstance(each, ProviderRecord)]
+    assert {each.code for each in told if isinstance(each, UserError)} == {"changed_elsewhere"}
+    key = Sealed("k1", won.name.removeprefix("acme").encode())
+    assert await store.find_provider("default", won.name) == (won, key)
+    await store.update_provider("default", "prv_1", fields(), "keep", won.updated_at)

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from msgspec import structs
 
-from agio.core.http_tool import HttpHeader, HttpTool, ToolRequest
+from agio.core.http_tool import HttpHeader, HttpTool, ToolDefinition, ToolRequest
 from agio.core.provider import Sealed
 from agio.core.records import AgentTool
 from agio.core.repository import ToolRecord
@@ -254,3 +254,26 @@ async def test_calls_are_forgotten_after_seven_days(store: Store, monkeypatch: p
     monkeypatch.setattr("agio.db.plans.identity.KEPT_MS", -1)
     await store.sweep()
     assert (await store.begin_tool_request("default", "local", _request(3, b"key")))[1]
+
+
+async def test_of_many_who_save_one_version_of_a_tool_one_wins(store: Store) -> None:
+    """C3: the others are refused, and no secret of theirs is kept."""
+    made = await store.create_tool_definition("default", "tool_1", "weather", WEATHER, SEALED)
+    saves = [
+        store.update_tool_definition(
+            "default",
+            "tool_1",
+            f"weather{who}",
+            WEATHER,
+            {field: Sealed("k1", b"%d" % who) for field in SEALED},
+            made.updated_at,
+        )
+        for who in range(20)
+    ]
+    told = await asyncio.gather(*saves, return_exceptions=True)
+    [won] = [each for each in told if isinstance(each, ToolDefinition)]
+    assert {each.code for each in told if isinstance(each, UserError)} == {"changed_elsewhere"}
+    assert await store.get_tool_definition("default", "tool_1") == won
+    [kept] = (await store.secrets_of("default", "tool_1")).values()
+    assert kept.data == won.name.removeprefix("weather").encode()
+    await store.update_tool_definition("default", "tool_1", "weather", WEATHER, {}, won.updated_at)

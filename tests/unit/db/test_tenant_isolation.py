@@ -420,6 +420,7 @@ async def _fill(store: Repository) -> dict[str, object]:
         "run_number": -1,
         "idx": -1,
         "now": 99,
+        "expected": None,
         "since": 0,
         "copies": True,
         "kind": "message",

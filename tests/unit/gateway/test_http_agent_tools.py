@@ -281,3 +281,21 @@ async def test_a_team_has_only_so_many_tools(monkeypatch: pytest.MonkeyPatch) ->
         assert (await client.post("/api/agent-tools", json=tool)).status_code == 201
         refused = await client.post("/api/agent-tools", json={**tool, "name": "two"})
         assert (refused.status_code, code_of(refused)) == (409, "too_many_tools")
+
+
+async def test_a_tool_that_somebody_else_saved_is_replaced_only_by_who_wants_to(tmp_path: Path) -> None:
+    """C3: If-Match names the version that was read; what no team made has none."""
+    async with workshop(tmp_path) as shop:
+        path = f"/api/agent-tools/{(await shop.make())['id']}"
+        tag = (await shop.client.get(path)).headers["etag"]
+        said = {**shop.tool(), "description": "mine"}
+        first = await shop.client.put(path, json=said, headers={"if-match": tag})
+        assert (first.status_code, first.json()["description"]) == (200, "mine")
+        late = await shop.client.put(path, json=shop.tool(), headers={"if-match": tag})
+        assert (late.status_code, code_of(late)) == (412, "changed_elsewhere")
+        assert (await shop.client.get(path)).json() == first.json()
+        again = await shop.client.put(path, json=shop.tool(), headers={"if-match": first.headers["etag"]})
+        assert again.status_code == 200
+        tools = (await shop.client.get("/api/agent-tools")).json()["items"]
+        [clock] = [tool["id"] for tool in tools if tool["name"] == "clock"]
+        assert "etag" not in (await shop.client.get(f"/api/agent-tools/{clock}")).headers

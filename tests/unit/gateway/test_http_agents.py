@@ -1,5 +1,6 @@
 """Agents over REST: list, get, create, replace, delete, and what is refused."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -262,3 +263,38 @@ async def test_sessions_of_a_deleted_agent_stay_readable() -> None:
         assert (await client.get(f"/api/agent-sessions/{session_id}")).json()["agent_name"] == "Ada"
         assert ids_of((await client.get("/api/agent-sessions")).json()["items"]) == [session_id]
         assert code_of(await client.post(f"/api/agents/{agent_id}/sessions")) == "agent_not_found"
+
+
+async def test_an_agent_that_somebody_else_saved_is_replaced_only_by_who_wants_to() -> None:
+    """C2: If-Match names the version that was read; without it, or with *, whatever there is is replaced."""
+    async with house() as place, place.client() as client:
+        made = await client.post("/api/agents", json=AGENT)
+        path, tag = f"/api/agents/{made.json()['id']}", made.headers["etag"]
+        assert tag == f'"{made.json()["updated_at"]}"' == (await client.get(path)).headers["etag"]
+        first = await client.put(path, json={**AGENT, "goal": "mine"}, headers={"if-match": tag})
+        assert first.status_code == 200
+        for late in (tag, f"W/{tag}", '"other"', '"99999999999999999999"'):
+            refused = await client.put(path, json=AGENT, headers={"if-match": late})
+            assert (refused.status_code, code_of(refused)) == (412, "changed_elsewhere")
+        for wrong in (b"", b"1", b'"', b'"a" ,"b"', b'"\xe9"', b'"%b"' % (b"1" * 500)):
+            refused = await client.put(path, json=AGENT, headers=[(b"if-match", wrong)])
+            assert (refused.status_code, code_of(refused)) == (422, "invalid_query")
+        assert (await client.get(path)).json() == first.json()
+        weak = {"if-match": f"W/{first.headers['etag']}"}
+        assert (await client.put(path, json=AGENT, headers=weak)).status_code == 200
+        assert (await client.put(path, json=AGENT, headers={"if-match": "*"})).status_code == 200
+        last = await client.put(path, json=AGENT)
+        assert last.headers["etag"] > first.headers["etag"]
+
+
+async def test_of_twenty_who_save_at_once_one_wins() -> None:
+    """C2: exactly one, and what it saved is there."""
+    async with house() as place, place.client() as client:
+        made = await client.post("/api/agents", json=AGENT)
+        path, tag = f"/api/agents/{made.json()['id']}", {"if-match": made.headers["etag"]}
+        answers = await asyncio.gather(
+            *(client.put(path, json={**AGENT, "goal": f"of {who}"}, headers=tag) for who in range(20))
+        )
+        assert sorted(each.status_code for each in answers) == [200] + [412] * 19
+        [won] = [each.json() for each in answers if each.status_code == 200]
+        assert (await client.get(path)).json() == won

@@ -334,3 +334,20 @@ async def test_what_is_no_address_is_not_judged(url: object) -> None:
         refused = await client.post("/api/providers/address", json={"base_url": url})
         assert refused.status_code == 422
         assert code_of(refused) in ("invalid_base_url", "invalid_body")
+
+
+async def test_a_provider_that_somebody_else_saved_is_replaced_only_by_who_wants_to() -> None:
+    """C4: If-Match names the version that was read; a late one changes neither address nor key."""
+    async with house() as place, place.client() as client:
+        made = await client.post("/api/providers", json=PROVIDER)
+        path, tag = f"/api/providers/{made.json()['id']}", made.headers["etag"]
+        assert (await client.get(path)).headers["etag"] == tag
+        first = await client.put(path, json=PROVIDER, headers={"if-match": tag})
+        assert first.status_code == 200
+        other = {**PROVIDER, "name": "other", "api_key": "sk-other"}
+        late = await client.put(path, json=other, headers={"if-match": tag})
+        assert (late.status_code, code_of(late)) == (412, "changed_elsewhere")
+        assert (await client.get(path)).json() == first.json()
+        assert await _secret(place, first.json()["id"]) == KEY
+        again = await client.put(path, json=other, headers={"if-match": first.headers["etag"]})
+        assert again.status_code == 200

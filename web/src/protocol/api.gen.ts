@@ -3823,7 +3823,10 @@ export interface operations {
     replace_agent_tool: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Replace only the version with this `ETag`, which is its `updated_at` in double quotes. */
+                "If-Match"?: string | null;
+            };
             path: {
                 tool_id: string;
             };
@@ -3996,7 +3999,10 @@ export interface operations {
     replace_agent: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Replace only the version with this `ETag`, which is its `updated_at` in double quotes. */
+                "If-Match"?: string | null;
+            };
             path: {
                 agent_id: string;
             };
@@ -4846,7 +4852,10 @@ export interface operations {
     replace_provider: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Replace only the version with this `ETag`, which is its `updated_at` in double quotes. */
+                "If-Match"?: string | null;
+            };
             path: {
                 provider_id: string;
             };

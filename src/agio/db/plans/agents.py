@@ -8,7 +8,7 @@ from agio.core.records import AgentFields, AgentRecord, AgentSource, AgentStatus
 from agio.db.cursors import page_of, page_size, pattern_of, read_cursor
 from agio.db.plan import Plan, Row, ask, ask_one
 from agio.db.records import agent_record, agent_tool, agent_values, now_ms
-from agio.db.refusals import agent_not_found
+from agio.db.refusals import agent_not_found, changed_elsewhere
 from agio.errors import UserError
 from agio.protocol.ids import new_id
 
@@ -75,7 +75,7 @@ def put_inline_agent(tenant: str, agent_id: str, fields: AgentFields) -> Plan[No
     values = _values(tenant, agent_id, fields, "inline")
     if (yield from ask_one("add_agent", **values)) is None:
         yield from ask("revive_inline_agent", tenant=tenant, agent_id=agent_id, now=now_ms())
-        yield from ask("update_agent", **values)
+        yield from ask("update_agent", expected=None, **values)
 
 
 def forget_inline_agent(tenant: str, agent_id: str) -> Plan[None]:
@@ -90,14 +90,19 @@ def create_agent(tenant: str, fields: AgentFields) -> Plan[AgentRecord]:
     return (yield from _add(tenant, fields, "stored"))
 
 
-def update_agent(tenant: str, agent_id: str, fields: AgentFields) -> Plan[AgentRecord]:
-    """Replace what is said of an agent. Raises UserError `agent_not_found`, `agent_exists`, `agent_read_only`."""
+def update_agent(
+    tenant: str, agent_id: str, fields: AgentFields, expected: int | None = None
+) -> Plan[AgentRecord]:
+    """Replace what is said of an agent, with `expected` only if that is still its version.
+
+    Raises UserError `agent_not_found`, `agent_exists`, `agent_read_only`, `changed_elsewhere`.
+    """
     yield from ask("lock_tenant", tenant=tenant)
     check_stored((yield from get_agent(tenant, agent_id)))
     named = yield from ask_one("agent_by_name", tenant=tenant, name=fields.name)
     if named is not None and named[_ID] != agent_id:
         raise _agent_exists(fields.name)
-    return (yield from _replace(tenant, agent_id, fields, "stored"))
+    return (yield from _replace(tenant, agent_id, fields, "stored", expected))
 
 
 def delete_agent(tenant: str, agent_id: str) -> Plan[None]:
@@ -155,8 +160,12 @@ def _add(tenant: str, fields: AgentFields, source: AgentSource) -> Plan[AgentRec
     return (yield from get_agent(tenant, agent_id))
 
 
-def _replace(tenant: str, agent_id: str, fields: AgentFields, source: AgentSource) -> Plan[AgentRecord]:
-    yield from ask("update_agent", **_values(tenant, agent_id, fields, source))
+def _replace(
+    tenant: str, agent_id: str, fields: AgentFields, source: AgentSource, expected: int | None = None
+) -> Plan[AgentRecord]:
+    values = _values(tenant, agent_id, fields, source)
+    if (yield from ask_one("update_agent", expected=expected, **values)) is None:
+        raise changed_elsewhere("agent")
     yield from ask("clear_assignments", tenant=tenant, agent_id=agent_id)
     yield from _assign(tenant, agent_id, fields.tools)
     return (yield from get_agent(tenant, agent_id))

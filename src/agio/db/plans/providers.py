@@ -8,6 +8,7 @@ from agio.core.provider import KEY_FIELD, ProviderFields, ProviderRecord, Sealed
 from agio.db.plan import Plan, Row, ask, ask_one
 from agio.db.plans.secrets import delete_secret, delete_secrets_of, put_secrets, sealed_of
 from agio.db.records import decode_names, encode_names, now_ms
+from agio.db.refusals import changed_elsewhere
 from agio.errors import UserError
 
 _COLUMNS = len(ProviderRecord.__struct_fields__)
@@ -48,9 +49,13 @@ def create_provider(
 
 
 def update_provider(
-    tenant: str, provider_id: str, fields: ProviderFields, key: Sealed | Literal["keep"] | None
+    tenant: str,
+    provider_id: str,
+    fields: ProviderFields,
+    key: Sealed | Literal["keep"] | None,
+    expected: int | None = None,
 ) -> Plan[ProviderRecord]:
-    """Raises UserError `provider_not_found`, `provider_exists`, `api_key_required`."""
+    """Raises UserError `provider_not_found`, `provider_exists`, `api_key_required`, `changed_elsewhere`."""
     yield from ask("lock_tenant", tenant=tenant)
     known = yield from get_provider(tenant, provider_id)
     if key == "keep" and known.has_key and known.place != fields.place:
@@ -63,7 +68,9 @@ def update_provider(
     named = yield from find_provider(tenant, fields.name)
     if named is not None and named[0].id != provider_id:
         raise _exists(fields.name)
-    yield from ask("update_provider", **_values(tenant, provider_id, fields))
+    values = _values(tenant, provider_id, fields)
+    if (yield from ask_one("update_provider", expected=expected, **values)) is None:
+        raise changed_elsewhere("provider")
     if key is None:
         yield from delete_secret(SecretPlace(tenant, provider_id, KEY_FIELD))
     elif key != "keep":

@@ -12,7 +12,7 @@ from agio.db.plans.agents import check_stored, get_agent, tool_id_of
 from agio.db.plans.log import check_session
 from agio.db.plans.secrets import delete_secret, delete_secrets_of, put_secrets, secrets_of
 from agio.db.records import encode_json, http_tool, now_ms, pack_content, to_struct, tool_record
-from agio.db.refusals import idempotency_conflict
+from agio.db.refusals import changed_elsewhere, idempotency_conflict
 from agio.errors import StoreError, UserError
 
 MAX_TOOLS = 1000
@@ -57,15 +57,21 @@ def create_tool_definition(
 
 
 def update_tool_definition(
-    tenant: str, tool_id: str, name: str, http: HttpTool, secrets: Mapping[str, Sealed]
+    tenant: str,
+    tool_id: str,
+    name: str,
+    http: HttpTool,
+    secrets: Mapping[str, Sealed],
+    expected: int | None = None,
 ) -> Plan[ToolDefinition]:
     """Replace a tool; its secrets are these and those kept fields of `http` that are not among them.
 
-    Raises UserError `tool_not_found`, `tool_exists`.
+    With `expected` only if that is still its version. Raises UserError `tool_not_found`, `tool_exists`,
+    `changed_elsewhere`.
     """
     yield from ask("lock_tenant", tenant=tenant)
     yield from get_tool_definition(tenant, tool_id)
-    return (yield from _say(tenant, tool_id, name, http, secrets))
+    return (yield from _say(tenant, tool_id, name, http, secrets, expected))
 
 
 def delete_tool_definition(tenant: str, tool_id: str) -> Plan[None]:
@@ -143,24 +149,34 @@ def end_tool_request(
 
 
 def _say(
-    tenant: str, tool_id: str, name: str, http: HttpTool, secrets: Mapping[str, Sealed]
+    tenant: str,
+    tool_id: str,
+    name: str,
+    http: HttpTool,
+    secrets: Mapping[str, Sealed],
+    expected: int | None = None,
 ) -> Plan[ToolDefinition]:
     """Let a tool that is there be this, under its name."""
-    now = now_ms()
     yield from _take_name(tenant, tool_id, name)
     definition = encode_json("tool", http)
     row = yield from ask_one(
-        "change_http_tool", tool_id=tool_id, tenant=tenant, name=name, definition=definition, now=now
+        "change_http_tool",
+        tool_id=tool_id,
+        tenant=tenant,
+        name=name,
+        definition=definition,
+        now=now_ms(),
+        expected=expected,
     )
     if row is None:
-        raise _tool_not_found(tool_id)
+        raise changed_elsewhere("tool")
     yield from put_secrets(tenant, tool_id, secrets)
     yield from _keep_secrets(
         tenant, tool_id, {http.field_of(header) for header in http.headers if header.secret}
     )
-    created_at = msgspec.convert(row[0], int)
+    created_at, updated_at = msgspec.convert(row, tuple[int, int])
     return ToolDefinition(
-        id=tool_id, tenant=tenant, name=name, http=http, created_at=created_at, updated_at=now
+        id=tool_id, tenant=tenant, name=name, http=http, created_at=created_at, updated_at=updated_at
     )
 
 

@@ -17,7 +17,7 @@ from agio.errors import UserError
 from agio.gateway.endpoints import need_vault
 from agio.gateway.gateway import Gateway
 from agio.gateway.offers import offer_http, offer_tools
-from agio.gateway.routes.query import Id
+from agio.gateway.routes.query import Id, IfMatch, expected_version
 from agio.gateway.routes.route import Call, answer
 from agio.gateway.routes.tool_bodies import HttpToolBody
 from agio.protocol.ids import new_id
@@ -99,16 +99,19 @@ async def create_agent_tool(call: Call, body: HttpToolBody) -> Response:
     secrets = _sealed(gateway, tenant, tool_id, body)
     _check_secrets(http, secrets, {})
     made = await gateway.store.create_tool_definition(tenant, tool_id, body.name, http, secrets)
-    return answer(tool_view(_http(made), await _users(gateway, tenant)), 201)
+    return answer(tool_view(_http(made), await _users(gateway, tenant)), 201, version=made.updated_at)
 
 
 async def get_agent_tool(call: Call, tool_id: Id) -> Response:
     """Get a tool, without the values of its secret headers."""
     gateway, tenant = call.gateway, call.who.tenant
-    return answer(tool_view(await find_tool(gateway, tenant, tool_id), await _users(gateway, tenant)))
+    view = tool_view(await find_tool(gateway, tenant, tool_id), await _users(gateway, tenant))
+    return answer(view, version=view.updated_at)
 
 
-async def replace_agent_tool(call: Call, tool_id: Id, body: HttpToolBody) -> Response:
+async def replace_agent_tool(
+    call: Call, tool_id: Id, body: HttpToolBody, if_match: IfMatch = None
+) -> Response:
     """Replace an HTTP tool. A secret without a value stays, unless the tool calls another host."""
     gateway, tenant = call.gateway, call.who.tenant
     before = await _own_tool(gateway, tenant, tool_id)
@@ -119,8 +122,10 @@ async def replace_agent_tool(call: Call, tool_id: Id, body: HttpToolBody) -> Res
         _check_name(gateway, tenant, body.name)
     secrets = _sealed(gateway, tenant, tool_id, body)
     _check_secrets(http, secrets, await gateway.store.secrets_of(tenant, tool_id))
-    changed = await gateway.store.update_tool_definition(tenant, tool_id, body.name, http, secrets)
-    return answer(tool_view(_http(changed), await _users(gateway, tenant)))
+    changed = await gateway.store.update_tool_definition(
+        tenant, tool_id, body.name, http, secrets, expected_version(if_match)
+    )
+    return answer(tool_view(_http(changed), await _users(gateway, tenant)), version=changed.updated_at)
 
 
 async def delete_agent_tool(call: Call, tool_id: Id) -> Response:

@@ -13,7 +13,7 @@ from agio.gateway.gateway import Gateway
 from agio.gateway.routes.agent_tools import tools_of_team
 from agio.gateway.routes.bodies import AgentBody
 from agio.gateway.routes.providers import check_provider
-from agio.gateway.routes.query import After, Id, Limit, Search
+from agio.gateway.routes.query import After, Id, IfMatch, Limit, Search, expected_version
 from agio.gateway.routes.rendering import agent_view, agents_view
 from agio.gateway.routes.route import Call, answer
 
@@ -38,19 +38,22 @@ async def create_agent(call: Call, body: AgentBody) -> Response:
     """Create an agent."""
     await check_agent(call.gateway, call.who.tenant, body)
     agent = await call.gateway.store.create_agent(call.who.tenant, body.fields())
-    return answer(agent_view(agent), 201)
+    return answer(agent_view(agent), 201, version=agent.updated_at)
 
 
 async def get_agent(call: Call, agent_id: Id) -> Response:
     """Get an agent."""
-    return answer(agent_view(await call.gateway.store.get_agent(call.who.tenant, agent_id)))
+    agent = await call.gateway.store.get_agent(call.who.tenant, agent_id)
+    return answer(agent_view(agent), version=agent.updated_at)
 
 
-async def replace_agent(call: Call, agent_id: Id, body: AgentBody) -> Response:
+async def replace_agent(call: Call, agent_id: Id, body: AgentBody, if_match: IfMatch = None) -> Response:
     """Replace an agent: what is not given gets its default."""
     await check_agent(call.gateway, call.who.tenant, body)
-    agent = await call.gateway.store.update_agent(call.who.tenant, agent_id, body.fields())
-    return answer(agent_view(agent))
+    agent = await call.gateway.store.update_agent(
+        call.who.tenant, agent_id, body.fields(), expected_version(if_match)
+    )
+    return answer(agent_view(agent), version=agent.updated_at)
 
 
 async def delete_agent(call: Call, agent_id: Id) -> Response:

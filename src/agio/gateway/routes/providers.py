@@ -11,7 +11,7 @@ from agio.gateway.endpoints import DEMO, key_place, need_vault
 from agio.gateway.gateway import Gateway
 from agio.gateway.routes.provider_address import read_base_url
 from agio.gateway.routes.provider_bodies import ConnectionBody, ProviderBody, ProviderTestBody
-from agio.gateway.routes.query import Id
+from agio.gateway.routes.query import Id, IfMatch, expected_version
 from agio.gateway.routes.route import Call, answer
 from agio.gateway.trial import try_endpoint
 from agio.protocol.ids import new_id
@@ -55,24 +55,29 @@ async def create_provider(call: Call, body: ProviderBody) -> Response:
     key = _sealed(gateway, tenant, provider_id, body.api_key)
     made = await gateway.store.create_provider(tenant, provider_id, body.fields(), key)
     gateway.link.endpoints.forget(tenant)
-    return answer(_view(made), 201)
+    return answer(_view(made), 201, version=made.updated_at)
 
 
 async def get_provider(call: Call, provider_id: Id) -> Response:
     """Get a provider, without its key."""
-    return answer(_view(await call.gateway.store.get_provider(call.who.tenant, provider_id)))
+    provider = await call.gateway.store.get_provider(call.who.tenant, provider_id)
+    return answer(_view(provider), version=provider.updated_at)
 
 
-async def replace_provider(call: Call, provider_id: Id, body: ProviderBody) -> Response:
+async def replace_provider(
+    call: Call, provider_id: Id, body: ProviderBody, if_match: IfMatch = None
+) -> Response:
     """Replace a provider. A key that is left out stays, unless the address changes: then it must be entered again."""
     gateway, tenant = call.gateway, call.who.tenant
     known = await gateway.store.get_provider(tenant, provider_id)
     has_key = known.has_key if body.keeps_key else body.api_key is not None
     await _check(gateway, body.kind, body.base_url, has_key=has_key)
     key = "keep" if body.keeps_key else _sealed(gateway, tenant, provider_id, body.api_key)
-    changed = await gateway.store.update_provider(tenant, provider_id, body.fields(), key)
+    changed = await gateway.store.update_provider(
+        tenant, provider_id, body.fields(), key, expected_version(if_match)
+    )
     gateway.link.endpoints.forget(tenant)
-    return answer(_view(changed))
+    return answer(_view(changed), version=changed.updated_at)
 
 
 async def delete_provider(call: Call, provider_id: Id) -> Response:

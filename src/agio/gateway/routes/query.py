@@ -1,5 +1,6 @@
 """Query parameters and headers that several routes share."""
 
+import re
 from typing import Annotated, TypeAlias
 
 from fastapi import Header, Path, Query
@@ -25,6 +26,14 @@ AfterPos: TypeAlias = Annotated[
 ]
 Filter: TypeAlias = Annotated[str | None, Query(min_length=1, max_length=200)]
 Id: TypeAlias = Annotated[str, Path(min_length=1, max_length=ID_CHARS)]
+IfMatch: TypeAlias = Annotated[
+    str | None,
+    Header(
+        alias="If-Match",
+        pattern=r'^(\*|(W/)?"[!#-~]{1,100}")$',
+        description="Replace only the version with this `ETag`, which is its `updated_at` in double quotes.",
+    ),
+]
 IdempotencyKey: TypeAlias = Annotated[
     str | None,
     Header(
@@ -33,3 +42,14 @@ IdempotencyKey: TypeAlias = Annotated[
         description="Sent again with the same key and body, it is the same request. Kept for 7 days.",
     ),
 ]
+
+
+def expected_version(if_match: str | None) -> int | None:
+    """Return the version that is to be replaced; None: whichever there is. A tag that is none of ours has no version.
+
+    A weak tag counts too: a proxy that compresses answers weakens theirs.
+    """
+    if if_match is None or if_match == "*":
+        return None
+    tag = re.fullmatch(r'(?:W/)?"(\d{1,16})"', if_match, re.ASCII)
+    return int(tag[1]) if tag else -1

@@ -218,9 +218,10 @@ def rest_route(route: Route, others: Collection[str], page: Page | None = None) 
     return _RestRoute(route, others, page)
 
 
-def answer(value: object, status: int = 200) -> Response:
-    """Answer with JSON."""
-    return Response(msgspec.json.encode(value), status, PRIVATE, "application/json")
+def answer(value: object, status: int = 200, *, version: int | None = None) -> Response:
+    """Answer with JSON. `version`: of what can be replaced, for the `If-Match` of whoever does."""
+    headers = PRIVATE if version is None else {**PRIVATE, "etag": f'"{version}"'}
+    return Response(msgspec.json.encode(value), status, headers, "application/json")
 
 
 def refusal(error: AgioError) -> Response:

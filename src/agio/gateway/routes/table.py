@@ -73,7 +73,8 @@ ROUTES: Sequence[Route] = [
           "agent_exists unknown_provider unknown_tool invalid_schema", needs="build"),
     Route("GET", "/api/agents/{agent_id}", agents.get_agent, 200, views.AgentView, "agent_not_found"),
     Route("PUT", "/api/agents/{agent_id}", agents.replace_agent, 200, views.AgentView,
-          "agent_not_found agent_exists agent_read_only unknown_provider unknown_tool invalid_schema", needs="build"),
+          "agent_not_found agent_exists agent_read_only changed_elsewhere unknown_provider unknown_tool invalid_schema",
+          needs="build"),
     Route("DELETE", "/api/agents/{agent_id}", agents.delete_agent, 204, None,
           "agent_not_found agent_read_only", needs="build"),
 
@@ -106,8 +107,8 @@ ROUTES: Sequence[Route] = [
     Route("GET", "/api/providers/{provider_id}", providers.get_provider, 200, providers.ProviderView,
           "provider_not_found"),
     Route("PUT", "/api/providers/{provider_id}", providers.replace_provider, 200, providers.ProviderView,
-          "provider_not_found provider_exists missing_api_key api_key_required invalid_base_url egress_refused "
-          "no_secret_key", needs="build"),
+          "provider_not_found provider_exists changed_elsewhere missing_api_key api_key_required invalid_base_url "
+          "egress_refused no_secret_key", needs="build"),
     Route("DELETE", "/api/providers/{provider_id}", providers.delete_provider, 204, None,
           "provider_not_found", needs="build"),
     Route("POST", "/api/providers/{provider_id}/test", providers.try_provider, 200, ConnectionTest,
@@ -166,8 +167,8 @@ ROUTES: Sequence[Route] = [
     Route("GET", "/api/agent-tools/{tool_id}", agent_tools.get_agent_tool, 200, agent_tools.AgentToolDetails,
           "tool_not_found"),
     Route("PUT", "/api/agent-tools/{tool_id}", agent_tools.replace_agent_tool, 200, agent_tools.AgentToolDetails,
-          "tool_not_found tool_exists tool_read_only invalid_tool invalid_schema egress_refused secret_required "
-          "no_secret_key",
+          "tool_not_found tool_exists tool_read_only changed_elsewhere invalid_tool invalid_schema egress_refused "
+          "secret_required no_secret_key",
           needs="build"),
     Route("DELETE", "/api/agent-tools/{tool_id}", agent_tools.delete_agent_tool, 204, None,
           "tool_not_found tool_read_only", needs="build"),

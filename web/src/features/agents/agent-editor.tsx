@@ -2,10 +2,12 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
 import { FormProvider, type Resolver, useForm } from "react-hook-form";
+import { OvertakenNote } from "@/components/overtaken-note";
 import { Button } from "@/components/ui/button";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { useUnsavedGuard } from "@/components/unsaved-guard";
 import { api, data } from "@/lib/api";
+import { ifMatch, isOvertaken } from "@/lib/if-match";
 import { problemOf } from "@/lib/problem";
 import { agentQuery, agentsQuery } from "@/lib/queries";
 import { COMMAND_KEY, useShortcut } from "@/lib/shortcuts";
@@ -61,7 +63,7 @@ export function AgentEditor(props: AgentEditorProps): ReactNode {
 
   const submit = form.handleSubmit(async (values) => {
     try {
-      const agent = await save.mutateAsync({ values, seen: overtaken ? undefined : seen });
+      const agent = await save.mutateAsync({ values, version: overtaken ? version : seen });
       if (agent === null) return;
       form.reset(valuesOf(agent));
       setSeen(agent.updated_at);
@@ -91,12 +93,7 @@ export function AgentEditor(props: AgentEditorProps): ReactNode {
         <LimitsSection />
         <OutputSection />
         <div className="sticky bottom-3 z-20 flex flex-col gap-2 rounded-2xl border border-strong-line/50 bg-raised p-3 shadow-lg">
-          {overtaken && (
-            <p role="status" className="rounded-xl bg-warn-soft px-4 py-3 text-sm text-warn">
-              Somebody else saved this agent while you were changing it. Saving replaces their version;
-              discarding shows it.
-            </p>
-          )}
+          {overtaken && <OvertakenNote what="agent" />}
           {elsewhere && <ProblemNote problem={save.error} />}
           <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
             <p className="min-w-0 flex-1 px-1 text-[0.8125rem] text-soft" aria-live="polite">
@@ -142,24 +139,27 @@ function stateWords(dirty: boolean, agentId: string | undefined): string {
 
 interface Saving {
   values: AgentValues;
-  /** The version one began with; left out to replace whatever there is. */
-  seen?: number | null | undefined;
+  /** The one that is replaced. */
+  version: number | null;
 }
 
 /** Saves; null instead if somebody else did meanwhile, whose version the page then knows and speaks of. */
 function useSave(agentId: string | undefined) {
   const queryClient = useQueryClient();
   return useMutation({
-    mutationFn: async ({ values, seen }: Saving) => {
+    mutationFn: async ({ values, version }: Saving) => {
       const body = bodyOf(values);
       if (agentId === undefined) return data(api.POST("/api/agents", { body }));
       const params = { path: { agent_id: agentId } };
-      if (seen !== undefined) {
-        const now = await data(api.GET("/api/agents/{agent_id}", { params }));
-        queryClient.setQueryData(agentQuery(agentId).queryKey, now);
-        if (now.updated_at !== seen) return null;
+      try {
+        const header = ifMatch(version);
+        return await data(api.PUT("/api/agents/{agent_id}", { params: { ...params, header }, body }));
+      } catch (thrown) {
+        if (!isOvertaken(thrown)) throw thrown;
+        const theirs = await data(api.GET("/api/agents/{agent_id}", { params }));
+        queryClient.setQueryData(agentQuery(agentId).queryKey, theirs);
+        return null;
       }
-      return data(api.PUT("/api/agents/{agent_id}", { params, body }));
     },
     onSuccess: (agent) => {
       if (agent === null) return;

@@ -10,8 +10,9 @@ import { Card, Page } from "@/components/ui/page";
 import { useToast } from "@/components/ui/toast";
 import { useUnsavedGuard } from "@/components/unsaved-guard";
 import { api, data } from "@/lib/api";
+import { ifMatch, isOvertaken } from "@/lib/if-match";
 import { agentsQuery, agentToolsQuery, toolsQuery } from "@/lib/queries";
-import type { AgentToolDetails } from "@/protocol/api";
+import type { AgentToolDetails, HttpToolBody } from "@/protocol/api";
 import { BackToTools } from "./back-to-tools";
 import { BESIDE } from "./beside";
 import { HttpToolForm } from "./http-tool-form";
@@ -52,11 +53,24 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
     setSeen(tool.updated_at);
   }, [tool, reset]);
 
+  const overtaken = isDirty && seen !== tool?.updated_at;
+  /** Null if somebody else saved meanwhile, whose version the page then knows and speaks of. */
+  const replace = async (id: string, body: HttpToolBody) => {
+    const header = ifMatch(overtaken ? tool?.updated_at : seen);
+    try {
+      return await data(
+        api.PUT("/api/agent-tools/{tool_id}", { params: { path: { tool_id: id }, header }, body }),
+      );
+    } catch (thrown) {
+      if (!isOvertaken(thrown)) throw thrown;
+      await client.fetchQuery({ ...agentToolsQuery, staleTime: 0 });
+      return null;
+    }
+  };
   const save = async (values: ToolForm) => {
     const body = bodyOf(values);
-    const saved = tool
-      ? await data(api.PUT("/api/agent-tools/{tool_id}", { params: { path: { tool_id: tool.id } }, body }))
-      : await data(api.POST("/api/agent-tools", { body }));
+    const saved = tool ? await replace(tool.id, body) : await data(api.POST("/api/agent-tools", { body }));
+    if (saved === null) return;
     client.setQueryData(agentToolsQuery.queryKey, (before) => [
       ...(before ?? []).filter(({ id }) => id !== saved.id),
       saved,
@@ -124,7 +138,7 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
           taken={taken}
           stored={tool ? { url: tool.url ?? "", headers: tool.headers ?? [] } : undefined}
           isNew={!tool}
-          overtaken={isDirty && seen !== tool?.updated_at}
+          overtaken={overtaken}
           onSave={save}
           onDiscard={discard}
         />

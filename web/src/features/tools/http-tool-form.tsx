@@ -1,6 +1,7 @@
 /** The form of an HTTP tool: a request that the model fills in. */
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Controller, type UseFormReturn, useWatch } from "react-hook-form";
+import { OvertakenNote } from "@/components/overtaken-note";
 import { Button } from "@/components/ui/button";
 import { Field, Input, Select, Textarea } from "@/components/ui/field";
 import { Card } from "@/components/ui/page";
@@ -195,12 +196,7 @@ export function HttpToolForm(props: HttpToolFormProps): ReactNode {
       <SafetyFields control={control} />
 
       <div className="sticky bottom-4 z-10 flex flex-col gap-3 rounded-2xl border border-line bg-raised p-3 shadow-lg">
-        {overtaken && (
-          <p role="status" className="rounded-xl bg-warn-soft px-4 py-3 text-sm text-warn">
-            Somebody else saved this tool while you were changing it. Saving replaces their version;
-            discarding shows it.
-          </p>
-        )}
+        {overtaken && <OvertakenNote what="tool" />}
         {refusal !== undefined && <ProblemNote problem={refusal} />}
         <div className="flex flex-wrap items-center justify-end gap-2">
           <p className="mr-auto pl-2 text-[0.8125rem] text-soft" aria-live="polite">

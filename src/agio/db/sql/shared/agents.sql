@@ -5,6 +5,14 @@
     a.name, a.system_prompt, a.model_provider, a.model_name, a.description, a.goal, a.temperature, a.max_steps,
     a.status, a.approval, a.output_schema, a.limits, a.id, a.tenant_id, a.source, a.created_at, a.updated_at
 
+-- part: next_version
+-- Of what people save: a moment that no version before had, so that it also tells versions apart.
+    updated_at = case when :now > updated_at then :now else updated_at + 1 end
+
+-- part: as_expected
+-- Nobody else saved it since: `expected` is the version that was read; null if that does not matter.
+    (cast(:expected as bigint) is null or updated_at = :expected)
+
 -- name: list_agents
 select {agent_columns}
 from agents a
@@ -49,12 +57,13 @@ insert into agents (
 update agents set
     name = :name, description = :description, goal = :goal, system_prompt = :system_prompt,
     model_provider = :model_provider, model_name = :model_name, temperature = :temperature, max_steps = :max_steps,
-    status = :status, approval = :approval, output_schema = :output_schema, limits = :limits, source = :source, updated_at = :now
-where id = :agent_id and tenant_id = :tenant and deleted_at is null;
+    status = :status, approval = :approval, output_schema = :output_schema, limits = :limits, source = :source,
+    {next_version}
+where id = :agent_id and tenant_id = :tenant and deleted_at is null and {as_expected} returning id;
 
 -- name: retire_agent
 -- The module that defined it does not any more.
-update agents set status = 'inactive', updated_at = :now
+update agents set status = 'inactive', {next_version}
 where id = :agent_id and tenant_id = :tenant and status <> 'inactive';
 
 -- name: delete_agent

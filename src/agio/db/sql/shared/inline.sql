@@ -7,10 +7,10 @@ where tenant_id = :tenant and user_id = :user_id and agent_id = :agent_id and al
 -- name: forget_inline_agent
 -- With the session it was made for. The row stays, empty: finding out that nothing refers to it would read all runs.
 update agents set name = '', system_prompt = '', description = '', goal = null, output_schema = null,
-    deleted_at = :now, updated_at = :now
+    deleted_at = :now, {next_version}
 where id = :agent_id and tenant_id = :tenant and source = 'inline' returning id;
 
 -- name: revive_inline_agent
 -- Its session's key is used anew.
-update agents set deleted_at = null, updated_at = :now
+update agents set deleted_at = null, {next_version}
 where id = :agent_id and tenant_id = :tenant and source = 'inline' and deleted_at is not null;

@@ -27,8 +27,8 @@ values (:provider_id, :tenant, :name, :kind, :base_url, :models, :now, :now)
 on conflict do nothing returning id;
 
 -- name: update_provider
-update providers set name = :name, kind = :kind, base_url = :base_url, models = :models, updated_at = :now
-where id = :provider_id and tenant_id = :tenant;
+update providers set name = :name, kind = :kind, base_url = :base_url, models = :models, {next_version}
+where id = :provider_id and tenant_id = :tenant and {as_expected} returning id;
 
 -- name: delete_provider
 delete from providers where id = :provider_id and tenant_id = :tenant returning id;

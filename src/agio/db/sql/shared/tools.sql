@@ -21,8 +21,8 @@ insert into agent_tools (id, tenant_id, name, kind, definition, created_at, upda
 values (:tool_id, :tenant, :name, 'http', :definition, :now, :now) on conflict do nothing returning id;
 
 -- name: change_http_tool
-update agent_tools set name = :name, definition = :definition, updated_at = :now
-where id = :tool_id and tenant_id = :tenant and kind = 'http' returning created_at;
+update agent_tools set name = :name, definition = :definition, {next_version}
+where id = :tool_id and tenant_id = :tenant and kind = 'http' and {as_expected} returning created_at, updated_at;
 
 -- name: delete_tool
 delete from agent_tools where id = :tool_id and tenant_id = :tenant;
@@ -55,7 +55,7 @@ values (
 ) on conflict (agent_id, tool_id) do update set approval = excluded.approval;
 
 -- name: touch_agent
-update agents set updated_at = :now where id = :agent_id and tenant_id = :tenant;
+update agents set {next_version} where id = :agent_id and tenant_id = :tenant;
 
 -- name: agents_of_tools
 select t.name, a.id, a.name

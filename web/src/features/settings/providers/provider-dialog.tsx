@@ -2,6 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useForm } from "react-hook-form";
+import { OvertakenNote } from "@/components/overtaken-note";
 import { Button } from "@/components/ui/button";
 import { useConfirm } from "@/components/ui/confirm";
 import { Actions, Dialog } from "@/components/ui/dialog";
@@ -10,6 +11,7 @@ import { ProblemNote } from "@/components/ui/problem-note";
 import { allowSetting } from "@/lib/allow-setting";
 import { api, data } from "@/lib/api";
 import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/lib/form-problems";
+import { ifMatch, isOvertaken } from "@/lib/if-match";
 import { problemOf } from "@/lib/problem";
 import { providersQuery } from "@/lib/queries";
 import type { ProviderView } from "@/protocol/api";
@@ -53,7 +55,9 @@ const PLACES = {
 const KEY_AGAIN =
   "The address changes: enter the key again, or nothing if it needs none. A key is only ever sent to the address it was entered for.";
 
-export function ProviderDialog({ provider, preset, onClose, onSaved }: ProviderDialogProps): ReactNode {
+export function ProviderDialog(props: ProviderDialogProps): ReactNode {
+  const { preset, onClose, onSaved } = props;
+  const [provider, setProvider] = useState(props.provider);
   const queryClient = useQueryClient();
   const confirm = useConfirm();
   const form = useForm<ProviderValues>({
@@ -63,6 +67,8 @@ export function ProviderDialog({ provider, preset, onClose, onSaved }: ProviderD
   });
   const [trial, setTrial] = useState<Trial>();
   const [tried, setTried] = useState("");
+  const [seen, setSeen] = useState(provider?.updated_at);
+  const overtaken = provider?.updated_at !== seen;
   const { errors, isSubmitting, isDirty } = form.formState;
   const values = form.watch();
   const kind = KINDS.find((one) => one.kind === values.kind);
@@ -101,17 +107,32 @@ export function ProviderDialog({ provider, preset, onClose, onSaved }: ProviderD
       setTrial,
     );
   };
+  const readTheirs = async (id: string) => {
+    try {
+      const params = { path: { provider_id: id } };
+      setProvider(await data(api.GET("/api/providers/{provider_id}", { params })));
+      await queryClient.invalidateQueries(providersQuery);
+    } catch (thrown) {
+      placeProblems(thrown, form);
+    }
+  };
   const save = form.handleSubmit(async (entered) => {
     const body = bodyOf(entered);
     try {
       const id = provider?.id;
       const saved = id
-        ? await data(api.PUT("/api/providers/{provider_id}", { params: { path: { provider_id: id } }, body }))
+        ? await data(
+            api.PUT("/api/providers/{provider_id}", {
+              params: { path: { provider_id: id }, header: ifMatch(provider?.updated_at) },
+              body,
+            }),
+          )
         : await data(api.POST("/api/providers", { body }));
       await queryClient.invalidateQueries(providersQuery);
       onSaved(saved);
     } catch (thrown) {
-      if (problemOf(thrown).code === "api_key_required") {
+      if (provider?.id && isOvertaken(thrown)) await readTheirs(provider.id);
+      else if (problemOf(thrown).code === "api_key_required") {
         form.setValue("keyChoice", "replace");
         form.setError("apiKey", { message: KEY_AGAIN });
       } else placeProblems(thrown, form, PLACES);
@@ -203,6 +224,19 @@ export function ProviderDialog({ provider, preset, onClose, onSaved }: ProviderD
           />
         )}
         <ConnectionResult trial={trial} />
+        {provider && overtaken && (
+          <OvertakenNote what="provider">
+            <Button
+              size="small"
+              onClick={() => {
+                form.reset(valuesOf(provider));
+                setSeen(provider.updated_at);
+              }}
+            >
+              Discard mine
+            </Button>
+          </OvertakenNote>
+        )}
         {problem && (
           <div>
             <ProblemNote problem={problem} />
