@@ -13,6 +13,7 @@ from agio.core.config import AgentRunConfig, checked_config
 from agio.core.context import ContextSource, NoContext, PageContext
 from agio.core.fold import Fold
 from agio.core.model import ModelDriver
+from agio.core.name import name_problem
 from agio.core.repository import AgentRunRepository, RunInfo, RunLog
 from agio.core.runner import AgentRunner, RunHooks, RunResult, RunStream
 from agio.core.schema import OutputType
@@ -304,6 +305,8 @@ def _check_kinds(**texts: object) -> None:
     for name, value in texts.items():
         if not isinstance(value, str) and (value is not None or name in ("name", "instructions")):
             raise UserError("invalid_agent", f"{name} must be text, not {type(value).__name__}.")
+    if (problem := name_problem(str(texts["name"]))) is not None:
+        raise UserError("invalid_agent", f"The name of an agent does not do: {problem}.")
 
 
 def _split(model: str | ModelDriver) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from agio.cli.server_client import ServerClient
 from agio.cli.tables import ago, new_table
 from agio.cli.view import printable
 from agio.core.identity import DEFAULT_TENANT, LOCAL_USER, Permission
+from agio.core.name import checked_name
 from agio.core.store import Store
 from agio.gateway.auth import SignInLink, describe_key, hash_secret, new_api_key
 from agio.gateway.routes.rendering import key_view
@@ -122,7 +123,7 @@ class _StoredKeys:
         self, name: str, permissions: Sequence[Permission] | None, days: int | None
     ) -> tuple[str, str]:
         secret = new_api_key()
-        made = describe_key(secret, DEFAULT_TENANT, LOCAL_USER, name)
+        made = describe_key(secret, DEFAULT_TENANT, LOCAL_USER, checked_name(name))
         key = structs.replace(
             made,
             permissions=None if permissions is None else frozenset(permissions),

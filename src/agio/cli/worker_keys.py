@@ -10,6 +10,7 @@ from agio.cli.keys import opened_store
 from agio.cli.output import make_console
 from agio.cli.tables import ago, new_table
 from agio.cli.view import printable
+from agio.core.name import checked_name
 from agio.core.worker_key import WorkerKey
 from agio.gateway.auth import hash_secret
 from agio.gateway.worker_keys import new_worker_key
@@ -23,11 +24,11 @@ _PREFIX_CHARS = 9
 async def create_worker_key(
     settings: Settings, server: ServerSettings, data: Path | None, name: str, tenants: Sequence[str]
 ) -> None:
-    """Print a new key, alone on standard output. Raises UserError `tenant_not_found`, StoreError."""
+    """Print a new key, alone on standard output. Raises UserError `tenant_not_found`, `invalid_name`, StoreError."""
     secret = new_worker_key()
     key = WorkerKey(
         new_id("wkey"),
-        name,
+        checked_name(name),
         secret[:_PREFIX_CHARS],
         list(tenants) or None,
         time.time_ns() // 1_000_000,

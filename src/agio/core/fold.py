@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 
 from agio.core.model import Usage, VendorTurn
+from agio.core.name import seen
 from agio.core.repository import RunLog, RunStatus, TurnRecord
 from agio.protocol.events import (
     ERROR,
@@ -392,7 +393,7 @@ def fold_events(fold: Fold, events: Iterable[AgentEvent], turns: Iterable[TurnRe
 def title_of(messages: Iterable[Message]) -> str:
     """Return the beginning of the newest user message, for lists of runs."""
     texts = [text_of(message.content) for message in messages if isinstance(message, UserMessage)]
-    return _beginning(" ".join(texts[-1].split())) if texts else ""
+    return _beginning(seen(" ".join(texts[-1].split())[: 4 * TITLE_CHARS])) if texts else ""
 
 
 def _beginning(text: str) -> str:

@@ -19,6 +19,7 @@ from msgspec import Struct
 from agio.core.account import AccountStore
 from agio.core.email import checked_email
 from agio.core.identity import Principal
+from agio.core.name import seen
 from agio.core.oidc import OidcProvider
 from agio.egress import Egress
 from agio.errors import UserError
@@ -224,12 +225,12 @@ async def _person(client: OidcClient, tokens: Tokens, claims: Claims) -> Person:
             "email_not_allowed", f"Only people with a verified e-mail address at {allowed} may sign in here."
         )
     name = claims.get("name")
-    shown = "".join(char for char in name if char.isprintable()).strip() if isinstance(name, str) else ""
+    shown = seen(name[:100]) if isinstance(name, str) else ""
     return Person(
         provider=client.provider,
         subject=subject,
         email=email,
-        name=shown[:100] or (email or "").partition("@")[0] or subject[:100],
+        name=shown or (email or "").partition("@")[0] or subject[:100],
         authenticated_at=auth_time_ms(claims) or time.time_ns() // 1_000_000,
     )
 

@@ -211,6 +211,8 @@ async def test_any_words_are_found_as_they_are(store: Store, words: str) -> None
         ("x" * 300, "x" * 79 + "…"),
         ("see " + "x" * 300, "see " + "x" * 75 + "…"),
         ("   \n ", ""),
+        ("\u202ea\u200bb\x07c", "abc"),
+        ("\u200b\u202e", ""),
     ],
 )
 async def test_a_title_is_the_beginning_of_the_first_message(store: Store, text: str, title: str) -> None:

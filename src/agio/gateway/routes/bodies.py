@@ -16,6 +16,7 @@ from pydantic import (
 from pydantic.config import JsonDict
 
 from agio.core.config import AgentLimits
+from agio.core.name import name_problem
 from agio.core.records import AgentFields, AgentStatus, AgentTool, ApprovalPolicy, OnBusy
 from agio.core.repository import Approval
 from agio.gateway.routes.query import MAX_POS
@@ -35,6 +36,17 @@ def _not_blank(text: str) -> str:
     if not text.strip():
         raise ValueError("it must not be blank")
     return text
+
+
+def _name(text: str) -> str:
+    name = text.strip()
+    if (problem := name_problem(name)) is not None:
+        raise ValueError(problem)
+    return name
+
+
+def _name_or_none(text: str) -> str:
+    return _name(text) if text.strip() else ""
 
 
 def _content(given: object) -> Content:
@@ -67,11 +79,12 @@ def _named(given: object) -> object:
 
 NOT_BLANK: JsonDict = {"pattern": r"\S"}
 Name: TypeAlias = Annotated[
-    str, Field(min_length=1, max_length=100, json_schema_extra=NOT_BLANK), AfterValidator(_not_blank)
+    str, Field(min_length=1, max_length=100, json_schema_extra=NOT_BLANK), AfterValidator(_name)
 ]
 AS_WHOLE = BeforeValidator(_whole)
 ToolName: TypeAlias = Annotated[str, Field(min_length=1, max_length=TOOL_NAME_CHARS)]
-Title: TypeAlias = Annotated[str, Field(max_length=200)]
+NameOrNone: TypeAlias = Annotated[str, Field(max_length=100), AfterValidator(_name_or_none)]
+Title: TypeAlias = Annotated[str, Field(max_length=200), AfterValidator(_name_or_none)]
 Identifier: TypeAlias = Annotated[str, Field(min_length=1, max_length=200)]
 GivenContent: TypeAlias = Annotated[
     Content, PlainValidator(_content), WithJsonSchema({"anyOf": [{"type": "string"}, _PARTS]})

@@ -18,7 +18,7 @@ from agio.gateway.asgi import Receive, Scope, Send
 from agio.gateway.connections import Cut
 from agio.gateway.errors import send_error
 from agio.gateway.inline_agent import Described, describe_agent
-from agio.gateway.routes.bodies import Body, GivenContent, Identifier
+from agio.gateway.routes.bodies import Body, GivenContent, Identifier, NameOrNone
 from agio.gateway.routes.conversation import Part, conversation
 from agio.gateway.routes.query import ID_CHARS
 from agio.gateway.routes.route import Call, answer
@@ -35,7 +35,7 @@ _PAGE = 200
 class SdkAgentBody(Body):
     """What to change of a session's agent, from this message on."""
 
-    name: Annotated[str, Field(max_length=100)] | None = None
+    name: NameOrNone | None = None
     instructions: Annotated[str, Field(max_length=100_000)] | None = None
     model: Annotated[str, Field(max_length=300)] | None = None
 
@@ -43,7 +43,7 @@ class SdkAgentBody(Body):
 class SdkSessionBody(Body):
     """A session and its agent. The same `session_id` is the same session."""
 
-    agent_name: Annotated[str, Field(max_length=100)]
+    agent_name: NameOrNone
     instructions: Annotated[str, Field(max_length=100_000)] = ""
     """May be left out if there is an agent of this name."""
     model: Annotated[str, Field(max_length=300)] | None = None
@@ -89,7 +89,7 @@ class SdkTranscript(Struct, frozen=True):
 async def create_sdk_session(call: Call, body: SdkSessionBody) -> Response:
     """Begin a session with an agent of its own, or find the one with this id."""
     gateway, who = call.gateway, call.who
-    if not body.agent_name.strip():
+    if not body.agent_name:
         raise UserError("empty_input", "An agent needs a name and instructions.")
     if body.session_id is not None:
         try:

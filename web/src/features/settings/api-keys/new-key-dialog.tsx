@@ -8,6 +8,7 @@ import { Actions, Dialog } from "@/components/ui/dialog";
 import { Field, Input, Select } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { api, data } from "@/lib/api";
+import { isBlank } from "@/lib/blank";
 import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/lib/form-problems";
 import type { KeyBody, Me, NewKey } from "@/protocol/api";
 import { ShownOnce } from "../shown-once";
@@ -100,7 +101,7 @@ function KeyForm({ me, onMade, onCancel }: KeyFormProps): ReactNode {
             autoFocus
             maxLength={100}
             autoComplete="off"
-            {...form.register("name", { validate: (name) => name.trim() !== "" || "Give it a name." })}
+            {...form.register("name", { validate: (name) => !isBlank(name) || "Give it a name." })}
           />
         )}
       </Field>

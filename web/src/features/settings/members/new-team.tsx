@@ -7,6 +7,7 @@ import { Actions, Dialog } from "@/components/ui/dialog";
 import { Field, Input } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { api, data } from "@/lib/api";
+import { isBlank } from "@/lib/blank";
 import { switchTeam } from "@/lib/browser-session";
 import { formProblem, placeProblems } from "@/lib/form-problems";
 import type { Me } from "@/protocol/api";
@@ -57,7 +58,7 @@ function TeamNameForm({ onCancel }: { onCancel: () => void }): ReactNode {
             {...control}
             autoFocus
             maxLength={100}
-            {...form.register("name", { validate: (name) => name.trim() !== "" || "Give the team a name." })}
+            {...form.register("name", { validate: (name) => !isBlank(name) || "Give the team a name." })}
           />
         )}
       </Field>

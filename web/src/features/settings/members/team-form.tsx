@@ -8,6 +8,7 @@ import { Field, Input } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { useToast } from "@/components/ui/toast";
 import { api, data } from "@/lib/api";
+import { isBlank } from "@/lib/blank";
 import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/lib/form-problems";
 import { meQuery, tenantQuery } from "@/lib/queries";
 import type { TenantView } from "@/protocol/api";
@@ -59,7 +60,7 @@ export function TeamForm({ team }: { team: TenantView }): ReactNode {
               {...control}
               maxLength={100}
               {...form.register("name", {
-                validate: (name) => name.trim() !== "" || "Give the team a name.",
+                validate: (name) => !isBlank(name) || "Give the team a name.",
               })}
             />
           )}

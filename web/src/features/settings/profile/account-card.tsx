@@ -9,6 +9,7 @@ import { Card } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { useToast } from "@/components/ui/toast";
 import { api } from "@/lib/api";
+import { isBlank } from "@/lib/blank";
 import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/lib/form-problems";
 import { meQuery } from "@/lib/queries";
 import type { AccountView } from "@/protocol/api";
@@ -45,7 +46,7 @@ export function AccountCard({ account }: { account: AccountView }): ReactNode {
                 {...control}
                 autoComplete="name"
                 maxLength={100}
-                {...form.register("name", { validate: (name) => name.trim() !== "" || "Enter your name." })}
+                {...form.register("name", { validate: (name) => !isBlank(name) || "Enter your name." })}
               />
             )}
           </Field>
