@@ -8,6 +8,7 @@ import pytest
 
 from agio import Agent, AgentRunConfig, ModelSettings, Price, ScriptedCall, ScriptedDriver, ScriptedTurn, tool
 from agio.core.config import ServerLimits
+from agio.core.model import Usage
 from agio.core.tool import ToolContext
 from agio.drivers.registry import PROVIDERS
 from agio.errors import ModelError
@@ -75,7 +76,7 @@ async def test_the_fields_of_agios_own_events_are_on_the_page() -> None:
     broken = ModelError("stream_broken", "It broke.", retryable=True)
     model = ScriptedDriver(
         [
-            ScriptedTurn(text="Wait", fails=broken),
+            ScriptedTurn(text="Wait", fails=broken, told=Usage(5)),
             ScriptedTurn(calls=[ScriptedCall("work")]),
             ScriptedTurn(text="no JSON", stop="length"),
             ScriptedTurn(text='{"n": 1}'),

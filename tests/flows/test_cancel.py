@@ -4,12 +4,16 @@ import asyncio
 import threading
 import time
 
+import msgspec
 import pytest
 
 from agio import Agent, AgentRunConfig, ScriptedCall, ScriptedTurn, ToolContext, tool
+from agio.core.fold import Fold, fold_log
+from agio.core.model import Usage
 from agio.core.runner import RunResult
 from agio.library import Run
 from agio.protocol.events import (
+    ERROR,
     METRICS,
     AgentEvent,
     CancelledOutcome,
@@ -20,13 +24,15 @@ from agio.protocol.events import (
 )
 from agio.protocol.messages import ToolMessage, UserMessage
 from agio.testing import ModelServer, Reply
-from agio.testing.faults import Stall
+from agio.testing.faults import CutAfterEvents, Stall
 from agio.testing.script import Call
 from tests.clock import pass_time
 from tests.flows.scene import add, customs, lines, play, scripted
 from tests.official import OfficialVerifier, check_flow
 
 WIRES = ["openai-chat", "openai", "anthropic", "gemini"]
+TELL_EARLY = ["anthropic", "gemini"]
+"""The formats in which a service tells what a call uses before its end."""
 LIMIT_S = 60.0
 GRACE_S = 30.0
 
@@ -69,8 +75,35 @@ async def test_cancelling_closes_the_models_connection_and_keeps_the_partial_tex
     assert result.text.startswith("One")
     assert log.payload == lines(events)
     assert [told["usage_partial"] for told in customs(events, METRICS)] == [True, True]
-    assert not any({"input_tokens", "cost"} & told.keys() for told in customs(events, METRICS))
-    assert (log.info.input_tokens, log.info.output_tokens, log.info.usage_partial) == (None, None, True)
+    told = [value.get("input_tokens") for value in customs(events, METRICS)]
+    early = wire in TELL_EARLY
+    assert told == ([result.usage.input] * 2 if early else [None, None])
+    assert (log.info.input_tokens, log.info.usage_partial) == (told[0], True)
+    assert (result.usage.input > 0) is early
+
+
+@pytest.mark.parametrize("wire", TELL_EARLY)
+async def test_a_call_that_broke_off_counts_what_it_told(wire: str) -> None:
+    """L12: before a try that works, and when none does; said to be not all."""
+    async with ModelServer() as server:
+        base, config = server.base_url(wire), AgentRunConfig(retries={"stream_broken": 1}, backoff_s=0.001)
+        broken = Reply("One two three four five.", chunk_chars=3, fault=CutAfterEvents(5))
+        server.script(broken, Reply("Done."), broken, broken)
+        async with Agent("c", model=f"{wire}:m", base_url=base, api_key="test-key", config=config) as agent:
+            run = agent.arun_stream("Hi")
+            events = [event async for event in run]
+            again, failed = await run.result(), await agent.arun_stream("Hi").result()
+            store = await agent.repository()
+            first, second = await store.get_run(again.run_id), await store.get_run(failed.run_id)
+            log = await store.get_log(again.run_id)
+    [error] = customs(events, ERROR)
+    used = msgspec.convert(error["usage"], Usage)
+    assert error["model"] == f"{wire}:m"
+    assert again.usage.input == 2 * used.input > 0
+    assert (again.status, first.input_tokens, first.usage_partial) == ("completed", again.usage.input, True)
+    assert fold_log(Fold(), log).total_usage == again.usage
+    assert (failed.status, second.input_tokens, second.usage_partial) == ("failed", failed.usage.input, True)
+    assert failed.usage.input == again.usage.input
 
 
 async def test_what_was_told_before_the_cancel_is_kept_and_said_to_be_not_all() -> None:

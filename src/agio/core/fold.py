@@ -237,8 +237,12 @@ class Fold:
         if not record.usage.total:
             self.step_untold = self.untold = True
             return
-        self.step_usage = self.step_usage + record.usage
-        self.usage[record.model] = self.usage.get(record.model, Usage()) + record.usage
+        self.count(record.model, record.usage)
+
+    def count(self, model: str, usage: Usage) -> None:
+        """Add the tokens of a model call to those of the step and the run."""
+        self.step_usage = self.step_usage + usage
+        self.usage[model] = self.usage.get(model, Usage()) + usage
 
     def _start(self, event: RunStarted) -> None:
         self._close_draft()
@@ -332,7 +336,10 @@ class Fold:
         if event.name not in (ERROR, NOTICE):
             return
         self._note(event, value)
-        if event.name == ERROR and isinstance(correction := value.get("tell_model"), str):
+        if event.name == ERROR and isinstance(used := value.get("usage"), dict):
+            self.count(str(value.get("model")), msgspec.convert(used, Usage))
+            self.step_untold = self.untold = True
+        elif event.name == ERROR and isinstance(correction := value.get("tell_model"), str):
             self.corrections += 1
             self.messages.append(UserMessage(id=f"{self.run_id}_c{self.corrections}", content=correction))
             self._corrected = True

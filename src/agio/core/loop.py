@@ -13,7 +13,7 @@ from agio.core.context import ContextBuilder
 from agio.core.goal import goal_tool
 from agio.core.journal import Journal
 from agio.core.metrics import Stopwatch, cost, now_s, report, run_cost, token_usage
-from agio.core.model import ModelDriver, ModelEvent, ModelRequest, ToolSpec
+from agio.core.model import ModelDriver, ModelEvent, ModelRequest, ToolSpec, Usage
 from agio.core.schema import to_json
 from agio.core.spec import AgentSpec, RunRequest
 from agio.core.tool import ToolRunner
@@ -81,6 +81,8 @@ class LoopState:
         """Calls this process has begun to run."""
         self.calling = False
         """Whether a model was asked and has not told what that used."""
+        self.told = Usage()
+        """What the model call that goes on, or broke off, has told of that."""
         self.started_s = now_s()
 
     @property
@@ -108,6 +110,12 @@ class LoopState:
         """Every tool the model may call, the goal's among them."""
         specs = list(self.tools.specs)
         return [*specs, goal_tool(self.agent.output)] if self.agent.goal else specs
+
+    def count_told(self) -> None:
+        """Count what a model call told that did not come to its end: more was used, nobody knows how much."""
+        if self.told.total:
+            self.fold.count(self.agent.model_id, self.told)
+            self.told = Usage()
 
     def check_limits(self) -> None:
         """Raise LimitExceeded if one more step would break a limit."""

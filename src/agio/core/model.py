@@ -136,6 +136,12 @@ class StatusUpdate(Struct, frozen=True):
     message: str
 
 
+class UsageTold(Struct, frozen=True, gc=False):
+    """What the call has used so far, told while it goes on; TurnEnd has all of it."""
+
+    usage: Usage
+
+
 class TurnEnd(Struct, frozen=True):
     """The last event of every healthy stream: why it ended, what it used, what must be sent back."""
 
@@ -152,6 +158,7 @@ ModelEvent: TypeAlias = (
     | ToolCallDone
     | ToolOutcome
     | StatusUpdate
+    | UsageTold
     | TurnEnd
 )
 

@@ -370,6 +370,7 @@ class RunStream(AsyncIterator[AgentEvent]):
         self._error = error
         fold = self._journal.fold
         take_back(self._state)
+        self._state.count_told()
         settle_calls(self._state, "Not run: the run failed.", "not_run")
         self._state.total.add(self._state.watch)
         self._state.end_metrics()
@@ -382,6 +383,7 @@ class RunStream(AsyncIterator[AgentEvent]):
         fold, state = self._journal.fold, self._state
         for event in keep_events(fold, "Cancelled.", "cancelled"):
             self._journal.emit(event)
+        state.count_told()
         settle_calls(state, "Cancelled.", "cancelled")
         state.end_step()
         state.end_metrics()

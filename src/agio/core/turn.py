@@ -25,6 +25,8 @@ from agio.core.model import (
     ToolOutcome,
     ToolSpec,
     TurnEnd,
+    Usage,
+    UsageTold,
 )
 from agio.core.repository import TurnRecord
 from agio.core.text import estimate_tokens
@@ -40,6 +42,7 @@ from agio.protocol.events import (
     ToolCallStart,
 )
 from agio.protocol.ids import id_body
+from agio.protocol.messages import Json
 
 if TYPE_CHECKING:
     from agio.core.loop import LoopState
@@ -51,14 +54,14 @@ async def take_turn(state: "LoopState") -> None:
     request = _request(state)
     failures: Counter[str] = Counter()
     while True:
-        state.calling = True
+        state.calling, state.told = True, Usage()
         attempt = _Attempt(state)
         try:
             end = await attempt.stream(request)
             break
         except ModelError as error:
             take_back(state)
-            state.calling = error.code in _NOT_REFUSED
+            state.calling = error.code in _NOT_REFUSED or state.told.total > 0
             failures[error.code] += 1
             delay_s = retry_delay(state.config, error, failures)
             if delay_s is None:
@@ -70,8 +73,10 @@ async def take_turn(state: "LoopState") -> None:
                     "message": error.message,
                     "attempt": failures.total(),
                     "retry_in_ms": round(delay_s * 1000),
+                    **_used(state),
                 },
             )
+            state.told = Usage()
             await asyncio.sleep(delay_s)
     journal = state.journal
     journal.record(
@@ -85,7 +90,7 @@ async def take_turn(state: "LoopState") -> None:
             end.vendor,
         )
     )
-    state.calling = False
+    state.calling, state.told = False, Usage()
     for index, outcome in attempt.outcomes.items():
         journal.emit(ToolCallResult(attempt.id("res", index), attempt.id("call", index), outcome.content))
     state.fresh = {call.id for call in state.fold.pending}
@@ -109,6 +114,13 @@ _STOPS = {
     "refusal": "The model refused to answer.",
     "content_filter": "The provider's content filter stopped the answer.",
 }
+
+
+def _used(state: "LoopState") -> dict[str, Json]:
+    """Say what a model call used that did not come to its end, as far as it was told."""
+    if not state.told.total:
+        return {}
+    return {"model": state.agent.model_id, "usage": structs.asdict(state.told)}
 
 
 def take_back(state: "LoopState") -> None:
@@ -184,9 +196,10 @@ class _Attempt:
             async with asyncio.timeout(None) as scope, aclosing(self._state.driver.stream(request)) as stream:
                 guard.watch(scope)
                 async for batch in stream:
-                    if batch and watch.first_token_s is None:
+                    said = any(event.__class__ is not UsageTold for event in batch)
+                    if said and watch.first_token_s is None:
                         watch.first_token_s = now_s() - started
-                    guard.alive(bool(batch))
+                    guard.alive(said)
                     for event in batch:
                         self._take(event)
                     if self._end is None:
@@ -227,6 +240,8 @@ class _Attempt:
                     emit(ReasoningMessageChunk(self._reasoning_id, piece))
             case TurnEnd():
                 self._end = event
+            case UsageTold(usage=usage):
+                self._state.told = usage
             case ToolCallBegin(index=index, name=name):
                 emit(ToolCallStart(self.id("call", index), name, self._text_id))
             case ToolCallDone(index=index):

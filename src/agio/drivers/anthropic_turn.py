@@ -5,7 +5,16 @@ from typing import cast
 import msgspec
 from msgspec import Struct
 
-from agio.core.model import ModelEvent, ReasoningDelta, StopReason, TextDelta, TurnEnd, Usage, VendorTurn
+from agio.core.model import (
+    ModelEvent,
+    ReasoningDelta,
+    StopReason,
+    TextDelta,
+    TurnEnd,
+    Usage,
+    UsageTold,
+    VendorTurn,
+)
 from agio.drivers.calls import OpenCall, OpenCalls
 from agio.drivers.conversation import object_of
 from agio.drivers.faults import Faults
@@ -104,6 +113,8 @@ class AnthropicTurn:
                     self._calls.finish(block.call, None, out)
             elif kind == "message_start" and event.message is not None:
                 self._count(event.message.usage)
+                if self._counts:
+                    out.append(UsageTold(self._usage()))
             elif kind == "message_delta":
                 self._count(event.usage)
                 if event.delta is not None:
@@ -173,18 +184,20 @@ class AnthropicTurn:
         explanation = self._details.get("explanation")
         if stop == "refusal" and isinstance(explanation, str) and not self._items():
             out.append(TextDelta(explanation))
+        self.ended = True
+        out.append(TurnEnd(stop, self._usage(), VendorTurn(WIRE, self._items())))
+
+    def _usage(self) -> Usage:
         counts = self._counts.get
         cached = counts("cache_read_input_tokens", 0)
         written = counts("cache_creation_input_tokens", 0)
-        usage = Usage(
+        return Usage(
             input=counts("input_tokens", 0) + cached + written,
             output=counts("output_tokens", 0),
             cached=cached,
             reasoning=counts("thinking_tokens", 0),
             cache_write=written,
         )
-        self.ended = True
-        out.append(TurnEnd(stop, usage, VendorTurn(WIRE, self._items())))
 
     def _items(self) -> list[Json]:
         items: list[Json] = []

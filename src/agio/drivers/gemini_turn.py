@@ -3,7 +3,16 @@
 import msgspec
 from msgspec import Struct
 
-from agio.core.model import ModelEvent, ReasoningDelta, StopReason, TextDelta, TurnEnd, Usage, VendorTurn
+from agio.core.model import (
+    ModelEvent,
+    ReasoningDelta,
+    StopReason,
+    TextDelta,
+    TurnEnd,
+    Usage,
+    UsageTold,
+    VendorTurn,
+)
 from agio.drivers.calls import OpenCalls
 from agio.drivers.faults import Faults
 from agio.protocol.messages import Json
@@ -104,6 +113,7 @@ class GeminiTurn:
                 raise self._faults.from_stream(chunk.error)
             if chunk.usage_metadata is not None:
                 self._usage = chunk.usage_metadata
+                out.append(UsageTold(self._total()))
             if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason:
                 self._stop = "content_filter"
             if chunk.candidates:
@@ -121,16 +131,18 @@ class GeminiTurn:
             return []
         self._end_run()
         stop = "tool_calls" if self._calls.calls and self._stop == "end" else self._stop
+        self.ended = True
+        return [TurnEnd(stop, self._total(), VendorTurn(WIRE, self._items))]
+
+    def _total(self) -> Usage:
         usage = self._usage
         thoughts = usage.thoughts_token_count or 0
-        total = Usage(
+        return Usage(
             input=(usage.prompt_token_count or 0) + (usage.tool_use_prompt_token_count or 0),
             output=(usage.candidates_token_count or 0) + thoughts,
             cached=usage.cached_content_token_count or 0,
             reasoning=thoughts,
         )
-        self.ended = True
-        return [TurnEnd(stop, total, VendorTurn(WIRE, self._items))]
 
     def _part(self, part: _Part, out: list[ModelEvent]) -> None:
         text = part.text

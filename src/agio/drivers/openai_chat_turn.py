@@ -3,7 +3,16 @@
 import msgspec
 from msgspec import Struct
 
-from agio.core.model import ModelEvent, ReasoningDelta, StopReason, TextDelta, TurnEnd, Usage, VendorTurn
+from agio.core.model import (
+    ModelEvent,
+    ReasoningDelta,
+    StopReason,
+    TextDelta,
+    TurnEnd,
+    Usage,
+    UsageTold,
+    VendorTurn,
+)
 from agio.drivers.calls import OpenCall, OpenCalls
 from agio.drivers.conversation import whole_arguments
 from agio.drivers.faults import Faults
@@ -120,6 +129,7 @@ class ChatTurn:
                     self._finish = choice.finish_reason
             if chunk.usage is not None:
                 self._usage = _usage(chunk.usage)
+                out.append(UsageTold(self._usage))
             if chunk.error:
                 raise self._faults.from_stream(chunk.error)
         return out

@@ -17,6 +17,7 @@ from agio.core.model import (
     ToolCallDone,
     TurnEnd,
     Usage,
+    UsageTold,
     VendorTurn,
 )
 from agio.errors import ModelError
@@ -39,6 +40,8 @@ class ScriptedTurn(Struct, frozen=True):
     calls: Sequence[ScriptedCall] = ()
     stop: StopReason | None = None
     usage: Usage = Usage(10, 5)
+    told: Usage | None = None
+    """What is told of the usage before anything is said."""
     fails: ModelError | None = None
     waits: asyncio.Event | None = None
 
@@ -59,6 +62,8 @@ class ScriptedDriver:
         """Play the next turn, a word at a time."""
         self.requests.append(request)
         turn = self._next(request)
+        if turn.told is not None:
+            yield [UsageTold(turn.told)]
         for word in _words(turn.reasoning):
             yield [ReasoningDelta(word)]
         for word in _words(turn.text):

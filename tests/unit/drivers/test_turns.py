@@ -14,6 +14,7 @@ from agio.core.model import (
     ToolCallDone,
     TurnEnd,
     Usage,
+    UsageTold,
     VendorTurn,
 )
 from agio.drivers.anthropic_turn import AnthropicTurn
@@ -23,13 +24,18 @@ from agio.drivers.http import TurnDecoder
 from agio.drivers.openai_chat_turn import ChatTurn
 from agio.drivers.openai_responses_turn import ResponsesTurn
 from agio.errors import ModelError
-from agio.protocol.messages import Json
+from agio.protocol.messages import Json, json_object
 
 FAULTS = Faults("model.test", [])
 
 
 def read(turn: TurnDecoder, events: Sequence[object]) -> list[ModelEvent]:
-    """Feed the events one read each; a turn that does not end by itself is closed."""
+    """Feed the events one read each; a turn that does not end by itself is closed. What it used is in its end."""
+    return [event for event in read_all(turn, events) if not isinstance(event, UsageTold)]
+
+
+def read_all(turn: TurnDecoder, events: Sequence[object]) -> list[ModelEvent]:
+    """Feed the events, and also return what is told of the usage on the way."""
     out: list[ModelEvent] = []
     for event in events:
         out += turn.read([event if isinstance(event, bytes) else msgspec.json.encode(event)])
@@ -553,3 +559,23 @@ def test_gemini_without_a_finish_reason_has_not_ended() -> None:
     turn = GeminiTurn(FAULTS)
     read(turn, [chunk({"text": "and then"})])
     assert not turn.ended
+
+
+def test_usage_is_told_as_soon_as_it_is_known() -> None:
+    """L12: Anthropic says the input first, Gemini counts along, some services that speak chat do too."""
+    counted = {"input_tokens": 3, "cache_read_input_tokens": 10, "output_tokens": 1}
+    started = {"type": "message_start", "message": {"usage": counted}}
+    assert AnthropicTurn(FAULTS).read([msgspec.json.encode(started)]) == [
+        UsageTold(Usage(input=13, output=1, cached=10))
+    ]
+    assert AnthropicTurn(FAULTS).read([b'{"type": "message_start", "message": {}}']) == []
+    counts = {"promptTokenCount": 7, "candidatesTokenCount": 2}
+    assert GeminiTurn(FAULTS).read([msgspec.json.encode(chunk({"text": "a"}, usageMetadata=counts))]) == [
+        UsageTold(Usage(input=7, output=2)),
+        TextDelta("a"),
+    ]
+    piece = {**json_object(delta(content="a")), "usage": {"prompt_tokens": 5, "completion_tokens": 1}}
+    assert ChatTurn(FAULTS).read([msgspec.json.encode(piece)]) == [
+        TextDelta("a"),
+        UsageTold(Usage(input=5, output=1)),
+    ]
