@@ -16,6 +16,8 @@ from agio.protocol.messages import Json
 
 Schema = dict[str, Json]
 _REF = "#/$defs/"
+_BACKTRACK_STEPS = 5_000
+"""A pattern that goes back and forth more often than that does not match."""
 
 
 class _PydanticModel(Protocol):
@@ -127,7 +129,7 @@ def _plain(value: object) -> object:
 
 
 def validator(schema: Mapping[str, Json], what: str) -> Callable[[Json], str | None]:
-    """Compile a JSON schema: the function returns what is wrong with a value, or None.
+    """Compile a JSON schema: the function returns what is wrong with a value, or None. It takes a second at most.
 
     Raises UserError `invalid_schema` if it is not a JSON schema, or one that would take for ever.
     """
@@ -139,13 +141,20 @@ def validator(schema: Mapping[str, Json], what: str) -> Callable[[Json], str | N
         raise UserError(
             "invalid_schema", f"{what}: its references multiply. Refer to fewer parts, or less often."
         )
+    if not cost.has_small_patterns():
+        raise UserError(
+            "invalid_schema", f"{what}: its patterns are too large. Use fewer, or repeat less in them."
+        )
+    limited = jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACK_STEPS)
     try:
-        compiled = jsonschema_rs.validator_for(whole, retriever=_refuse)
+        compiled = jsonschema_rs.validator_for(whole, retriever=_refuse, pattern_options=limited)
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError, TypeError) as error:
         first_line = str(error).partition("\n")[0]
         raise UserError("invalid_schema", f"{what}: this is no valid JSON schema. {first_line}.") from error
 
     def check(value: Json) -> str | None:
+        if not cost.is_affordable(value):
+            return "it is too large to be checked against this schema"
         if compiled.is_valid(value):
             return None
         if cost.is_explained(value):

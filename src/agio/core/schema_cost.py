@@ -1,22 +1,37 @@
 """How much work a JSON schema makes: teams and clients write schemas, and each reference may double the work.
 
-While a value is checked, everybody else in the process waits.
+While a value is checked, everybody else in the process waits. So the work is counted before, as the parts of the schema
+that are looked at for one place in a value, times the places there are.
 """
 
 from collections.abc import Iterator
 from typing import cast
 from urllib.parse import unquote
 
+from agio.core.pattern_cost import backtracks, compile_cost
 from agio.protocol.messages import Json, json_object
 
 _MAX_VISITS = 1_000_000
 """How many parts of a schema may be looked at for one place in a value: about a tenth of a second."""
 _MAX_EXPLAINED = 1_000
 """With how many one can still be told what is wrong: it is said for every alternative of every alternative."""
+_MAX_WORK = 20_000_000
+"""How many may be looked at for a whole value: some tenths of a second."""
+_MAX_EXPLAINED_WORK = 50_000
+"""And for one that does not fit, to tell what is wrong with it."""
+_MAX_PATTERNS = 50_000
+"""How large the patterns of a schema may be in all: they are compiled within a second."""
+_BACKTRACKING = 10_000
+"""What looking for a pattern that goes back and forth counts as."""
+_CHARS_A_PLACE = 32
+"""A long text counts as several places: patterns look through all of it."""
+_REPEATED = 3
+"""How often parts are looked at again to find out what none of them looked at."""
 _MAX_DEPTH = 64
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _ANCHORS = ("$anchor", "$dynamicAnchor")
 _SAME_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies")
+_UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 _ONE_OF_MANY = ("properties", "prefixItems")
 """Each of these is for another part of the value."""
 _BY_NAME = ("dependentSchemas", "dependencies", "patternProperties")
@@ -35,6 +50,7 @@ class SchemaCost:
         self._roots: list[Json] = [schema]
         self._named: dict[str, list[Json]] = {}
         self._counted: dict[tuple[int, int | None], int] = {}
+        self._patterns = 0
         parts: list[Json] = [schema]
         while parts:
             part = parts.pop()
@@ -45,15 +61,26 @@ class SchemaCost:
         """Whether any value can be checked. What refers to itself is looked at once: the checker remembers it."""
         return self._within(_MAX_VISITS, None)
 
+    def has_small_patterns(self) -> bool:
+        """Whether all its patterns can be compiled in a moment."""
+        return self._patterns <= _MAX_PATTERNS
+
+    def is_affordable(self, value: Json) -> bool:
+        """Whether this value can be checked in a moment."""
+        return self._works(value, _MAX_WORK)
+
     def is_explained(self, value: Json) -> bool:
         """Whether what is wrong with a value can be told."""
-        return not self._refers or (
-            (depth := _depth_of(value)) <= _MAX_DEPTH and self._within(_MAX_EXPLAINED, depth)
+        return self._works(value, _MAX_EXPLAINED_WORK) and (
+            not self._refers
+            or ((depth := _depth_of(value)) <= _MAX_DEPTH and self._within(_MAX_EXPLAINED, depth))
         )
 
+    def _works(self, value: Json, most: int) -> bool:
+        places = most // self._visits(self._schema, None)
+        return _size_of(value, places) <= places
+
     def _within(self, most: int, depth: int | None) -> bool:
-        if not self._refers:  # what is written out is no more work than it is long
-            return True
         try:
             return self._visits(self._schema, depth) <= most
         except RecursionError:  # hundreds of references, each to the next
@@ -67,10 +94,14 @@ class SchemaCost:
             return known
         self._counted[place] = 1
         node = json_object(part)
-        count = 1 + sum(self._visits(child, depth) for key in _SAME_PLACE for child in _schemas(node, key))
+        count = sum(self._visits(child, depth) for key in _SAME_PLACE for child in _schemas(node, key))
         for key in _REFERENCES:
             if isinstance(reference := node.get(key), str):
                 count += max(self._visits(target, depth) for target in self._targets(reference))
+        if depth is None:
+            count = count * (_REPEATED if any(key in node for key in _UNEVALUATED) else 1) + _own_work(node)
+        else:
+            count += 1
         if depth != 0:
             less = None if depth is None else depth - 1
             count += sum(self._visits(child, less) for key in _BELOW for child in _schemas(node, key))
@@ -81,6 +112,7 @@ class SchemaCost:
 
     def _note(self, part: dict[str, Json]) -> None:
         self._refers = self._refers or any(key in part for key in _REFERENCES)
+        self._patterns += sum(map(compile_cost, _patterns(part)))
         for key in _ANCHORS:
             if isinstance(anchor := part.get(key), str):
                 self._named.setdefault(anchor, []).append(part)
@@ -97,6 +129,36 @@ class SchemaCost:
         else:
             found = self._named.get(fragment or address.rpartition("/")[2], [])
         return found or self._roots
+
+
+def _own_work(node: dict[str, Json]) -> int:
+    """How much there is to look at in one part of a schema, beside other parts."""
+    named = sum(len(json_object(node.get(key))) for key in ("properties", "dependentRequired"))
+    listed = node.get("enum")
+    choices = len(cast("list[Json]", listed)) // 8 if isinstance(listed, list) else 0
+    return 1 + named + choices + _BACKTRACKING * sum(map(backtracks, _patterns(node)))
+
+
+def _patterns(node: dict[str, Json]) -> list[str]:
+    own = node.get("pattern")
+    return [*([own] if isinstance(own, str) else ()), *json_object(node.get("patternProperties"))]
+
+
+def _size_of(value: Json, enough: int) -> int:
+    """How many places a value has; it stops counting beyond enough."""
+    size, waiting = 0, [value]
+    while waiting and size <= enough:
+        part = waiting.pop()
+        size += 1
+        if isinstance(part, str):
+            size += len(part) // _CHARS_A_PLACE
+        elif isinstance(part, dict):
+            names = cast("dict[str, Json]", part)
+            size += sum(map(len, names)) // _CHARS_A_PLACE
+            waiting += names.values()
+        elif isinstance(part, list):
+            waiting += cast("list[Json]", part)
+    return size
 
 
 def _depth_of(value: Json) -> int:
