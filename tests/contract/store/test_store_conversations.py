@@ -187,6 +187,8 @@ async def test_a_place_is_cut_out_of_a_message_of_any_size(store: Store) -> None
         "🏳️‍🌈",
         "e\u0301",
         "{}",
+        "\\u0000",
+        "\\\\u0000 \\u0000\\u0000",
     ],
 )
 async def test_any_words_are_found_as_they_are(store: Store, words: str) -> None:

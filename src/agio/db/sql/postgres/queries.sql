@@ -110,7 +110,8 @@ select i.run_id, i.state from interrupts i join runs r on r.run_id = i.run_id
 where r.tenant_id = :tenant and i.run_id = any(:run_ids::text[]);
 
 -- part: said
--- What the user or the agent said in message `m`: the rest of its JSON is not looked at. No NUL fits into its text.
+-- What the user or the agent said in message `m`: the rest of its JSON is not looked at. No NUL fits into its text;
+-- after another backslash, `\u0000` is just what somebody wrote.
     (
         select
             case jsonb_typeof(content)
@@ -120,8 +121,14 @@ where r.tenant_id = :tenant and i.run_id = any(:run_ids::text[]);
                 )
             end
         from (
-            select replace(convert_from(m.message, 'UTF8'), '\u0000', '\ufffd')::jsonb -> 'content' as content
-        ) kept
+            select (
+                case
+                    when strpos(written, '\u0000') = 0 then written
+                    else regexp_replace(written, '(?<!\\)((?:\\\\)*)\\u0000', '\1\\ufffd', 'g')
+                end
+            )::jsonb -> 'content' as content
+            from (select convert_from(m.message, 'UTF8') as written) kept
+        ) parsed
     )
 
 -- part: said_at
