@@ -20,7 +20,7 @@ PROVIDER = {"name": "office", "kind": "openai-chat", "base_url": "https://models
 
 
 async def _two_tabs(here: Scene) -> tuple[Page, Page]:
-    first = await here.visitor(expected=["got 412"])
+    first = await here.visitor(expected=["got 412 for /api/.*"])
     return first, await first.context.new_page()
 
 
