@@ -118,6 +118,22 @@ test("what is asked for without a connection is sent with the next one; if none 
   socket.close();
 });
 
+test("what is asked for by somebody who leaves before there is a connection is not sent", async () => {
+  const socket = makeSocket();
+  socket.open();
+  const leaving = new AbortController();
+  const refused = expect(
+    socket.ask({ type: "cancel", session_id: "ses_1" }, leaving.signal),
+  ).rejects.toMatchObject({
+    code: "offline",
+  });
+  leaving.abort();
+  await refused;
+  newest().accept();
+  expect(newest().sent).toEqual([]);
+  socket.close();
+});
+
 test("what is left of an earlier subscription does not hide the events before it", async () => {
   const socket = makeSocket();
   const page = listener();

@@ -101,8 +101,8 @@ export class Socket implements Feed {
     });
   }
 
-  /** Sends what a person asked for; while there is no connection it waits a while for the next one. */
-  async ask(command: Command): Promise<Ack> {
+  /** Sends what a person asked for; while there is no connection it waits a while for the next one, unless `left`. */
+  async ask(command: Command, left?: AbortSignal): Promise<Ack> {
     if (this.state === "connecting" || this.state === "offline") {
       await new Promise<void>((settled) => {
         const done = () => {
@@ -114,8 +114,10 @@ export class Socket implements Feed {
         const stop = this.watch(() => {
           if (this.state !== "offline") done();
         });
+        left?.addEventListener("abort", done);
       });
     }
+    if (left?.aborted) throw lost();
     return this.command(command);
   }
 

@@ -54,7 +54,6 @@ interface Attachments {
   add: (files: Iterable<File>) => void;
   remove: (key: string) => void;
   retry: (key: string) => void;
-  clear: () => void;
 }
 
 export function useAttachments(initial: readonly Attached[]): Attachments {
@@ -113,15 +112,6 @@ export function useAttachments(initial: readonly Attached[]): Attachments {
     [forget],
   );
 
-  const clear = useCallback(
-    () =>
-      setItems((shown) => {
-        shown.forEach(forget);
-        return [];
-      }),
-    [forget],
-  );
-
   const retry = useCallback(
     (key: string) => {
       const file = chosen.current.get(key);
@@ -133,7 +123,7 @@ export function useAttachments(initial: readonly Attached[]): Attachments {
   const latest = useRef(items);
   latest.current = items;
   useEffect(() => () => latest.current.forEach(forget), [forget]);
-  return { items, add, remove, retry, clear };
+  return { items, add, remove, retry };
 }
 
 function known(file: Attached): Attachment {

@@ -164,7 +164,7 @@ test("a message sent while its file is on its way goes when the file is there, o
   const { sent, box, container } = show();
   await choose(container, [new File(["hello"], "notes.txt")]);
   await userEvent.type(box, "read it{Enter}{Enter}");
-  expect(await screen.findByText("Uploading… It is sent when the files are there.")).toBeTruthy();
+  expect(await screen.findByText("Uploading… Stay here: it is sent when the files are there.")).toBeTruthy();
   expect(sent).toEqual([]);
   arrive(Response.json(STORED, { status: 201 }));
   await waitFor(() => expect(sent).toHaveLength(1));
@@ -181,6 +181,45 @@ test("writing on while a file is on its way takes the sending back", async () =>
   await waitFor(() => expect(screen.queryAllByText(/Uploading/)).toEqual([]));
   expect(sent).toEqual([]);
   expect(box.value).toBe("read it, please");
+});
+
+test("taking the file away takes the sending back", async () => {
+  holdUploads();
+  const { sent, box, container } = show();
+  await choose(container, [new File(["hello"], "notes.txt")]);
+  await userEvent.type(box, "sum it up{Enter}");
+  await userEvent.click(screen.getByRole("button", { name: "Remove notes.txt" }));
+  await waitFor(() => expect(screen.queryAllByText(/Uploading/)).toEqual([]));
+  expect(sent).toEqual([]);
+  expect(box.value).toBe("sum it up");
+});
+
+test("who leaves before the file is there is told later that it was not sent", async () => {
+  holdUploads();
+  const { sent, box, container, unmount } = show();
+  await choose(container, [new File(["hello"], "notes.txt")]);
+  await userEvent.type(box, "sum it up{Enter}");
+  unmount();
+  const later = show();
+  expect(screen.getByText(/Not sent: a file was on its way when you left/)).toBeTruthy();
+  expect(later.box.value).toBe("sum it up");
+  await userEvent.type(later.box, "!");
+  expect(screen.queryByText(/Not sent/)).toBeNull();
+  later.unmount();
+  show();
+  expect(screen.queryByText(/Not sent/)).toBeNull();
+  expect(sent).toEqual([]);
+});
+
+test("what is attached while a message is on its way stays for the next one", async () => {
+  vi.spyOn(globalThis, "fetch").mockImplementation(async () => Response.json(STORED, { status: 201 }));
+  const waiting: (() => void)[] = [];
+  const { box, container } = show({ onSend: () => new Promise((resolve) => waiting.push(resolve)) });
+  await userEvent.type(box, "first{Enter}");
+  await choose(container, [new File(["hello"], "notes.txt")]);
+  waiting[0]?.();
+  await waitFor(() => expect(box.value).toBe(""));
+  expect(screen.getByRole("button", { name: "Remove notes.txt" })).toBeTruthy();
 });
 
 test("a message whose file could not be stored stays, and does not go later", async () => {

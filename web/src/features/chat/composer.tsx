@@ -51,6 +51,7 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
   const [sending, setSending] = useState(false);
   /** Sent while files were on their way: it goes when they are there. */
   const [wanted, setWanted] = useState(false);
+  const [unsent, setUnsent] = useState(begun.unsent === true);
   const [problem, setProblem] = useState<unknown>(null);
   const box = useRef<HTMLTextAreaElement>(null);
   const chooser = useRef<HTMLInputElement>(null);
@@ -61,11 +62,11 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
   const files = items.flatMap(({ file }): Attached[] => (file ? [file] : []));
   const content = contentOf(trimmed(text), files);
   const written = text.trim() !== "";
-  const hint = hintOf({ closed, items, tooLarge: isTooLarge(content), busy, written, wanted });
+  const hint = hintOf({ closed, items, tooLarge: isTooLarge(content), busy, written, wanted, unsent });
   const ready = content.length > 0 && !sending && !hint?.blocks;
   const uploading = hint?.blocks === "for now";
 
-  const kept = JSON.stringify({ text, files });
+  const kept = JSON.stringify({ text, files, unsent: wanted || unsent });
   useEffect(() => saveDraft(draft, JSON.parse(kept)), [draft, kept]);
   useGrowth(box, text);
 
@@ -86,8 +87,20 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
       if (busy && !stopping && !isAtWork(box.current)) onStop?.();
     }, [busy, stopping, onStop]),
   );
-  const dropping = useFileDrop(attachments.add);
+  const { add } = attachments;
+  const attach = useCallback(
+    (given: Iterable<File>) => {
+      add(given);
+      setUnsent(false);
+    },
+    [add],
+  );
+  const dropping = useFileDrop(attach);
 
+  const takeBack = () => {
+    setWanted(false);
+    setUnsent(false);
+  };
   const send = async () => {
     if (uploading) {
       setWanted(true);
@@ -95,14 +108,14 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
     }
     if (!ready || underWay.current) return;
     underWay.current = true;
-    setWanted(false);
+    takeBack();
     setSending(true);
     setProblem(null);
     try {
       await onSend(content);
       saveDraft(draft, NO_DRAFT); // the page may be another one by now
       setText("");
-      attachments.clear();
+      for (const { key } of items) attachments.remove(key); // not what was attached meanwhile
     } catch (thrown) {
       setProblem(thrown);
     } finally {
@@ -128,7 +141,7 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
     const { files: given, types } = event.clipboardData;
     if (given.length === 0 || types.includes("text/plain")) return;
     event.preventDefault();
-    attachments.add(given);
+    attach(given);
   };
 
   return (
@@ -146,7 +159,10 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
               <AttachmentChip
                 key={item.key}
                 item={item}
-                onRemove={() => attachments.remove(item.key)}
+                onRemove={() => {
+                  attachments.remove(item.key);
+                  takeBack();
+                }}
                 onRetry={() => attachments.retry(item.key)}
               />
             ))}
@@ -161,7 +177,7 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
           placeholder={dropping ? "Drop the files here" : placeholder}
           onChange={(event) => {
             setText(event.target.value);
-            setWanted(false);
+            takeBack();
           }}
           onKeyDown={pressed}
           onPaste={pasted}
@@ -177,7 +193,7 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
             tabIndex={-1}
             aria-hidden
             onChange={(event) => {
-              attachments.add(event.target.files ?? []);
+              attach(event.target.files ?? []);
               event.target.value = "";
               focus();
             }}
@@ -244,6 +260,7 @@ function hintOf(state: {
   busy: boolean;
   written: boolean;
   wanted: boolean;
+  unsent: boolean;
 }): Hint | null {
   if (state.closed) return { text: state.closed, blocks: true };
   if (state.items.some((item) => item.problem))
@@ -255,9 +272,11 @@ function hintOf(state: {
     };
   if (state.items.some((item) => !item.file))
     return {
-      text: state.wanted ? "Uploading… It is sent when the files are there." : "Uploading…",
+      text: state.wanted ? "Uploading… Stay here: it is sent when the files are there." : "Uploading…",
       blocks: "for now",
     };
+  if (state.unsent)
+    return { text: "Not sent: a file was on its way when you left. Attach it again.", blocks: false };
   return state.busy && state.written
     ? { text: "This will wait until the run is done.", blocks: false }
     : null;

@@ -4,6 +4,8 @@ import type { Attached } from "./attachments";
 interface Draft {
   text: string;
   files: Attached[];
+  /** It was to go when its files were there, and the page was left before. */
+  unsent?: boolean;
 }
 
 /** The chat that is not begun yet. */
@@ -15,7 +17,7 @@ export function loadDraft(key: string): Draft {
   try {
     const kept = JSON.parse(sessionStorage.getItem(nameOf(key)) ?? "null") as Partial<Draft> | null;
     const text = typeof kept?.text === "string" ? kept.text : "";
-    return { text, files: Array.isArray(kept?.files) ? kept.files : [] };
+    return { text, files: Array.isArray(kept?.files) ? kept.files : [], unsent: kept?.unsent === true };
   } catch {
     return NO_DRAFT;
   }
@@ -23,7 +25,8 @@ export function loadDraft(key: string): Draft {
 
 export function saveDraft(key: string, draft: Draft): void {
   try {
-    if (draft.text || draft.files.length > 0) sessionStorage.setItem(nameOf(key), JSON.stringify(draft));
+    if (draft.text || draft.files.length > 0 || draft.unsent)
+      sessionStorage.setItem(nameOf(key), JSON.stringify(draft));
     else sessionStorage.removeItem(nameOf(key));
   } catch {
     // There is no room for it: it is lost with the page, but not before.

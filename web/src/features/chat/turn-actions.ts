@@ -1,7 +1,7 @@
 /** What a person does to a turn: answers its questions, has it tried again, goes another way from it. Refusals are thrown. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useMemo, useRef } from "react";
+import { useCallback, useEffect, useMemo, useRef } from "react";
 import { sessionQuery } from "@/lib/queries";
 import { useOutbox } from "@/realtime/outbox-context";
 import { useSocket } from "@/realtime/socket-context";
@@ -19,10 +19,11 @@ export function useTurnActions(sessionId: string, turns: readonly Turn[]): TurnR
   const queryClient = useQueryClient();
   const latest = useRef(turns);
   latest.current = turns;
+  const left = useLeft();
   return useMemo(
     () => ({
       answer: async (answers) => {
-        await socket.ask({ type: "approve", session_id: sessionId, answers });
+        await socket.ask({ type: "approve", session_id: sessionId, answers }, left());
       },
       retry: (turn) => {
         const upTo = latest.current.findIndex(({ runId }) => runId === turn.runId);
@@ -40,8 +41,18 @@ export function useTurnActions(sessionId: string, turns: readonly Turn[]): TurnR
         await navigate({ to: "/chat/$sessionId", params: { sessionId: fork.id } });
       },
     }),
-    [socket, outbox, navigate, queryClient, sessionId],
+    [socket, outbox, navigate, queryClient, sessionId, left],
   );
+}
+
+/** Returns what tells whether the page was left: an answer that was not sent by then is given again there, or not. */
+function useLeft(): () => AbortSignal {
+  const leaving = useRef(new AbortController());
+  useEffect(() => {
+    leaving.current = new AbortController();
+    return () => leaving.current.abort();
+  }, []);
+  return useCallback(() => leaving.current.signal, []);
 }
 
 /** The title of a chat's copy; that of a copy's copy is the copy's. */

@@ -1,6 +1,6 @@
 /** The questions of a run about its calls. All are decided, then sent together, because the server wants them at once. */
 import { ShieldQuestion } from "lucide-react";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { Button } from "@/components/ui/button";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { isAtWork } from "@/lib/at-work";
@@ -16,8 +16,8 @@ interface ApprovalCardProps {
 
 export function ApprovalCard({ turn, onAnswer }: ApprovalCardProps): ReactNode {
   const [decided, setDecided] = useKeptState<ReadonlyMap<string, Answer>>(`decided ${turn.runId}`, new Map());
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<unknown>(null);
+  const [busy, setBusy] = useKeptState(`busy ${turn.runId}`, false);
+  const [problem, setProblem] = useKeptState<unknown>(`problem ${turn.runId}`, null);
   const card = useFocusUnlessAtWork();
   const { questions } = turn;
   const several = questions.length > 1;

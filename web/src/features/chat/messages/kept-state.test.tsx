@@ -1,4 +1,4 @@
-import { fireEvent, render, screen } from "@testing-library/react";
+import { act, fireEvent, render, screen } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { expect, test } from "vitest";
 import { KeptStates, useKeptState } from "./kept-state";
@@ -6,6 +6,11 @@ import { KeptStates, useKeptState } from "./kept-state";
 function Row({ name }: { name: string }): ReactNode {
   const [text, setText] = useKeptState(name, "");
   return <input aria-label={name} value={text} onChange={(event) => setText(event.target.value)} />;
+}
+
+function Early({ give }: { give: (change: (text: string) => void) => void }): ReactNode {
+  give(useKeptState("one", "")[1]);
+  return null;
 }
 
 function list(names: string[]): ReactNode {
@@ -25,6 +30,18 @@ test("what was begun in a row is there again when the row comes back", () => {
   rerender(list(["one", "two"]));
   expect(screen.getByLabelText<HTMLInputElement>("one").value).toBe("half a sen");
   expect(screen.getByLabelText<HTMLInputElement>("two").value).toBe("");
+});
+
+test("what is changed by a row that left is seen by the one that came back", () => {
+  let change: (text: string) => void = () => undefined;
+  const { rerender } = render(
+    <KeptStates>
+      <Early give={(given) => (change = given)} />
+    </KeptStates>,
+  );
+  rerender(list(["one"]));
+  act(() => change("told late"));
+  expect(screen.getByLabelText<HTMLInputElement>("one").value).toBe("told late");
 });
 
 test("without a list around it, it is a state like any other", () => {
