@@ -22,6 +22,8 @@ _BEYOND_A_SCHEMA = (
     b"name different sessions",  # so do a query and a form
     b"nested deeper",
     b"answer each question once",
+    b"the invisible character",  # in a name
+    b"something to see",
 )
 
 

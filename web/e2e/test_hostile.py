@@ -5,6 +5,7 @@ from pathlib import Path
 
 from playwright.async_api import Page, expect
 
+from agio.core.name import seen
 from agio.testing import Call, Reply
 from agio.testing.capture import ModelCall
 from web.e2e.payloads import PAYLOADS
@@ -133,7 +134,7 @@ async def test_names_stay_words(tmp_path: Path) -> None:
         page, _ = await ready(here)
         agent = ""
         for number, payload in enumerate(PAYLOADS):
-            name = f"{payload[:90].strip() or 'x'} {number}"
+            name = f"{seen(payload[:90]) or 'x'} {number}"
             agent = await here.make_agent(page, name, description=payload, status="active")
             if number % 4 == 0:
                 await here.call(page, "POST", f"/api/agents/{agent}/sessions", {"title": payload[:200]})
