@@ -83,6 +83,7 @@ class AnthropicTurn:
 
     def __init__(self, faults: Faults) -> None:
         self.ended = False
+        self.told = Usage()
         self._faults = faults
         self._calls = OpenCalls()
         self._blocks: dict[int, _Block] = {}
@@ -114,7 +115,8 @@ class AnthropicTurn:
             elif kind == "message_start" and event.message is not None:
                 self._count(event.message.usage)
                 if self._counts:
-                    out.append(UsageTold(self._usage()))
+                    self.told = self._usage()
+                    out.append(UsageTold(self.told))
             elif kind == "message_delta":
                 self._count(event.usage)
                 if event.delta is not None:

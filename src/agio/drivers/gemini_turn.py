@@ -113,7 +113,7 @@ class GeminiTurn:
                 raise self._faults.from_stream(chunk.error)
             if chunk.usage_metadata is not None:
                 self._usage = chunk.usage_metadata
-                out.append(UsageTold(self._total()))
+                out.append(UsageTold(self.told))
             if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason:
                 self._stop = "content_filter"
             if chunk.candidates:
@@ -132,9 +132,11 @@ class GeminiTurn:
         self._end_run()
         stop = "tool_calls" if self._calls.calls and self._stop == "end" else self._stop
         self.ended = True
-        return [TurnEnd(stop, self._total(), VendorTurn(WIRE, self._items))]
+        return [TurnEnd(stop, self.told, VendorTurn(WIRE, self._items))]
 
-    def _total(self) -> Usage:
+    @property
+    def told(self) -> Usage:
+        """What the answer has used, as far as it was told."""
         usage = self._usage
         thoughts = usage.thoughts_token_count or 0
         return Usage(

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from agio.core.model import ModelEvent
+from agio.core.model import ModelEvent, Usage, UsageTold
 from agio.drivers.connection import BrokenAnswer, Connection, parse_url
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.faults import Faults, read_error
@@ -19,6 +19,7 @@ from agio.telemetry.context import HEADER, REQUEST_ID
 _ERROR_BODY_BYTES = 64 * 1024
 _ERROR_BODY_TIMEOUT_S = 5.0
 _DRAIN_S = 0.05
+_GARBLED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _NOT_A_STREAM = ("application/json", "text/html", "application/xml", "text/xml")
 
 
@@ -28,6 +29,11 @@ class TurnDecoder(Protocol):
     @property
     def ended(self) -> bool:
         """Whether the turn's TurnEnd was said."""
+        ...
+
+    @property
+    def told(self) -> Usage:
+        """What the turn has told of its usage so far."""
         ...
 
     def read(self, items: list[bytes]) -> list[ModelEvent]:
@@ -64,14 +70,20 @@ class ModelHttp:
         async with aclosing(self.stream(url, self._sent(), body)) as reads:
             try:
                 async for items in reads:
-                    events = decoder.read(items)
+                    try:
+                        events = decoder.read(items)
+                    except (ModelError, *_GARBLED):
+                        # An error takes its read with it, but what was told there is to be paid.
+                        if decoder.told.total:
+                            yield [UsageTold(decoder.told)]
+                        raise
                     if decoder.ended:
                         await _drain(reads)
                         yield events
                         return
                     yield events
                 events = decoder.close()
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            except _GARBLED as error:
                 raise self.faults.make("invalid_response", f"{error}.") from error
             if not decoder.ended:
                 raise self.faults.make("stream_broken", "the stream ended before the turn did.")

@@ -94,6 +94,7 @@ class ChatTurn:
 
     def __init__(self, faults: Faults) -> None:
         self.ended = False
+        self.told = Usage()
         self._faults = faults
         self._calls = OpenCalls()
         self._by_index: dict[int, OpenCall] = {}
@@ -103,7 +104,6 @@ class ChatTurn:
         self._reasoning: list[str] = []
         self._details: list[dict[str, Json]] = []
         self._finish: str | None = None
-        self._usage = Usage()
 
     def read(self, items: list[bytes]) -> list[ModelEvent]:
         """Turn the data of some chunks into model events."""
@@ -128,8 +128,8 @@ class ChatTurn:
                 if choice.finish_reason:
                     self._finish = choice.finish_reason
             if chunk.usage is not None:
-                self._usage = _usage(chunk.usage)
-                out.append(UsageTold(self._usage))
+                self.told = _usage(chunk.usage)
+                out.append(UsageTold(self.told))
             if chunk.error:
                 raise self._faults.from_stream(chunk.error)
         return out
@@ -204,7 +204,7 @@ class ChatTurn:
             stop = "tool_calls"
         self.ended = True
         said = self._text or self._refusal or self._calls.calls
-        out.append(TurnEnd(stop, self._usage, VendorTurn(WIRE, [self._message()] if said else [])))
+        out.append(TurnEnd(stop, self.told, VendorTurn(WIRE, [self._message()] if said else [])))
 
     def _message(self) -> Json:
         message: dict[str, Json] = {"role": "assistant", "content": "".join(self._text) or None}

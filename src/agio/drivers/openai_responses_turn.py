@@ -77,6 +77,7 @@ class ResponsesTurn:
 
     def __init__(self, faults: Faults) -> None:
         self.ended = False
+        self.told = Usage()
         self._faults = faults
         self._calls = OpenCalls()
         self._by_index: dict[int, OpenCall] = {}

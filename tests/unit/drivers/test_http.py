@@ -5,7 +5,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from agio.core.model import ModelEvent, ModelRequest, TextDelta, TurnEnd
+from agio.core.model import ModelDriver, ModelEvent, ModelRequest, TextDelta, TurnEnd, Usage, UsageTold
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.openai_chat import OpenAIChatDriver
 from agio.drivers.registry import open_driver
@@ -299,3 +299,48 @@ def test_a_driver_outlives_an_event_loop() -> None:
 
     for _ in range(3):
         assert asyncio.run(turn())[0] == TextDelta("hello")
+
+
+OVERLOADED = {"type": "overloaded_error", "message": "Overloaded"}
+TOLD: list[tuple[str, list[Json]]] = [
+    (
+        "anthropic",
+        [
+            {"type": "message_start", "message": {"usage": {"input_tokens": 5000, "output_tokens": 1}}},
+            {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "He"}},
+            {"type": "error", "error": OVERLOADED},
+        ],
+    ),
+    (
+        "gemini",
+        [
+            {"usageMetadata": {"promptTokenCount": 5000, "candidatesTokenCount": 1}},
+            {"error": {"code": 503, "status": "UNAVAILABLE", "message": "Overloaded"}},
+        ],
+    ),
+    (
+        "openai-chat",
+        [{"choices": [], "usage": {"prompt_tokens": 5000, "completion_tokens": 1}}, {"error": OVERLOADED}],
+    ),
+]
+
+
+@pytest.mark.parametrize("garbled", [False, True])
+@pytest.mark.parametrize(("provider", "events"), TOLD)
+async def test_usage_told_in_the_read_of_an_error_is_not_lost(
+    provider: str, events: list[Json], garbled: bool
+) -> None:
+    """L12: however the bytes were cut, what the call told before it failed is told."""
+    last: list[Json | bytes] = [b"{not json"] if garbled else [events[-1]]
+    told: list[ModelEvent] = []
+
+    async def read(driver: ModelDriver) -> None:
+        async with aclosing(driver), aclosing(driver.stream(REQUEST)) as stream:
+            async for batch in stream:
+                told.extend(event for event in batch if isinstance(event, UsageTold))
+
+    async with raw_server(sse(*events[:-1], *last)) as server:
+        with pytest.raises(ModelError) as caught:
+            await read(open_driver(provider, Endpoint(server.base_url, KEY)))
+    assert (caught.value.code == "invalid_response") is garbled
+    assert told[-1] == UsageTold(Usage(5000, 1))
