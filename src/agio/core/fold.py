@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 
+from agio.core.metrics import usage_by_model
 from agio.core.model import Usage, VendorTurn
 from agio.core.name import seen
 from agio.core.repository import RunLog, RunStatus, TurnRecord
@@ -368,6 +369,9 @@ class Fold:
 
     def _end(self, event: RunFinished | RunError) -> None:
         self.ended_at_ms = 0 if event.timestamp is UNSET else event.timestamp
+        if event.usage is not UNSET:
+            # It also has what a call told that the end cut off: no turn and no error of the log says that.
+            self.usage = usage_by_model(event.usage)
 
 
 def _times(**moments: int | UnsetType) -> Metadata | UnsetType:

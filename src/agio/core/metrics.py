@@ -1,7 +1,7 @@
 """What a step and a run cost: tokens, time, and money where the user gave prices."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec import UNSET, Struct
 
@@ -95,3 +95,17 @@ def token_usage(by_model: dict[str, Usage]) -> list[TokenUsage]:
         entry.cache_write_input_tokens = usage.cache_write or UNSET
         entries.append(entry)
     return entries
+
+
+def usage_by_model(entries: Iterable[TokenUsage]) -> dict[str, Usage]:
+    """Read what `token_usage` made."""
+    return {
+        (entry.provider or "") + (f":{entry.model}" if entry.model else ""): Usage(
+            entry.input_tokens or 0,
+            entry.output_tokens or 0,
+            entry.cached_input_tokens or 0,
+            entry.reasoning_tokens or 0,
+            entry.cache_write_input_tokens or 0,
+        )
+        for entry in entries
+    }

@@ -7,6 +7,7 @@ import pytest
 
 from agio.protocol.frames import ends_run
 from agio.testing import Call, HttpStatus, Reply
+from agio.testing.faults import Stall
 from tests.clock import until
 from tests.flows.server.home import Home, LinkKind
 from tests.flows.server.test_files import PNG, digest, part, sent_images, text, upload
@@ -116,6 +117,26 @@ async def test_who_leaves_does_not_stop_the_run(home: Home) -> None:
     go.set()
     [session] = cast("list[dict[str, str]]", (await home.ask("GET", "/api/agent-sessions"))["items"])
     assert await _end_of(home, session["id"]) == "completed"
+
+
+async def test_a_turn_that_is_cancelled_answers_with_what_it_told_of_its_tokens(home: Home) -> None:
+    """L12: the answer, which is read from the log, and the run's own record say the same."""
+    home.model.script(Reply("word " * 40, fault=Stall(after_events=5)))
+    await home.create_agent(name="Stopped", model_provider="anthropic")
+    waiting = asyncio.ensure_future(run(home, agent="Stopped", input="Talk"))
+    await home.model.wait_for_calls(1)
+    [session] = cast("list[dict[str, str]]", (await home.ask("GET", "/api/agent-sessions"))["items"])
+    async with home.gateway.hub.subscribe(session["id"], 0) as events, asyncio.timeout(60):
+        while (piece := await events.next()) is not None and b"TEXT_MESSAGE" not in piece.chunk.payload:
+            pass
+    [begun] = cast("list[dict[str, str]]", (await home.ask("GET", "/api/runs"))["items"])
+    await home.ask("POST", f"/api/runs/{begun['id']}/cancel", expect=202)
+    done = await waiting
+    usage = cast("dict[str, int]", done["usage"])
+    known = await home.ask("GET", f"/api/runs/{begun['id']}")
+    assert (done["status"], known["usage_partial"]) == ("cancelled", True)
+    assert (usage["input_tokens"], usage["output_tokens"]) == (known["input_tokens"], known["output_tokens"])
+    assert usage["input_tokens"] > 0
 
 
 async def _end_of(home: Home, session_id: str) -> str:
