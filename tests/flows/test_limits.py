@@ -2,9 +2,10 @@
 
 import asyncio
 
-from agio import AgentRunConfig, ScriptedCall, ScriptedTurn, tool
+from agio import AgentRunConfig, ModelError, ScriptedCall, ScriptedTurn, tool
+from agio.core.fold import Fold, fold_log
 from agio.core.model import Usage
-from agio.protocol.events import NOTICE, RunError
+from agio.protocol.events import NOTICE, RunError, RunFinished
 from agio.protocol.messages import Json
 from tests.clock import pass_time
 from tests.flows.scene import customs, play, scripted
@@ -35,6 +36,37 @@ async def test_the_token_budget_counts_what_the_next_call_would_take(official: O
     room = [request.settings.max_output_tokens for request in driver.requests]
     assert all(left is not None and left < 1250 for left in room)
     assert room == sorted(room, key=lambda left: -(left or 0))
+
+
+async def test_a_call_that_broke_off_counts_before_it_is_tried_again(official: OfficialVerifier) -> None:
+    """L6: `token_budget` instead of a try that would break it, known by what the same prompt took before."""
+    broken = ScriptedTurn("One", told=Usage(900, 1), fails=ModelError("stream_broken", "x", retryable=True))
+    agent, driver = scripted(
+        broken, ScriptedTurn("Never."), config=AgentRunConfig(backoff_s=0.0, max_tokens=1000)
+    )
+    async with agent:
+        run = agent.arun_stream("Go")
+        events = await play(run, official)
+        log = await (await agent.repository()).get_log(run.run_id)
+    assert isinstance(events[-1], RunError)
+    assert (events[-1].code, len(driver.requests)) == ("token_budget", 1)
+    assert (log.info.input_tokens, log.info.output_tokens, log.info.usage_partial) == (900, 1, True)
+    assert fold_log(Fold(), log).total_usage == Usage(900, 1)
+
+
+async def test_a_try_has_the_room_that_the_tries_before_it_left(official: OfficialVerifier) -> None:
+    """L6: the last step may be tried again, with less room; a try that told nothing takes none."""
+    broken = ModelError("stream_broken", "x", retryable=True)
+    tries = [ScriptedTurn("One", told=told, fails=broken) for told in (Usage(200, 50), None)]
+    config = AgentRunConfig(backoff_s=0.0, max_tokens=1000, max_steps=1, retries={"stream_broken": 2})
+    agent, driver = scripted(*tries, ScriptedTurn("Done.", usage=Usage(200, 60)), config=config)
+    async with agent:
+        events = await play(agent.arun_stream("Go"), official)
+    assert isinstance(events[-1], RunFinished)
+    first, second, third = [request.settings.max_output_tokens for request in driver.requests]
+    assert first is not None
+    assert 700 < first < 1000
+    assert second == third == 1000 - 250 - 200
 
 
 async def test_the_first_call_is_refused_if_the_prompt_alone_breaks_the_budget(

@@ -97,8 +97,8 @@ class LoopState:
 
     @property
     def tokens(self) -> int:
-        """How many tokens the run has used, in and out."""
-        return self.fold.total_usage.total
+        """How many tokens the run has used, in and out, as far as it was told."""
+        return self.fold.total_usage.total + self.told.total
 
     @property
     def cost(self) -> float | None:

@@ -11,6 +11,7 @@ from msgspec import structs
 
 from agio.core.closing import take_back_events
 from agio.core.config import AgentRunConfig
+from agio.core.context import Prompt
 from agio.core.metrics import now_s
 from agio.core.model import (
     ModelEvent,
@@ -51,7 +52,8 @@ if TYPE_CHECKING:
 async def take_turn(state: "LoopState") -> None:
     """Ask the model once, with retries, and record the finished turn. Raises ModelError, LimitExceeded."""
     await state.context.fetch(state.fold)
-    request = _request(state)
+    prompt = _prompt(state)
+    request = _request(state, prompt)
     failures: Counter[str] = Counter()
     while True:
         state.calling, state.told = True, Usage()
@@ -66,6 +68,9 @@ async def take_turn(state: "LoopState") -> None:
             delay_s = retry_delay(state.config, error, failures)
             if delay_s is None:
                 raise
+            # The same prompt again: it takes at least what it was told to take.
+            prompt = structs.replace(prompt, tokens=max(prompt.tokens, state.told.input))
+            request = _request(state, prompt)
             state.tell(
                 ERROR,
                 {
@@ -139,28 +144,34 @@ def retry_delay(config: AgentRunConfig, error: ModelError, failures: Counter[str
     return ceiling * random.uniform(0.5, 1.0)  # noqa: S311 - spreads retries, keeps no secret
 
 
-def _request(state: "LoopState") -> ModelRequest:
-    tools = state.tool_specs
-    prompt = state.context.compose(state.fold, sum(map(_size_of, tools)))
+def _prompt(state: "LoopState") -> Prompt:
+    prompt = state.context.compose(state.fold, sum(map(_size_of, state.tool_specs)))
     for code, message in prompt.notices:
         state.notice(code, message)
-    settings = state.config.model
-    limit = state.config.max_tokens
-    if limit is not None:
-        left = limit - state.tokens - prompt.tokens
-        if left <= 0:
-            raise state.over_token_budget(prompt.tokens)
-        if settings.max_output_tokens is None or settings.max_output_tokens > left:
-            settings = structs.replace(settings, max_output_tokens=left)
+    return prompt
+
+
+def _room(state: "LoopState", prompt: Prompt) -> int | None:
+    """Return how large the answer may be. Raises LimitExceeded if the token budget has no room for a call."""
+    limit, largest = state.config.max_tokens, state.config.model.max_output_tokens
+    if limit is None:
+        return largest
+    left = limit - state.tokens - prompt.tokens
+    if left <= 0:
+        raise state.over_token_budget(prompt.tokens)
+    return left if largest is None else min(left, largest)
+
+
+def _request(state: "LoopState", prompt: Prompt) -> ModelRequest:
     output = state.agent.output
     return ModelRequest(
         model=state.agent.model,
         system=prompt.system,
         messages=prompt.messages,
         vendor=state.fold.vendor,
-        tools=tools,
+        tools=state.tool_specs,
         output=None if output is None else OutputSpec(output.name, output.schema),
-        settings=settings,
+        settings=structs.replace(state.config.model, max_output_tokens=_room(state, prompt)),
     )
 
 
