@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 
 from agio.core.metrics import usage_by_model
 from agio.core.model import Usage, VendorTurn
-from agio.core.name import seen
+from agio.core.name import seen, whole_beginning
 from agio.core.repository import RunLog, RunStatus, TurnRecord
 from agio.protocol.events import (
     ERROR,
@@ -412,6 +412,7 @@ def _beginning(text: str) -> str:
     if len(text) <= TITLE_CHARS:
         return text
     cut = text[: TITLE_CHARS - 1]
-    if text[len(cut)] != " " and (end := cut.rfind(" ")) >= TITLE_CHARS // 2:
-        cut = cut[:end]
+    if text[len(cut)] != " ":
+        end = cut.rfind(" ")
+        cut = cut[:end] if end >= TITLE_CHARS // 2 else whole_beginning(text, len(cut))
     return cut.rstrip() + "…"

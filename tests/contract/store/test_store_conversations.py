@@ -2,6 +2,7 @@
 
 import pytest
 
+from agio.core.name import name_problem
 from agio.core.records import ClaimBy, FoundMessage, MessageRecord, SessionRecord
 from agio.core.repository import Append
 from agio.core.store import Store
@@ -9,6 +10,9 @@ from agio.db.cursors import write_cursor
 from agio.errors import UserError
 from agio.protocol.messages import DataSource, ImagePart, TextPart, UserMessage
 from tests.contract.store.scenes import Person, answer, claim, end, events, person
+
+FAMILY = "👨\u200d👩\u200d👧\u200d👦"
+WALES = "\U0001f3f4\U000e0067\U000e0062\U000e0077\U000e006c\U000e0073\U000e007f"
 
 
 async def test_messages_are_read_from_the_end_back_to_the_beginning(store: Store) -> None:
@@ -215,6 +219,12 @@ async def test_any_words_are_found_as_they_are(store: Store, words: str) -> None
         ("   \n ", ""),
         ("\u202ea\u200bb\x07c", "abc"),
         ("\u200b\u202e", ""),
+        (FAMILY * 30, FAMILY * 11 + "…"),
+        (WALES * 30, WALES * 11 + "…"),
+        ("👍🏽" * 80, "👍🏽" * 39 + "…"),
+        ("e\u0301" * 80, "e\u0301" * 39 + "…"),
+        ("👨\u200d" * 80, "👨\u200d" * 39 + "👨…"),
+        ("a" * 76 + "می\u200cشد", "a" * 76 + "م…"),
     ],
 )
 async def test_a_title_is_the_beginning_of_the_first_message(store: Store, text: str, title: str) -> None:
@@ -224,6 +234,7 @@ async def test_a_title_is_the_beginning_of_the_first_message(store: Store, text:
     await who.send(session, text)
     assert (await who.session_now(session)).title == title
     assert len(title) <= 80
+    assert not title or name_problem(title) is None
 
 
 async def _talk(who: Person) -> SessionRecord:

@@ -16,7 +16,7 @@ from pydantic import (
 from pydantic.config import JsonDict
 
 from agio.core.config import AgentLimits
-from agio.core.name import name_problem
+from agio.core.name import name_problem, seen
 from agio.core.records import AgentFields, AgentStatus, AgentTool, ApprovalPolicy, OnBusy
 from agio.core.repository import Approval
 from agio.gateway.routes.query import MAX_POS
@@ -47,6 +47,11 @@ def _name(text: str) -> str:
 
 def _name_or_none(text: str) -> str:
     return _name(text) if text.strip() else ""
+
+
+def _title(text: str) -> str:
+    """Take what can be seen, in one line: titles are made of messages, and nobody is known by one."""
+    return seen(" ".join(text.split()))
 
 
 def _content(given: object) -> Content:
@@ -84,7 +89,7 @@ Name: TypeAlias = Annotated[
 AS_WHOLE = BeforeValidator(_whole)
 ToolName: TypeAlias = Annotated[str, Field(min_length=1, max_length=TOOL_NAME_CHARS)]
 NameOrNone: TypeAlias = Annotated[str, Field(max_length=100), AfterValidator(_name_or_none)]
-Title: TypeAlias = Annotated[str, Field(max_length=200), AfterValidator(_name_or_none)]
+Title: TypeAlias = Annotated[str, Field(max_length=200), AfterValidator(_title)]
 Identifier: TypeAlias = Annotated[str, Field(min_length=1, max_length=200)]
 GivenContent: TypeAlias = Annotated[
     Content, PlainValidator(_content), WithJsonSchema({"anyOf": [{"type": "string"}, _PARTS]})
