@@ -127,6 +127,33 @@ async def test_a_name_that_agents_had_before_becomes_the_tool(store: Store) -> N
     assert [(tool.name, tool.id) for tool in found] == [("clock", "tool_1")]
 
 
+async def test_an_agent_whose_tool_is_renamed_or_deleted_is_another_version(store: Store) -> None:
+    """C2, C3: it shows its tools, so whoever read it before read something else; others stay as they are."""
+    ann, bob = await person(store), await person(store, "other", "bob")
+    await store.create_tool_definition("default", "tool_1", "weather", WEATHER, {})
+    await store.create_tool_definition("other", "tool_2", "weather", WEATHER, {})
+    agent = await ann.agent("helper", tools=[AgentTool("weather")])
+    without = await ann.agent("without", tools=[AgentTool("clock")])
+    foreign = await bob.agent("foreign", tools=[AgentTool("weather")])
+    await store.update_tool_definition(
+        "default", "tool_1", "weather", structs.replace(WEATHER, effect="once"), {}
+    )
+    assert (await store.get_agent("default", agent.id)).updated_at == agent.updated_at
+    with pytest.raises(UserError, match="changed_elsewhere"):
+        await store.update_tool_definition("default", "tool_1", "rain", WEATHER, {}, 1)
+    assert (await store.get_agent("default", agent.id)).updated_at == agent.updated_at
+    await store.update_tool_definition("default", "tool_1", "rain", WEATHER, {})
+    renamed = await store.get_agent("default", agent.id)
+    assert [tool.name for tool in renamed.tools] == ["rain"]
+    assert renamed.updated_at > agent.updated_at
+    with pytest.raises(UserError, match="changed_elsewhere"):
+        await store.update_agent("default", agent.id, agent_fields(), agent.updated_at)
+    await store.delete_tool_definition("default", "tool_1")
+    assert (await store.get_agent("default", agent.id)).updated_at > renamed.updated_at
+    assert await store.get_agent("default", without.id) == without
+    assert await store.get_agent("other", foreign.id) == foreign
+
+
 async def test_tools_are_given_and_taken_one_by_one(store: Store) -> None:
     """C3: a new one comes last, giving it again changes whether it asks, taking it leaves the others."""
     ann = await person(store)

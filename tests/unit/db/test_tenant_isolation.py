@@ -275,6 +275,7 @@ def _values(name: str, values: Mapping[str, object]) -> dict[str, object]:
     }
     alike: dict[str, dict[str, object]] = {
         "get_tool_definition add_http_tool change_http_tool clear_assignments_of_tool": {"tool_id": "tool_a"},
+        "touch_agents_of_tool": {"tool_id": "tool_a"},
         "delete_tool inherit_assignments": {"tool_id": "tool_spare"},
         "find_tool_definition delete_assignment": {"name": "weather"},
         "list_drafts_of_kind move_draft": {"kind": "document"},

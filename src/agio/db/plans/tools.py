@@ -70,7 +70,9 @@ def update_tool_definition(
     `changed_elsewhere`.
     """
     yield from ask("lock_tenant", tenant=tenant)
-    yield from get_tool_definition(tenant, tool_id)
+    before = yield from get_tool_definition(tenant, tool_id)
+    if name != before.name:
+        yield from ask("touch_agents_of_tool", tenant=tenant, tool_id=tool_id, now=now_ms())
     return (yield from _say(tenant, tool_id, name, http, secrets, expected))
 
 
@@ -79,6 +81,7 @@ def delete_tool_definition(tenant: str, tool_id: str) -> Plan[None]:
     yield from ask("lock_tenant", tenant=tenant)
     yield from get_tool_definition(tenant, tool_id)
     yield from delete_secrets_of(tenant, tool_id)
+    yield from ask("touch_agents_of_tool", tenant=tenant, tool_id=tool_id, now=now_ms())
     yield from ask("clear_assignments_of_tool", tenant=tenant, tool_id=tool_id)
     yield from ask("delete_tool", tenant=tenant, tool_id=tool_id)
 

@@ -57,6 +57,14 @@ values (
 -- name: touch_agent
 update agents set {next_version} where id = :agent_id and tenant_id = :tenant;
 
+-- name: touch_agents_of_tool
+-- They show its name.
+update agents set {next_version}
+where tenant_id = :tenant and id in (
+    select x.agent_id from agent_tool_assignments x join agent_tools t on t.id = x.tool_id
+    where t.id = :tool_id and t.tenant_id = :tenant
+);
+
 -- name: agents_of_tools
 select t.name, a.id, a.name
 from agents a
