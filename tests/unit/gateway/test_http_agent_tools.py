@@ -294,6 +294,8 @@ async def test_a_tool_that_somebody_else_saved_is_replaced_only_by_who_wants_to(
         late = await shop.client.put(path, json=shop.tool(), headers={"if-match": tag})
         assert (late.status_code, code_of(late)) == (412, "changed_elsewhere")
         assert (await shop.client.get(path)).json() == first.json()
+        twice = [("if-match", first.headers["etag"]), ("if-match", tag)]
+        assert code_of(await shop.client.put(path, json=shop.tool(), headers=twice)) == "invalid_query"
         again = await shop.client.put(path, json=shop.tool(), headers={"if-match": first.headers["etag"]})
         assert again.status_code == 200
         tools = (await shop.client.get("/api/agent-tools")).json()["items"]

@@ -279,6 +279,10 @@ async def test_an_agent_that_somebody_else_saved_is_replaced_only_by_who_wants_t
         for wrong in (b"", b"1", b'"', b'"a" ,"b"', b'"\xe9"', b'"%b"' % (b"1" * 500)):
             refused = await client.put(path, json=AGENT, headers=[(b"if-match", wrong)])
             assert (refused.status_code, code_of(refused)) == (422, "invalid_query")
+        now = first.headers["etag"]
+        for lines in ((now, tag), (tag, now), (now, now), ("*", tag), (now, "")):
+            refused = await client.put(path, json=AGENT, headers=[("if-match", line) for line in lines])
+            assert (refused.status_code, code_of(refused)) == (422, "invalid_query")
         assert (await client.get(path)).json() == first.json()
         weak = {"if-match": f"W/{first.headers['etag']}"}
         assert (await client.put(path, json=AGENT, headers=weak)).status_code == 200

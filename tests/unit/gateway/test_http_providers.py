@@ -349,5 +349,7 @@ async def test_a_provider_that_somebody_else_saved_is_replaced_only_by_who_wants
         assert (late.status_code, code_of(late)) == (412, "changed_elsewhere")
         assert (await client.get(path)).json() == first.json()
         assert await _secret(place, first.json()["id"]) == KEY
+        twice = [("if-match", first.headers["etag"]), ("if-match", tag)]
+        assert code_of(await client.put(path, json=other, headers=twice)) == "invalid_query"
         again = await client.put(path, json=other, headers={"if-match": first.headers["etag"]})
         assert again.status_code == 200

@@ -123,7 +123,7 @@ async def replace_agent_tool(
     secrets = _sealed(gateway, tenant, tool_id, body)
     _check_secrets(http, secrets, await gateway.store.secrets_of(tenant, tool_id))
     changed = await gateway.store.update_tool_definition(
-        tenant, tool_id, body.name, http, secrets, expected_version(if_match)
+        tenant, tool_id, body.name, http, secrets, expected_version(call, if_match)
     )
     return answer(tool_view(_http(changed), await _users(gateway, tenant)), version=changed.updated_at)
 

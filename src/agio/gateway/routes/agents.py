@@ -51,7 +51,7 @@ async def replace_agent(call: Call, agent_id: Id, body: AgentBody, if_match: IfM
     """Replace an agent: what is not given gets its default."""
     await check_agent(call.gateway, call.who.tenant, body)
     agent = await call.gateway.store.update_agent(
-        call.who.tenant, agent_id, body.fields(), expected_version(if_match)
+        call.who.tenant, agent_id, body.fields(), expected_version(call, if_match)
     )
     return answer(agent_view(agent), version=agent.updated_at)
 

@@ -74,7 +74,7 @@ async def replace_provider(
     await _check(gateway, body.kind, body.base_url, has_key=has_key)
     key = "keep" if body.keeps_key else _sealed(gateway, tenant, provider_id, body.api_key)
     changed = await gateway.store.update_provider(
-        tenant, provider_id, body.fields(), key, expected_version(if_match)
+        tenant, provider_id, body.fields(), key, expected_version(call, if_match)
     )
     gateway.link.endpoints.forget(tenant)
     return answer(_view(changed), version=changed.updated_at)

@@ -3,7 +3,9 @@
 import re
 from typing import Annotated, TypeAlias
 
-from fastapi import Header, Path, Query
+from fastapi import Header, Path, Query, Request
+
+from agio.errors import UserError
 
 MAX_POS = 2**53 - 1
 ID_CHARS = 200
@@ -44,11 +46,14 @@ IdempotencyKey: TypeAlias = Annotated[
 ]
 
 
-def expected_version(if_match: str | None) -> int | None:
+def expected_version(request: Request, if_match: str | None) -> int | None:
     """Return the version that is to be replaced; None: whichever there is. A tag that is none of ours has no version.
 
-    A weak tag counts too: a proxy that compresses answers weakens theirs.
+    A weak tag counts too: a proxy that compresses answers weakens theirs. Raises UserError `invalid_query` for
+    several lines, which are a list, as in one.
     """
+    if len(request.headers.getlist("if-match")) > 1:
+        raise UserError("invalid_query", "If-Match: name one version, in one line.")
     if if_match is None or if_match == "*":
         return None
     tag = re.fullmatch(r'(?:W/)?"(\d{1,16})"', if_match, re.ASCII)
