@@ -57,17 +57,5 @@ function useLeft(): () => AbortSignal {
 
 /** The title of a chat's copy; that of a copy's copy is the copy's. */
 export function copyTitle(title: string): string {
-  return /\(copy\)$/.test(title) ? title : `${beginning(title)} (copy)`;
-}
-
-/** As much of a title as leaves room for more, with no emoji and no letter cut in two. */
-function beginning(title: string): string {
-  let kept = "";
-  let length = 0;
-  for (const { segment } of new Intl.Segmenter().segment(title)) {
-    length += [...segment].length;
-    if (length > LONGEST_TITLE) break;
-    kept += segment;
-  }
-  return kept || [...title].slice(0, LONGEST_TITLE).join("");
+  return /\(copy\)$/.test(title) ? title : `${[...title].slice(0, LONGEST_TITLE).join("")} (copy)`;
 }
