@@ -10,14 +10,15 @@ from typing import NoReturn, Protocol, TypeGuard, cast
 
 import msgspec
 
+from agio.core.pattern_cost import BACKTRACK_STEPS
 from agio.core.schema_cost import SchemaCost
 from agio.errors import UserError
 from agio.protocol.messages import Json
 
 Schema = dict[str, Json]
 _REF = "#/$defs/"
-_BACKTRACK_STEPS = 5_000
-"""A pattern that goes back and forth more often than that does not match."""
+_PROBLEM_CHARS = 2_000
+"""How much is told of what is wrong: a text that is too long is in its own message."""
 
 
 class _PydanticModel(Protocol):
@@ -145,7 +146,7 @@ def validator(schema: Mapping[str, Json], what: str) -> Callable[[Json], str | N
         raise UserError(
             "invalid_schema", f"{what}: its patterns are too large. Use fewer, or repeat less in them."
         )
-    limited = jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACK_STEPS)
+    limited = jsonschema_rs.FancyRegexOptions(backtrack_limit=BACKTRACK_STEPS)
     try:
         compiled = jsonschema_rs.validator_for(whole, retriever=_refuse, pattern_options=limited)
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError, TypeError) as error:
@@ -158,12 +159,21 @@ def validator(schema: Mapping[str, Json], what: str) -> Callable[[Json], str | N
         if compiled.is_valid(value):
             return None
         if cost.is_explained(value):
-            for problem in compiled.iter_errors(value):
+            try:
+                compiled.validate(value)  # stops at the first problem, iter_errors finds all of them before
+            except jsonschema_rs.ValidationError as problem:
                 where = "/".join(str(step) for step in problem.instance_path)
-                return f"{problem.message} (at {where})" if where else problem.message
+                told = _shortened(problem.message)
+                return f"{told} (at {where})" if where else told
         return "it is not what the schema says"
 
     return check
+
+
+def _shortened(text: str) -> str:
+    """Leave out the middle of a long text: what is wrong is said at its end."""
+    half = _PROBLEM_CHARS // 2
+    return text if len(text) <= _PROBLEM_CHARS else f"{text[:half]} ... {text[-half:]}"
 
 
 def _refuse(uri: str) -> NoReturn:

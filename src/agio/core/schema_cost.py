@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import cast
 from urllib.parse import unquote
 
-from agio.core.pattern_cost import backtracks, compile_cost
+from agio.core.pattern_cost import Search, compile_cost, search_of
+from agio.core.value_cost import Part, TooMuch, ValueCost
 from agio.protocol.messages import Json, json_object
 
 _MAX_VISITS = 1_000_000
@@ -18,11 +19,11 @@ _MAX_EXPLAINED = 1_000
 _MAX_WORK = 20_000_000
 """How many may be looked at for a whole value: some tenths of a second."""
 _MAX_EXPLAINED_WORK = 50_000
-"""And for one that does not fit, to tell what is wrong with it."""
-_MAX_PATTERNS = 50_000
+"""And for the alternatives of one place, to tell why none of them fits: all of it is written down."""
+_MAX_PATTERNS = 2_000_000
 """How large the patterns of a schema may be in all: they are compiled within a second."""
-_BACKTRACKING = 10_000
-"""What looking for a pattern that goes back and forth counts as."""
+_A_PATTERN = 20
+"""What each pattern counts as, however short it is."""
 _CHARS_A_PLACE = 32
 """A long text counts as several places: patterns look through all of it."""
 _REPEATED = 3
@@ -30,7 +31,9 @@ _REPEATED = 3
 _MAX_DEPTH = 64
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _ANCHORS = ("$anchor", "$dynamicAnchor")
-_SAME_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies")
+_ALTERNATIVES = ("anyOf", "oneOf")
+_BESIDE = ("allOf", "not", "if", "then", "else", "dependentSchemas", "dependencies")
+_SAME_PLACE = (*_ALTERNATIVES, *_BESIDE)
 _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 _ONE_OF_MANY = ("properties", "prefixItems")
 """Each of these is for another part of the value."""
@@ -39,6 +42,8 @@ _BELOW = (
     *("items", "additionalItems", "unevaluatedItems", "contains"),
     *("patternProperties", "additionalProperties", "unevaluatedProperties", "propertyNames"),
 )
+_EACH = ("unevaluatedItems", "contains", "patternProperties", "unevaluatedProperties")
+"""What may be for any item, or any property."""
 
 
 class SchemaCost:
@@ -50,12 +55,17 @@ class SchemaCost:
         self._roots: list[Json] = [schema]
         self._named: dict[str, list[Json]] = {}
         self._counted: dict[tuple[int, int | None], int] = {}
-        self._patterns = 0
+        self._sorted: dict[int, Part] = {}
+        self._goes_back = False
+        self._has_alternatives = False
+        self.patterns = 0
+        """How large its patterns are."""
         parts: list[Json] = [schema]
         while parts:
             part = parts.pop()
             parts += _children(part)
-            self._note(json_object(part))
+            if isinstance(part, dict):
+                self._note(cast("dict[str, Json]", part))
 
     def is_bounded(self) -> bool:
         """Whether any value can be checked. What refers to itself is looked at once: the checker remembers it."""
@@ -63,22 +73,66 @@ class SchemaCost:
 
     def has_small_patterns(self) -> bool:
         """Whether all its patterns can be compiled in a moment."""
-        return self._patterns <= _MAX_PATTERNS
+        return self.patterns <= _MAX_PATTERNS
 
     def is_affordable(self, value: Json) -> bool:
         """Whether this value can be checked in a moment."""
-        return self._works(value, _MAX_WORK)
+        if not self._goes_back:
+            places = _MAX_WORK // self._visits(self._schema, None)
+            if _size_of(value, places) <= places:
+                return True
+        return self._walked(value) is not None
 
     def is_explained(self, value: Json) -> bool:
-        """Whether what is wrong with a value can be told."""
-        return self._works(value, _MAX_EXPLAINED_WORK) and (
-            not self._refers
-            or ((depth := _depth_of(value)) <= _MAX_DEPTH and self._within(_MAX_EXPLAINED, depth))
-        )
+        """Whether what is wrong with a value can be told: of alternatives, it is told what is wrong with each."""
+        if not self._has_alternatives:
+            return True
+        if self._refers and not (
+            (depth := _depth_of(value)) <= _MAX_DEPTH and self._within(_MAX_EXPLAINED, depth)
+        ):
+            return False
+        walked = self._walked(value)
+        return walked is not None and walked.alternatives <= _MAX_EXPLAINED_WORK
 
-    def _works(self, value: Json, most: int) -> bool:
-        places = most // self._visits(self._schema, None)
-        return _size_of(value, places) <= places
+    def _walked(self, value: Json) -> ValueCost | None:
+        cost = ValueCost(self._part_of, _MAX_WORK)
+        try:
+            cost.work(self._schema, value)
+        except (TooMuch, RecursionError):
+            return None
+        return cost
+
+    def _part_of(self, schema: Json) -> Part:
+        if (known := self._sorted.get(id(schema))) is None:
+            known = self._sorted[id(schema)] = self._sort(schema)
+        return known
+
+    def _sort(self, schema: Json) -> Part:
+        node = json_object(schema)
+        items = node.get("items")
+        first = "items" if isinstance(items, list) else "prefixItems"
+        others = "additionalItems" if isinstance(items, list) else "items"
+        references = [each for key in _REFERENCES if isinstance(each := node.get(key), str)]
+        beside = [child for key in _BESIDE for child in _schemas(node, key)]
+        alternatives = [child for key in _ALTERNATIVES for child in _schemas(node, key)]
+        patterns = _searches(node.get("pattern"))
+        return Part(
+            visits=self._visits(schema, None),
+            own=_own_work(node),
+            times=_times(node),
+            is_plain=not (beside or alternatives or references or patterns),
+            patterns=patterns,
+            name_patterns=_searches(*json_object(node.get("patternProperties"))),
+            beside=beside,
+            alternatives=alternatives,
+            targets=[self._targets(reference) for reference in references],
+            properties=json_object(node.get("properties")),
+            first_items=_children(node.get(first)),
+            below=[child for key in _EACH for child in _schemas(node, key)],
+            other_properties=_schemas(node, "additionalProperties"),
+            other_items=_schemas(node, others),
+            names=_schemas(node, "propertyNames"),
+        )
 
     def _within(self, most: int, depth: int | None) -> bool:
         try:
@@ -99,7 +153,7 @@ class SchemaCost:
             if isinstance(reference := node.get(key), str):
                 count += max(self._visits(target, depth) for target in self._targets(reference))
         if depth is None:
-            count = count * (_REPEATED if any(key in node for key in _UNEVALUATED) else 1) + _own_work(node)
+            count = count * _times(node) + _own_work(node)
         else:
             count += 1
         if depth != 0:
@@ -112,7 +166,10 @@ class SchemaCost:
 
     def _note(self, part: dict[str, Json]) -> None:
         self._refers = self._refers or any(key in part for key in _REFERENCES)
-        self._patterns += sum(map(compile_cost, _patterns(part)))
+        self._has_alternatives = self._has_alternatives or any(key in part for key in _ALTERNATIVES)
+        for pattern in _patterns(part):
+            self.patterns += _A_PATTERN + compile_cost(pattern)
+            self._goes_back = self._goes_back or search_of(pattern).looks > 0
         for key in _ANCHORS:
             if isinstance(anchor := part.get(key), str):
                 self._named.setdefault(anchor, []).append(part)
@@ -136,7 +193,16 @@ def _own_work(node: dict[str, Json]) -> int:
     named = sum(len(json_object(node.get(key))) for key in ("properties", "dependentRequired"))
     listed = node.get("enum")
     choices = len(cast("list[Json]", listed)) // 8 if isinstance(listed, list) else 0
-    return 1 + named + choices + _BACKTRACKING * sum(map(backtracks, _patterns(node)))
+    return 1 + named + choices
+
+
+def _times(node: dict[str, Json]) -> int:
+    """How often what is beside a part is looked at."""
+    return _REPEATED if any(key in node for key in _UNEVALUATED) else 1
+
+
+def _searches(*patterns: Json) -> list[Search]:
+    return [search_of(pattern) for pattern in patterns if isinstance(pattern, str)]
 
 
 def _patterns(node: dict[str, Json]) -> list[str]:

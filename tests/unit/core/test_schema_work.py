@@ -5,7 +5,7 @@ import time
 import pytest
 
 from agio import UserError
-from agio.core.pattern_cost import backtracks, compile_cost
+from agio.core.pattern_cost import compile_cost, search_of
 from agio.core.schema import Schema, validator
 from agio.protocol.messages import Json
 
@@ -47,12 +47,27 @@ def test_a_large_value_for_a_large_schema_is_refused_at_once(items: Schema, valu
     assert time.process_time() - started < LIMIT_S
 
 
-def test_what_is_wrong_is_told_only_while_that_is_little() -> None:
-    """S14: each alternative of each item would be an error of its own."""
+def test_what_is_wrong_is_told_at_once_however_many_are_wrong() -> None:
+    """S14: only the first is looked for, though each alternative of each item would be an error of its own."""
     check = validator({"items": {"anyOf": [{"type": "string", "maxLength": at} for at in range(1500)]}}, "x")
+    started = time.process_time()
     assert "anyOf" in (check([1]) or "")
-    assert check([1] * 2000) == "it is not what the schema says"
+    assert "anyOf" in (check([1] * 2000) or "")
     assert check(["a"]) is None
+    same: Schema = {"items": {"allOf": [{"type": "string"}] * 2500}}
+    assert "(at 0)" in (validator(same, "x")([1] * 1000) or "")
+    assert time.process_time() - started < LIMIT_S
+
+
+@pytest.mark.parametrize("key", ["anyOf", "oneOf"])
+def test_what_is_wrong_with_alternatives_is_told_only_while_that_is_little(key: str) -> None:
+    """S14: it is found for every item of an alternative before the first of them is told."""
+    many: Schema = {"anyOf": [{"type": "string", "maxLength": at} for at in range(1500)]}
+    check = validator({key: [{"type": "string"}, {"items": many}]}, "x")
+    started = time.process_time()
+    assert key in (check([1]) or "")
+    assert check([1] * 2000) == "it is not what the schema says"
+    assert time.process_time() - started < LIMIT_S
 
 
 def test_a_pattern_that_goes_back_and_forth_gives_up() -> None:
@@ -105,9 +120,10 @@ def test_what_people_send_is_checked_whole() -> None:
         ("abc", 3),
         ("(ab){100}", 200),
         ("((a{10}){10}){10}", 1000),
-        (r"\w{5}", 100),
-        (r"\p{L}", 20),
-        (r"[a\]b]{3}", 3),
+        (r"\w{5}", 15),
+        (r"(?=a)\w{5}", 4006),
+        (r"\p{L}", 802),
+        (r"[a\]b]{3}", 9),
         ("a{2,5}", 5),
         ("a{2,}", 2),
         ("(?:a|b)*", 4),
@@ -120,9 +136,50 @@ def test_a_pattern_is_as_large_as_it_is_written_out(pattern: str, size: int) -> 
 
 
 @pytest.mark.parametrize(
-    ("pattern", "does"),
-    [("a+b*", False), ("(?=a)", True), ("(?<!a)b", True), (r"(a)\1", True), ("(?:a)", False), ("a++", True)],
+    ("pattern", "looks"),
+    [
+        *(("a+b*", 0), ("(?=a)", 1), ("(?<!a)b", 1), (r"(a)\1", 1), ("(?:a)", 0), ("a++", 1)),
+        *(
+            ("[*+/]+", 0),
+            ("[a(?=b]", 0),
+            (r"\(?=a", 0),
+            (r"a\++", 0),
+            (r"\\1", 0),
+            (r"[^]*+]", 0),
+            ("(?<n>a)", 0),
+        ),
+    ],
 )
-def test_what_needs_another_engine_is_known(pattern: str, does: bool) -> None:
-    """S14: looking around and back."""
-    assert backtracks(pattern) is does
+def test_what_needs_another_engine_is_known(pattern: str, looks: int) -> None:
+    """S14: looking around and back, and neither what is in a class nor what is escaped."""
+    assert search_of(pattern).looks == looks
+
+
+@pytest.mark.parametrize(
+    ("pattern", "power"),
+    [
+        ("^(?!a)(?=.*b)(?!.*c)a+(b+)*$", 0),
+        ("^[a-z]+(?<!b)$", 1),
+        ("(?=a)", 1),
+        ("^a|(?=b)", 2),
+        ("^a*b*(?=c)", 2),
+        ("^a{3}(?=b)", 0),
+        ("^(a|aa)+(?=x)$", 101),
+        ("^(?:(?=.*x)|a)+$", 100),
+        ("^(?:(?!x)(a|aa)+)y", 101),
+        (r"^(?=(a|aa)+\1z)a", 101),
+    ],
+)
+def test_how_often_a_search_goes_back_is_known(pattern: str, power: int) -> None:
+    """S14: what comes after the last look needs no going back."""
+    assert search_of(pattern).power == power
+
+
+@pytest.mark.parametrize("pattern", ["^(?:(?=.*b)a)+$", "(?=.*x)a", r"(a|aa)+\1y", "^(a|aa)+(?=x)$"])
+@pytest.mark.parametrize("chars", [12, 60, 1000, 60_000])
+def test_a_search_that_goes_back_in_many_texts_is_bounded(pattern: str, chars: int) -> None:
+    """S14: whether it is refused or done."""
+    check = validator({"contains": {"allOf": [{"pattern": pattern}, False]}}, "x")
+    started = time.process_time()
+    assert check(["a" * chars + "b"] * 10_000) is not None
+    assert time.process_time() - started < LIMIT_S
