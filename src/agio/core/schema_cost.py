@@ -4,7 +4,7 @@ While a value is checked, everybody else in the process waits. So the work is co
 that are looked at for one place in a value, times the places there are.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import cast
 from urllib.parse import unquote
 
@@ -24,6 +24,8 @@ _MAX_PATTERNS = 2_000_000
 """How large the patterns of a schema may be in all: they are compiled within a second."""
 _A_PATTERN = 20
 """What each pattern counts as, however short it is."""
+_MAX_PARTS = 100_000
+"""How many parts the schemas of one client may have in all: they are compiled in about a second."""
 _CHARS_A_PLACE = 32
 """A long text counts as several places: patterns look through all of it."""
 _REPEATED = 3
@@ -60,9 +62,12 @@ class SchemaCost:
         self._has_alternatives = False
         self.patterns = 0
         """How large its patterns are."""
+        self.parts = 0
+        """How many parts it has."""
         parts: list[Json] = [schema]
         while parts:
             part = parts.pop()
+            self.parts += 1
             parts += _children(part)
             if isinstance(part, dict):
                 self._note(cast("dict[str, Json]", part))
@@ -186,6 +191,18 @@ class SchemaCost:
         else:
             found = self._named.get(fragment or address.rpartition("/")[2], [])
         return found or self._roots
+
+
+def are_affordable_together(schemas: Iterable[Json]) -> bool:
+    """Whether the schemas of one client can be compiled in a moment."""
+    patterns = parts = 0
+    for schema in schemas:
+        cost = SchemaCost(schema)
+        patterns += cost.patterns
+        parts += cost.parts
+        if patterns > _MAX_PATTERNS or parts > _MAX_PARTS:
+            return False
+    return True
 
 
 def _own_work(node: dict[str, Json]) -> int:

@@ -28,6 +28,7 @@ from msgspec import Struct
 from agio.core.model import ToolSpec
 from agio.core.repository import Approval, Effect
 from agio.core.schema import Schema, is_pydantic, schema_of, validator
+from agio.core.schema_cost import are_affordable_together
 from agio.core.text import clean
 from agio.errors import UserError
 from agio.protocol.messages import Content, Json, ToolCall, ToolDeclaration, json_object
@@ -36,6 +37,8 @@ P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 
 _PROGRESS_CHARS = 4096
+_MAX_OFFERED = 128
+"""How many tools a client may offer for a run: model providers take no more."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 
@@ -197,7 +200,21 @@ def client_tool(name: str, description: str, parameters: Schema) -> AnyTool:
 
 
 def offered_tools(declarations: Iterable[ToolDeclaration]) -> list[AnyTool]:
-    """Declare the tools a client offers for its run; one without parameters takes none."""
+    """Declare the tools a client offers for its run; one without parameters takes none.
+
+    Raises UserError `invalid_tool` or `invalid_schema`, also if they are too many or too large together.
+    """
+    declarations = list(declarations)
+    if len(declarations) > _MAX_OFFERED:
+        raise UserError(
+            "invalid_tool", f"{len(declarations)} tools are offered: a run takes up to {_MAX_OFFERED}."
+        )
+    schemas = (entry.parameters for entry in declarations if entry.parameters is not msgspec.UNSET)
+    if not are_affordable_together(schemas):
+        raise UserError(
+            "invalid_schema",
+            "The parameters of the offered tools are too large together: offer fewer, or use smaller patterns.",
+        )
     return [
         client_tool(
             entry.name,

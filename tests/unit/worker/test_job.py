@@ -207,6 +207,9 @@ async def test_what_cannot_be_put_together_ends_the_run_with_a_clear_code() -> N
     assert (await refused(await joined(), real, agent=offer("demo"), tools=[away])).code == "tool_missing"
     broken = structs.replace(gateway_tool(), parameters={"type": "object", "properties": 7})
     assert (await refused(await joined(), real, agent=offer("demo"), tools=[broken])).code == "invalid_schema"
+    given = RunAgentInput("thr_1", "run_1", [UserMessage(id="msg_1", content="hi")])
+    given.tools = [ToolDeclaration(f"t{at}", "") for at in range(129)]
+    assert (await refused(await joined(), real, agent=offer("demo"), given=given)).code == "invalid_tool"
 
 
 async def test_a_log_that_cannot_be_read_ends_the_run() -> None:
