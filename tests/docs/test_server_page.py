@@ -52,7 +52,7 @@ def test_the_three_requests_of_the_readme_work(tmp_path: Path) -> None:
         made, *frames, listed = (
             run_script(block.code, server, tmp_path).replace("}id: 1", "}\nid: 1", 1).splitlines()
         )
-    assert json.loads(made)["name"] == "clerk"
+    assert json.loads(made)["name"] == "greeter"
     assert any('"RUN_FINISHED"' in frame for frame in frames)
     assert json.loads(listed)["items"][0]["status"] == "completed"
 

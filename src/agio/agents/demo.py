@@ -20,7 +20,7 @@ def send_postcard(context: ToolContext, to: str, text: str) -> str:
     """
     context.progress("writing", 0.5)
     context.progress("posting", 1.0)
-    return f"A postcard to {to} would now be on its way: {text!r}"
+    return f'A postcard to {to} would now be on its way: "{text}"'
 
 
 TOOLS: list[AnyTool] = [calculator, clock, send_postcard]

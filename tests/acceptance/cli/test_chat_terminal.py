@@ -121,7 +121,7 @@ def test_the_arguments_of_a_tool_that_asks_can_be_edited(cli: Cli) -> None:
         terminal.enter(f'{CTRL_U}{{"to": "Bob", "text": "Hi"}}')
         terminal.expect("✓ send_postcard")
         terminal.expect('{"to": "Bob", "text": "Hi"}')
-        terminal.expect("A postcard to Bob would now be on its way: 'Hi'")
+        terminal.expect('A postcard to Bob would now be on its way: "Hi"')
         terminal.expect(PROMPT)
         terminal.type(CTRL_D)
         assert terminal.wait() == 0

@@ -127,7 +127,9 @@ test("a draft is there again when the chat is opened again", async () => {
   const { box, unmount } = show();
   await userEvent.type(box, "half a thought");
   unmount();
-  expect(show().box.value).toBe("half a thought");
+  const again = show().box;
+  expect(again.value).toBe("half a thought");
+  expect(again.selectionStart).toBe("half a thought".length);
 });
 
 test("a message of a hundred thousand letters is sent, one over the limit is refused before", () => {

@@ -41,6 +41,7 @@ export interface ComposerProps {
 }
 
 const LINES = 10;
+const LAST = 1e9;
 
 export const Composer = memo(function Composer(props: ComposerProps): ReactNode {
   const { draft, placeholder, onSend, busy = false, stopping = false, onStop, closed = null } = props;
@@ -76,6 +77,7 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
     if (!isAtWork(box.current)) focus();
   }, [focus]);
   useEffect(() => {
+    box.current?.setSelectionRange(LAST, LAST); // a draft is written on
     if (!matchMedia("(pointer: fine)").matches) return;
     if (wishes > 0) focus();
     else comeBack();

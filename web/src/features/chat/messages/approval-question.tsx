@@ -36,10 +36,8 @@ export function ApprovalQuestion(props: ApprovalQuestionProps): ReactNode {
   };
   const writing = { id: question.id, busy, takesFocus: chosen, onCancel: () => setMode("asking") };
   const args = call?.args || "{}";
-  const decide = (answer: Omit<Answer, "interrupt_id">) => {
-    setMode("asking");
-    onDecide({ interrupt_id: question.id, ...answer });
-  };
+  // What was being written stays open behind it: it is there again if the answer is refused or taken back.
+  const decide = (answer: Omit<Answer, "interrupt_id">) => onDecide({ interrupt_id: question.id, ...answer });
   return (
     <div className="flex flex-col gap-3 border-line not-first-of-type:border-t not-first-of-type:pt-4">
       <div className="flex flex-wrap items-baseline gap-x-3 gap-y-1">

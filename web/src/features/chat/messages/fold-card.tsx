@@ -37,7 +37,7 @@ export function FoldCard(props: FoldCardProps): ReactNode {
         <span className={cx("shrink-0", bad ? "text-bad" : "text-soft")} aria-hidden>
           {icon}
         </span>
-        <span className="max-w-[60%] shrink-0 truncate font-medium">{title}</span>
+        <span className="max-w-[60%] min-w-0 truncate font-medium">{title}</span>
         <span className="min-w-0 flex-1 truncate text-[0.8125rem] text-soft">{summary}</span>
         <span className="flex shrink-0 items-center gap-1.5 text-xs text-soft">{state}</span>
         <ChevronRight

@@ -14,6 +14,7 @@ import { Problem } from "@/lib/problem";
 import type { Answer } from "@/protocol/commands";
 import { newCall } from "@/state/fold";
 import { newTurn, type Part, type Turn } from "@/state/thread";
+import { KeptStates } from "./kept-state";
 import { TurnView, type TurnViewProps } from "./turn-view";
 
 const router = createRouter({ routeTree: createRootRoute(), history: createMemoryHistory() });
@@ -32,7 +33,9 @@ function show(turn: Partial<Turn>, props: Partial<TurnViewProps> = {}) {
       <RouterContextProvider router={router as never}>
         <Tooltip.Provider>
           <ToastProvider>
-            <TurnView {...all} />
+            <KeptStates>
+              <TurnView {...all} />
+            </KeptStates>
           </ToastProvider>
         </Tooltip.Provider>
       </RouterContextProvider>
@@ -167,6 +170,21 @@ test("changed arguments must be an object, and are sent as such", async () => {
   await userEvent.type(editor, '{{"to": "Bob"}');
   await userEvent.click(approve);
   expect(onAnswer).toHaveBeenCalledWith([{ interrupt_id: "q1", approved: true, edited_args: { to: "Bob" } }]);
+});
+
+test("changed arguments that are refused stay open, and the first ones are not offered instead", async () => {
+  const onAnswer = async () => {
+    throw new Problem("invalid_answer", "They do not fit.", 422);
+  };
+  const parts = [newCall("c1", "send_postcard", { args: '{"to":"Ada"}', asked: true })];
+  show({ status: "interrupted", parts, questions: [question("q1", "c1")] }, { answerable: true, onAnswer });
+  await userEvent.click(screen.getByRole("button", { name: "Edit" }));
+  await userEvent.clear(await screen.findByRole("textbox"));
+  await userEvent.type(screen.getByRole("textbox"), '{{"for": "Bob"}');
+  await userEvent.click(screen.getByRole("button", { name: "Approve with these" }));
+  expect(await screen.findByText(/They do not fit/)).toBeTruthy();
+  expect(screen.getByRole("textbox")).toHaveProperty("value", '{"for": "Bob"}');
+  expect(screen.queryByRole("button", { name: "Approve" })).toBeNull();
 });
 
 test("several questions are decided one by one and sent together", async () => {
