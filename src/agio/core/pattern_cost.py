@@ -6,7 +6,7 @@ from functools import lru_cache
 
 BACKTRACK_STEPS = 5_000
 """A pattern that goes back and forth more often than that does not match."""
-_CHARS_A_PLACE = 32
+CHARS_A_PLACE = 32
 """A long text counts as several places: patterns look through all of it."""
 _STEP = 4
 """What going back once counts as, beside what is looked through from there."""
@@ -41,7 +41,7 @@ class Search:
 
     def work_in(self, chars: int) -> int:
         """How many parts of a schema it is worth to look for it in a text of so many characters."""
-        work = 1 + chars // _CHARS_A_PLACE
+        work = 1 + chars // CHARS_A_PLACE
         if not self.looks:
             return work
         most = BACKTRACK_STEPS + (chars if self.loops else 0)

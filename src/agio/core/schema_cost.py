@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import cast
 from urllib.parse import unquote
 
-from agio.core.pattern_cost import Search, compile_cost, search_of
+from agio.core.pattern_cost import CHARS_A_PLACE, Search, compile_cost, search_of
 from agio.core.value_cost import Part, TooMuch, ValueCost
 from agio.protocol.messages import Json, json_object
 
@@ -26,8 +26,6 @@ _A_PATTERN = 20
 """What each pattern counts as, however short it is."""
 _MAX_PARTS = 100_000
 """How many parts the schemas of one client may have in all: they are compiled in about a second."""
-_CHARS_A_PLACE = 32
-"""A long text counts as several places: patterns look through all of it."""
 _REPEATED = 3
 """How often parts are looked at again to find out what none of them looked at."""
 _MAX_DEPTH = 64
@@ -234,10 +232,10 @@ def _size_of(value: Json, enough: int) -> int:
         part = waiting.pop()
         size += 1
         if isinstance(part, str):
-            size += len(part) // _CHARS_A_PLACE
+            size += len(part) // CHARS_A_PLACE
         elif isinstance(part, dict):
             names = cast("dict[str, Json]", part)
-            size += sum(map(len, names)) // _CHARS_A_PLACE
+            size += sum(map(len, names)) // CHARS_A_PLACE
             waiting += names.values()
         elif isinstance(part, list):
             waiting += cast("list[Json]", part)

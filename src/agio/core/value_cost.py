@@ -4,14 +4,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import cast
 
-from agio.core.pattern_cost import Search
+from agio.core.pattern_cost import CHARS_A_PLACE, Search
 from agio.protocol.messages import Json
 
 _MAX_STEPS = 400_000
 """How many places are walked to: about a second."""
 _CONTAINER = 3
 """What a list or an object counts as among them."""
-_CHARS_A_PLACE = 32
 
 
 class TooMuch(Exception):
@@ -82,7 +81,7 @@ class ValueCost:
     def _small(self, part: Part, value: Json) -> int | None:
         """Count what needs no walk: numbers, and texts without patterns."""
         if isinstance(value, str):
-            return part.own + len(value) // _CHARS_A_PLACE if part.is_plain else None
+            return part.own + len(value) // CHARS_A_PLACE if part.is_plain else None
         if isinstance(value, (dict, list)):
             return None
         self.alternatives = max(self.alternatives, part.visits)
@@ -91,7 +90,7 @@ class ValueCost:
     def _inside(self, part: Part, value: Json) -> int:
         if isinstance(value, str):
             searches = sum(search.work_in(len(value)) for search in part.patterns)
-            return searches + len(value) // _CHARS_A_PLACE
+            return searches + len(value) // CHARS_A_PLACE
         if isinstance(value, dict):
             return self._object(part, cast("dict[str, Json]", value))
         return self._array(part, cast("list[Json]", value))
@@ -101,7 +100,7 @@ class ValueCost:
         looking = [search for search in part.name_patterns if search.looks]
         plain = len(part.name_patterns) - len(looking)
         for name in value if part.name_patterns else ():
-            count += plain * (1 + len(name) // _CHARS_A_PLACE)
+            count += plain * (1 + len(name) // CHARS_A_PLACE)
             count += sum(search.work_in(len(name)) for search in looking)
             self._steps += len(looking)
             if count > self._most or self._steps > _MAX_STEPS:
