@@ -1,4 +1,5 @@
-"""uvicorn's HTTP with bounds: how long the head of a request may be, and how long it may take to come.
+"""uvicorn's HTTP with bounds: how many connections there may be, how long the head of a request may be, and how long
+it may take to come.
 
 Whatever cannot be read as HTTP is answered in our shape, and the connection closed.
 """
@@ -9,8 +10,11 @@ from typing import cast
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from agio.cli.edge import EdgeConfig
+from agio.cli.unsent import UnsentBytes
 from agio.errors import UserError
 from agio.gateway.errors import error_body, status_of
+from agio.gateway.in_flight import IN_FLIGHT, Held
 
 HEAD_BYTES = 64 * 1024
 """The request line and all headers together."""
@@ -24,24 +28,30 @@ class _Refused(Exception):
     """The head of a request was refused: the parser need not go on."""
 
 
-class BoundedHttp(HttpToolsProtocol):
+class BoundedHttp(UnsentBytes, HttpToolsProtocol):
     """One connection."""
 
     _in_head = True
     _head_begun = False
     """Whether some of a head came, and nobody minds yet how long the rest takes."""
     _unfinished_bytes = 0
-    """What came of a head that is not complete."""
-    _in_body = False
-    """Whether some of what came last was no head."""
+    """What came since the last head, or bytes of a body: an unfinished head, chunk size or trailer."""
     _timer: asyncio.TimerHandle | None = None
     _refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Begin to wait for a request."""
+        """Begin to wait for a request, unless there are too many connections."""
         super().connection_made(transport)
         self._unanswered: list[RequestResponseCycle] = []
+        if len(self.connections) > cast("EdgeConfig", self.config).max_connections:
+            self._refuse(_too_many())
+            return
         self._wait(HEAD_S)
+
+    def held(self) -> Held | None:
+        """Return the count of the oldest request that the connection has not answered, or else of the last one."""
+        scopes = (cast("dict[str, Held]", cycle.scope) for cycle in self._unanswered)
+        return next((scope[IN_FLIGHT] for scope in scopes if IN_FLIGHT in scope), None)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no more."""
@@ -50,16 +60,12 @@ class BoundedHttp(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes. An endless head is refused before it ends."""
-        self._in_body = not self._in_head
+        """Take bytes. An endless head, chunk extension or trailer is refused before it ends."""
+        self._unfinished_bytes += len(data)
         super().data_received(data)
         if self._head_begun or self._is_idle():  # blank lines begin no head, but end uvicorn's wait for one
             self._head_begun = False
             self._wait(HEAD_S)
-        if not self._in_head or self._in_body:
-            self._unfinished_bytes = 0
-            return
-        self._unfinished_bytes += len(data)
         if self._unfinished_bytes > HEAD_BYTES:
             self._refuse(_too_large())
 
@@ -69,11 +75,23 @@ class BoundedHttp(HttpToolsProtocol):
         self._wait_no_more()
         self._head_begun = True  # most heads come in one piece, and need no timer
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a field of the head. Trailers are refused: uvicorn would add them to the running request's headers."""
+        if not self._in_head:
+            self._refuse(UserError("invalid_request", "Fields after the body (trailers) are not taken."))
+            raise _Refused
+        super().on_header(name, value)
+
+    def on_body(self, body: bytes) -> None:
+        """Take some of a body."""
+        self._unfinished_bytes = 0
+        super().on_body(body)
+
     def on_headers_complete(self) -> None:
         """Let the request begin, unless its head is too long, or a proxy before us might have read it otherwise."""
         self._wait_no_more()
         self._in_head = self._head_begun = False
-        self._in_body = True
+        self._unfinished_bytes = 0
         size, hosts, codings = len(self.url), 0, 0
         for name, value in self.headers:
             size += len(name) + len(value) + 4  # the colon, the blank and the end of the line
@@ -96,6 +114,7 @@ class BoundedHttp(HttpToolsProtocol):
         """Take the end of a request."""
         self._wait_no_more()
         self._in_head = True
+        self._unfinished_bytes = 0
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
@@ -173,4 +192,10 @@ def _unreadable() -> UserError:
 def _too_large() -> UserError:
     return UserError(
         "headers_too_large", f"The request line and the headers may have {HEAD_BYTES} bytes together."
+    )
+
+
+def _too_many() -> UserError:
+    return UserError(
+        "too_many_connections", "The server has as many connections as it takes: try again later."
     )

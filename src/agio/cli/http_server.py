@@ -2,28 +2,46 @@
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 
 import uvicorn
 
+from agio.cli.edge import EdgeConfig
 from agio.cli.http_protocol import BoundedHttp
+from agio.cli.socket_protocol import BoundedSocket
+from agio.cli.unsent import UnsentBytes
+from agio.core.config import ServerLimits
 
 _LAST_RESPONSES_S = 5
 _WEBSOCKET_QUEUE = 32
+_USUAL = ServerLimits()
 
 
 class HttpServer:
-    """Serves an ASGI app on a socket."""
+    """Serves an ASGI app on a socket.
+
+    `message_bytes` are the WebSocket paths that take other messages than of `max_message_bytes`. A reader that takes
+    nothing for `write_timeout_s` is disconnected.
+    """
 
     def __init__(
-        self, app: Callable[..., Awaitable[None]], sock: socket.socket, *, max_message_bytes: int
+        self,
+        app: Callable[..., Awaitable[None]],
+        sock: socket.socket,
+        *,
+        max_message_bytes: int,
+        message_bytes: Mapping[str, int] | None = None,
+        max_connections: int = _USUAL.open_connections,
+        write_timeout_s: float = _USUAL.write_timeout_s,
     ) -> None:
-        config = uvicorn.Config(
+        config = EdgeConfig(
             app,
+            max_connections=max_connections,
+            message_bytes=message_bytes or {},
             loop="none",
             http=BoundedHttp,
-            ws="websockets-sansio",
+            ws=BoundedSocket,
             ws_max_size=max_message_bytes,
             ws_max_queue=_WEBSOCKET_QUEUE,
             ws_per_message_deflate=False,
@@ -38,10 +56,15 @@ class HttpServer:
         )
         self._server = _QuietServer(config)
         self._socket = sock
+        self._write_timeout_s = write_timeout_s
 
     async def run(self) -> None:
         """Serve until `stop` is called: open WebSockets are closed with 1012, the last responses are sent."""
-        await self._server.serve(sockets=[self._socket])
+        watching = asyncio.create_task(self._watch_readers())
+        try:
+            await self._server.serve(sockets=[self._socket])
+        finally:
+            watching.cancel()
 
     async def wait_started(self) -> None:
         """Wait until requests are taken."""
@@ -51,6 +74,13 @@ class HttpServer:
         """Take no more connections and end those there are; `at_once`: without waiting for them."""
         self._server.should_exit = True
         self._server.force_exit = self._server.force_exit or at_once
+
+    async def _watch_readers(self) -> None:
+        while True:
+            await asyncio.sleep(self._write_timeout_s)
+            for connection in list(self._server.server_state.connections):
+                if isinstance(connection, UnsentBytes):
+                    connection.drop_if_stalled()
 
 
 class _QuietServer(uvicorn.Server):

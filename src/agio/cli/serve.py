@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 
 from agio.cli.announcement import Announcement
 from agio.cli.composition import Plan, database_of, opened_gateway
+from agio.cli.descriptors import raise_descriptor_limit
 from agio.cli.first_start import offer_sign_in
 from agio.cli.http_server import HttpServer
 from agio.cli.lifetime import Lifetime
@@ -104,8 +105,15 @@ class _Server:
             works=self._options.workers is None,
         )
         async with opened_gateway(plan) as gateway:
-            largest = max(gateway.limits.ag_ui_body_bytes, MAX_UP_BYTES)
-            http = HttpServer(create_app(gateway), self._socket, max_message_bytes=largest)
+            limits = gateway.limits
+            http = HttpServer(
+                create_app(gateway),
+                self._socket,
+                max_message_bytes=limits.json_body_bytes,
+                message_bytes={"/link": MAX_UP_BYTES},
+                max_connections=min(limits.open_connections, raise_descriptor_limit() * 3 // 4),
+                write_timeout_s=limits.write_timeout_s,
+            )
             # A worker on another machine may still hold runs; one in or under this process cannot.
             await gateway.link.start("after grace" if self._options.workers == 0 else "at once")
             lifetime.begin("link", gateway.link.watch())

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from agio.cli.descriptors import raise_descriptor_limit
 from agio.cli.lifetime import Lifetime
 from agio.cli.loops import event_loop, spare_what_stays
 from agio.cli.parent import end_with_parent
@@ -20,6 +21,7 @@ def work(
 ) -> int:
     """Work until a signal comes; return the exit code. Raises AgioError for what cannot begin."""
     set_up_logging(server.log_format, server.log_level)
+    raise_descriptor_limit()
     if until_stdin_ends:
         end_with_parent()
     if server.gateway_url is None:

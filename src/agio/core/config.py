@@ -14,6 +14,7 @@ _RETRIES: Mapping[str, int] = {
     "model_overloaded": 5,
     "model_unavailable": 3,
     "connection_failed": 3,
+    "too_many_open_files": 8,
     "stream_broken": 3,
     "invalid_response": 1,
     "first_token_timeout": 1,
@@ -116,6 +117,12 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     subscriptions_per_socket: int = 50
     streams_per_credential: int = 1000
     """How many sockets and event streams a credential may have open at a gateway."""
+    in_flight_bytes_per_credential: int = 64 * 1024 * 1024
+    """Requests being received and responses not yet sent, at a gateway; without a credential, by address."""
+    write_timeout_s: float = 30.0
+    """A reader that takes nothing of a response for so long is disconnected."""
+    open_connections: int = 10_000
+    """At a gateway; at most three quarters of the files it may open."""
     keep_alive_s: float = 15.0
     """How long a stream is silent before a comment keeps it open."""
     drain_s: float = 25.0

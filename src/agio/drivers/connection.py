@@ -87,7 +87,8 @@ class Connection(asyncio.Protocol):
         self._paused = False
         self._began = False
         self._silent = True
-        self._head_bytes = 0
+        self._unread_bytes = 0
+        """What came since the last bytes of a body: an unfinished head, chunk size or trailer."""
         self._failure: BrokenAnswer | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._inflate: _Inflater | None = None
@@ -104,7 +105,7 @@ class Connection(asyncio.Protocol):
         self.status, self.headers = 0, {}
         self.complete = self.reusable = self._began = False
         self._silent = True
-        self._head_bytes = 0
+        self._unread_bytes = 0
         self._inflate = None
         self._parser = httptools.HttpResponseParser(self)
         if self._transport is not None:
@@ -165,6 +166,7 @@ class Connection(asyncio.Protocol):
             return
         import httptools
 
+        self._unread_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
@@ -173,11 +175,9 @@ class Connection(asyncio.Protocol):
         except zlib.error as error:
             self._fail(f"the compressed answer is damaged ({error})")
             self.close()
-        if not self._began:
-            self._head_bytes += len(data)
-            if self._head_bytes > _HEAD_BYTES and self._failure is None:
-                self._fail(f"its headers are larger than {_HEAD_BYTES} bytes", garbled=True)
-                self.close()
+        if self._unread_bytes > _HEAD_BYTES and self._failure is None and not self.complete:
+            self._fail(f"its headers are larger than {_HEAD_BYTES} bytes", garbled=True)
+            self.close()
         if self._waiter is None and not self._paused and self._transport is not None:
             # Nobody waits for this: let the rest gather in the kernel and come as one read.
             self._paused = True
@@ -202,8 +202,9 @@ class Connection(asyncio.Protocol):
     # What the parser calls
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a header."""
-        self.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+        """Keep a header. Fields after the body (trailers) are not read."""
+        if not self._began:
+            self.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
         """Begin the body, unless this is an interim answer."""
@@ -219,6 +220,7 @@ class Connection(asyncio.Protocol):
 
     def on_body(self, body: bytes) -> None:
         """Keep a piece of the body."""
+        self._unread_bytes = 0
         if self._inflate is not None:
             body = self._inflate.decompress(body, _INFLATED_BYTES)
             if self._inflate.unconsumed_tail:

@@ -14,6 +14,7 @@ _WORDS_LIMIT = 500
 
 _LEADS = {
     "connection_failed": "{host} cannot be reached",
+    "too_many_open_files": "{host} cannot be called: this machine has no file descriptors left",
     "rate_limited": "{host} limits the rate of calls",
     "quota_exceeded": "The quota or credit at {host} is used up",
     "model_unavailable": "{host} failed to answer",
@@ -30,7 +31,7 @@ _LEADS = {
 _RETRYABLE = frozenset(
     (
         *("connection_failed", "rate_limited", "model_unavailable", "model_overloaded"),
-        *("stream_broken", "invalid_response"),
+        *("stream_broken", "invalid_response", "too_many_open_files"),
     )
 )
 _BY_STATUS = {

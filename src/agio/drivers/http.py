@@ -1,6 +1,7 @@
 """The HTTP client of a driver: kept-alive connections, event streams in, every failure a ModelError."""
 
 import asyncio
+import errno
 from collections.abc import AsyncGenerator, Awaitable, Mapping
 from contextlib import aclosing, suppress
 from typing import Protocol
@@ -20,6 +21,7 @@ _ERROR_BODY_BYTES = 64 * 1024
 _ERROR_BODY_TIMEOUT_S = 5.0
 _DRAIN_S = 0.05
 _GARBLED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 _NOT_A_STREAM = ("application/json", "text/html", "application/xml", "text/xml")
 
 
@@ -150,7 +152,8 @@ class ModelHttp:
             raise self.faults.make("connection_failed", error.message) from error
         except (OSError, TimeoutError) as error:
             words = f"{error}." if str(error) else f"no connection within {CONNECT_TIMEOUT_S:g} s."
-            raise self.faults.make("connection_failed", words) from error
+            code = "too_many_open_files" if error.errno in _NO_DESCRIPTORS else "connection_failed"
+            raise self.faults.make(code, words) from error
 
     async def _refusal(self, response: Connection) -> ModelError:
         body = b""

@@ -18,6 +18,7 @@ from agio.gateway.connections import Cut
 from agio.gateway.errors import send_error, wrapped
 from agio.gateway.gateway import Gateway
 from agio.gateway.hub import Subscription
+from agio.gateway.in_flight import held_of
 from agio.gateway.piece import Piece, frame
 from agio.gateway.projection import (
     ClientIds,
@@ -86,11 +87,13 @@ class RunAgent:
         who = await self._gateway.auth.admit(scope)
         check_permission(who, "use")
         check_json_type(scope["headers"])
-        body = await read_body(receive, scope["headers"], self._gateway.limits.ag_ui_body_bytes)
+        body = await read_body(scope, receive, self._gateway.limits.ag_ui_body_bytes)
         who = await self._gateway.auth.identify(scope["headers"])  # it may have taken a minute to come
         check_permission(who, "use")
         held.enter_context(self._gateway.connections.room(who))
         given = decode_input(body)
+        del body
+        held_of(scope).set_received(0)  # what follows may stream for hours
         agent_id, ids, cursor = owner_of(scope), ids_of(given), cursor_of(scope)
         session = await self._own_session(who, agent_id, ids.thread_id)
         visit = None

@@ -1,16 +1,18 @@
 """The gateway's ASGI application: each request goes to its door (doors.py) or to its REST route (rest.py)."""
 
-from agio.errors import UserError
+from agio.errors import AgioError, UserError
 from agio.gateway.access import Access
+from agio.gateway.address import network_of
 from agio.gateway.asgi import Application, Receive, Scope, Send
 from agio.gateway.doors import Doorway, OpenDoor
-from agio.gateway.errors import refuse
+from agio.gateway.errors import refuse, wrapped
 from agio.gateway.gateway import Gateway
+from agio.gateway.in_flight import IN_FLIGHT, InFlight
 from agio.gateway.rest import make_rest, not_allowed, not_found
 from agio.gateway.shield import Shield
 
 
-def create_app(gateway: Gateway) -> Application:
+def create_app(gateway: Gateway) -> "App":
     """Make the application that serves one gateway."""
     return App(gateway)
 
@@ -23,25 +25,30 @@ class App:
         self._shield = Shield(secure=gateway.auth.origins.secure)
         self._rest = make_rest()
         self._doors = Doorway(gateway)
+        self.in_flight = InFlight(gateway.limits.in_flight_bytes_per_credential)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, a WebSocket, or the server's own start and stop."""
         if scope["type"] == "lifespan":
             await self._rest(scope, receive, send)
             return
-        access = Access(scope, send, self._gateway.addresses.client_of(scope), self._shield)
+        address = self._gateway.addresses.client_of(scope)
+        access = Access(scope, send, address, self._shield)
+        scope[IN_FLIGHT] = held = self.in_flight.hold(network_of(address))
         door = self._doors.find(scope["path"])
         try:
             await self._serve(door, scope, receive, access.send)
         finally:
+            held.set_received(0)
             access.finish(getattr(scope.get("route"), "path", None) if door is None else door.pattern)
 
     async def _serve(self, door: OpenDoor | None, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            self._gateway.auth.check_host(scope["headers"])
+            if door is None or not door.any_host:
+                await self._gateway.auth.check_host(scope)
             app = self._app_of(door, scope)
-        except UserError as error:
-            await refuse(scope, send, error)
+        except AgioError as error:
+            await refuse(scope, send, wrapped(error))
             return
         if app is self._rest:
             scope["gateway"] = self._gateway

@@ -17,6 +17,7 @@ from agio.core.team import Membership
 from agio.errors import UserError
 from agio.gateway.access import note_actor
 from agio.gateway.address import Addresses
+from agio.gateway.in_flight import held_of
 from agio.gateway.origin import WEBSOCKET, Headers, Origins
 from agio.gateway.rate import Rates
 from agio.protocol.ids import new_id
@@ -87,11 +88,12 @@ class Authenticator:
     async def admit(self, scope: Mapping[str, Any]) -> Principal:
         """Identify a request or handshake, count it, check its origin, and note who acts.
 
-        Raises UserError `unauthenticated`, `forbidden_origin`, and LimitExceeded `rate_limited`.
+        Raises UserError `unauthenticated`, `forbidden_origin`, and LimitExceeded `rate_limited`, `too_many_bytes`.
         """
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         principal = await self.identify(headers, self._addresses.client_of(scope))
         self._rates.take("request", principal.credential)
+        held_of(scope).belong_to(principal.credential)
         self.check_origin(WEBSOCKET if scope["type"] == "websocket" else scope["method"], headers)
         note_actor(principal)
         return principal
@@ -131,9 +133,22 @@ class Authenticator:
         """Refuse what another site's page makes a browser do. Raises UserError `forbidden_origin`."""
         self.origins.check_origin(method, headers)
 
-    def check_host(self, headers: Headers) -> None:
-        """Refuse a request for a name that is not this server's. Raises UserError `forbidden_host`."""
-        self.origins.check_host(headers)
+    async def check_host(self, scope: Mapping[str, Any]) -> None:
+        """Refuse a request for a name that is not this server's, unless its API key is good: a program has any name.
+
+        A page that turned a foreign name to our address has no key. Raises UserError `forbidden_host`, LimitExceeded
+        `rate_limited`, StoreError.
+        """
+        headers: Headers = scope["headers"]
+        try:
+            self.origins.check_host(headers)
+        except UserError as foreign:
+            if _credentials(headers)[0] is None:
+                raise
+            try:
+                await self.identify(headers, self._addresses.client_of(scope))
+            except UserError:
+                raise foreign from None
 
     async def sign_in(self, token: str) -> str | None:
         """Use the sign-in link; returns the Set-Cookie header of the browser's new session, None if it is not good."""

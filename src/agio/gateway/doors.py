@@ -16,11 +16,15 @@ from agio.gateway.sse import session_stream
 
 @dataclass(frozen=True)
 class Door:
-    """A plain ASGI application and what it serves. `path` has at most one part in braces."""
+    """A plain ASGI application and what it serves. `path` has at most one part in braces.
+
+    `any_host`: workers may call it by any name of this server. It takes nothing without a worker's key.
+    """
 
     method: Literal["GET", "POST", "WEBSOCKET"]
     path: str
     make: Callable[[Gateway], Application]
+    any_host: bool = False
 
 
 DOORS: Sequence[Door] = [
@@ -29,8 +33,8 @@ DOORS: Sequence[Door] = [
     Door("POST", "/api/agents/{agent_id}/ag-ui", run_agent),
     Door("POST", "/api/agent-sessions/{session_id}/message", message_door),
     Door("POST", "/api/files", file_door),
-    Door("WEBSOCKET", "/link", link_socket),
-    Door("POST", "/link/heartbeat", link_socket),
+    Door("WEBSOCKET", "/link", link_socket, any_host=True),
+    Door("POST", "/link/heartbeat", link_socket, any_host=True),
 ]
 
 
@@ -39,7 +43,7 @@ class Doorway:
 
     def __init__(self, gateway: Gateway) -> None:
         made = {make: make(gateway) for make in {door.make for door in DOORS}}
-        opened = [OpenDoor(door.method, *_frame(door.path), made[door.make]) for door in DOORS]
+        opened = [OpenDoor(door, made[door.make]) for door in DOORS]
         self._fixed = {door.before: door for door in opened if not door.after}
         self._framed = [door for door in opened if door.after]
 
@@ -56,8 +60,10 @@ class Doorway:
 class OpenDoor:
     """A door of one gateway, and the parts of its path around the one in braces."""
 
-    def __init__(self, method: str, before: str, after: str, app: Application) -> None:
-        self.method = method
+    def __init__(self, door: Door, app: Application) -> None:
+        before, after = _frame(door.path)
+        self.method = door.method
+        self.any_host = door.any_host
         self.before = before
         self.after = after
         self.app = app

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from agio.core import link_wire as wire
 from agio.gateway.gateway import Gateway
+from agio.gateway.in_flight import held_of
 from agio.gateway.link import LinkService
 from agio.gateway.remote_worker import Message, Receive, RemoteWorker, Send
 from agio.gateway.worker_keys import WorkerKeys
@@ -50,6 +51,7 @@ class LinkDoor:
         if permit is None:
             await send({"type": "websocket.close", "code": wire.REFUSED})
             return
+        held_of(scope).exempt()
         await send({"type": "websocket.accept"})
         remote = RemoteWorker(self._service, self._calls, receive, send, permit)
         serving = asyncio.ensure_future(remote.serve())

@@ -38,10 +38,10 @@ _SECURITY = {
 }
 _PHRASES = {200: "Here it is.", 201: "Made.", 202: "Taken in.", 204: "Done.", 303: "Go on to `/`."}
 _NOT_OURS = ("HTTPValidationError", "ValidationError")
-_JSON_CODES = "invalid_json invalid_body body_too_large request_timeout unsupported_media_type"
+_JSON_CODES = "invalid_json invalid_body body_too_large too_many_bytes request_timeout unsupported_media_type"
 _FAILED_RUN = (422, 502, 504)
 _STREAM_CODES = (
-    "too_many_streams unauthenticated forbidden forbidden_host rate_limited internal_error "
+    "too_many_streams too_many_bytes unauthenticated forbidden forbidden_host rate_limited internal_error "
     "store_failed store_full store_unavailable"
 )
 _AG_UI_CODES = (
@@ -128,7 +128,14 @@ def _codes(route: Route, operation: Schema) -> list[str]:
     codes = route.codes.split()
     codes += ["forbidden_host", "internal_error"]
     if route.access != "public":
-        codes += ["unauthenticated", "rate_limited", "store_failed", "store_full", "store_unavailable"]
+        codes += [
+            "unauthenticated",
+            "rate_limited",
+            "too_many_bytes",
+            "store_failed",
+            "store_full",
+            "store_unavailable",
+        ]
     if route.access == "user":
         codes.append("forbidden")
     if route.access == "user" and route.method != "GET":

@@ -46,16 +46,8 @@ class Origins:
         return self._behind_tls or (self._public or b"").startswith(b"https:")
 
     def check_host(self, headers: Headers) -> None:
-        """Refuse a request for a name that is not this server's. Raises UserError `forbidden_host`.
-
-        Whoever shows a key is a program and may use any name.
-        """
-        host = b""
-        for name, value in headers:
-            if name == b"authorization":
-                return
-            if name == b"host":
-                host = value
+        """Refuse a request for a name that is not this server's. Raises UserError `forbidden_host`."""
+        host = next((value for name, value in headers if name == b"host"), b"")
         if self._any_host or host in self._good_hosts:
             return
         name = _host_name(host.decode("latin-1"))

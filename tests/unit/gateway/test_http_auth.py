@@ -254,12 +254,25 @@ async def test_a_name_that_is_not_ours_is_refused(host: str, allowed: bool) -> N
 
 
 async def test_any_name_is_taken_where_that_is_wanted() -> None:
-    """R2: behind a proxy that checks names, and for programs with a key."""
-    async with house() as place:
-        Origins(behind_tls=True).check_host([(b"host", b"anything.example")])
-        place.auth.check_host([(b"host", b"gateway"), (b"authorization", b"Bearer x")])
-        with pytest.raises(UserError, match="forbidden_host"):
-            place.auth.check_host([(b"host", b"gateway")])
+    """R2: behind a proxy that checks names, and for programs whose key is good: others guess no password there."""
+    Origins(behind_tls=True).check_host([(b"host", b"anything.example")])
+    async with house() as place, place.client(None, {"host": "gateway"}) as client:
+        good, worker = f"Bearer {place.keys['ann']}", f"Bearer {place.gateway.worker_key}"
+        guess = {"email": "ann@example.com", "password": "a guess at a password"}
+        for shown, status in (
+            ({"authorization": good}, 401),
+            ({"authorization": "Bearer x"}, 403),
+            ({}, 403),
+        ):
+            answered = await client.post(
+                "/api/sign-in", json=guess, headers={"origin": "http://gateway", **shown}
+            )
+            assert answered.status_code == status
+            assert code_of(answered) == ("wrong_credentials" if status == 401 else "forbidden_host")
+        assert (await client.get("/api/me", headers={"authorization": good})).status_code == 200
+        assert (await client.get("/metrics", headers={"authorization": "Bearer x"})).status_code == 403
+        beat = await client.post("/link/heartbeat", content=b"w1", headers={"authorization": worker})
+        assert beat.status_code == 410
 
 
 async def test_the_server_does_not_say_why_a_credential_is_wrong() -> None:

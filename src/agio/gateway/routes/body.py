@@ -8,7 +8,8 @@ import msgspec
 
 from agio.core.config import ServerLimits
 from agio.errors import UserError
-from agio.gateway.asgi import Receive
+from agio.gateway.asgi import Receive, Scope
+from agio.gateway.in_flight import Held, held_of
 from agio.protocol.messages import Json
 
 BODY_S = 60.0
@@ -19,32 +20,36 @@ class ClientGone(Exception):
     """The client left before its request was complete."""
 
 
-async def read_body(receive: Receive, headers: Iterable[tuple[bytes, bytes]], limit_bytes: int) -> bytes:
-    """Read a body. Raises UserError `body_too_large` as soon as it is, `request_timeout`, ClientGone."""
+async def read_body(scope: Scope, receive: Receive, limit_bytes: int) -> bytes:
+    """Read a body, which counts as bytes in flight until the request ends or says otherwise.
+
+    Raises UserError `body_too_large` as soon as it is, `request_timeout`, LimitExceeded `too_many_bytes`, ClientGone.
+    """
+    headers: Iterable[tuple[bytes, bytes]] = scope["headers"]
     for name, value in headers:
         if name == b"content-length" and value.isdigit() and int(value) > limit_bytes:
             raise _too_large(limit_bytes)
     try:
         async with asyncio.timeout(BODY_S):
-            return await _read(receive, limit_bytes)
+            return await _read(receive, held_of(scope), limit_bytes)
     except TimeoutError as error:
         raise UserError("request_timeout", f"The body took longer than {BODY_S:g} s to come.") from error
 
 
-async def _read(receive: Receive, limit_bytes: int) -> bytes:
-    parts: list[bytes] = []
-    size = 0
+async def _read(receive: Receive, held: Held, limit_bytes: int) -> bytes:
+    body = bytearray()  # a list of tiny parts would take many times their bytes
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientGone
         part: bytes = message.get("body", b"")
-        size += len(part)
+        size = len(body) + len(part)
         if size > limit_bytes:
             raise _too_large(limit_bytes)
-        parts.append(part)
+        held.set_received(size)
         if not message.get("more_body", False):
-            return parts[0] if len(parts) == 1 else b"".join(parts)
+            return bytes(body + part) if body else part
+        body += part
 
 
 def check_json_type(headers: Iterable[tuple[bytes, bytes]]) -> None:

@@ -110,7 +110,7 @@ async def let_in(scope: Scope, receive: Receive, route: Route, *, body: bool) ->
     if b"%00" in scope["query_string"]:
         raise UserError("invalid_query", "The query has a null character: leave it out.")
     if body:
-        call.raw = await read_body(receive, scope["headers"], gateway.limits.json_body_bytes)
+        call.raw = await read_body(scope, receive, gateway.limits.json_body_bytes)
         if call.raw:
             check_json_type(scope["headers"])
             call.given = decode_json(call.raw, gateway.limits)
