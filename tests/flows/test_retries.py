@@ -1,6 +1,7 @@
 """A model that fails: tried again as a turn, what was shown taken back, each failure with its own code and limit."""
 
 import asyncio
+import resource
 import socket
 from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
@@ -12,7 +13,7 @@ from agio import Agent, AgentRunConfig, ModelError, ScriptedDriver, ScriptedTurn
 from agio.core.config import AgentRunConfig as Config
 from agio.core.model import ModelEvent, ModelRequest
 from agio.core.turn import retry_delay
-from agio.protocol.events import ERROR, REWIND, AgentEvent, RunError, TextMessageChunk, seq_of
+from agio.protocol.events import ERROR, REWIND, AgentEvent, RunError, RunFinished, TextMessageChunk, seq_of
 from agio.testing import ModelServer, Reply
 from agio.testing.faults import (
     CutAfterEvents,
@@ -231,3 +232,25 @@ async def test_a_slow_reader_is_not_taken_for_a_silent_model() -> None:
         await paused.wait()
         assert (await run.result()).status == "completed"
     assert len(driver.requests) == 1
+
+
+async def test_a_call_without_a_file_descriptor_is_tried_again() -> None:
+    """L13: the run waits for one to be free, and is not failed."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    async with ModelServer() as server, agent_on(server, "openai-chat") as warm:
+        server.script(Reply("Hi."), Reply("There."))
+        await warm.arun("Hello")  # what is imported late is there now
+        codes: set[object] = set()
+        patient = AgentRunConfig(backoff_s=0.0, retries={"too_many_open_files": 10**6})
+        async with agent_on(server, "openai-chat", patient) as agent:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (1, hard))
+            try:
+                async for event in agent.arun_stream("Hello"):
+                    if failed := customs([event], ERROR):
+                        codes.add(failed[0]["code"])
+                        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            finally:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert codes == {"too_many_open_files"}
+    assert AgentRunConfig().retries["too_many_open_files"] > AgentRunConfig().retries["connection_failed"]
+    assert isinstance(event, RunFinished)

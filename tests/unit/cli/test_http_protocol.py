@@ -1,6 +1,7 @@
 """HTTP at the edge: what is no request, what might be two, what is too long or never comes."""
 
 import asyncio
+import resource
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -10,7 +11,9 @@ import msgspec
 import pytest
 
 from agio.cli import http_protocol
+from agio.cli.descriptors import raise_descriptor_limit
 from agio.cli.http_server import HttpServer
+from agio.cli.unsent import UnsentBytes
 from tests.unit.gateway.engine import soon
 
 HEAD = b"Host: a\r\n"
@@ -33,9 +36,9 @@ async def _echo(scope: Any, receive: Any, send: Any) -> None:
 
 
 @asynccontextmanager
-async def _served() -> AsyncGenerator[int]:
+async def _served(app: Any = _echo, **limits: Any) -> AsyncGenerator[int]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = HttpServer(_echo, listener, max_message_bytes=1000)
+        server = HttpServer(app, listener, max_message_bytes=1000, **limits)
         serving = asyncio.create_task(server.run())
         await soon(server.wait_started())
         try:
@@ -97,6 +100,7 @@ AMBIGUOUS = {
     ),
     "chunks in HTTP/1.0": _post(b"Transfer-Encoding: chunked", body=b"0\r\n\r\n" + SMUGGLED, version=b"1.0"),
     "a blank before the colon": _post(b"Transfer-Encoding : chunked", body=b"0\r\n\r\n" + SMUGGLED),
+    "a trailer": _post(b"Transfer-Encoding: chunked", body=b"0\r\nX-A: b\r\n\r\n" + SMUGGLED),
     "a chunk of no size": _post(b"Transfer-Encoding: chunked", body=b"zz\r\nabc\r\n0\r\n\r\n" + SMUGGLED),
     "two hosts": b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
     "lines without CR": b"GET / HTTP/1.1\nHost: a\n\n",
@@ -126,11 +130,13 @@ async def test_what_a_proxy_might_read_otherwise_is_refused(kind: str) -> None:
         b"GET / HTTP/1.1\r\nHost: a\r\nX-A: " + b"a" * 70_000 + b"\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: a\r\n" + b"X-A: b\r\n" * 12_000 + b"\r\n",
         b"GET / HTTP/1.1\r\nHost: a\r\nX-A: " + b"a" * 200_000,
+        _post(b"Transfer-Encoding: chunked", body=b"2\r\n{}\r\n0\r\nX-A: " + b"a" * 200_000),
+        _post(b"Transfer-Encoding: chunked", body=b"2;" + b"a" * 200_000),
     ],
-    ids=["a long line", "a long header", "many headers", "a header without an end"],
+    ids=["a line", "a header", "many headers", "an open header", "an open trailer", "an open chunk size"],
 )
 async def test_a_head_that_is_too_long_is_refused(request_: bytes) -> None:
-    """R2: 431 as soon as it is too long, also if its end never comes."""
+    """R2: 431 as soon as it is too long, also if its end never comes, and for what may come after it like it."""
     async with _served() as port:
         parts = [request_[at : at + 4096] for at in range(0, len(request_), 4096)]
         answered = await _ask(port, *parts)
@@ -233,3 +239,99 @@ async def test_blank_lines_do_not_keep_a_connection_for_ever(monkeypatch: pytest
         writer.write(b"\r\n")
         await soon(reader.read())
         writer.close()
+
+
+async def test_more_connections_than_there_may_be_are_refused() -> None:
+    """S14: 503 and closed at once; when one goes, the next is taken."""
+    async with _served(max_connections=2) as port:
+        kept = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+        for reader, writer in kept:
+            writer.write(b"GET /kept HTTP/1.1\r\n" + HEAD + b"\r\n")
+            await soon(reader.readuntil(b"GET /kept"))
+        assert _code(await _ask(port)) == (503, "too_many_connections")
+        kept[0][1].close()
+        await soon(kept[0][1].wait_closed())
+        await _ask_until_taken(port)
+        kept[1][1].close()
+
+
+@pytest.mark.parametrize("kind", ["http", "websocket", "closing"])
+async def test_a_reader_that_takes_nothing_is_disconnected(kind: str) -> None:
+    """C7: after `write_timeout_s`, also if the response is complete and the connection only waits to be read."""
+
+    async def stream(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] == "/next":
+            await _echo(scope, receive, send)
+            return
+        part = b"x" * 1_000_000
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.accept"})
+            while True:
+                await send({"type": "websocket.send", "bytes": part})
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(0 if kind == "closing" else 50):
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+        await send({"type": "http.response.body", "body": part * 50})
+
+    upgrade = b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    key = b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+    async with _served(stream, write_timeout_s=0.1, max_connections=1) as port:
+        with socket.create_connection(("127.0.0.1", port)) as stalled:
+            more = upgrade + key if kind == "websocket" else b"Connection: close\r\n"
+            stalled.sendall(b"GET /a HTTP/1.1\r\n" + HEAD + more + b"\r\n")
+            await _ask_until_taken(port)
+
+
+async def _ask_until_taken(port: int) -> None:
+    """Ask until there is room for a connection: nobody tells when the server has closed another."""
+    asked = b"GET /next HTTP/1.1\r\n" + HEAD + b"Connection: close\r\n\r\n"
+    async with asyncio.timeout(60):
+        while b"GET /next" not in await _ask(port, asked):
+            pass
+
+
+class _Buffer(asyncio.Transport):
+    """A transport with so much in its buffer."""
+
+    size = 0
+    closed = aborted = False
+
+    def get_write_buffer_size(self) -> int:
+        return self.size
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+def test_a_slow_reader_that_moves_is_not_disconnected() -> None:
+    """C7: neither if the buffer gets smaller, nor if it was read and filled again meanwhile."""
+
+    class Connection(UnsentBytes):
+        def held(self) -> None:
+            return None
+
+    connection = Connection()
+    connection.transport = transport = _Buffer()
+    for size, again in ((100, True), (99, False), (500, True), (499, False), (0, False), (700, True)):
+        if again:
+            connection.resume_writing()
+            connection.pause_writing()
+        transport.size = size
+        connection.drop_if_stalled()
+        assert not transport.aborted
+    connection.drop_if_stalled()
+    assert transport.aborted
+
+
+def test_a_server_may_open_as_many_files_as_the_system_lets_it() -> None:
+    """S14: the soft limit becomes the hard one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft - 1, hard))
+        most = raise_descriptor_limit()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == most >= soft
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -139,3 +139,17 @@ async def test_a_header_that_would_split_the_request_is_refused() -> None:
         await pool.post(parse_url("http://127.0.0.1:9/x"), {"Authorization": "Bearer a\r\nX: b"}, b"")
     assert caught.value.code == "invalid_header"
     await pool.aclose()
+
+
+async def test_fields_after_the_body_are_no_headers() -> None:
+    """L3: a trailer changes no header, and one without an end is given up instead of gathered."""
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-A: head\r\n\r\n2\r\n{}\r\n0\r\nX-A: trailer"
+    async with service([[head + b"\r\n\r\n"]], [[head, *[b"a" * 100_000] * 20]]) as url:
+        pool = Connections()
+        connection = await pool.post(parse_url(url), {"X": "y"}, b"{}")
+        assert await connection.read() == b"{}"
+        assert await connection.read() == b""
+        assert connection.headers["x-a"] == "head"
+        with pytest.raises(BrokenAnswer, match="larger than"):
+            await ask(pool, url)
+        await pool.aclose()
