@@ -126,6 +126,7 @@ class BoundedHttp(UnsentBytes, HttpToolsProtocol):
 
     def handle_websocket_upgrade(self) -> None:
         """Go on as a WebSocket; a handshake that none can begin with would wait for ever, and is refused."""
+        self._release()  # the transport speaks to the other protocol from now on
         super().handle_websocket_upgrade()
         upgraded = cast("WebSocketsSansIOProtocol", self.transport.get_protocol())
         if not upgraded.handshake_initiated:

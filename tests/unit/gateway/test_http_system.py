@@ -72,7 +72,7 @@ async def test_the_figures_say_what_the_server_does() -> None:
         (True, {"forwarded": "for=203.0.113.5"}, 401),
         (True, {"authorization": "Bearer agio_" + "x" * 43}, 401),
         (True, {"host": "evil.example"}, 403),
-        (True, {"host": "evil.example", "authorization": "Bearer x"}, 401),
+        (True, {"host": "evil.example", "authorization": "Bearer x"}, 403),
     ],
 )
 async def test_figures_are_for_this_machine_or_a_key(
