@@ -80,9 +80,14 @@ class _Usage(Struct, gc=False):
     prompt_cache_hit_tokens: int | None = None
 
 
+class _Groq(Struct, gc=False):
+    usage: _Usage | None = None
+
+
 class _Chunk(Struct, gc=False):
     choices: list[_Choice] | None = None
     usage: _Usage | None = None
+    x_groq: _Groq | None = None
     error: Json = None
 
 
@@ -127,8 +132,11 @@ class ChatTurn:
                     self._rest(delta, out)
                 if choice.finish_reason:
                     self._finish = choice.finish_reason
-            if chunk.usage is not None:
-                self.told = _usage(chunk.usage)
+            usage = chunk.usage
+            if usage is None and chunk.x_groq is not None:
+                usage = chunk.x_groq.usage  # Groq has it here, and only here
+            if usage is not None:
+                self.told = _usage(usage)
                 out.append(UsageTold(self.told))
             if chunk.error:
                 raise self._faults.from_stream(chunk.error)

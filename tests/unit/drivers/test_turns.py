@@ -117,6 +117,16 @@ def test_chat_text_reasoning_and_usage() -> None:
     ]
 
 
+def test_chat_usage_of_groq_is_in_a_field_of_its_own() -> None:
+    """L12: Groq names the request in its first chunk's `x_groq` and the usage in the last one's."""
+    used = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15, "queue_time": 0.03}
+    last = {**json_object(delta("stop")), "x_groq": {"id": "req_1", "usage": used}}
+    first = {**json_object(delta(content="Hello")), "x_groq": {"id": "req_1"}}
+    events = read_all(ChatTurn(FAULTS), [first, last, DONE])
+    assert events[1] == UsageTold(Usage(input=10, output=5))
+    assert end_of(events).usage == Usage(input=10, output=5)
+
+
 def test_chat_calls_interleave_and_may_share_an_id() -> None:
     """L3: calls are told apart by index; the name may come in pieces or again and again."""
     events = read(
