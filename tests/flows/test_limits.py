@@ -78,7 +78,37 @@ async def test_the_first_call_is_refused_if_the_prompt_alone_breaks_the_budget(
         events = await play(agent.arun_stream("A rather long question. " * 20), official)
     assert isinstance(events[-1], RunError)
     assert events[-1].code == "token_budget"
+    assert (
+        "used 0 of its 20 tokens: 20 are left, and the prompt of the next call takes about"
+        in events[-1].message
+    )
     assert driver.requests == []
+
+
+async def test_history_gives_way_to_the_token_budget(official: OfficialVerifier) -> None:
+    """L5: a long answer does not keep the next messages from being answered; `agio.notice` says what was left out."""
+    answers = [
+        ScriptedTurn("word " * (4600 * 4 // 5), usage=Usage(300, 4600)),
+        ScriptedTurn("Two."),
+        ScriptedTurn("Three."),
+    ]
+    agent, driver = scripted(*answers, config=AgentRunConfig(max_tokens=5000))
+    async with agent:
+        first = agent.arun_stream("One?")
+        await play(first, official)
+        said: list[str] = []
+        notices: list[object] = []
+        for question in ("Two?", "Three?"):
+            run = agent.arun_stream(question, thread_id=first.thread_id)
+            notices += [notice["message"] for notice in customs(await play(run, official), NOTICE)]
+            said.append((await run.result()).text)
+    assert said == ["Two.", "Three."]
+    room = [request.settings.max_output_tokens or 0 for request in driver.requests]
+    assert min(room) >= 5000 // 2
+    assert "Left out 2 older messages, to keep to half of the 5000 tokens that the run may still use" in str(
+        notices
+    )
+    assert "Two?" in str(driver.requests[-1].messages)
 
 
 async def test_the_wall_time_budget_ends_a_run_in_the_middle_of_a_tool(official: OfficialVerifier) -> None:

@@ -168,12 +168,17 @@ class ContextBuilder:
         if self._attachments is not None:
             await self._attachments.fetch(fold.messages)
 
-    def compose(self, fold: Fold, reserved: int = 0) -> Prompt:
+    def compose(self, fold: Fold, reserved: int = 0, left: int | None = None) -> Prompt:
         """Fit everything into the budget, less `reserved` tokens for what else is in the request.
 
-        Raises UserError `prompt_too_large` when even the least does not fit.
+        `left` is what the run may still use, None without a limit. History gives way until half of it is free for
+        the answer, the rest until the prompt fits; a prompt that still does not fit is the caller's to refuse.
+        Raises UserError `prompt_too_large` when even the least is more than `context_tokens`.
         """
-        budget = self._config.context_tokens - estimate_tokens(self._system) - reserved
+        context = self._config.context_tokens
+        fixed = estimate_tokens(self._system) + reserved
+        budget = (context if left is None else min(context, left)) - fixed
+        history_budget = budget if left is None else min(budget, left // 2 - fixed)
         start = current_from(fold)
         earlier = group(fold.messages[:start])
         dropped = drop_oldest(earlier, self._config.max_history_messages)
@@ -183,13 +188,14 @@ class ContextBuilder:
         cut = 0
         lost: list[str] = []
         total = sum(unit.tokens for unit in (*history, *current)) + sum(block.tokens for block in blocks)
-        for unit in [*history, *current[:-1]]:
-            if total <= budget:
-                break
-            saved = unit.cut_tool_output()
-            cut += saved > 0
-            total -= saved
-        while total > budget and history:
+        for units, limit in ((history, history_budget), (current[:-1], budget)):
+            for unit in units:
+                if total <= limit:
+                    break
+                saved = unit.cut_tool_output()
+                cut += saved > 0
+                total -= saved
+        while total > history_budget and history:
             unit = history.pop(0)
             dropped += len(unit.messages)
             total -= unit.tokens
@@ -201,31 +207,34 @@ class ContextBuilder:
             block = blocks.pop()
             total -= block.tokens
             lost.append(block.name)
-        if total > budget:
+        tokens = total + fixed
+        if tokens > context:
             raise UserError(
                 "prompt_too_large",
-                f"The prompt needs about {total + self._config.context_tokens - budget} tokens and the agent's "
-                f"limit is {self._config.context_tokens}. Send less, or raise context_tokens.",
+                f"The prompt needs about {tokens} tokens and the agent's "
+                f"limit is {context}. Send less, or raise context_tokens.",
             )
         messages = [message for unit in history for message in unit.fenced]
         if blocks:
             messages.append(UserMessage(id="context", content="\n".join(block.text for block in blocks)))
         messages += [message for unit in current for message in unit.fenced]
-        tokens = total + self._config.context_tokens - budget
-        return Prompt(self._system, messages, tokens, self._notices(dropped, cut, lost))
+        kept_to = f"{context} tokens"
+        if left is not None and left // 2 < context:
+            kept_to = f"half of the {left} tokens that the run may still use"
+        return Prompt(self._system, messages, tokens, self._notices(dropped, cut, lost, kept_to))
 
     def _show(self, message: Message) -> Message:
         """A message as the model may see it."""
         fenced = self._fence.fenced(message)
         return fenced if self._attachments is None else self._attachments.shown(fenced)
 
-    def _notices(self, dropped: int, cut: int, lost: list[str]) -> list[tuple[str, str]]:
+    def _notices(self, dropped: int, cut: int, lost: list[str], kept_to: str) -> list[tuple[str, str]]:
         parts = [
             f"{dropped} older messages" if dropped else "",
             f"parts of {cut} tool results" if cut else "",
             f"{len(lost)} pieces of context ({', '.join(lost[:3])})" if lost else "",
         ]
-        limits = f"{self._config.context_tokens} tokens and {self._config.max_history_messages} messages of history"
+        limits = f"{kept_to} and {self._config.max_history_messages} messages of history"
         files = 0 if self._attachments is None else self._attachments.left_out
         trimmed = (
             (" and ".join(part for part in parts if part), limits),

@@ -101,6 +101,11 @@ class LoopState:
         return self.fold.total_usage.total + self.told.total
 
     @property
+    def tokens_left(self) -> int | None:
+        """How many tokens the run may still use, None without a limit."""
+        return None if self.config.max_tokens is None else self.config.max_tokens - self.tokens
+
+    @property
     def cost(self) -> float | None:
         """What the run has cost so far, None without a price."""
         return run_cost(self.fold.usage, self.agent.model_id, self.config.prices)
@@ -134,7 +139,11 @@ class LoopState:
         return LimitExceeded(
             "token_budget",
             f"The run has used {self.tokens} of its {self.config.max_tokens} tokens"
-            + (f", and the next call would take about {prompt} more." if prompt else "."),
+            + (
+                f": {self.tokens_left} are left, and the prompt of the next call takes about {prompt}."
+                if prompt
+                else "."
+            ),
         )
 
     def begin_step(self) -> None:

@@ -145,7 +145,7 @@ def retry_delay(config: AgentRunConfig, error: ModelError, failures: Counter[str
 
 
 def _prompt(state: "LoopState") -> Prompt:
-    prompt = state.context.compose(state.fold, sum(map(_size_of, state.tool_specs)))
+    prompt = state.context.compose(state.fold, sum(map(_size_of, state.tool_specs)), state.tokens_left)
     for code, message in prompt.notices:
         state.notice(code, message)
     return prompt
@@ -153,10 +153,10 @@ def _prompt(state: "LoopState") -> Prompt:
 
 def _room(state: "LoopState", prompt: Prompt) -> int | None:
     """Return how large the answer may be. Raises LimitExceeded if the token budget has no room for a call."""
-    limit, largest = state.config.max_tokens, state.config.model.max_output_tokens
-    if limit is None:
+    left, largest = state.tokens_left, state.config.model.max_output_tokens
+    if left is None:
         return largest
-    left = limit - state.tokens - prompt.tokens
+    left -= prompt.tokens
     if left <= 0:
         raise state.over_token_budget(prompt.tokens)
     return left if largest is None else min(left, largest)

@@ -25,7 +25,7 @@ const ADVICE: Record<string, string> = {
   turn_timeout: "The model took too long to answer. Ask for less at once, or allow it more time.",
   step_limit:
     "The agent used up its steps. Raise its limit, or see in the waterfall where it goes in circles.",
-  token_budget: "The agent used up its tokens. Raise its limit, or ask for less at once.",
+  token_budget: "The agent's token limit leaves no room for an answer. Raise it, or ask for less at once.",
   time_budget: "The run took longer than it may. Raise the agent's limit, or ask for less at once.",
   bad_tool_arguments: "The model called a tool wrongly too often. Describe the tool's parameters better.",
   output_invalid: "The answer did not fit the agent's output schema. Simplify it, or use a stronger model.",
