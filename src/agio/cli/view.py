@@ -110,6 +110,8 @@ _ADVICE = {
     "request_too_large": "Begin a new conversation with /new, or send less.",
     "step_limit": _LIMIT,
     "token_budget": _LIMIT,
+    "turn_too_large": _LIMIT,
+    "run_too_large": _LIMIT,
     "time_budget": _LIMIT,
     "demo_failure": "Nothing is wrong: the demo fails when it is asked to.",
 }

@@ -71,6 +71,10 @@ class AgentRunConfig(Struct, frozen=True, kw_only=True):
 
     max_message_bytes: Count = 256 * 1024
     max_event_bytes: Count = 256 * 1024
+    max_turn_bytes: Count = 32 * 1024 * 1024
+    """The events of one model turn in the log: an answer of 100,000 tokens has about 20 MiB."""
+    max_run_bytes: Count = 64 * 1024 * 1024
+    """The log of a run: its events and its turn records."""
     max_image_bytes: Count = 5 * 1024 * 1024
     """An image a message refers to; a larger one is left out, with a note to the model."""
     max_attachment_bytes: Count = 14 * 1024 * 1024
@@ -114,6 +118,10 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     queued_per_tenant: int = 1000
     reader_window_events: int = 256
     reader_window_bytes: int = 1024 * 1024
+    page_bytes: int = 1024 * 1024
+    """How much a page of messages has; one message that is larger is a page of its own."""
+    snapshot_bytes: int = 16 * 1024 * 1024
+    """How much of a thread an AG-UI snapshot has: the newest messages."""
     subscriptions_per_socket: int = 50
     streams_per_credential: int = 1000
     """How many sockets and event streams a credential may have open at a gateway."""

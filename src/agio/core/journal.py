@@ -13,7 +13,7 @@ from msgspec import UNSET
 from agio.core.closing import outcome_of
 from agio.core.fold import Fold
 from agio.core.repository import Append, NewRun, Outcome, RunStatus, ToolBegin, ToolEnd, TurnRecord
-from agio.errors import AgioError, StoreError, UserError
+from agio.errors import AgioError, LimitExceeded, StoreError, UserError
 from agio.protocol.codec import encode
 from agio.protocol.events import AgentEvent, ReasoningMessageChunk, RunError, TextMessageChunk
 from agio.protocol.frames import Frame
@@ -33,10 +33,19 @@ class Journal:
     """Numbers, folds, encodes and appends the events of one run, and hands them on after their commit."""
 
     def __init__(
-        self, fold: Fold, run_id: str, epoch: int, append: Callable[[Append], Awaitable[None]]
+        self,
+        fold: Fold,
+        run_id: str,
+        epoch: int,
+        append: Callable[[Append], Awaitable[None]],
+        limit_bytes: int | None = None,
     ) -> None:
         self.fold = fold
         self.seq = 0
+        self.size_bytes = 0
+        """How much the log has: events and turn records."""
+        self.limit_bytes = limit_bytes
+        """How much it may have; None is no limit, as while the run is ended."""
         self.shown = True
         """Whether somebody reads the events here, after their commit."""
         self.on_failure: Callable[[], None] = _nothing
@@ -68,7 +77,7 @@ class Journal:
         self._closed = False
 
     def emit(self, event: AgentEvent) -> None:
-        """Add an event. It is shown to readers once it is durable."""
+        """Add an event. It is shown to readers once it is durable. Raises LimitExceeded `run_too_large`."""
         seq = self.seq + 1
         event.timestamp = time.time_ns() // 1_000_000
         if event.metadata is UNSET:
@@ -77,8 +86,14 @@ class Journal:
             event.metadata.update(run=self._run_id, seq=seq)
         # First what may fail: an event that cannot be written or folded leaves no gap.
         line = encode(event)
+        size_bytes = self.size_bytes + len(line) + 1
+        if self.limit_bytes is not None and size_bytes > self.limit_bytes:
+            raise LimitExceeded(
+                "run_too_large", f"The run's log would have more than its {self.limit_bytes} bytes."
+            )
         self.fold.apply(event, seq)
         self.seq = seq
+        self.size_bytes = size_bytes
         self._lines.append(line)
         if self.shown:
             self._events.append(event)
@@ -108,6 +123,7 @@ class Journal:
     def record(self, turn: TurnRecord) -> None:
         """Add a turn record, right after the event emitted last."""
         self.fold.apply_turn(turn)
+        self.size_bytes += len(encode(turn))
         self._turns.append(turn)
 
     def end(

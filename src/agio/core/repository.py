@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct, field, structs
 
 from agio.core.model import StopReason, Usage, VendorTurn
 from agio.errors import StoreError, UserError
-from agio.protocol.codec import decode_lines
+from agio.protocol.codec import decode_lines, encode
 from agio.protocol.events import AgentEvent, Interrupt, RunStarted
 from agio.protocol.frames import Frame
 from agio.protocol.messages import Content, Message, RunAgentInput
@@ -110,6 +110,11 @@ class RunLog(Struct, frozen=True):
     info: RunInfo
     payload: bytes
     turns: list[TurnRecord] = field(default_factory=list[TurnRecord])
+
+    @property
+    def size_bytes(self) -> int:
+        """How much it has: events and turn records."""
+        return len(self.payload) + sum(len(encode(turn)) for turn in self.turns)
 
     def events(self) -> list[AgentEvent]:
         """Decode the events. Raises StoreError `store_corrupt` if they are not what agio wrote."""

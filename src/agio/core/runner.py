@@ -139,7 +139,8 @@ class RunStream(AsyncIterator[AgentEvent]):
         self._request = request
         self._log = log
         epoch = 1 if log is None else log.info.epoch
-        self._journal = Journal(fold, request.run_id, epoch, runner.repository.append)
+        limit_bytes = runner.agent.config.max_run_bytes
+        self._journal = Journal(fold, request.run_id, epoch, runner.repository.append, limit_bytes)
         self._journal.on_failure = self.cancel
         self._context = ContextBuilder(runner.agent, runner.source, request.mark, runner.files)
         self._state = LoopState(
@@ -299,6 +300,7 @@ class RunStream(AsyncIterator[AgentEvent]):
             self._start()
         else:
             self._journal.seq = self._journal.fold.seq
+            self._journal.size_bytes = self._log.size_bytes
         self._begun = True
         if self._cancelling:
             raise asyncio.CancelledError
@@ -368,6 +370,7 @@ class RunStream(AsyncIterator[AgentEvent]):
     def _end_failed(self, error: AgioError) -> None:
         self._ending = True
         self._error = error
+        self._journal.limit_bytes = None
         fold = self._journal.fold
         take_back(self._state)
         self._state.count_told()
@@ -381,6 +384,7 @@ class RunStream(AsyncIterator[AgentEvent]):
     def _end_cancelled(self) -> None:
         """End the log of a cancelled run: what is open is closed, what was said stays."""
         fold, state = self._journal.fold, self._state
+        self._journal.limit_bytes = None
         for event in keep_events(fold, "Cancelled.", "cancelled"):
             self._journal.emit(event)
         state.count_told()

@@ -31,10 +31,11 @@ from agio.core.model import (
 )
 from agio.core.repository import TurnRecord
 from agio.core.text import estimate_tokens
-from agio.errors import ModelError
+from agio.errors import LimitExceeded, ModelError
 from agio.protocol.codec import encode
 from agio.protocol.events import (
     ERROR,
+    AgentEvent,
     ReasoningMessageChunk,
     TextMessageChunk,
     ToolCallArgs,
@@ -190,6 +191,7 @@ class _Attempt:
         self._text_id = f"msg_{self._body}"
         self._reasoning_id = f"rsn_{self._body}"
         self._piece = state.config.max_event_bytes // 8
+        self._limit_bytes = state.journal.size_bytes + state.config.max_turn_bytes
         self._end: TurnEnd | None = None
         self.outcomes: dict[int, ToolOutcome] = {}
 
@@ -198,7 +200,7 @@ class _Attempt:
         return f"{prefix}_{self._body}_{index}"
 
     async def stream(self, request: ModelRequest) -> TurnEnd:
-        """Read the turn to its end. Raises ModelError."""
+        """Read the turn to its end. Raises ModelError, LimitExceeded."""
         watch = self._state.watch
         watch.attempts += 1
         started = now_s()
@@ -237,8 +239,14 @@ class _Attempt:
                 self._journal.emit(ToolCallEnd(call_id))
         return self._end
 
+    def _emit(self, event: AgentEvent) -> None:
+        self._journal.emit(event)
+        if self._journal.size_bytes > self._limit_bytes:
+            limit_bytes = self._state.config.max_turn_bytes
+            raise LimitExceeded("turn_too_large", f"The model's turn has more than {limit_bytes} bytes.")
+
     def _take(self, event: ModelEvent) -> None:
-        emit = self._journal.emit
+        emit = self._emit
         match event:
             case TextDelta(text=text):
                 for piece in self._pieces(text):

@@ -18,6 +18,7 @@ from agio.core.model import (
 from agio.drivers.calls import OpenCall, OpenCalls
 from agio.drivers.conversation import object_of
 from agio.drivers.faults import Faults
+from agio.drivers.kept import Kept
 from agio.protocol.messages import Json
 
 WIRE = "anthropic"
@@ -85,7 +86,8 @@ class AnthropicTurn:
         self.ended = False
         self.told = Usage()
         self._faults = faults
-        self._calls = OpenCalls()
+        self._kept = Kept()
+        self._calls = OpenCalls(self._kept)
         self._blocks: dict[int, _Block] = {}
         self._counts: dict[str, int] = {}
         self._stop = ""
@@ -135,6 +137,7 @@ class AnthropicTurn:
 
     def _start(self, index: int, fields: dict[str, Json], out: list[ModelEvent]) -> None:
         call = None
+        self._kept.add(fields)
         if fields.get("type") == "tool_use":
             call = self._calls.open(str(fields.get("name") or ""), str(fields.get("id") or ""))
             if not call.name:
@@ -157,11 +160,15 @@ class AnthropicTurn:
             block.pieces.append(delta.partial_json)
             if block.call is not None:
                 self._calls.add(block.call, delta.partial_json, out)
+            else:
+                self._kept.add(delta.partial_json)
         elif delta.signature:
+            self._kept.add(delta.signature)
             block.fields["signature"] = f"{block.fields.get('signature') or ''}{delta.signature}"
         elif delta.citation is not None:
-            old = block.fields.get("citations")
-            block.fields["citations"] = [*cast(list[Json], old or []), delta.citation]
+            self._kept.add(delta.citation)
+            block.fields["citations"] = block.fields.get("citations") or []
+            cast(list[Json], block.fields["citations"]).append(delta.citation)
 
     def _count(self, usage: _Usage | None) -> None:
         if usage is None:

@@ -1,8 +1,9 @@
 """The tool calls of a turn while they stream: begun in order, no argument said twice, each call closed once."""
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from agio.core.model import ModelEvent, ToolCallBegin, ToolCallDelta, ToolCallDone
+from agio.drivers.kept import Kept
 
 
 class OpenCall(Struct):
@@ -11,17 +12,23 @@ class OpenCall(Struct):
     index: int
     name: str = ""
     vendor_id: str = ""
-    arguments: str = ""
+    pieces: list[str] = field(default_factory=list[str])
     ready: bool = False
     begun: bool = False
     done: bool = False
+
+    @property
+    def arguments(self) -> str:
+        """What there is of its arguments."""
+        return "".join(self.pieces)
 
 
 class OpenCalls:
     """The calls of one turn, in the order they appeared."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept: Kept) -> None:
         self.calls: list[OpenCall] = []
+        self._kept = kept
         self._begun = 0
 
     def open(self, name: str, vendor_id: str) -> OpenCall:
@@ -39,7 +46,7 @@ class OpenCalls:
             self._begun += 1
             waiting.begun = True
             out.append(ToolCallBegin(waiting.index, waiting.name))
-            if waiting.arguments:
+            if waiting.pieces:
                 out.append(ToolCallDelta(waiting.index, waiting.arguments))
             if waiting.done:
                 out.append(ToolCallDone(waiting.index))
@@ -48,10 +55,11 @@ class OpenCalls:
         """Pass on more of the arguments."""
         if not arguments or call.done:
             return
-        call.arguments += arguments
+        call.pieces.append(arguments)
         if call.begun:
             out.append(ToolCallDelta(call.index, arguments))
         else:
+            self._kept.add(arguments)
             self.begin(call, out)
 
     def finish(self, call: OpenCall, whole: str | None, out: list[ModelEvent]) -> None:
@@ -60,7 +68,7 @@ class OpenCalls:
             return
         if whole and whole.startswith(call.arguments):
             self.add(call, whole[len(call.arguments) :], out)
-        if not call.arguments:
+        if not call.pieces:
             self.add(call, "{}", out)
         call.done = True
         if call.begun:

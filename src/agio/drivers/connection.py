@@ -14,7 +14,7 @@ from agio.errors import UserError
 
 _HEAD_BYTES = 256 * 1024
 _INFLATED_BYTES = 16 * 1024 * 1024
-"""How much one read of a compressed answer may unpack to."""
+"""How much of a compressed answer may wait unpacked for its reader."""
 _SAFE = "/:@!$&'()*+,;=%-._~?"
 
 
@@ -92,6 +92,7 @@ class Connection(asyncio.Protocol):
         self._failure: BrokenAnswer | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._inflate: _Inflater | None = None
+        self._unread_bytes = 0
 
     @property
     def closed(self) -> bool:
@@ -107,6 +108,7 @@ class Connection(asyncio.Protocol):
         self._silent = True
         self._unread_bytes = 0
         self._inflate = None
+        self._unread_bytes = 0
         self._parser = httptools.HttpResponseParser(self)
         if self._transport is not None:
             self._transport.write(head + body)
@@ -124,6 +126,7 @@ class Connection(asyncio.Protocol):
             await self._wait()
         chunk = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
         self._parts.clear()
+        self._unread_bytes = 0
         return chunk
 
     def resume(self) -> None:
@@ -222,7 +225,8 @@ class Connection(asyncio.Protocol):
         """Keep a piece of the body."""
         self._unread_bytes = 0
         if self._inflate is not None:
-            body = self._inflate.decompress(body, _INFLATED_BYTES)
+            body = self._inflate.decompress(body, max(1, _INFLATED_BYTES - self._unread_bytes))
+            self._unread_bytes += len(body)
             if self._inflate.unconsumed_tail:
                 self._fail(f"a piece of its compressed answer has more than {_INFLATED_BYTES} bytes")
                 self.close()

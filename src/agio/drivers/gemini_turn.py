@@ -15,6 +15,7 @@ from agio.core.model import (
 )
 from agio.drivers.calls import OpenCalls
 from agio.drivers.faults import Faults
+from agio.drivers.kept import Kept
 from agio.protocol.messages import Json
 
 WIRE = "gemini"
@@ -95,7 +96,8 @@ class GeminiTurn:
     def __init__(self, faults: Faults) -> None:
         self.ended = False
         self._faults = faults
-        self._calls = OpenCalls()
+        self._kept = Kept()
+        self._calls = OpenCalls(self._kept)
         self._items: list[Json] = []
         self._run: list[str] = []
         self._run_is_thought = False
@@ -174,6 +176,7 @@ class GeminiTurn:
             if part.thought_signature is not None:
                 # A signature belongs to its part: such a part is never joined with another.
                 item["thoughtSignature"] = part.thought_signature
+            self._kept.add(item)
             self._items.append(item)
 
     def _call(self, call: _FunctionCall, out: list[ModelEvent]) -> dict[str, Json]:

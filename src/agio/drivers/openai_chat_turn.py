@@ -16,6 +16,7 @@ from agio.core.model import (
 from agio.drivers.calls import OpenCall, OpenCalls
 from agio.drivers.conversation import whole_arguments
 from agio.drivers.faults import Faults
+from agio.drivers.kept import Kept
 from agio.protocol.messages import Json
 
 WIRE = "openai-chat"
@@ -101,7 +102,8 @@ class ChatTurn:
         self.ended = False
         self.told = Usage()
         self._faults = faults
-        self._calls = OpenCalls()
+        self._kept = Kept()
+        self._calls = OpenCalls(self._kept)
         self._by_index: dict[int, OpenCall] = {}
         self._extra: dict[int, Json] = {}
         self._text: list[str] = []
@@ -163,6 +165,7 @@ class ChatTurn:
                 self._call_piece(piece, out)
         if delta.reasoning_details:
             for detail in delta.reasoning_details:
+                self._kept.add(detail)
                 _join_detail(self._details, detail)
 
     def _pieces(self, pieces: list[_Piece], out: list[ModelEvent]) -> None:
@@ -177,9 +180,11 @@ class ChatTurn:
         function = piece.function or _Function()
         call = self._call_of(piece, function)
         if piece.extra_content is not None:
+            self._kept.add(piece.extra_content)
             self._extra[call.index] = piece.extra_content
         if function.name and not call.begun:
             # Names come whole, in pieces, or again with every piece.
+            self._kept.add(function.name)
             repeated = function.name.startswith(call.name)
             call.name = function.name if repeated else call.name + function.name
         if function.arguments and call.name:
@@ -196,6 +201,7 @@ class ChatTurn:
         call = self._by_index.get(index)
         # Some services count every parallel call 0: another id with a name is another call.
         if call is None or (piece.id and call.vendor_id and piece.id != call.vendor_id and function.name):
+            self._kept.add(piece.id)
             call = self._by_index[index] = self._calls.open("", piece.id or "")
         elif piece.id and not call.vendor_id:
             call.vendor_id = piece.id

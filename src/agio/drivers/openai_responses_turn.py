@@ -9,6 +9,7 @@ from agio.core.model import ModelEvent, ReasoningDelta, StopReason, TextDelta, T
 from agio.drivers.calls import OpenCall, OpenCalls
 from agio.drivers.conversation import whole_arguments
 from agio.drivers.faults import Faults
+from agio.drivers.kept import Kept
 from agio.protocol.messages import Json
 
 WIRE = "openai"
@@ -79,7 +80,8 @@ class ResponsesTurn:
         self.ended = False
         self.told = Usage()
         self._faults = faults
-        self._calls = OpenCalls()
+        self._kept = Kept()
+        self._calls = OpenCalls(self._kept)
         self._by_index: dict[int, OpenCall] = {}
         self._items: dict[int, dict[str, Json]] = {}
         self._spoke = False
@@ -156,6 +158,7 @@ class ResponsesTurn:
         return call
 
     def _item_done(self, index: int, item: dict[str, Json], out: list[ModelEvent]) -> None:
+        self._kept.add(item)
         self._items[index] = item
         if item.get("type") == "function_call":
             arguments = item.get("arguments")

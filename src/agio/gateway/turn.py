@@ -22,7 +22,10 @@ from agio.protocol.frames import ends_run
 
 _OURS = frozenset({"internal_error", "crash_loop", "agent_missing", "tool_missing"})
 _LIMITS = frozenset(
-    {"step_limit", "token_budget", "bad_tool_arguments", "output_invalid", "prompt_too_large"}
+    {
+        *("step_limit", "token_budget", "turn_too_large", "run_too_large"),
+        *("bad_tool_arguments", "output_invalid", "prompt_too_large"),
+    }
 )
 
 

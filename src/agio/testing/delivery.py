@@ -8,6 +8,7 @@ from agio.testing.faults import (
     Comments,
     CutAfterBytes,
     CutAfterEvents,
+    Endless,
     Fault,
     HeadersOnly,
     InvalidJson,
@@ -62,6 +63,8 @@ async def deliver(connection: Connection, wire: Wire, events: list[ServerEvent],
             while not await connection.wait_open(reply.gate, _HELD_S):
                 await connection.write(_chunk(f": held{line_end * 2}".encode()))
         await connection.write(_chunk(frame))
+        while isinstance(fault, Endless) and number == len(frames) // 2:
+            await connection.write(_chunk(frame))
     await connection.write(_END)
 
 

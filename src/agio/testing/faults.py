@@ -93,6 +93,10 @@ class HugeDelta(Struct, frozen=True):
     chars: int = 1_000_000
 
 
+class Endless(Struct, frozen=True):
+    """The event in the middle of the stream is sent again and again until the client leaves."""
+
+
 class NeverAnswer(Struct, frozen=True):
     """The request is read and nothing is ever sent."""
 
@@ -140,6 +144,7 @@ Fault: TypeAlias = (
     | LineEnds
     | Comments
     | HugeDelta
+    | Endless
     | NeverAnswer
     | HeadersOnly
     | Stall

@@ -8,19 +8,25 @@ from agio.core.config import AgentRunConfig
 from agio.core.link import Task, TaskResult
 from agio.core.model import ModelDriver, ModelRequest, ModelSettings, TextDelta, TurnEnd, Usage
 from agio.core.turn import retry_delay
-from agio.errors import ModelError
+from agio.errors import LimitExceeded, ModelError
+from agio.protocol.codec import encode
 from agio.protocol.messages import UserMessage
 from agio.worker.drivers import list_models
 
 
 async def perform_task(driver: ModelDriver, task: Task, config: AgentRunConfig) -> TaskResult:
-    """Do it once, again where that may help and is wanted, within the task's time. Raises ModelError."""
+    """Do it once, again where that may help and is wanted, within the task's time.
+
+    Raises ModelError, LimitExceeded `turn_too_large`.
+    """
     failures: Counter[str] = Counter()
     try:
         async with asyncio.timeout(task.timeout_s):
             while True:
                 try:
-                    return await (_ask(driver, task) if task.wants == "turn" else _list(driver))
+                    return await (
+                        _ask(driver, task, config.max_turn_bytes) if task.wants == "turn" else _list(driver)
+                    )
                 except ModelError as error:
                     failures[error.code] += 1
                     delay_s = retry_delay(config, error, failures) if task.again else None
@@ -37,7 +43,7 @@ async def _list(driver: ModelDriver) -> TaskResult:
     return TaskResult("", Usage(), await list_models(driver))
 
 
-async def _ask(driver: ModelDriver, task: Task) -> TaskResult:
+async def _ask(driver: ModelDriver, task: Task, limit_bytes: int) -> TaskResult:
     request = ModelRequest(
         model=task.model,
         system=task.instructions,
@@ -45,11 +51,15 @@ async def _ask(driver: ModelDriver, task: Task) -> TaskResult:
         settings=ModelSettings(max_output_tokens=task.max_output_tokens),
     )
     text: list[str] = []
+    size_bytes = 0
     async with aclosing(driver.stream(request)) as stream:
         async for batch in stream:
             for event in batch:
+                if isinstance(event, TurnEnd):
+                    return TaskResult("".join(text), event.usage)
+                size_bytes += len(encode(event))
                 if isinstance(event, TextDelta):
                     text.append(event.text)
-                elif isinstance(event, TurnEnd):
-                    return TaskResult("".join(text), event.usage)
+            if size_bytes > limit_bytes:
+                raise LimitExceeded("turn_too_large", f"The model's turn has more than {limit_bytes} bytes.")
     raise ModelError("stream_broken", "The model's stream ended before its answer did.", retryable=True)

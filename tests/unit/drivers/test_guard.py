@@ -8,6 +8,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 import pytest
 
 from agio.core.model import ModelEvent, ModelRequest, TextDelta
+from agio.drivers.connection import BrokenAnswer, Connection
 from agio.drivers.endpoint import Endpoint, Guard
 from agio.drivers.registry import open_driver
 from agio.egress import Address, Egress
@@ -120,3 +121,16 @@ async def test_a_compressed_answer_that_never_ends_unpacking_is_put_down() -> No
         with pytest.raises(ModelError) as failed:
             await call(server.base_url, None)
     assert failed.value.code in ("stream_broken", "invalid_response")
+
+
+async def test_a_bomb_in_many_small_pieces_is_put_down_too() -> None:
+    """C3: the limit is on what one read leaves unpacked, however the answer is cut."""
+    bomb = gzip.compress(b": \n\n" * (8 * 1024 * 1024), 9)
+    pieces = [bomb[at : at + 100] for at in range(0, len(bomb), 100)]
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"
+    connection = Connection()
+    connection.send(b"", b"")
+    connection.data_received(head + b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces))
+    assert len(await connection.read()) <= 16 * 1024 * 1024
+    with pytest.raises(BrokenAnswer, match="compressed"):
+        await connection.read()

@@ -1,6 +1,6 @@
 """What each service may stream, and what becomes of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 import pytest
@@ -21,9 +21,10 @@ from agio.drivers.anthropic_turn import AnthropicTurn
 from agio.drivers.faults import Faults
 from agio.drivers.gemini_turn import GeminiTurn
 from agio.drivers.http import TurnDecoder
+from agio.drivers.kept import LIMIT_BYTES
 from agio.drivers.openai_chat_turn import ChatTurn
 from agio.drivers.openai_responses_turn import ResponsesTurn
-from agio.errors import ModelError
+from agio.errors import LimitExceeded, ModelError
 from agio.protocol.messages import Json, json_object
 
 FAULTS = Faults("model.test", [])
@@ -589,3 +590,35 @@ def test_usage_is_told_as_soon_as_it_is_known() -> None:
         TextDelta("a"),
         UsageTold(Usage(input=5, output=1)),
     ]
+
+
+BLOB = "x" * 100_000
+UNSAID: list[tuple[Callable[[Faults], TurnDecoder], list[Json], Json]] = [
+    (ChatTurn, [], delta(reasoning_details=[{"type": "reasoning.encrypted", "data": BLOB}])),
+    (
+        ChatTurn,
+        [delta(tool_calls=[piece(0, "a", None, None)])],
+        delta(tool_calls=[piece(1, "b", "add", BLOB)]),
+    ),
+    (
+        ResponsesTurn,
+        [],
+        {"type": "response.output_item.done", "item": {"type": "reasoning", "summary": BLOB}},
+    ),
+    (
+        AnthropicTurn,
+        [{"type": "content_block_start", "index": 0, "content_block": {"type": "thinking"}}],
+        {"type": "content_block_delta", "index": 0, "delta": {"signature": BLOB}},
+    ),
+    (GeminiTurn, [], {"candidates": [{"content": {"parts": [{"text": "", "thoughtSignature": BLOB}]}}]}),
+]
+
+
+@pytest.mark.parametrize(("decoder", "opening", "again"), UNSAID)
+def test_what_a_turn_keeps_and_does_not_say_is_bounded(
+    decoder: Callable[[Faults], TurnDecoder], opening: list[Json], again: Json
+) -> None:
+    """L6: `turn_too_large` for what only the vendor can read, and for a call that waits for another's name."""
+    with pytest.raises(LimitExceeded) as refused:
+        read(decoder(FAULTS), [*opening, *[again] * (LIMIT_BYTES // len(BLOB) + 1)])
+    assert refused.value.code == "turn_too_large"

@@ -4,11 +4,13 @@ import asyncio
 
 import pytest
 
+from agio.core.config import AgentRunConfig
 from agio.core.link import Task, TaskResult
 from agio.core.model import Usage
-from agio.drivers.scripted import ScriptedTurn
-from agio.errors import ModelError, UserError
+from agio.drivers.scripted import ScriptedDriver, ScriptedTurn
+from agio.errors import LimitExceeded, ModelError, UserError
 from agio.worker.service import WorkerService
+from agio.worker.task import perform_task
 from tests.unit.worker.ledger import Ledger, worker
 
 TASK = Task(provider="scripted", model="one", instructions="Sum it up.", prompt="A long story.")
@@ -28,6 +30,14 @@ async def test_a_task_is_tried_again_when_that_may_help() -> None:
     service, driver = await worker(Ledger(), ScriptedTurn(fails=busy), ScriptedTurn("Now."))
     assert (await service.perform(TASK)).text == "Now."
     assert len(driver.requests) == 2
+
+
+async def test_a_task_ends_at_the_size_of_a_turn() -> None:
+    """L6: `turn_too_large`, as in a run."""
+    config = AgentRunConfig(max_turn_bytes=1024)
+    with pytest.raises(LimitExceeded) as refused:
+        await perform_task(ScriptedDriver([ScriptedTurn(reasoning="word " * 1000)]), TASK, config)
+    assert refused.value.code == "turn_too_large"
 
 
 async def test_a_task_that_cannot_be_done_says_why() -> None:
