@@ -120,7 +120,7 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     reader_window_bytes: int = 1024 * 1024
     page_bytes: int = 1024 * 1024
     """How much a page of messages has; one message that is larger is a page of its own."""
-    snapshot_bytes: int = 16 * 1024 * 1024
+    snapshot_bytes: int = 4 * 1024 * 1024
     """How much of a thread an AG-UI snapshot has: the newest messages."""
     subscriptions_per_socket: int = 50
     streams_per_credential: int = 1000

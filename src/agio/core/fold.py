@@ -3,7 +3,8 @@
 The loop folds what it emits, replay and crash recovery fold what was stored, so all three agree.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
@@ -59,6 +60,8 @@ COMPLETE_GOAL = "complete_goal"
 
 
 TITLE_CHARS = 80
+SLICE_BYTES = 32 * 1024
+"""How much of a log is applied at once: about a millisecond's work."""
 
 
 class CallDraft(Struct):
@@ -388,17 +391,26 @@ def _decoded(arguments: str) -> dict[str, Json]:
 
 def fold_log(fold: Fold, log: RunLog) -> Fold:
     """Apply a run's whole log: its events, and each turn record right after the event it names."""
-    return fold_events(fold, log.events(), log.turns)
-
-
-def fold_events(fold: Fold, events: Iterable[AgentEvent], turns: Iterable[TurnRecord]) -> Fold:
-    """Apply events and turn records of one run."""
-    waiting = sorted(turns, key=lambda turn: turn.seq)
-    for event in events:
-        fold.apply(event)
-        while waiting and waiting[0].seq <= fold.seq:
-            fold.apply_turn(waiting.pop(0))
+    for _ in fold_slices(fold, log):
+        pass
     return fold
+
+
+def fold_slices(fold: Fold, log: RunLog, upto: int | None = None) -> Iterator[list[AgentEvent]]:
+    """Apply a log, or its events up to seq `upto`, and yield each slice of events once it is applied.
+
+    On an event loop, let others have a turn between two slices.
+    """
+    waiting = deque(sorted(log.turns, key=lambda turn: turn.seq))
+    for part in log.slices(SLICE_BYTES):
+        events = part.events()
+        if upto is not None:
+            events = [event for event in events if seq_of(event) <= upto]
+        for event in events:
+            fold.apply(event)
+            while waiting and waiting[0].seq <= fold.seq:
+                fold.apply_turn(waiting.popleft())
+        yield events
 
 
 def title_of(messages: Iterable[Message]) -> str:

@@ -3,7 +3,7 @@
 A run's log is its frames (what clients see) and its turn records (what only the engine reads).
 """
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 from msgspec import UNSET, Struct, field, structs
@@ -126,6 +126,14 @@ class RunLog(Struct, frozen=True):
                 f"The stored log of run {self.info.run_id} is damaged ({error.message}) Restore a copy of the store.",
                 {"run_id": self.info.run_id},
             ) from error
+
+    def slices(self, size_bytes: int) -> "Iterator[RunLog]":
+        """Cut the events into logs of about this size, of one event at least, and without turn records."""
+        at = 0
+        while at < len(self.payload):
+            end = self.payload.find(b"\n", at + size_bytes - 1) + 1 or len(self.payload)
+            yield RunLog(self.info, self.payload[at:end])
+            at = end
 
     def input(self) -> RunAgentInput | None:
         """What the run was given by its client: its first event has it. Raises StoreError `store_corrupt`."""

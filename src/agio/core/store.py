@@ -180,13 +180,30 @@ class Store(
         ...
 
     async def list_messages(
-        self, tenant: str, user: str, session_id: str, *, after: str | None = None, limit: int = 200
+        self,
+        tenant: str,
+        user: str,
+        session_id: str,
+        *,
+        after: str | None = None,
+        limit: int = 200,
+        limit_bytes: int | None = None,
     ) -> Page[MessageRecord]:
-        """A session's finished messages in the order of the conversation, those of queued runs last."""
+        """A session's finished messages in the order of the conversation, those of queued runs last.
+
+        A page ends at `limit` messages or `limit_bytes` of them, and has one at least.
+        """
         ...
 
     async def last_messages(
-        self, tenant: str, user: str, session_id: str, *, before: str | None = None, limit: int = 200
+        self,
+        tenant: str,
+        user: str,
+        session_id: str,
+        *,
+        before: str | None = None,
+        limit: int = 200,
+        limit_bytes: int | None = None,
     ) -> Page[MessageRecord]:
         """The newest of a session's finished messages, or those before a cursor, in the order of `list_messages`."""
         ...
@@ -282,6 +299,11 @@ class Store(
     async def history(self, session_id: str, before_pos: int, enough: int) -> list[RunLog]:
         """The logs of the session's runs that began before `before_pos`, oldest first: the newest ones that
         have `enough` messages together. For the worker's claim; the caller has checked the tenant."""
+        ...
+
+    async def next_log(self, session_id: str, after: int) -> RunLog | None:
+        """The log of the session's first run whose events come after position `after`. The caller has checked
+        the tenant."""
         ...
 
     # Reading the log

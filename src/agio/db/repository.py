@@ -123,6 +123,7 @@ class Repository:
     history = _read(log.history)
     read_session = _read(log.read_session)
     read_run = _read(log.read_run)
+    next_log = _read(log.next_log)
     list_tool_executions = _read(log.list_tool_executions)
 
     # Who may see it

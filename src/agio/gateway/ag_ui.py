@@ -3,7 +3,6 @@
 Any stock client works. Its thread and run ids are aliases; the same run id again joins the run it named before.
 """
 
-import asyncio
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
@@ -22,6 +21,7 @@ from agio.gateway.in_flight import held_of
 from agio.gateway.piece import Piece, frame
 from agio.gateway.projection import (
     ClientIds,
+    ThreadView,
     View,
     is_plain,
     rejoin,
@@ -30,7 +30,6 @@ from agio.gateway.projection import (
     snapshot,
     snapshot_after,
     takes_back,
-    view_thread,
 )
 from agio.gateway.routes.body import ClientGone, check_json_type, read_body
 from agio.gateway.routes.route import check_permission
@@ -42,7 +41,6 @@ from agio.protocol.messages import RunAgentInput
 
 _OURS = ("ses_", "thr_")
 """How the ids of sessions begin: those of the server, and those the library made."""
-_ALL = 2**53 - 1
 
 
 @dataclass(frozen=True)
@@ -197,16 +195,15 @@ class RunAgent:
                 )
             over = run.status in ENDED and after >= run.first_pos + run.last_seq
             return Visit(who, session.id, run.run_id, ids, hub.subscribe(session.id, after), over=over)
-        log = await self._store.get_log(run.run_id)
-        lines = log.payload.split(b"\n")[:-1]
-        view = await self._view(session.id, run.run_id, len(lines))
-        over = ends_run(log.payload)
-        *opening, last = rejoin(view, lines[0], ids)
+        started = await self._line(run.run_id, 1)
+        view = await self._view(session.id, run.run_id, run.last_seq)
+        over = run.status in ENDED
+        *opening, last = rejoin(view, started, ids, self._gateway.limits.snapshot_bytes)
         pos = run.first_pos + view.seq
         frames = [frame(run.first_pos + 1, opening[0]), *(frame(None, line) for line in opening[1:])]
         frames.append(frame(pos, last))
         if over:
-            frames.append(frame(pos + 1, rename(lines[-1], ids)))
+            frames.append(frame(pos + 1, rename(await self._line(run.run_id, run.last_seq), ids)))
         events = hub.subscribe(session.id, pos)
         return Visit(who, session.id, run.run_id, ids, events, b"".join(frames), over)
 
@@ -249,15 +246,24 @@ class RunAgent:
             if seq := snapshot_after(line, start=visit.greet):
                 view = await self._view(visit.session_id, visit.run_id, seq)
                 # Only after both has the client seen the event's position.
-                frames += (frame(None, shown), frame(pos, snapshot(view)))
+                line = snapshot(view, self._gateway.limits.snapshot_bytes)
+                frames += (frame(None, shown), frame(pos, line))
             else:
                 frames.append(frame(pos, shown))
         return b"".join(frames)
 
     async def _view(self, session_id: str, run_id: str, seq: int) -> View:
-        """Fold the session's logs, elsewhere: a long conversation must not hold up the others."""
-        logs = await self._store.history(session_id, _ALL, _ALL)
-        return await asyncio.to_thread(view_thread, logs, run_id, seq)
+        """Fold the session's logs, one run's at a time."""
+        thread = ThreadView(run_id, seq)
+        pos = 0
+        while (log := await self._store.next_log(session_id, pos)) is not None:
+            await self._gateway.folds.finish(thread.take(log))
+            pos = log.info.first_pos + log.info.last_seq
+        return thread.view()
+
+    async def _line(self, run_id: str, seq: int) -> bytes:
+        """Return the line of one event."""
+        return (await self._store.read_run(run_id, seq - 1, 1)).payload[:-1]
 
 
 def _acceptance(session_id: str, taken: Taken, start: SessionStart | None = None) -> Acceptance:

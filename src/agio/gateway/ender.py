@@ -10,13 +10,14 @@ from msgspec import structs
 
 from agio.core.closing import closing_frame, outcome_of
 from agio.core.config import Price
-from agio.core.fold import Fold, fold_log
+from agio.core.fold import Fold, fold_slices
 from agio.core.metrics import run_cost
 from agio.core.records import Chunk, Claimed
 from agio.core.repository import Append, RunStatus, ToolEnd
 from agio.core.store import Store
 from agio.errors import AgioError, StoreError
 from agio.gateway.figures import Figures
+from agio.gateway.folds import Folds
 from agio.gateway.hub import Hub
 
 
@@ -28,6 +29,7 @@ class Ender:
         self._hub = hub
         self._figures = figures
         self._prices = prices
+        self._folds = Folds()
 
     async def end(self, claimed: Claimed, failure: AgioError | None = None) -> None:
         """End a run: failed, or as its claim says it must, `cancelled` if it does not say.
@@ -74,8 +76,9 @@ class Ender:
         info, fold = claimed.info, Fold()
         if info.first_pos:  # the run before may have left calls that this one was to settle
             for earlier in await self._store.history(claimed.session_id, info.first_pos, 1):
-                fold_log(fold, earlier)
-        return fold_log(fold, await self._store.get_log(info.run_id))
+                await self._folds.finish(fold_slices(fold, earlier))
+        await self._folds.finish(fold_slices(fold, await self._store.get_log(info.run_id)))
+        return fold
 
 
 def _outcome(claimed: Claimed) -> tuple[RunStatus, AgioError | None]:

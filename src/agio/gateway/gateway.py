@@ -13,6 +13,7 @@ from agio.egress import Egress
 from agio.gateway.address import Addresses
 from agio.gateway.auth import Authenticator
 from agio.gateway.connections import Connections
+from agio.gateway.folds import Folds
 from agio.gateway.forks import Forks
 from agio.gateway.hub import Hub
 from agio.gateway.link import LinkService
@@ -59,5 +60,6 @@ class Gateway:
     """Of the prices of models."""
     started_at: int = field(default_factory=wall_ms)
     searches: Searches = field(default_factory=Searches)
+    folds: Folds = field(default_factory=Folds)
     storing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(4))
     """How many uploads are written to the store at a time: each holds a megabyte."""

@@ -138,8 +138,9 @@ class Subscription:
         self._events += piece.chunk.count
         self._bytes += len(piece.chunk.payload)
         limits = self._hub.limits
-        if len(self._window) > 1 and (
-            self._events > limits.reader_window_events or self._bytes > limits.reader_window_bytes
+        # One piece of many events may stay; one of too many bytes is read from the store, in parts.
+        if self._bytes > limits.reader_window_bytes or (
+            len(self._window) > 1 and self._events > limits.reader_window_events
         ):
             self._lose()
         self._wake()

@@ -5,11 +5,11 @@ start. So ids are replaced, a rewind is followed by a snapshot of the whole thre
 its start, a snapshot, and what is open again.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 from msgspec import UNSET, Struct, structs
 
-from agio.core.fold import Fold, TurnDraft, fold_events, fold_log
+from agio.core.fold import Fold, TurnDraft, fold_slices
 from agio.core.repository import RunLog
 from agio.protocol.codec import decode_event, encode
 from agio.protocol.events import (
@@ -110,38 +110,84 @@ def rename(line: bytes, ids: ClientIds, *, bare: bool = False) -> bytes:
     return encode(event)
 
 
-def snapshot(view: View) -> bytes:
-    """Return the line that replaces a client's thread: it stands for all events up to the view's."""
-    return encode(MessagesSnapshot(messages=view.messages, metadata={"run": view.run_id, "seq": view.seq}))
+def snapshot(view: View, limit_bytes: int) -> bytes:
+    """Return the line that replaces a client's thread: it stands for all events up to the view's.
+
+    Of a thread that is larger than the limit it has the newest messages, one at least.
+    """
+    messages = view.messages
+    left = limit_bytes
+    for at in range(len(messages) - 1, -1, -1):
+        left -= len(encode(messages[at]))
+        if left < 0 and at + 1 < len(messages):
+            messages = messages[at + 1 :]
+            break
+    return encode(MessagesSnapshot(messages=messages, metadata={"run": view.run_id, "seq": view.seq}))
 
 
-def rejoin(view: View, started: bytes, ids: ClientIds) -> list[bytes]:
+def rejoin(view: View, started: bytes, ids: ClientIds, limit_bytes: int) -> list[bytes]:
     """Return the lines with which a client that comes back begins; the log goes on after the view's event."""
-    return [rename(started, ids, bare=True), snapshot(view), *map(encode, view.reopening)]
+    return [rename(started, ids, bare=True), snapshot(view, limit_bytes), *map(encode, view.reopening)]
 
 
-def view_thread(logs: Iterable[RunLog], run_id: str, seq: int) -> View:
-    """Fold a thread's logs, oldest first, that of `run_id` up to event `seq`."""
-    fold = Fold()
-    hidden: set[str] = set()
-    own: list[AgentEvent] = []
-    for log in logs:
-        if log.info.run_id == run_id:
-            own = [event for event in log.events() if seq_of(event) <= seq]
-            fold_events(fold, own, log.turns)
-        else:
-            fold_log(fold, log)
+class ThreadView:
+    """Folds a thread's logs, oldest first, that of `run_id` up to event `seq`: slice by slice, then `view()`."""
+
+    def __init__(self, run_id: str, seq: int) -> None:
+        self._run_id = run_id
+        self._seq = seq
+        self._fold = Fold()
+        self._hidden: set[str] = set()
+        self._spans: dict[tuple[object, ...], AgentEvent] = {}
+        """The events that opened the steps and sub-agents that are open in the run."""
+        self._newest_reasoning = ""
+        self._abandoned_reasoning = ""
+        """The reasoning of the run that was taken back last, if any was."""
+        self._ended = False
+
+    def take(self, log: RunLog) -> Iterator[None]:
+        """Fold the next log; stop after each slice."""
+        fold, run_id = self._fold, log.info.run_id
+        own = run_id == self._run_id
+        for events in fold_slices(fold, log, self._seq if own else None):
+            if own:
+                for event in events:
+                    self._note(event)
+            yield
         # What corrects the model is no message of the conversation: nobody was shown it.
-        hidden |= {f"{log.info.run_id}_c{number + 1}" for number in range(fold.corrections)}
-    draft, calls = _draft_of(fold.draft)
-    messages = [message for message in (*fold.messages, *draft) if message.id not in hidden]
-    abandoned = _abandoned_reasoning(own)
-    if abandoned and not any(isinstance(message, ReasoningMessage) for message in messages):
-        # A client keeps its reasoning when a snapshot has none at all: this empties what was taken back.
-        messages.append(ReasoningMessage(id=abandoned, content=""))
-    if own and isinstance(own[-1], (RunFinished, RunError)):
-        return View(run_id, seq - 1, messages, [])
-    return View(run_id, seq, messages, [*_open_spans(own), *calls])
+        self._hidden |= {f"{run_id}_c{number + 1}" for number in range(fold.corrections)}
+
+    def view(self) -> View:
+        """Return what the logs so far make."""
+        draft, calls = _draft_of(self._fold.draft)
+        messages = [message for message in (*self._fold.messages, *draft) if message.id not in self._hidden]
+        abandoned = self._abandoned_reasoning
+        if abandoned and not any(isinstance(message, ReasoningMessage) for message in messages):
+            # A client keeps its reasoning when a snapshot has none at all: this empties what was taken back.
+            messages.append(ReasoningMessage(id=abandoned, content=""))
+        if self._ended:
+            return View(self._run_id, self._seq - 1, messages, [])
+        return View(self._run_id, self._seq, messages, [*self._spans.values(), *calls])
+
+    def _note(self, event: AgentEvent) -> None:
+        spans = self._spans
+        match event:
+            case ReasoningMessageChunk():
+                self._newest_reasoning = event.message_id or self._newest_reasoning
+            case Custom(name=name) if name == REWIND:
+                self._abandoned_reasoning = self._newest_reasoning
+            case StepStarted():
+                spans[event.subagent_run_id, event.step_name] = structs.replace(event, metadata=UNSET)
+            case StepFinished():
+                spans.pop((event.subagent_run_id, event.step_name), None)
+            case SubagentStarted():
+                spans[(event.subagent_run_id,)] = structs.replace(event, metadata=UNSET)
+            case SubagentFinished() | SubagentError():
+                spans.pop((event.subagent_run_id,), None)
+            case RunFinished() | RunError():
+                self._ended = True
+            case _:
+                pass
 
 
 def _draft_of(draft: TurnDraft | None) -> tuple[list[Message], list[AgentEvent]]:
@@ -176,35 +222,3 @@ def _draft_of(draft: TurnDraft | None) -> tuple[list[Message], list[AgentEvent]]
         if call.ended:
             events.append(ToolCallEnd(tool_call_id=call.id))
     return messages, events
-
-
-def _open_spans(events: Iterable[AgentEvent]) -> list[AgentEvent]:
-    """Return the events that opened the steps and sub-agents that are open after all of these."""
-    spans: dict[tuple[object, ...], AgentEvent] = {}
-    for event in events:
-        match event:
-            case StepStarted():
-                spans[event.subagent_run_id, event.step_name] = structs.replace(event, metadata=UNSET)
-            case StepFinished():
-                spans.pop((event.subagent_run_id, event.step_name), None)
-            case SubagentStarted():
-                spans[(event.subagent_run_id,)] = structs.replace(event, metadata=UNSET)
-            case SubagentFinished() | SubagentError():
-                spans.pop((event.subagent_run_id,), None)
-            case _:
-                pass
-    return list(spans.values())
-
-
-def _abandoned_reasoning(events: Iterable[AgentEvent]) -> str:
-    """Return the id of the reasoning that was taken back last, if any was."""
-    newest = abandoned = ""
-    for event in events:
-        match event:
-            case ReasoningMessageChunk():
-                newest = event.message_id or newest
-            case Custom(name=name) if name == REWIND:
-                abandoned = newest
-            case _:
-                pass
-    return abandoned

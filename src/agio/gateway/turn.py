@@ -7,7 +7,7 @@ import asyncio
 from types import TracebackType
 from typing import Self
 
-from agio.core.fold import Fold, fold_log
+from agio.core.fold import Fold, fold_slices
 from agio.core.identity import Principal
 from agio.core.records import Acceptance
 from agio.core.repository import ENDED, RunInfo
@@ -83,7 +83,9 @@ class Turn:
     async def fold(self) -> tuple[RunInfo, Fold]:
         """Return the run as it stands. Raises UserError `run_not_found`."""
         log = await self._gateway.store.get_log(self.run_id)
-        return log.info, await asyncio.to_thread(fold_log, Fold(), log)
+        fold = Fold()
+        await self._gateway.folds.finish(fold_slices(fold, log))
+        return log.info, fold
 
     async def _watch(self, receive: Receive) -> None:
         while (await receive())["type"] != "http.disconnect":

@@ -1,5 +1,6 @@
 """A run put together from its job: agent, tools, context and history, or the reason why it cannot be."""
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 
@@ -8,7 +9,7 @@ from msgspec import UNSET, Struct, structs
 from agio.core.attachments import ReadFile
 from agio.core.config import AgentRunConfig
 from agio.core.context import ContextSource, NoContext, PageContext, RememberedContext
-from agio.core.fold import Fold, fold_log
+from agio.core.fold import Fold, fold_slices
 from agio.core.link import AgentOffer, Job
 from agio.core.model import ModelEvent, ModelRequest
 from agio.core.repository import Approval
@@ -35,12 +36,13 @@ class Parts(Struct, frozen=True):
     config: AgentRunConfig
 
 
-def open_run(job: Job, outbox: Outbox, parts: Parts, files: ReadFile) -> RunStream:
+async def open_run(job: Job, outbox: Outbox, parts: Parts, files: ReadFile) -> RunStream:
     """Put a run together. What cannot be had ends it with RUN_ERROR; raises only if its log cannot be read."""
     history = Fold()
     try:
         for log in job.history:
-            fold_log(history, log)
+            for _ in fold_slices(history, log):
+                await asyncio.sleep(0)  # a long conversation must not hold up other runs
         return _runner(job, outbox, parts, files).resume(job.log, history)
     except AgioError as error:
         reason = error

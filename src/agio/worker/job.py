@@ -106,9 +106,11 @@ class RunningJob:
         if self._stopped or job is None:
             return
         try:
-            stream = open_run(job, self._outbox, self._parts, self.read_file)
+            stream = await open_run(job, self._outbox, self._parts, self.read_file)
         except AgioError as error:
             await self._end_failed(job.log.info, error)
+            return
+        if self._stopped:
             return
         del job  # a run need not keep the bytes of its history
         self._stream = stream

@@ -20,12 +20,13 @@ from agio.core.runner import RunResult
 from agio.errors import ModelError
 from agio.gateway.projection import (
     ClientIds,
+    ThreadView,
+    View,
     is_plain,
     rejoin,
     rename,
     snapshot,
     snapshot_after,
-    view_thread,
 )
 from agio.protocol.codec import decode_event, encode
 from agio.protocol.events import (
@@ -46,6 +47,7 @@ Conversation: TypeAlias = Callable[[], Awaitable[list[RunLog]]]
 IDS = ClientIds("their-thread", "their-run")
 BROKEN = ModelError("stream_broken", "It broke.", retryable=True)
 CONFIG = AgentRunConfig(backoff_s=0)
+LIMIT_BYTES = 1024 * 1024
 
 
 @tool(effect="idempotent")
@@ -161,6 +163,14 @@ conversations = pytest.mark.parametrize(
 )
 
 
+def _view(logs: Sequence[RunLog], run_id: str, seq: int) -> View:
+    thread = ThreadView(run_id, seq)
+    for log in logs:
+        for _ in thread.take(log):
+            pass
+    return thread.view()
+
+
 def _shown(logs: Sequence[RunLog], lines: Sequence[bytes]) -> list[bytes]:
     """Return lines of the last run as a stock client gets them."""
     shown: list[bytes] = []
@@ -168,7 +178,7 @@ def _shown(logs: Sequence[RunLog], lines: Sequence[bytes]) -> list[bytes]:
     for line in lines:
         shown.append(rename(line, IDS))
         if seq := snapshot_after(line, start=False):
-            shown.append(snapshot(view_thread(logs, run_id, seq)))
+            shown.append(snapshot(_view(logs, run_id, seq), LIMIT_BYTES))
     return shown
 
 
@@ -210,8 +220,8 @@ async def test_a_client_that_comes_back_at_any_event_has_the_same_conversation(
     check_flow(whole, official, known_calls=known)
     expected = _conversation(official, [*earlier, *whole])
     for seq in range(1, len(lines) + 1):
-        view = view_thread(logs, run_id, seq)
-        stream = [*rejoin(view, lines[0], IDS), *_shown(logs, lines[view.seq :])]
+        view = _view(logs, run_id, seq)
+        stream = [*rejoin(view, lines[0], IDS, LIMIT_BYTES), *_shown(logs, lines[view.seq :])]
         check_flow(stream, official)
         assert _conversation(official, [*earlier, *stream]) == expected, seq
         assert _conversation(official, stream) == expected, seq
@@ -241,7 +251,7 @@ async def test_reasoning_that_was_taken_back_is_emptied() -> None:
     (log,) = await _rewinds()
     lines = _lines(log)
     first = next(seq for line in lines if (seq := snapshot_after(line, start=False)))
-    shown = decode_event(snapshot(view_thread([log], log.info.run_id, first)))
+    shown = decode_event(snapshot(_view([log], log.info.run_id, first), LIMIT_BYTES))
     assert isinstance(shown, MessagesSnapshot)
     user, reasoning = shown.messages
     assert isinstance(user, UserMessage)

@@ -10,7 +10,7 @@ from agio.core.records import AgentRecord, ForkLimits, SessionRecord
 from agio.core.repository import RunInfo
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.plans.agents import agent_of_run
-from agio.db.plans.sessions import get_session
+from agio.db.plans.sessions import fit_page, get_session
 from agio.db.records import run_info
 from agio.db.refusals import agent_inactive, message_not_found, session_too_large
 from agio.db.renaming import Renaming
@@ -20,6 +20,7 @@ from agio.protocol.ids import new_id
 NOBODY = "(nobody)"
 """The tenant and user that copies belong to until they are whole: nobody has a credential of theirs."""
 _PAGE = 200
+_PAGE_BYTES = 1024 * 1024
 _FILE_ID = re.compile(rb"file_\w+")
 
 
@@ -164,13 +165,13 @@ def _messages_of(
             limit=_PAGE,
             **place,
         )
-        for message_id, _, _, message, _, pos, *_ in msgspec.convert(
-            rows, list[tuple[str, str, str, bytes, int, int, int, int]]
-        ):
-            if pos > last_pos:
-                return ids, {file_id.decode() for file_id in used}
-            ids.append(message_id)
-            used.update(known.intersection(_FILE_ID.findall(message)))
-        if len(rows) < _PAGE:
+        copied = [row for row in rows if msgspec.convert(row[2], int) <= last_pos]
+        ids += [str(row[0]) for row in copied]
+        while known and copied:
+            part = fit_page(copied, _PAGE, _PAGE_BYTES)
+            copied = copied[len(part) :]
+            for row in (yield from ask("find_messages", ids=[str(row[0]) for row in part], **place)):
+                used.update(known.intersection(_FILE_ID.findall(msgspec.convert(row[3], bytes))))
+        if len(rows) < _PAGE or msgspec.convert(rows[-1][2], int) > last_pos:
             return ids, {file_id.decode() for file_id in used}
-        after = tuple(rows[-1][5:8])
+        after = tuple(rows[-1][2:])

@@ -177,6 +177,14 @@ def history(session_id: str, before_pos: int, enough: int) -> Plan[list[RunLog]]
     return logs[::-1]
 
 
+def next_log(session_id: str, after: int) -> Plan[RunLog | None]:
+    """The log of the session's first run whose events come after position `after`."""
+    rows = yield from ask("runs_from", session_id=session_id, first_pos=after, number=-1, limit=1)
+    if not rows:
+        return None
+    return (yield from _log_of((yield from current(run_info(rows[0][1:]))), 0))
+
+
 def read_run(run_id: str, after: int, limit_bytes: int) -> Plan[Chunk]:
     """A run's events after seq `after`; `first_pos` is the session's. Raises UserError `run_not_found`."""
     return (yield from _chunk((yield from get_run(run_id)), max(after, 0), limit_bytes))

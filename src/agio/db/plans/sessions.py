@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -203,10 +203,17 @@ def delete_session(tenant: str, user: str, session_id: str) -> Plan[list[RunInfo
 
 
 def list_messages(
-    tenant: str, user: str, session_id: str, *, after: str | None = None, limit: int = 200
+    tenant: str,
+    user: str,
+    session_id: str,
+    *,
+    after: str | None = None,
+    limit: int = 200,
+    limit_bytes: int | None = None,
 ) -> Plan[Page[MessageRecord]]:
     """A session's finished messages in the order of the conversation, those of queued runs last.
 
+    A page ends at `limit` messages or `limit_bytes` of them, and has one at least.
     Raises UserError `session_not_found`, `invalid_cursor`.
     """
     yield from check_session(tenant, user, session_id)
@@ -221,13 +228,22 @@ def list_messages(
     if len(rows) < asked:
         left = asked - len(rows)
         rows += yield from ask("list_queued_messages", run_number=number, idx=idx, limit=left, **values)
-    page = page_of(rows, limit, message_record, lambda row: row[5:8])
-    previous = write_cursor(rows[0][5:8]) if after is not None and rows else None
-    return Page(page.items, page.next, previous)
+    shown = fit_page(rows, asked - 1, limit_bytes)
+    return Page(
+        (yield from _read_messages(values, shown)),
+        write_cursor(shown[-1][2:]) if len(rows) > len(shown) else None,
+        write_cursor(shown[0][2:]) if after is not None and shown else None,
+    )
 
 
 def last_messages(
-    tenant: str, user: str, session_id: str, *, before: str | None = None, limit: int = 200
+    tenant: str,
+    user: str,
+    session_id: str,
+    *,
+    before: str | None = None,
+    limit: int = 200,
+    limit_bytes: int | None = None,
 ) -> Plan[Page[MessageRecord]]:
     """The newest of a session's finished messages, or those before a cursor, in the order of `list_messages`.
 
@@ -244,12 +260,31 @@ def last_messages(
         pos, number, idx = BEYOND_ALL, 0, 0
     if (left := size + 1 - len(rows)) > 0:
         rows += yield from ask("last_messages", pos=pos, run_number=number, idx=idx, limit=left, **values)
-    shown = rows[:size][::-1]
+    shown = fit_page(rows, size, limit_bytes)[::-1]
     return Page(
-        [message_record(row) for row in shown],
-        write_cursor(shown[-1][5:8]) if before is not None and shown else None,
-        write_cursor(shown[0][5:8]) if len(rows) > size else None,
+        (yield from _read_messages(values, shown)),
+        write_cursor(shown[-1][2:]) if before is not None and shown else None,
+        write_cursor(shown[0][2:]) if len(rows) > len(shown) else None,
     )
+
+
+def fit_page(rows: Sequence[Row], limit: int, limit_bytes: int | None) -> Sequence[Row]:
+    """The first rows of `message_places` that a page has room for, one at least."""
+    left = limit_bytes
+    for at, row in enumerate(rows[:limit]):
+        if left is not None:
+            left -= msgspec.convert(row[1], int)
+            if left < 0 and at:
+                return rows[:at]
+    return rows[:limit]
+
+
+def _read_messages(place: Mapping[str, object], rows: Sequence[Row]) -> Plan[list[MessageRecord]]:
+    """The messages of rows of `message_places`, in their order."""
+    ids = [str(row[0]) for row in rows]
+    found = (yield from ask("find_messages", ids=ids, **place)) if ids else ()
+    records = {record.id: record for record in map(message_record, found)}
+    return [records[id_] for id_ in ids if id_ in records]
 
 
 def find_messages(tenant: str, user: str, session_id: str, ids: Sequence[str]) -> Plan[list[MessageRecord]]:

@@ -3,10 +3,10 @@
 import msgspec
 from msgspec import Raw, Struct
 
-from agio.core.fold import Fold, fold_log
+from agio.core.fold import Fold, fold_slices
 from agio.core.records import SessionRecord
 from agio.core.repository import RunLog
-from agio.core.store import Store
+from agio.gateway.gateway import Gateway
 from agio.gateway.routes.rendering import message_view
 from agio.gateway.routes.views import MessageView
 from agio.protocol.codec import encode
@@ -33,27 +33,35 @@ class Part(Struct, frozen=True):
     limit: int = 200
 
 
-async def conversation(store: Store, session: SessionRecord, part: Part) -> Conversation:
-    """Read a page of a session's messages.
+async def conversation(gateway: Gateway, session: SessionRecord, part: Part) -> Conversation:
+    """Read a page of a session's messages: as many as are asked for, or as the limit of bytes allows.
 
     The session was read before, so a run that ended meanwhile is told twice rather than not at all: here and
     in the stream, where a client knows its messages by their ids.
     """
+    store, limit_bytes = gateway.store, gateway.limits.page_bytes
     place = (session.tenant, session.user, session.id)
+    size = {"limit": part.limit, "limit_bytes": limit_bytes}
     if part.tail or part.before is not None:
-        page = await store.last_messages(*place, before=part.before, limit=part.limit)
+        page = await store.last_messages(*place, before=part.before, **size)
     else:
-        page = await store.list_messages(*place, after=part.after, limit=part.limit)
+        page = await store.list_messages(*place, after=part.after, **size)
     messages = [message_view(record) for record in page.items]
     if page.next is not None or part.before is not None:
         return Conversation(messages, page.next, page.previous, None)
     if session.state != "running" or session.last_run_id is None:
         return Conversation(messages, None, page.previous, session.last_pos)
+    begun = await store.read_run(session.last_run_id, 0, limit_bytes)
+    if begun.last_pos < session.last_pos:
+        # More than a page has room for: the stream brings the whole run, piece by piece.
+        return Conversation(messages, None, page.previous, begun.first_pos - 1)
     log = await store.get_log(session.last_run_id)
-    return _with_run(messages, page.previous, log)
+    return await _with_run(gateway, messages, page.previous, log)
 
 
-def _with_run(stored: list[MessageView], previous: str | None, log: RunLog) -> Conversation:
+async def _with_run(
+    gateway: Gateway, stored: list[MessageView], previous: str | None, log: RunLog
+) -> Conversation:
     """Add what the run has finished, before the messages that wait in the queue behind it."""
     run = log.info
     waiting = next(
@@ -61,7 +69,8 @@ def _with_run(stored: list[MessageView], previous: str | None, log: RunLog) -> C
         len(stored),
     )
     before = [shown for shown in stored[:waiting] if shown.run_id != run.run_id]
-    fold = fold_log(Fold([_decode(shown.message) for shown in before]), log)
+    fold = Fold([_decode(shown.message) for shown in before])
+    await gateway.folds.finish(fold_slices(fold, log))
     known = {shown.id for shown in stored}
     if fold.input is not None:  # what it was given is stored, on this page or on one before
         known.update(message.id for message in fold.input.messages)

@@ -5,6 +5,7 @@ from contextlib import suppress
 
 from fastapi.responses import Response, StreamingResponse
 
+from agio.core.repository import RunInfo
 from agio.core.store import Store
 from agio.gateway.asgi import Receive, Scope, Send
 from agio.gateway.connections import Cut
@@ -13,6 +14,7 @@ from agio.gateway.routes.route import PRIVATE, Call
 from agio.gateway.routes.runs import seen_by
 
 NDJSON = "application/x-ndjson"
+_STEP = b'\n{"type":"STEP_STARTED"'
 _PAGE_BYTES = 256 * 1024
 
 
@@ -44,6 +46,12 @@ async def _run_lines(store: Store, run_id: str, after: int, until: int) -> Async
             return
         yield chunk.payload
         after += chunk.count
+
+
+async def count_steps(store: Store, run: RunInfo) -> int:
+    """How many steps a run has begun. Nothing is decoded."""
+    pages = _run_lines(store, run.run_id, 0, run.last_seq)
+    return sum([(b"\n" + lines).count(_STEP) async for lines in pages])
 
 
 class Download(StreamingResponse):

@@ -3,6 +3,7 @@
 They are sessions like any other; a client's id of one is an alias, and its agent is deleted with it.
 """
 
+from collections.abc import AsyncIterator
 from contextlib import ExitStack, nullcontext
 from typing import Annotated
 
@@ -12,19 +13,22 @@ from msgspec import UNSET, Struct, UnsetType
 from pydantic import Field
 
 from agio.core.inline import InlineSession
-from agio.core.records import Acceptance
+from agio.core.records import Acceptance, SessionRecord
 from agio.errors import LimitExceeded, UserError
 from agio.gateway.asgi import Receive, Scope, Send
 from agio.gateway.connections import Cut
 from agio.gateway.errors import send_error
+from agio.gateway.gateway import Gateway
 from agio.gateway.inline_agent import Described, describe_agent
 from agio.gateway.routes.bodies import Body, GivenContent, Identifier, NameOrNone
 from agio.gateway.routes.conversation import Part, conversation
+from agio.gateway.routes.log import Download
 from agio.gateway.routes.query import ID_CHARS
 from agio.gateway.routes.route import Call, answer
 from agio.gateway.routes.turn_views import TurnToolCall, interrupts_of, said_by, tool_calls_of
 from agio.gateway.sse import EventStream
 from agio.gateway.turn import Turn, begin_turn, check_success
+from agio.protocol.codec import encode
 from agio.protocol.events import Interrupt
 from agio.protocol.ids import new_id
 from agio.protocol.messages import Json, UserMessage
@@ -145,15 +149,23 @@ async def sdk_transcript(
     call: Call, session_id: Annotated[str, Query(min_length=1, max_length=ID_CHARS)]
 ) -> Response:
     """List a session's items, oldest first."""
-    store, who = call.gateway.store, call.who
-    found = await store.find_inline_session(who.tenant, who.user, session_id)
-    items: list[Json] = []
+    found = await call.gateway.store.find_inline_session(call.who.tenant, call.who.user, session_id)
+    return Download(call, _transcript(call.gateway, found.session, session_id), media_type="application/json")
+
+
+async def _transcript(gateway: Gateway, session: SessionRecord, key: str) -> AsyncIterator[bytes]:
+    """Write a `SdkTranscript`, a page of the conversation at a time."""
+    yield b'{"session_id":%b,"items":[' % encode(key)
+    count = 0
     after: str | None = None
     while True:
-        page = await conversation(store, found.session, Part(after, limit=_PAGE))
-        items += [shown.message for shown in page.messages if shown.role != "activity"]
+        page = await conversation(gateway, session, Part(after, limit=_PAGE))
+        items = [encode(shown.message) for shown in page.messages if shown.role != "activity"]
+        yield (b"," if count and items else b"") + b",".join(items)
+        count += len(items)
         if (after := page.next) is None:
-            return answer(SdkTranscript(session_id, items, len(items)))
+            break
+    yield b'],"length":%d}' % count
 
 
 class TurnStream(Response):

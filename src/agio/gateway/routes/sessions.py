@@ -1,18 +1,17 @@
 """Sessions: list, start, get with messages, change, fork, delete, and where one stands."""
 
-import asyncio
 from contextlib import nullcontext
 from typing import Annotated
 
 from fastapi import Body
 from fastapi.responses import Response
 
-from agio.core.fold import Fold, fold_log
 from agio.core.records import SessionRecord
 from agio.errors import UserError
 from agio.gateway.forks import ForkRequest
 from agio.gateway.routes.bodies import ForkBody, SessionBody, SessionChange
 from agio.gateway.routes.conversation import Part, conversation
+from agio.gateway.routes.log import count_steps
 from agio.gateway.routes.query import After, Before, Filter, Id, IdempotencyKey, Limit, SearchSessions, Tail
 from agio.gateway.routes.rendering import interrupt_view, session_view, sessions_view
 from agio.gateway.routes.route import Call, answer
@@ -65,7 +64,7 @@ async def get_session(
     if after is not None and (before is not None or tail):
         raise UserError("invalid_query", "Give after, or one of before and tail: a page is in one place.")
     session = await _session(call, session_id)
-    page = await conversation(call.gateway.store, session, Part(after, before, tail, limit))
+    page = await conversation(call.gateway, session, Part(after, before, tail, limit))
     shown = session_view(session)
     return answer(
         SessionWithMessages(
@@ -111,18 +110,17 @@ async def session_status(call: Call, session_id: Id) -> Response:
     """Say where a session stands: its state, and the step of its newest run."""
     store = call.gateway.store
     session = await _session(call, session_id)
-    fold = Fold()
+    step = 0
     run = None
     if session.last_run_id is not None:
-        log = await store.get_log(session.last_run_id)
-        run = log.info
-        await asyncio.to_thread(fold_log, fold, log)  # a long run has tens of thousands of events
+        run = await store.find_run(call.who.tenant, call.who.user, session.last_run_id)
+        step = await count_steps(store, run)
     return answer(
         SessionStatus(
             state=session.state,
             run_id=session.last_run_id,
             run_status=run.status if run else None,
-            step=fold.step,
+            step=step,
             goal_met=run.goal_met if run else None,
             last_pos=session.last_pos,
             pending=session.pending,

@@ -108,9 +108,13 @@ where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id and 
 -- In the order of MessageRecord's fields, then the run's number and the order within it.
     m.id, m.run_id, m.role, m.message, m.created_at, m.pos, m.run_number, m.idx
 
+-- part: message_places
+-- What a page of messages is chosen by: id, size, and the order in the session.
+    m.id, length(m.message), m.pos, m.run_number, m.idx
+
 -- name: list_messages
 -- Those of runs that have begun.
-select {message_columns}
+select {message_places}
 from agent_session_messages m
 where m.session_id = :session_id and (m.pos, m.run_number, m.idx) > (:pos, :run_number, :idx)
     and exists (
@@ -119,7 +123,7 @@ where m.session_id = :session_id and (m.pos, m.run_number, m.idx) > (:pos, :run_
 order by m.pos, m.run_number, m.idx limit :limit;
 
 -- name: list_queued_messages
-select {message_columns}
+select {message_places}
 from agent_session_messages m
 where m.session_id = :session_id and m.pos is null and (m.run_number, m.idx) > (:run_number, :idx)
     and exists (
@@ -129,7 +133,7 @@ order by m.run_number, m.idx limit :limit;
 
 -- name: last_messages
 -- Those of runs that have begun, newest first.
-select {message_columns}
+select {message_places}
 from agent_session_messages m
 where m.session_id = :session_id and (m.pos, m.run_number, m.idx) < (:pos, :run_number, :idx)
     and exists (
@@ -139,7 +143,7 @@ order by m.pos desc, m.run_number desc, m.idx desc limit :limit;
 
 -- name: last_queued_messages
 -- Newest first.
-select {message_columns}
+select {message_places}
 from agent_session_messages m
 where m.session_id = :session_id and m.pos is null and (m.run_number, m.idx) < (:run_number, :idx)
     and exists (
