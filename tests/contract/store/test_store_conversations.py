@@ -33,6 +33,31 @@ async def test_messages_are_read_from_the_end_back_to_the_beginning(store: Store
         assert read == whole
 
 
+async def test_a_page_of_messages_ends_at_a_number_of_bytes(store: Store) -> None:
+    """C5: from both ends: no page is larger unless it is one message, and together they are the conversation."""
+    session = await _talk(await person(store))
+    place = ("default", "local", session.id)
+    whole = (await store.list_messages(*place)).items
+    sizes = [len(message.message) for message in whole]
+    for limit_bytes in (1, sum(sizes[:2]), sum(sizes) - 1, sum(sizes)):
+        forth: list[MessageRecord] = []
+        back: list[MessageRecord] = []
+        after = before = None
+        pages = 0
+        while True:
+            first = await store.list_messages(*place, after=after, limit_bytes=limit_bytes)
+            last = await store.last_messages(*place, before=before, limit_bytes=limit_bytes)
+            for page in (first, last):
+                assert len(page.items) == 1 or sum(len(item.message) for item in page.items) <= limit_bytes
+            forth, back = [*forth, *first.items], [*last.items, *back]
+            after, before = first.next, last.previous
+            pages += 1
+            if after is None or before is None:
+                break
+        assert (after, before, forth, back) == (None, None, whole, whole)
+        assert pages == {1: 6, sum(sizes): 1}.get(limit_bytes, pages)
+
+
 async def test_a_page_leads_to_those_on_both_sides(store: Store) -> None:
     """C5: the cursors of a page in the middle go back and on, and one that nobody gave is refused."""
     who = await person(store)

@@ -1,6 +1,7 @@
 """AG-UI over HTTP: what is taken of an input, what is answered, coming back, and leaving."""
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,9 +9,10 @@ import msgspec
 import pytest
 
 from agio import ScriptedCall, ScriptedTurn, tool
+from agio.core.fold import SLICE_BYTES
 from agio.errors import ModelError
-from agio.protocol.codec import decode_event
-from agio.protocol.events import MessagesSnapshot, RunFinished, RunStarted, SuccessOutcome
+from agio.protocol.codec import decode_event, decode_lines
+from agio.protocol.events import AgentEvent, MessagesSnapshot, RunFinished, RunStarted, SuccessOutcome
 from agio.tools.calculator import calculator
 from tests.official import OfficialVerifier, check_flow
 from tests.unit.gateway.engine import QUICK
@@ -194,6 +196,41 @@ async def test_a_client_that_comes_back_after_the_end_gets_start_thread_and_end(
         assert _conversation(official, rejoined) == _conversation(official, lines)
         assert again.headers["agio-run-id"] == first.headers["agio-run-id"]
         assert again.frames[-1][0] == len(lines)
+
+
+async def test_a_rejoin_reads_a_long_thread_in_slices_one_in_each_round_of_the_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """B8: however many come back, the others wait for one slice, and no thread takes the interpreter from them."""
+    rounds = 0
+    slices: list[tuple[int, int, int]] = []
+
+    def decode(payload: bytes) -> list[AgentEvent]:
+        slices.append((threading.get_ident(), rounds, len(payload)))
+        return decode_lines(payload)
+
+    async def count_rounds() -> None:
+        nonlocal rounds
+        while True:
+            rounds += 1
+            await asyncio.sleep(0)
+
+    async with server([ScriptedTurn(text="word " * 500)] * 4) as house:
+        agent_id = await house.agent()
+        for number in range(4):
+            given = _input(_user("Go", f"u{number}"), run=f"r{number}")
+            await _whole(house.post(agent_id, given))
+        monkeypatch.setattr("agio.core.repository.decode_lines", decode)
+        counting = asyncio.create_task(count_rounds())
+        for reading in [house.post(agent_id, given) for _ in range(3)]:
+            await _whole(reading)
+        counting.cancel()
+        log_bytes = sum(map(len, await house.log(_session(reading))))
+    assert {thread for thread, _, _ in slices} == {threading.get_ident()}
+    assert sum(size for _, _, size in slices) >= 3 * log_bytes > 6 * SLICE_BYTES
+    largest_line = 1024
+    assert max(size for _, _, size in slices) < SLICE_BYTES + largest_line
+    assert len({number for _, number, _ in slices}) == len(slices)
 
 
 def _conversation(official: OfficialVerifier, lines: Sequence[bytes]) -> list[tuple[object, object]]:

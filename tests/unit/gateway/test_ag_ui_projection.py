@@ -227,6 +227,18 @@ async def test_a_client_that_comes_back_at_any_event_has_the_same_conversation(
         assert _conversation(official, stream) == expected, seq
 
 
+async def test_a_snapshot_has_the_newest_messages_that_fit() -> None:
+    """B8: it replaces the thread, however long that is, in a number of bytes."""
+    logs = await _logs(_agent(*[ScriptedTurn(text="word " * 100)] * 3), "One", "Two", "Three")
+    view = _view(logs, logs[-1].info.run_id, logs[-1].info.last_seq)
+    for limit_bytes, count in ((1, 1), (1500, 4), (LIMIT_BYTES, 6)):
+        line = snapshot(view, limit_bytes)
+        shown = decode_event(line)
+        assert isinstance(shown, MessagesSnapshot)
+        assert shown.messages == view.messages[-count:]
+        assert count == 1 or len(line) < limit_bytes + 200
+
+
 async def test_only_starts_ends_and_rewinds_are_not_the_logs_bytes() -> None:
     """B8: all other lines go to a client as they are, whatever they say."""
     (log,) = await _rewinds()

@@ -1,8 +1,9 @@
 """Sessions over REST: start, list, get with messages, change, status, delete."""
 
 import msgspec
+from msgspec.structs import replace
 
-from tests.unit.gateway.engine import Hand
+from tests.unit.gateway.engine import QUICK, Hand
 from tests.unit.gateway.house import AGENT, code_of, house, ids_of
 
 
@@ -169,6 +170,25 @@ async def test_the_last_page_has_what_is_going_on_and_what_waits() -> None:
         page = (await client.get(f"{path}?limit=1")).json()
         rest = (await client.get(f"{path}?limit=1&after={page['next']}")).json()
         assert page["messages"] + rest["messages"] == whole["messages"]
+
+
+async def test_a_page_has_a_limit_of_bytes_and_leaves_a_long_run_to_the_stream() -> None:
+    """C5, C7: messages end at `page_bytes`; the events of a run that is larger come after `stream_after`."""
+    async with house(replace(QUICK, page_bytes=2000)) as place, place.client() as client:
+        session_id = await place.start_session(client)
+        path = f"/api/agent-sessions/{session_id}"
+        _, hand = await place.begin(client, session_id, "a" * 1500)
+        await hand.say("b" * 1500)
+        await hand.finish()
+        page = (await client.get(path)).json()
+        assert [entry["role"] for entry in page["messages"]] == ["user"]
+        rest = (await client.get(f"{path}?after={page['next']}")).json()
+        assert [entry["role"] for entry in rest["messages"]] == ["assistant"]
+        _, hand = await place.begin(client, session_id, "c" * 2500)
+        await hand.say("d")
+        tail = (await client.get(f"{path}?tail=true")).json()
+        log = (await client.get(f"{path}/events?after={tail['stream_after']}")).text
+        assert msgspec.json.decode(log.splitlines()[0])["type"] == "RUN_STARTED"
 
 
 async def test_a_session_knows_how_far_it_was_read() -> None:

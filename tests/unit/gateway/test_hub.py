@@ -13,7 +13,7 @@ import pytest
 from agio.core.config import ServerLimits
 from agio.core.records import Chunk
 from agio.db.repository import open_store
-from agio.gateway.hub import Hub, Subscription
+from agio.gateway.hub import BATCH_BYTES, Hub, Subscription
 from agio.gateway.piece import Piece
 from tests.unit.gateway.engine import soon
 from tests.unit.gateway.written_run import WrittenRun, new_session
@@ -128,6 +128,16 @@ async def test_one_frame_larger_than_the_window_comes_live() -> None:
         chunk = await run.write(50)
         (piece,) = await soon(reader.take())
         assert piece.chunk is chunk
+
+
+async def test_one_frame_of_too_many_bytes_comes_in_parts() -> None:
+    """L9: no message to a reader is larger than a batch and one event, whatever was committed at once."""
+    limits = ServerLimits(reader_window_bytes=100_000)
+    async with _run(limits) as run, run.hub.subscribe(run.session_id, 1, from_now=True) as reader:
+        chunk = await run.write(100, size_bytes=5000)
+        pieces = await _read(reader, 101)
+        assert max(len(piece.chunk.payload) for piece in pieces) < BATCH_BYTES + 6000
+        assert _bytes(pieces) == chunk.payload
 
 
 async def test_readers_that_come_at_every_event_see_the_same_bytes() -> None:
