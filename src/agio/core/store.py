@@ -350,8 +350,13 @@ class Store(
         """A run's events after seq `after`; `first_pos` is the session's. The caller has checked the tenant."""
         ...
 
-    async def list_tool_executions(self, tenant: str, user: str | None, run_id: str) -> list[ToolExecution]:
-        """What tools a run called; `user` as in `find_run`. Raises UserError `run_not_found`."""
+    async def list_tool_executions(
+        self, tenant: str, user: str | None, run_id: str, *, after: str | None = None, limit: int = 200
+    ) -> Page[ToolExecution]:
+        """What tools a run called, in order; `user` as in `find_run`.
+
+        Raises UserError `run_not_found`, `invalid_cursor`.
+        """
         ...
 
     async def check(self) -> None:

@@ -13,7 +13,7 @@ from agio.core.config import Price
 from agio.core.fold import Fold, fold_slices
 from agio.core.metrics import run_cost
 from agio.core.records import Chunk, Claimed
-from agio.core.repository import Append, RunStatus, ToolEnd
+from agio.core.repository import Append, RunInfo, RunStatus, ToolEnd
 from agio.core.store import Store
 from agio.errors import AgioError, StoreError
 from agio.gateway.figures import Figures
@@ -52,8 +52,7 @@ class Ender:
             status, error, damaged = "failed", damage, True
         acted: list[str] = []
         if fold.pending:
-            calls = await store.list_tool_executions(info.tenant, info.user, info.run_id)
-            acted = [call.key for call in calls if call.state == "started" and call.effect == "once"]
+            acted = await self._acted(info)
         frame = closing_frame(fold, info.epoch, error, acted)
         # Whether a step that has no turn got as far as its model is not known: better no figure than a wrong one.
         untold = fold.untold or (fold.step > 0 and not fold.turn_done)
@@ -71,6 +70,16 @@ class Ender:
         self._figures.runs_ended[status] += 1
         chunk = Chunk(info.run_id, info.first_pos + frame.first_seq, frame.count, frame.payload)
         self._hub.publish(claimed.session_id, chunk)
+
+    async def _acted(self, info: RunInfo) -> list[str]:
+        """Return the calls that must happen once and may have taken effect."""
+        acted: list[str] = []
+        after: str | None = None
+        while True:
+            page = await self._store.list_tool_executions(info.tenant, info.user, info.run_id, after=after)
+            acted += [call.key for call in page.items if call.state == "started" and call.effect == "once"]
+            if (after := page.next) is None:
+                return acted
 
     async def _fold(self, claimed: Claimed) -> Fold:
         info, fold = claimed.info, Fold()

@@ -77,7 +77,7 @@ async def finished(room: Engine, official: OfficialVerifier) -> list[AgentEvent]
     assert info.status == "completed"
     assert info.last_seq == len(events)
     check_flow(events, official)
-    executions = await room.store.list_tool_executions(ANN.tenant, ANN.user, sent.run_id)
+    executions = (await room.store.list_tool_executions(ANN.tenant, ANN.user, sent.run_id)).items
     assert {(each.tool, each.state) for each in executions} == {("act", "finished"), ("ring", "finished")}
     return events
 

@@ -79,8 +79,8 @@ async def test_a_copy_has_everything_before_the_message_under_its_own_ids(store:
             _masked(msgspec.json.encode(each)) for each in old.turns
         ]
         assert {each.run_id for each in new.turns} <= {run.run_id}
-        old_calls = await store.list_tool_executions("default", "local", original.run_id)
-        calls = await store.list_tool_executions("default", "local", run.run_id)
+        old_calls = (await store.list_tool_executions("default", "local", original.run_id)).items
+        calls = (await store.list_tool_executions("default", "local", run.run_id)).items
         assert [(call.tool, call.state, call.error, call.started_at) for call in calls] == [
             (call.tool, call.state, call.error, call.started_at) for call in old_calls
         ]
@@ -563,7 +563,7 @@ async def _everything(who: Person, session: SessionRecord) -> str:
     for run in runs:
         log = await who.store.get_log(run.run_id)
         log = msgspec.structs.replace(log, info=msgspec.structs.replace(log.info, copied_from=None))
-        kept += [log, await who.store.list_tool_executions(who.tenant, who.user, run.run_id)]
+        kept += [log, (await who.store.list_tool_executions(who.tenant, who.user, run.run_id)).items]
         kept.append(str(log.payload))
     found = msgspec.to_builtins(kept, builtin_types=(bytes,))
     return repr(found).replace(session.agent_id, "").replace(session.forked_from or "-", "")

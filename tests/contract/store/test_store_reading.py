@@ -2,7 +2,7 @@
 
 import pytest
 
-from agio.core.records import Chunk
+from agio.core.records import Chunk, ToolExecution
 from agio.core.repository import Append, Outcome, RunStatus, ToolBegin, ToolEnd, ToolRecord, Totals
 from agio.core.store import Store
 from agio.db.records import now_ms
@@ -208,7 +208,14 @@ async def test_tool_calls_are_told_as_they_were_recorded(store: Store) -> None:
     assert await store.begin_tool(run_id, "k3", tool="add", effect="idempotent", epoch=1) is None
     await store.end_tool(run_id, "k3", ToolRecord("4"))
     assert await store.begin_tool(run_id, "k3", tool="add", epoch=1) == ToolRecord("4")
-    calls = await store.list_tool_executions("default", "local", run_id)
+    calls = (await store.list_tool_executions("default", "local", run_id)).items
+    paged: list[ToolExecution] = []
+    after = None
+    for _ in calls:
+        page = await store.list_tool_executions("default", "local", run_id, after=after, limit=1)
+        paged += page.items
+        after = page.next
+    assert (paged, after) == (calls, None)
     assert sorted((call.key, call.tool, call.effect, call.state, call.error) for call in calls) == [
         ("k1", "pay", "once", "finished", "failed"),
         ("k2", "clock", "read", "started", None),

@@ -35,7 +35,7 @@ async def test_a_call_that_may_have_taken_effect_is_said_to_be_unknown() -> None
         Grammar().check_stream(events)
         (result,) = [event for event in events if isinstance(event, ToolCallResult)]
         assert "unknown whether it took effect" in str(result.content)
-        (record,) = await room.store.list_tool_executions("default", "ann", accepted.run_id)
+        (record,) = (await room.store.list_tool_executions("default", "ann", accepted.run_id)).items
         assert (record.state, record.error) == ("finished", "unknown")
 
 

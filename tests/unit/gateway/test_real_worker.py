@@ -67,7 +67,7 @@ async def test_a_tool_of_the_gateway_is_called_and_its_result_answered() -> None
         events = await stream(room, session, second)
         assert texts(events) == ["42"]
         assert [message.role for message in driver.requests[-1].messages].count("assistant") == 2
-        (record,) = await room.store.list_tool_executions("default", "ann", accepted.run_id)
+        (record,) = (await room.store.list_tool_executions("default", "ann", accepted.run_id)).items
         assert (record.state, record.effect) == ("finished", "read")
         stored = await room.store.list_messages("default", "ann", session.id)
         assert [message.role for message in stored.items] == [
@@ -111,7 +111,7 @@ async def test_an_approved_call_runs_in_the_next_run_after_a_restart(tmp_path: P
         assert paid == ["ann 3"]
         events = await stream(room, session, ended)
         assert "Paid." in texts(events)[0]
-        (record,) = await room.store.list_tool_executions("default", "ann", accepted.run_id)
+        (record,) = (await room.store.list_tool_executions("default", "ann", accepted.run_id)).items
         assert record.state == "finished"
 
 

@@ -197,7 +197,7 @@ class Scene:
             held = self.room.link.workers.runs.get(job.claim.run_id)
             log = await self.room.store.get_log(job.claim.run_id)
             info = structs.replace(log.info, last_seq=0)
-            tools = await self.room.store.list_tool_executions(info.tenant, info.user, info.run_id)
+            tools = (await self.room.store.list_tool_executions(info.tenant, info.user, info.run_id)).items
             known += [info, log.payload, tools, held and held.seat.id]
         return known
 

@@ -152,5 +152,5 @@ async def test_a_tool_that_acted_is_answered_when_its_result_is_kept() -> None:
             both = [link.call_tool(hand.claim, key, "pay", {}) for _ in range(2)]
             assert await soon(asyncio.gather(*both)) == [ToolReply("Paid.")] * 2
         assert acted == ["once"]
-        (record,) = await room.store.list_tool_executions("default", "ann", hand.run_id)
+        (record,) = (await room.store.list_tool_executions("default", "ann", hand.run_id)).items
         assert record.state == "finished"

@@ -71,7 +71,7 @@ async def test_a_call_that_began_with_its_turn_is_done_and_recorded() -> None:
         key = await hand.ask("pay")
         first = await soon(hand.link.call_tool(hand.claim, key, "pay", {}))
         assert first == ToolReply("done 1")
-        (record,) = await room.store.list_tool_executions("default", "ann", hand.run_id)
+        (record,) = (await room.store.list_tool_executions("default", "ann", hand.run_id)).items
         assert (record.tool, record.effect, record.state) == ("pay", "once", "finished")
         assert await soon(hand.link.call_tool(hand.claim, key, "pay", {})) == first
         assert bench.calls == [key]
@@ -143,7 +143,7 @@ async def test_a_call_that_did_not_begin_with_an_append_is_recorded_before_it_ac
         key = f"call_{hand.run_id.removeprefix('run_')}_1_0"
         asked = asyncio.ensure_future(hand.link.call_tool(hand.claim, key, "pay", {}))
         await soon(bench.begun.wait())
-        (record,) = await room.store.list_tool_executions("default", "ann", hand.run_id)
+        (record,) = (await room.store.list_tool_executions("default", "ann", hand.run_id)).items
         assert (record.key, record.state, record.effect) == (key, "started", "once")
         bench.go_on.set()
         assert (await soon(asked)).content == "done 1"
@@ -218,7 +218,7 @@ async def test_a_worker_records_its_own_tools_at_the_gateway() -> None:
         hand = Hand(link, await worker.next_job())
         key = f"call_{hand.run_id.removeprefix('run_')}_1_0"
         assert await soon(link.begin_tool(hand.claim, key, "own", "read")) is None
-        (record,) = await room.store.list_tool_executions("default", "ann", hand.run_id)
+        (record,) = (await room.store.list_tool_executions("default", "ann", hand.run_id)).items
         assert record.effect == "once"
         await soon(link.end_tool(hand.claim, key, ToolRecord("Done.")))
         await link.release(hand.claim)
@@ -247,7 +247,7 @@ async def test_a_tool_that_fails_for_good_ends_the_run_and_is_recorded() -> None
         key = await hand.ask("refuse")
         with pytest.raises(ToolError, match="forbidden"):
             await soon(link.call_tool(hand.claim, key, "refuse", {}))
-        (record,) = await room.store.list_tool_executions("default", "ann", hand.run_id)
+        (record,) = (await room.store.list_tool_executions("default", "ann", hand.run_id)).items
         assert (record.state, record.error) == ("finished", "forbidden")
 
 

@@ -26,8 +26,7 @@ const ADVICE: Record<string, string> = {
   step_limit:
     "The agent used up its steps. Raise its limit, or see in the waterfall where it goes in circles.",
   token_budget: "The agent's token limit leaves no room for an answer. Raise it, or ask for less at once.",
-  turn_too_large:
-    "The model did not stop answering. Choose another model, or limit the size of its answers.",
+  turn_too_large: "The model did not stop answering. Choose another model, or limit the size of its answers.",
   run_too_large: "The run wrote more than a run may. Ask for less at once.",
   time_budget: "The run took longer than it may. Raise the agent's limit, or ask for less at once.",
   bad_tool_arguments: "The model called a tool wrongly too often. Describe the tool's parameters better.",

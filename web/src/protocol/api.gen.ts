@@ -2882,6 +2882,7 @@ export interface components {
          */
         ToolExecutions: {
             items: components["schemas"]["ToolExecutionView"][];
+            next: string | null;
         };
         /**
          * ToolExecutionView
@@ -5099,7 +5100,12 @@ export interface operations {
     };
     list_run_tools: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The `next` of the page before. */
+                after?: string | null;
+                /** @description How many at most. */
+                limit?: number;
+            };
             header?: never;
             path: {
                 run_id: string;

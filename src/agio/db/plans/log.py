@@ -214,11 +214,25 @@ def read_session(session_id: str, after: int, limit_bytes: int) -> Plan[list[Chu
     return chunks
 
 
-def list_tool_executions(tenant: str, user: str | None, run_id: str) -> Plan[list[ToolExecution]]:
-    """What tools a run called; `user` as in `find_run`. Raises UserError `run_not_found`."""
+def list_tool_executions(
+    tenant: str, user: str | None, run_id: str, *, after: str | None = None, limit: int = 200
+) -> Plan[Page[ToolExecution]]:
+    """What tools a run called, in order; `user` as in `find_run`.
+
+    Raises UserError `run_not_found`, `invalid_cursor`.
+    """
     yield from find_run(tenant, user, run_id)
-    rows = yield from ask("list_tool_executions", tenant=tenant, user_id=user, run_id=run_id)
-    return [to_struct(ToolExecution, row) for row in rows]
+    started_at, key = (-1, "") if after is None else read_cursor(after, tuple[int, str])
+    rows = yield from ask(
+        "list_tool_executions",
+        tenant=tenant,
+        user_id=user,
+        run_id=run_id,
+        started_at=started_at,
+        key=key,
+        limit=page_size(limit) + 1,
+    )
+    return page_of(rows, limit, lambda row: to_struct(ToolExecution, row), lambda row: [row[6], row[1]])
 
 
 def check_session(tenant: str, user: str, session_id: str) -> Plan[None]:

@@ -67,10 +67,12 @@ async def get_run(call: Call, run_id: Id) -> Response:
     return answer(run_view(await call.gateway.store.show_run(call.who.tenant, seen_by(call.who), run_id)))
 
 
-async def list_run_tools(call: Call, run_id: Id) -> Response:
+async def list_run_tools(call: Call, run_id: Id, after: After = None, limit: Limit = 200) -> Response:
     """List the tool calls of a run as they were recorded."""
-    records = await call.gateway.store.list_tool_executions(call.who.tenant, seen_by(call.who), run_id)
-    return answer(ToolExecutions([execution_view(record) for record in records]))
+    page = await call.gateway.store.list_tool_executions(
+        call.who.tenant, seen_by(call.who), run_id, after=after, limit=limit
+    )
+    return answer(ToolExecutions([execution_view(record) for record in page.items], page.next))
 
 
 def seen_by(who: Principal) -> str | None:

@@ -117,7 +117,8 @@ ROUTES: Sequence[Route] = [
     Route("GET", "/api/runs", runs.list_runs, 200, views.Runs, "invalid_cursor forbidden"),
     Route("GET", "/api/runs/{run_id}", runs.get_run, 200, views.RunView, "run_not_found"),
     Route("GET", "/api/runs/{run_id}/events", log.run_events, 200, log.NDJSON, "run_not_found"),
-    Route("GET", "/api/runs/{run_id}/tools", runs.list_run_tools, 200, views.ToolExecutions, "run_not_found"),
+    Route("GET", "/api/runs/{run_id}/tools", runs.list_run_tools, 200, views.ToolExecutions,
+          "run_not_found invalid_cursor"),
     Route("POST", "/api/runs/{run_id}/cancel", messages.cancel_run, 202, views.Cancelled, "run_not_found"),
 
     Route("GET", "/api/me", account.me, 200, people.Me),

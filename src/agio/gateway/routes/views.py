@@ -240,6 +240,7 @@ class ToolExecutions(Struct, frozen=True):
     """What tools a run called, in order."""
 
     items: list[ToolExecutionView]
+    next: str | None
 
 
 class ToolView(Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 /** What the pages of runs read from the server. */
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api, data } from "@/lib/api";
-import type { RunView } from "@/protocol/api";
+import type { RunView, ToolExecutions } from "@/protocol/api";
 import { type RunFilter, spanOf } from "./run-filter";
 
 const PAGE = 50;
@@ -56,8 +56,15 @@ export const runToolsQuery = (runId: string, goingOn: boolean) =>
   queryOptions({
     queryKey: ["runs", "tools", runId],
     queryFn: async () => {
-      const params = { path: { run_id: runId } };
-      return (await data(api.GET("/api/runs/{run_id}/tools", { params }))).items;
+      const items: ToolExecutions["items"] = [];
+      let after: string | null = null;
+      do {
+        const params = { path: { run_id: runId }, query: { limit: 500, ...(after ? { after } : {}) } };
+        const page: ToolExecutions = await data(api.GET("/api/runs/{run_id}/tools", { params }));
+        items.push(...page.items);
+        after = page.next;
+      } while (after);
+      return items;
     },
     refetchInterval: goingOn ? FOLLOW_MS : false,
   });

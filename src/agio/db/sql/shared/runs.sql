@@ -149,4 +149,5 @@ select t.run_id, t.key, t.tool, t.effect, t.state, t.error, t.started_at, t.ende
 from tool_executions t join runs r on r.run_id = t.run_id
 where t.run_id = :run_id and r.tenant_id = :tenant
     and (cast(:user_id as text) is null or r.user_id = :user_id)
-order by t.started_at, t.key;
+    and (t.started_at, t.key) > (:started_at, :key)
+order by t.started_at, t.key limit :limit;
