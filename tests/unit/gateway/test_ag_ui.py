@@ -217,15 +217,16 @@ async def test_a_rejoin_reads_a_long_thread_in_slices_one_in_each_round_of_the_l
 
     async with server([ScriptedTurn(text="word " * 500)] * 4) as house:
         agent_id = await house.agent()
-        for number in range(4):
-            given = _input(_user("Go", f"u{number}"), run=f"r{number}")
+        inputs = [_input(_user("Go", f"u{number}"), run=f"r{number}") for number in range(4)]
+        for given in inputs:
             await _whole(house.post(agent_id, given))
         monkeypatch.setattr("agio.core.repository.decode_lines", decode)
         counting = asyncio.create_task(count_rounds())
-        for reading in [house.post(agent_id, given) for _ in range(3)]:
+        readings = [house.post(agent_id, inputs[-1]) for _ in range(3)]
+        for reading in readings:
             await _whole(reading)
         counting.cancel()
-        log_bytes = sum(map(len, await house.log(_session(reading))))
+        log_bytes = sum(map(len, await house.log(_session(readings[0]))))
     assert {thread for thread, _, _ in slices} == {threading.get_ident()}
     assert sum(size for _, _, size in slices) >= 3 * log_bytes > 6 * SLICE_BYTES
     largest_line = 1024
