@@ -195,9 +195,13 @@ class Dispatcher:
                 claimed = await self._store.reclaim(
                     run_id, stray.info.epoch, slot.by, given_back=stray.given_back
                 )
-            except StoreError:
+            except StoreError as error:
                 self._strays[run_id] = stray
-                raise
+                if error.code != "store_corrupt":
+                    raise
+                words = "run %s cannot be taken over: %s"
+                _log.warning(words, run_id, error, extra=about(stray.info))
+                continue  # one row that cannot be read must not hold up the others
             finally:
                 self.settle(slot, claimed)
             return True

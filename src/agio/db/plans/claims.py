@@ -4,21 +4,22 @@ from collections.abc import Collection, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
+from msgspec import UNSET
 
-from agio.core.records import ClaimBy, Claimed, Limits
+from agio.core.records import AgentRecord, ClaimBy, Claimed, Limits
 from agio.core.repository import RunInfo
 from agio.db.plan import Hold, Plan, ask, ask_one
 from agio.db.plans.agents import agent_of_run
 from agio.db.plans.log import all_current, check_session, find_run, get_run
 from agio.db.plans.questions import cancel_questions
 from agio.db.records import now_ms
-from agio.errors import StoreError
+from agio.errors import StoreError, UserError
 from agio.protocol.codec import decode_input, encode
 from agio.protocol.events import PROTOCOL_VERSION, RunStarted
 from agio.protocol.frames import Frame
 from agio.protocol.messages import RunAgentInput
 
-Doom: TypeAlias = Literal["cancelled", "expired", "crash_loop"]
+Doom: TypeAlias = Literal["cancelled", "expired", "crash_loop", "unreadable"]
 
 FRUITLESS_CLAIMS = 3
 """So many claims without a finished turn, and a run is given up."""
@@ -57,9 +58,14 @@ def claim_next(
             continue
         # Where several claim at once, they do it one after the other from here on: look again.
         yield from ask("lock_tenant", tenant=tenant)
-        run_id = yield from _find("lock_next_run", tenant, limits, wanted)
-        if run_id is not None:
-            return (yield from _start(run_id, by, queued_before))
+        while (run_id := (yield from _find("lock_next_run", tenant, limits, wanted))) is not None:
+            try:
+                info = yield from get_run(run_id)
+                agent = yield from agent_of_run(info.tenant, info.agent_id)
+            except msgspec.DecodeError as damage:  # one row must not hold up the queue
+                yield from ask("fail_queued", run_id=run_id, now=now_ms(), error_message=str(damage))
+                continue
+            return (yield from _start(info, agent, by, queued_before))
 
 
 def _next_tenant(after: str, allowed: Sequence[str] | None) -> Plan[str | None]:
@@ -84,13 +90,15 @@ def _has_room(tenant: str, limits: Limits) -> Plan[bool]:
     return row is not None and msgspec.convert(row[0], int) < limits.running_per_tenant
 
 
-def _start(run_id: str, by: ClaimBy, queued_before: int) -> Plan[Claimed]:
-    """Begin a queued run that may run: its first claim, its place in the session, RUN_STARTED."""
-    info = yield from get_run(run_id)
+def _start(info: RunInfo, agent: AgentRecord, by: ClaimBy, queued_before: int) -> Plan[Claimed]:
+    """Begin a queued run that may run: its first claim, its place in the session, RUN_STARTED.
+
+    One whose input cannot be read begins without it, to be ended. If it has a log already, that goes on.
+    """
+    run_id, now = info.run_id, now_ms()
     given = yield from _input_of(run_id)
     end = yield from ask_one("session_end", session_id=info.thread_id)
-    first_pos = 0 if end is None else msgspec.convert(end[0], int)
-    now = now_ms()
+    first_pos = info.first_pos if info.last_seq else 0 if end is None else msgspec.convert(end[0], int)
     started = yield from ask_one(
         "start_run", run_id=run_id, first_pos=first_pos, now=now, worker=by.worker, token_hash=by.token_hash
     )
@@ -99,20 +107,20 @@ def _start(run_id: str, by: ClaimBy, queued_before: int) -> Plan[Claimed]:
     yield from ask("place_messages", session_id=info.thread_id, run_id=run_id, pos=first_pos + 1)
     yield from ask("expect_nothing", session_id=info.thread_id)
     epoch = msgspec.convert(started[0], int)
-    line = started_line(info, given, now)
-    yield Hold(run_id, epoch, 0, Frame(run_id, epoch, 1, 1, line))
+    line = b"" if info.last_seq else started_line(info, given, now)
+    yield Hold(run_id, epoch, info.last_seq, Frame(run_id, epoch, 1, 1, line) if line else None)
     info = msgspec.structs.replace(
         info,
         status="running",
         epoch=epoch,
-        last_seq=1,
+        last_seq=info.last_seq or 1,
         first_pos=first_pos,
         started_at=now,
         worker=by.worker,
         token_hash=by.token_hash,
     )
     doomed: Doom | None = "expired" if info.created_at < queued_before else None
-    return (yield from _claimed(info, doomed, line))
+    return _claimed(info, agent, "unreadable" if given is None else doomed, line)
 
 
 def reclaim(run_id: str, epoch: int, by: ClaimBy, *, given_back: bool = False) -> Plan[Claimed | None]:
@@ -144,7 +152,8 @@ def reclaim(run_id: str, epoch: int, by: ClaimBy, *, given_back: bool = False) -
     info = yield from get_run(run_id)
     yield Hold(run_id, epoch + 1, info.last_seq)
     info = msgspec.structs.replace(info, epoch=epoch + 1)
-    return (yield from _claimed(info, "crash_loop" if fruitless >= FRUITLESS_CLAIMS else None))
+    agent = yield from agent_of_run(info.tenant, info.agent_id)
+    return _claimed(info, agent, "crash_loop" if fruitless >= FRUITLESS_CLAIMS else None)
 
 
 def give_back(run_id: str, epoch: int) -> Plan[None]:
@@ -170,9 +179,9 @@ def request_cancel(
     return (yield from flag_cancel(tenant, user, found))
 
 
-def started_line(info: RunInfo, given: RunAgentInput, now: int) -> bytes:
+def started_line(info: RunInfo, given: RunAgentInput | None, now: int) -> bytes:
     """A run's first event, as a line of its log."""
-    event = RunStarted(info.thread_id, info.run_id, PROTOCOL_VERSION, input=given)
+    event = RunStarted(info.thread_id, info.run_id, PROTOCOL_VERSION, input=given or UNSET)
     event.timestamp = now
     event.metadata = {"run": info.run_id, "seq": 1}
     return encode(event) + b"\n"
@@ -188,13 +197,14 @@ def flag_cancel(tenant: str, user: str, runs: Sequence[RunInfo]) -> Plan[list[Ru
     return flagged
 
 
-def _claimed(info: RunInfo, doomed: Doom | None, line: bytes = b"") -> Plan[Claimed]:
-    agent = yield from agent_of_run(info.tenant, info.agent_id)
+def _claimed(info: RunInfo, agent: AgentRecord, doomed: Doom | None, line: bytes = b"") -> Claimed:
     return Claimed(info, agent, info.thread_id, "cancelled" if info.cancel_requested else doomed, line)
 
 
-def _input_of(run_id: str) -> Plan[RunAgentInput]:
+def _input_of(run_id: str) -> Plan[RunAgentInput | None]:
+    """What a queued run was given, None if it cannot be read."""
     row = yield from ask_one("queued_input", run_id=run_id)
-    if row is None:
-        raise StoreError("run_ended", f"Run {run_id} is not queued any more.", {"run_id": run_id})
-    return decode_input(msgspec.convert(row[0], bytes))
+    try:
+        return None if row is None else decode_input(msgspec.convert(row[0], bytes))
+    except (UserError, msgspec.ValidationError):
+        return None

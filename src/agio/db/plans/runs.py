@@ -206,7 +206,7 @@ def _ask_person(question: Question, session_id: str, run_id: str, now: int) -> P
 def _ms_of(moment: str, now: int) -> int:
     try:
         return int(datetime.fromisoformat(moment).timestamp() * 1000)
-    except ValueError:
+    except (ValueError, OverflowError):
         return now + ANSWER_WITHIN_MS
 
 

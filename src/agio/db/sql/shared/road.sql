@@ -113,6 +113,12 @@ update runs set
     token_hash = :token_hash, input = null
 where run_id = :run_id and status = 'queued' returning epoch;
 
+-- name: fail_queued
+-- Its row, or its agent's, cannot be read: no claim can be made of it.
+update runs set
+    status = 'failed', error_code = 'run_unreadable', error_message = :error_message, ended_at = :now, input = null
+where run_id = :run_id and status = 'queued';
+
 -- name: expect_nothing
 -- What was pending is answered, or the conversation goes on without.
 update agent_sessions set pending = '[]' where id = :session_id and pending <> '[]';
