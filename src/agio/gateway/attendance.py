@@ -8,18 +8,27 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+import msgspec
+
 from agio.core.config import ServerLimits
 from agio.core.identity import DEFAULT_TENANT
 from agio.core.link import Claim, Greeting, ToolOffer, Welcome, Worker
 from agio.core.records import AgentFields
 from agio.core.repository import RunInfo
 from agio.core.store import Store
-from agio.errors import UserError
+from agio.errors import LimitExceeded, UserError
 from agio.gateway.dispatcher import Dispatcher
 from agio.gateway.offers import tools_of
-from agio.gateway.workers import HeldRun, Permit, Seat, Workers, fits
+from agio.gateway.workers import MAX_ROOM, HeldRun, Permit, Seat, Workers, fits
 
 _log = logging.getLogger("agio.gateway")
+
+ID_BYTES = 256
+WORKERS_PER_KEY = 256
+MAX_AGENTS = 200
+MAX_TOOLS = 1000
+MAX_PROVIDERS = 200
+GREETING_BYTES = 2 * 1024 * 1024
 
 
 class Attendance:
@@ -56,16 +65,16 @@ class Attendance:
     ) -> tuple[Seat, Welcome]:
         """Seat a worker, with the runs it still has a good claim to.
 
-        Raises UserError `agent_exists`, `worker_id_taken` (somebody with another key sits there), StoreError.
+        Raises UserError `agent_exists`, `invalid_greeting`, LimitExceeded `too_many_workers`, StoreError.
         """
+        _check_greeting(greeting)
         async with self._coming:  # one by one, because the agents in code are those of all workers together
-            self._check_seat(greeting.worker, permit)
+            self._check_room(greeting.worker, permit)
             await self._offer_agents(greeting, permit)
-            self._check_seat(greeting.worker, permit)
-            seat = self._workers.seats.setdefault(greeting.worker, Seat(greeting.worker, permit))
+            seat = self._workers.seats.setdefault((permit, greeting.worker), Seat(greeting.worker, permit))
             before = [held for held in seat.runs.values() if held.delivered]
             seat.sit(worker, greeting)
-        seat.room = 0  # no new run before it is settled what becomes of the old ones
+        room, seat.room = seat.room, 0  # no new run before it is settled what becomes of the old ones
         seat.link = link
         seat.seen = time.monotonic()
         try:
@@ -76,22 +85,23 @@ class Attendance:
         for held in before:
             if held.info.run_id not in kept:  # the job was lost with the link, or with the worker's process
                 self.give_back(held)
-        seat.room = greeting.room
+        seat.room = room
         self._dispatcher.ring()
         return seat, Welcome(kept, self._limits.heartbeat_s, self._limits.worker_silence_s)
 
-    def _check_seat(self, worker_id: str, permit: Permit) -> None:
-        """Let nobody take a seat, and with it the runs, of a worker that came with another key."""
-        seat = self._workers.seats.get(worker_id)
-        if seat is not None and seat.permit != permit:
-            raise UserError("worker_id_taken", "A worker with this id is here, and came with another key.")
+    def _check_room(self, worker_id: str, permit: Permit) -> None:
+        seats = self._workers.seats
+        if (permit, worker_id) not in seats and sum(key[0] == permit for key in seats) >= WORKERS_PER_KEY:
+            raise LimitExceeded(
+                "too_many_workers", f"{WORKERS_PER_KEY} workers with this key are here already."
+            )
 
     async def _offer_agents(self, greeting: Greeting, permit: Permit) -> None:
         """Let the agents of all workers' modules be the store's agents in code, in the tenants they serve."""
         coming = Seat(greeting.worker, permit)
         coming.fields = greeting.agents
         agents: dict[str, dict[str, AgentFields]] = {DEFAULT_TENANT: {}}
-        for seat in (*(seat for seat in self._workers.seats.values() if seat.id != coming.id), coming):
+        for seat in (*(seat for seat in self._workers.seats.values() if seat.key != coming.key), coming):
             for tenant in seat.code_tenants:
                 agents.setdefault(tenant, {}).update({agent.name: agent for agent in seat.fields})
         known = self.offered
@@ -168,8 +178,8 @@ class Attendance:
                     self._give_up(seat)
 
     def _give_up(self, seat: Seat) -> None:
-        if self._workers.seats.get(seat.id) is seat:
-            del self._workers.seats[seat.id]
+        if self._workers.seats.get(seat.key) is seat:
+            del self._workers.seats[seat.key]
         seat.worker = None
         for held in list(seat.runs.values()):
             self.give_back(held)
@@ -197,3 +207,19 @@ class Attendance:
                 self._dispatcher.end_cancelled(info)
             else:
                 self._dispatcher.take_over(info)
+
+
+def _check_greeting(greeting: Greeting) -> None:
+    """Bound what a worker says of itself: it is kept, compared and offered as long as the worker is here."""
+    if not 0 < len(greeting.worker.encode()) <= ID_BYTES:
+        raise UserError("invalid_greeting", f"A worker's id has 1 to {ID_BYTES} bytes.")
+    for what, given, most in (
+        ("agents", greeting.agents, MAX_AGENTS),
+        ("tools", greeting.tools, MAX_TOOLS),
+        ("claims", greeting.claims, MAX_ROOM),
+        ("providers", greeting.providers, MAX_PROVIDERS),
+    ):
+        if len(given) > most:
+            raise UserError("invalid_greeting", f"A worker has at most {most} {what}.", {"given": len(given)})
+    if len(msgspec.msgpack.encode(greeting)) > GREETING_BYTES:
+        raise UserError("invalid_greeting", f"A greeting has at most {GREETING_BYTES} bytes.")

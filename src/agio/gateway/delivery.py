@@ -4,6 +4,8 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 
+from msgspec import structs
+
 from agio.core.config import Price
 from agio.core.link import Claim, Job, Worker
 from agio.core.records import AgentRecord
@@ -90,8 +92,8 @@ class Delivery:
             claim=Claim(info.run_id, info.epoch, token),
             agent=offer_agent(held.agent, endpoint, self._prices),
             tools=list(held.tools.values()),
-            log=log,
-            history=history,
+            log=_for_worker(log),
+            history=[_for_worker(earlier) for earlier in history],
             context=context or [],
         )
         if worker is None or not _start(worker, job):
@@ -105,6 +107,11 @@ class Delivery:
 def _enough(agent: AgentRecord) -> int:
     said = None if agent.limits is None else agent.limits.max_history_messages
     return max(HISTORY_MESSAGES, said or 0)
+
+
+def _for_worker(log: RunLog) -> RunLog:
+    """Leave out which worker had a run, and the hash of its token: they are other workers' too."""
+    return structs.replace(log, info=structs.replace(log.info, worker=None, token_hash=b""))
 
 
 def _start(worker: Worker, job: Job) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 from agio.core import link_wire as wire
+from agio.gateway.attendance import ID_BYTES
 from agio.gateway.gateway import Gateway
 from agio.gateway.in_flight import held_of
 from agio.gateway.link import LinkService
@@ -16,8 +17,6 @@ from agio.gateway.worker_keys import WorkerKeys
 from agio.gateway.workers import Permit
 
 App: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
-
-_ID_BYTES = 256
 
 
 def link_socket(gateway: Gateway) -> App:
@@ -76,7 +75,7 @@ class LinkDoor:
 
 async def _body(receive: Receive) -> bytes:
     body = b""
-    while len(body) <= _ID_BYTES:
+    while len(body) <= ID_BYTES:
         message = await receive()
         body += message.get("body", b"")
         if not message.get("more_body", False):

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import time
+from typing import TypeAlias
 
 from msgspec import Struct, field, structs
 
@@ -12,6 +13,8 @@ from agio.core.records import AgentFields, AgentRecord, ClaimBy
 from agio.core.repository import RunInfo
 from agio.errors import StoreError
 
+MAX_ROOM = 1000
+"""How many runs a worker takes at once at most, whatever it says."""
 _OPERATORS = frozenset({DEFAULT_TENANT})
 
 
@@ -29,6 +32,7 @@ class Permit(Struct, frozen=True):
     """Whose runs it may be given; None: every tenant's."""
 
 
+SeatKey: TypeAlias = tuple[Permit, str]
 OPERATOR = Permit()
 """The operator's own key, or no key at all: a worker in this process."""
 
@@ -86,13 +90,18 @@ class Seat:
     def sit(self, worker: Worker, greeting: Greeting) -> None:
         """Take in what the worker says of itself, when it comes and when it comes back."""
         self.worker = worker
-        self.room = greeting.room
+        self.room = min(max(greeting.room, 0), MAX_ROOM)
         self.fields = greeting.agents
         self.agents = frozenset(agent.name for agent in greeting.agents)
         # Whatever it says of them: what runs at the gateway is the gateway's to offer.
         self.tools = {tool.name: structs.replace(tool, place="worker") for tool in greeting.tools}
         self.providers = frozenset(greeting.providers)
         self.leaving = False
+
+    @property
+    def key(self) -> "SeatKey":
+        """What tells it from the others: a worker's id means something together with its key."""
+        return self.permit, self.id
 
     @property
     def free(self) -> int:
@@ -133,7 +142,7 @@ class Workers:
     """The workers of this gateway and the runs they hold."""
 
     def __init__(self) -> None:
-        self.seats: dict[str, Seat] = {}
+        self.seats: dict[SeatKey, Seat] = {}
         self.runs: dict[str, HeldRun] = {}
 
     def with_room(self) -> list[Seat]:

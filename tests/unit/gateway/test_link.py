@@ -11,6 +11,7 @@ from agio.core.config import ServerLimits
 from agio.core.link import Task
 from agio.core.records import AgentFields
 from agio.errors import ModelError, StoreError, UserError
+from agio.gateway.workers import OPERATOR
 from tests.unit.gateway.engine import ANN, QUICK, Hand, engine, soon
 
 PATIENT = structs.replace(QUICK, link_grace_s=3600.0)
@@ -130,7 +131,7 @@ async def test_a_run_that_is_given_back_goes_on_at_once() -> None:
         hand = Hand(link, await worker.next_job())
         await link.leave()
         await hand.say("My last words")
-        room.link.workers.seats["w2"].room = 1
+        room.link.workers.seats[OPERATOR, "w2"].room = 1
         await link.release(hand.claim)
         job = await other.next_job()
         assert (job.claim.run_id, job.claim.epoch) == (hand.run_id, 2)

@@ -193,7 +193,7 @@ async def test_a_worker_whose_key_is_revoked_is_dismissed_and_its_runs_go_to_oth
             with pytest.raises(UserError, match="worker_key_refused"):
                 await running[0]
         assert (taken.claim.run_id, taken.claim.epoch) == (sent.run_id, 2)
-        assert list(room.link.workers.seats) == ["wrk_good"]
+        assert [seat.id for seat in room.link.workers.seats.values()] == ["wrk_good"]
         assert not running[1].done()
         await links[1].close()
         await soon(running[1])
