@@ -390,7 +390,10 @@ def _decoded(arguments: str) -> dict[str, Json]:
 
 
 def fold_log(fold: Fold, log: RunLog) -> Fold:
-    """Apply a run's whole log: its events, and each turn record right after the event it names."""
+    """Apply a run's whole log: its events, and each turn record right after the event it names.
+
+    Raises StoreError `store_corrupt` if it is not what agio wrote.
+    """
     for _ in fold_slices(fold, log):
         pass
     return fold
@@ -399,17 +402,20 @@ def fold_log(fold: Fold, log: RunLog) -> Fold:
 def fold_slices(fold: Fold, log: RunLog, upto: int | None = None) -> Iterator[list[AgentEvent]]:
     """Apply a log, or its events up to seq `upto`, and yield each slice of events once it is applied.
 
-    On an event loop, let others have a turn between two slices.
+    On an event loop, let others have a turn between two slices. Raises StoreError `store_corrupt`.
     """
     waiting = deque(sorted(log.turns, key=lambda turn: turn.seq))
     for part in log.slices(SLICE_BYTES):
         events = part.events()
         if upto is not None:
             events = [event for event in events if seq_of(event) <= upto]
-        for event in events:
-            fold.apply(event)
-            while waiting and waiting[0].seq <= fold.seq:
-                fold.apply_turn(waiting.popleft())
+        try:
+            for event in events:
+                fold.apply(event)
+                while waiting and waiting[0].seq <= fold.seq:
+                    fold.apply_turn(waiting.popleft())
+        except (LookupError, msgspec.ValidationError) as error:
+            raise log.damaged(f"{type(error).__name__}: its events do not fit each other.") from error
         yield events
 
 

@@ -121,11 +121,15 @@ class RunLog(Struct, frozen=True):
         try:
             return decode_lines(self.payload)
         except UserError as error:
-            raise StoreError(
-                "store_corrupt",
-                f"The stored log of run {self.info.run_id} is damaged ({error.message}) Restore a copy of the store.",
-                {"run_id": self.info.run_id},
-            ) from error
+            raise self.damaged(error.message) from error
+
+    def damaged(self, why: str) -> StoreError:
+        """Return the error of a log that is not what agio wrote."""
+        return StoreError(
+            "store_corrupt",
+            f"The stored log of run {self.info.run_id} is damaged ({why}) Restore a copy of the store.",
+            {"run_id": self.info.run_id},
+        )
 
     def slices(self, size_bytes: int) -> "Iterator[RunLog]":
         """Cut the events into logs of about this size, of one event at least, and without turn records."""

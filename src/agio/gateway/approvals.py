@@ -16,8 +16,13 @@ from agio.protocol.events import RunStarted
 from agio.protocol.messages import Json, ResumeEntry, json_object
 
 
-async def check_approval(store: Store, run: RunInfo, key: str, tool: str, arguments: dict[str, Json]) -> None:
-    """Refuse a call that asks first unless this run was begun with its approval. ToolError `tool_not_allowed`."""
+async def approved_arguments(
+    store: Store, run: RunInfo, key: str, tool: str, arguments: dict[str, Json]
+) -> dict[str, Json]:
+    """Return the arguments a person approved for a call that asks first: those it must be run with.
+
+    Raises ToolError `tool_not_allowed` if this run was not begun with an approval of these.
+    """
     asked = await store.list_interrupts(run.tenant, run.user, run.thread_id)
     question = next((entry for entry in asked if entry.tool_call_id == key and entry.tool == tool), None)
     if question is not None and question.state == "resolved":
@@ -26,8 +31,9 @@ async def check_approval(store: Store, run: RunInfo, key: str, tool: str, argume
             if answer.interrupt_id != question.id or payload.get("approved") is not True:
                 continue
             edited = payload.get("editedArgs")
-            if arguments == (_decoded(question.arguments) if edited is None else edited):
-                return
+            bound = _decoded(question.arguments) if edited is None else edited
+            if arguments == bound:  # 1, 1.0 and true are equal here: run what was approved
+                return json_object(bound)
     raise ToolError("tool_not_allowed", f"Nobody approved the call {key} of {tool} with these arguments.")
 
 

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from agio.core.closing import closing_frame, outcome_of
 from agio.core.config import Price
-from agio.core.fold import Fold, fold_slices
+from agio.core.fold import Fold
 from agio.core.metrics import run_cost
 from agio.core.records import Chunk, Claimed
 from agio.core.repository import Append, RunInfo, RunStatus, ToolEnd
@@ -42,7 +42,7 @@ class Ender:
         status, error = _outcome(claimed) if failure is None else ("failed", failure)
         damaged = False
         try:
-            fold = await self._fold(claimed)
+            fold = await self._folds.fold_run(store, await store.get_log(info.run_id))
         except StoreError as damage:
             if damage.code != "store_corrupt":
                 raise
@@ -81,14 +81,6 @@ class Ender:
             if (after := page.next) is None:
                 return acted
 
-    async def _fold(self, claimed: Claimed) -> Fold:
-        info, fold = claimed.info, Fold()
-        if info.first_pos:  # the run before may have left calls that this one was to settle
-            for earlier in await self._store.history(claimed.session_id, info.first_pos, 1):
-                await self._folds.finish(fold_slices(fold, earlier))
-        await self._folds.finish(fold_slices(fold, await self._store.get_log(info.run_id)))
-        return fold
-
 
 def _outcome(claimed: Claimed) -> tuple[RunStatus, AgioError | None]:
     match claimed.doomed:
@@ -99,5 +91,8 @@ def _outcome(claimed: Claimed) -> tuple[RunStatus, AgioError | None]:
         case "crash_loop":
             text = "The run was begun three times and no turn of it was ever finished: it was given up."
             return "failed", AgioError("crash_loop", text)
+        case "unreadable":
+            text = "The run could not begin: what it was given cannot be read. Send the message again."
+            return "failed", AgioError("run_unreadable", text)
         case _:
             assert_never(claimed.doomed)

@@ -6,6 +6,10 @@ A thread would not do: it takes the interpreter from the loop for milliseconds, 
 import asyncio
 from collections.abc import Iterator
 
+from agio.core.fold import Fold, fold_slices
+from agio.core.repository import RunLog
+from agio.core.store import Store
+
 _END = object()
 
 
@@ -22,3 +26,14 @@ class Folds:
                 if next(slices, _END) is _END:
                     return
                 await asyncio.sleep(0)
+
+    async def fold_run(self, store: Store, log: RunLog) -> Fold:
+        """Fold a run's log, after the run before it, which may have left calls that this one settles.
+
+        Raises StoreError, `store_corrupt` if a log is not what agio writes.
+        """
+        info, fold = log.info, Fold()
+        earlier = await store.history(info.thread_id, info.first_pos, 1) if info.first_pos else []
+        for part in (*earlier, log):
+            await self.finish(fold_slices(fold, part))
+        return fold

@@ -79,7 +79,7 @@ class LinkService:
         self.dispatcher = Dispatcher(
             store, hub, self.workers, self.endpoints, limits, built_in, self.figures, config.prices
         )
-        self.recorder = Recorder(store, hub, self.workers, self.figures, self._freed)
+        self.recorder = Recorder(store, hub, self.workers, self.figures, self._freed, config.max_event_bytes)
         self.tools = ToolBackend(store, self.rack, self.figures, limits.tick_s)
         self.calls = ToolCalls(store, self.rack, self.figures, limits.tick_s)
         self.attendance = Attendance(
@@ -155,8 +155,8 @@ class LinkService:
 
     def beat(self, worker: str, permit: Permit = OPERATOR) -> bool:
         """Take a worker's heartbeat. False: it has no seat here, and must come again."""
-        seat = self.workers.seats.get(worker)
-        if seat is None or seat.permit != permit:
+        seat = self.workers.seats.get((permit, worker))
+        if seat is None:
             return False
         seat.beats = True
         seat.seen = time.monotonic()

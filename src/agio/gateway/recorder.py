@@ -1,6 +1,6 @@
-"""Appends of workers: made durable by the store, then shown to readers by the hub (law 3).
+"""Appends of workers: checked, made durable by the store, then shown to readers by the hub (law 3).
 
-Nothing is awaited here: the store's future calls back after the commit.
+The store's future calls back after the commit; only the end of a run that asks a person awaits anything.
 """
 
 import asyncio
@@ -8,12 +8,16 @@ import time
 from collections.abc import Callable
 from functools import partial
 
+from msgspec import structs
+
 from agio.core.link import Answer
 from agio.core.records import Chunk
-from agio.core.repository import Append
+from agio.core.repository import Append, Outcome, RunInfo, RunLog
 from agio.core.store import Store
 from agio.errors import AgioError, StoreError
+from agio.gateway.append_check import ESCAPED, check_append, checked_questions
 from agio.gateway.figures import Figures
+from agio.gateway.folds import Folds
 from agio.gateway.hub import Hub
 from agio.gateway.workers import HeldRun, Workers
 from agio.protocol.frames import Frame
@@ -27,13 +31,21 @@ class Recorder:
     """Writes what workers append. `on_free` is called whenever a run has ended or was lost."""
 
     def __init__(
-        self, store: Store, hub: Hub, workers: Workers, figures: Figures, on_free: Callable[[], None]
+        self,
+        store: Store,
+        hub: Hub,
+        workers: Workers,
+        figures: Figures,
+        on_free: Callable[[], None],
+        max_event_bytes: int,
     ) -> None:
         self._store = store
         self._hub = hub
         self._workers = workers
         self._figures = figures
         self._on_free = on_free
+        self._folds = Folds()
+        self._event_bytes = ESCAPED * max_event_bytes
         self._together = 0
         """Appends the store has just answered: those of one commit are answered in one go."""
 
@@ -41,13 +53,31 @@ class Recorder:
         """Store a write, then publish it. The answer carries the run's cancel flag, or the store's error."""
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         try:
-            _check(held, write)
-            written = asyncio.ensure_future(self._store.append(write))
+            check_append(held.info, write, self._event_bytes)
+            asks = write.end == "interrupted"
+            written = asyncio.ensure_future(
+                self._append_asking(held.info, write) if asks else self._store.append(write)
+            )
         except AgioError as refusal:
             answer.set_exception(refusal)
             return answer
         written.add_done_callback(partial(self._written, held, write, answer, time.monotonic()))
         return answer
+
+    async def _append_asking(self, info: RunInfo, write: Append) -> None:
+        """Store the end of a run that asks a person, with its questions as the log has them.
+
+        Raises StoreError, and UserError `run_not_found`.
+        """
+        stored = await self._store.get_log(info.run_id)
+        if stored.info.status == "running":  # else it is a repeat, or comes too late: the store says which
+            if stored.info.last_seq != write.frame.first_seq - 1:
+                raise StoreError("invalid_append", f"The end of run {info.run_id} does not follow its log.")
+            whole = RunLog(stored.info, stored.payload + write.frame.payload, [*stored.turns, *write.turns])
+            fold = await self._folds.fold_run(self._store, whole)
+            outcome = checked_questions(info, fold, whole.events(), write.outcome or Outcome())
+            write = structs.replace(write, outcome=outcome)
+        await self._store.append(write)
 
     def _written(
         self,
@@ -94,13 +124,3 @@ class Recorder:
             self._figures.first_token_s.observe(now - held.claimed_at)
         first_pos = held.info.first_pos + frame.first_seq
         self._hub.publish(held.info.thread_id, Chunk(frame.run_id, first_pos, frame.count, frame.payload))
-
-
-def _check(held: HeldRun, write: Append) -> None:
-    """Refuse what is not about the claim's own run. Raises StoreError `stale_epoch`, `invalid_append`."""
-    frame, info = write.frame, held.info
-    if frame.run_id != info.run_id or frame.epoch != info.epoch:
-        raise StoreError("stale_epoch", f"The claim is not of run {frame.run_id}, epoch {frame.epoch}.")
-    foreign = any(turn.run_id != info.run_id for turn in write.turns)
-    if foreign or write.create is not None:
-        raise StoreError("invalid_append", f"This write does not fit the claim of run {info.run_id}.")

@@ -12,7 +12,7 @@ from agio.core.store import Store
 from agio.core.tool import ToolAnswer, ToolContext
 from agio.errors import StoreError, ToolError, UserError
 from agio.execution.tool_executor import unknown_effect
-from agio.gateway.approvals import check_approval
+from agio.gateway.approvals import approved_arguments
 from agio.gateway.figures import Figures
 from agio.gateway.offers import tool_timeout_s
 from agio.gateway.recorder import GONE
@@ -57,7 +57,7 @@ class ToolBackend:
             if held.cancelled:
                 return _CANCELLED
             if offer.approval == "ask":
-                await check_approval(self._store, held.info, key, tool, arguments)
+                arguments = await approved_arguments(self._store, held.info, key, tool, arguments)
             running = asyncio.create_task(self._perform(held, key, offer, arguments))
             self._running[held.info.run_id, key] = running
             running.add_done_callback(lambda _: self._running.pop((held.info.run_id, key), None))
