@@ -39,6 +39,8 @@ async def test_a_job_has_all_that_is_needed_to_run_it(room: Engine, join: Join) 
     second = await visitor.next_job()
     assert [log.info.run_id for log in second.history] == [hand.run_id]
     assert second.history[0].payload.startswith(hand.job.log.payload)
+    for log in (second.log, *second.history):  # they are other workers' too
+        assert (log.info.worker, log.info.token_hash) == (None, b"")
 
 
 async def test_what_is_appended_is_stored_and_shown_as_it_was_written(room: Engine, join: Join) -> None:

@@ -309,3 +309,18 @@ async def test_a_run_that_was_given_back_before_a_stop_has_not_failed(store: Sto
         again = await store.reclaim(claimed.info.run_id, epoch, WORKER)
         assert again is not None
         assert again.doomed is None
+
+
+async def test_a_queued_run_without_its_input_is_claimed_to_be_ended(store: Store) -> None:
+    """B1: such as one that was ended as queued: it comes back doomed, and does not hold up the next."""
+    who = await person(store)
+    await who.send(await who.session())
+    spoilt = await claim(store)
+    await store.append(Append(events(spoilt.info.run_id, 1, 2, 1), end="queued"))
+    sent = await who.send(await who.session())
+    again = await claim(store)
+    assert (again.info.run_id, again.info.epoch, again.info.last_seq) == (spoilt.info.run_id, 2, 2)
+    assert (again.doomed, again.started) == ("unreadable", b"")
+    assert (await claim(store)).info.run_id == sent.run_id
+    await answer(store, again)
+    assert (await store.get_run(spoilt.info.run_id)).status == "completed"

@@ -1,16 +1,21 @@
 """Who gets which run, and when."""
 
 import asyncio
+from pathlib import Path
+from typing import cast
 
+import apsw
 from msgspec import structs
 
 from agio.core.identity import Principal
 from agio.core.records import AgentFields, AgentTool
+from agio.db.connector import Connection
 from agio.gateway.offers import offer_tools
 from agio.tools.clock import clock
 from tests.unit.gateway.engine import ANN, QUICK, Hand, engine, soon
 
 BOB = Principal("acme", "bob", "member", "key_2")
+CID = Principal("default", "cid", "member", "key_3")
 
 
 async def test_a_worker_gets_no_more_runs_than_it_has_room_for() -> None:
@@ -45,8 +50,7 @@ async def test_tenants_take_turns() -> None:
         mine = [await room.session() for _ in range(3)]
         theirs = [await room.session(BOB) for _ in range(2)]
         worker, link, _ = await room.join(room=1)
-        busy = await room.session(Principal("default", "cid", "member", "k"))
-        await room.say(busy, who=Principal("default", "cid", "member", "k"))
+        await room.say(await room.session(CID), who=CID)
         hand = Hand(link, await worker.next_job())
         for session in mine:
             await room.say(session)
@@ -173,3 +177,26 @@ async def test_a_cancelled_run_ends_even_if_there_is_no_worker() -> None:
         await soon(room.road.cancel(ANN, session_id=session.id))
         assert (await room.ended(session, accepted.run_id)).status == "cancelled"
         assert await room.log(accepted.run_id) == ["RUN_STARTED", "RUN_FINISHED"]
+
+
+async def test_runs_whose_rows_cannot_be_read_are_ended_and_the_queue_goes_on(tmp_path: Path) -> None:
+    """B1: what a run was given, or its agent, is damaged; it fails, and the runs of others are claimed."""
+    path = tmp_path / "agio.db"
+    async with engine(path=path) as room:
+        sessions = [await room.session() for _ in range(3)]
+        spoilt = [(await room.say(session)).run_id for session in sessions]
+        good = (await room.say(await room.session(CID), who=CID)).run_id
+    connection = cast("Connection", apsw.Connection(str(path)))
+    connection.execute("update runs set input = x'00' where run_id = ?", (spoilt[0],))
+    connection.execute("update runs set input = null where run_id = ?", (spoilt[1],))
+    connection.execute("update agents set output_schema = x'00' where id = ?", (sessions[2].agent_id,))
+    connection.close()
+    async with engine(path=path) as room:
+        worker, _, _ = await room.join()
+        assert (await worker.next_job()).claim.run_id == good
+        for session, run_id in zip(sessions[:2], spoilt, strict=False):
+            await room.ended(session, run_id)
+            assert await room.log(run_id) == ["RUN_STARTED", "RUN_ERROR"]
+        for run_id in spoilt:
+            info = await room.store.get_run(run_id)
+            assert (info.status, info.error_code) == ("failed", "run_unreadable")

@@ -1,0 +1,307 @@
+"""A worker with a good key that lies in every field there is: others' runs go on, and every row can still be read."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from msgspec import Struct, structs
+
+from agio.core.identity import Principal
+from agio.core.link import Claim, Greeting, Job, Link, ToolOffer
+from agio.core.model import Usage, VendorTurn
+from agio.core.records import AgentFields, SessionRecord
+from agio.core.repository import (
+    ENDED,
+    Append,
+    NewRun,
+    Outcome,
+    Question,
+    ToolBegin,
+    ToolEnd,
+    Totals,
+    TurnRecord,
+)
+from agio.core.worker_key import WorkerKey
+from agio.errors import AgioError, StoreError
+from agio.gateway.attendance import ID_BYTES, MAX_AGENTS, MAX_PROVIDERS, MAX_TOOLS, WORKERS_PER_KEY
+from agio.gateway.auth import hash_secret
+from agio.gateway.worker_keys import new_worker_key
+from agio.gateway.workers import MAX_ROOM, Permit
+from agio.protocol.codec import encode
+from agio.protocol.events import Interrupt, MessagesSnapshot, RunError, RunFinished, RunStarted
+from agio.protocol.frames import Frame
+from agio.protocol.messages import AssistantMessage
+from agio.worker.link_socket import SocketLink
+from tests.contract.link.wiring import Kind, Visitor, served
+from tests.unit.gateway.engine import ANN, Engine, Hand, HandWorker, engine, soon
+
+BOB = Principal("other", "bob", "member", "key_2")
+ROGUE = Permit("wkey_rogue", frozenset({"default"}))
+NOTE = b'{"type":"CUSTOM","name":"x","value":1}\n'
+FAR = 2**62
+TURN = TurnRecord("", 1, 2, "demo:demo", "end", Usage(), VendorTurn("scripted", []))
+OFFER = ToolOffer(name="t", description="", parameters={}, place="gateway")
+AGENT = AgentFields(name="n", system_prompt="", model_provider="demo", model_name="demo")
+
+
+class Truth(Struct, frozen=True):
+    """What a worker that does not lie would know."""
+
+    run_id: str
+    thread_id: str
+    neighbour: str
+    """A run of somebody else's."""
+
+    @property
+    def finished(self) -> bytes:
+        return encode(RunFinished(self.thread_id, self.run_id)) + b"\n"
+
+
+def lines(*payloads: bytes) -> list[dict[str, object]]:
+    """Frames with these payloads, which say how many lines they have."""
+    return [{"payload": payload, "count": payload.count(b"\n")} for payload in payloads]
+
+
+def frame_lies(truth: Truth) -> dict[str, list[dict[str, object]]]:
+    """What may be wrong with a frame, by field; a payload comes with its count."""
+    alone: dict[str, list[object]] = {
+        "run_id": ["", truth.neighbour],
+        "epoch": [0, 2, FAR],
+        "first_seq": [0, -1, 1, 3, FAR],
+        "count": [0, 2, -1, FAR],
+    }
+    payloads = lines(
+        b"",
+        b"\n",
+        b"text\n",
+        b"[]\n",
+        b"{}\n",
+        NOTE[:-1],
+        NOTE[:-1] + b"\r\n",
+        NOTE[:-1] + NOTE,
+        NOTE + b"\n",
+        NOTE.replace(b",", b",\n"),
+        NOTE.replace(b'"x"', b'"x","name":"y"'),
+        NOTE.replace(b"x", b"\xff"),
+        NOTE.replace(b"CUSTOM", b"UNKNOWN"),
+        NOTE.replace(b"1", b"[" * 5000 + b"]" * 5000),
+        NOTE.replace(b"1", b'"' + b"x" * (3 * 1024 * 1024) + b'"'),
+        NOTE.replace(b"1", b'1,"metadata":{"seq":4611686018427387904}'),
+        NOTE.replace(b"1", b'1,"metadata":{"run":"run_of_another"}'),
+        b'{"type":"TOOL_CALL_ARGS","toolCallId":"call_unknown","delta":"{}"}\n',
+        b'{"type":"CUSTOM","name":"agio.error","value":{"usage":{"input":"many"}}}\n',
+        encode(RunStarted(truth.thread_id, truth.run_id)) + b"\n",
+        encode(RunError("No.")) + b"\n",
+        encode(MessagesSnapshot([])) + b"\n",
+        truth.finished,
+        truth.finished + NOTE,
+    )
+    return {name: [{name: value} for value in values] for name, values in alone.items()} | {
+        "payload": payloads
+    }
+
+
+def append_lies(truth: Truth) -> dict[str, list[object]]:
+    """What may be wrong with an append, by field."""
+    return {
+        "frame": [],
+        "turns": [
+            [structs.replace(TURN, run_id=run, seq=seq)]
+            for run, seq in [("", 2), (truth.run_id, 0), (truth.run_id, FAR), (truth.run_id, -FAR)]
+        ],
+        "end": ["queued", "running", "completed", "failed", "cancelled", "interrupted", "expired"],
+        "error_code": ["x"],
+        "create": [NewRun("run_new", truth.thread_id, "agent", "model", "mark")],
+        "begins": [[ToolBegin("\0" * 1000, "\0")], [ToolBegin("", "")] * 1000],
+        "ends": [[ToolEnd("\0", "\0")], [ToolEnd("", "x" * 100_000)]],
+        "outcome": [Outcome()],
+        "error_message": ["x"],
+    }
+
+
+def outcome_lies(_: Truth) -> dict[str, list[object]]:
+    """What may be wrong with what a run leaves, by field."""
+    return {
+        "messages": [[AssistantMessage(id="\0", content="\0")], [AssistantMessage(id="")] * 3000],
+        "questions": [[Question(Interrupt("int_x", "tool_call"), "pay", "{")]],
+        "pending": [["\0", "x" * 100_000], ["x"] * 10_000],
+        "goal_met": [True],
+        "totals": [
+            Totals(-1, 0, 0),
+            Totals(FAR, FAR, FAR),
+            Totals(0, 0, 0, float("nan")),
+            Totals(0, 0, 0, float("inf")),
+        ],
+        "ended_at": [-1, -FAR, FAR],
+    }
+
+
+GREETINGS: dict[str, list[object]] = {
+    "worker": ["", "x" * (ID_BYTES + 1), "wrk_good"],
+    "room": [-1, 0, FAR],
+    "agents": [
+        [structs.replace(AGENT, name=f"n{number}") for number in range(MAX_AGENTS + 1)],
+        [structs.replace(AGENT, system_prompt="x" * (3 * 1024 * 1024))],
+        [AGENT, AGENT],
+        [structs.replace(AGENT, name="\0", temperature=float("nan"), max_steps=-FAR)],
+        [structs.replace(AGENT, max_steps=2**64 - 1)],
+    ],
+    "tools": [[OFFER] * (MAX_TOOLS + 1), [structs.replace(OFFER, timeout_s=float("nan"))]],
+    "claims": [[Claim("run_x", 1, "t")] * (MAX_ROOM + 1), [Claim("\0", -FAR, "\0")]],
+    "providers": [["x"] * (MAX_PROVIDERS + 1)],
+}
+
+
+def lies(truth: Truth) -> list[Append]:
+    """Every lie about a run: one field of a good append, of its frame, or of its outcome, is another."""
+    framed, written, left = frame_lies(truth), append_lies(truth), outcome_lies(truth)
+    for kind, table in ((Frame, framed), (Append, written), (Outcome, left)):
+        assert table.keys() == set(kind.__struct_fields__)
+    frame = Frame(truth.run_id, 1, 2, 1, NOTE)
+    last = structs.replace(frame, payload=truth.finished)
+    made: list[Append] = []
+    for values in framed.values():
+        for changes in values:
+            made += [
+                Append(structs.replace(frame, **changes)),
+                Append(structs.replace(last, **changes), end="completed"),
+            ]
+    for name, values in written.items():
+        for value in values:
+            made += [structs.replace(Append(frame), **{name: value})]
+            made += [structs.replace(Append(last, end="completed", outcome=Outcome()), **{name: value})]
+    for name, values in left.items():
+        for value in values:
+            outcome = structs.replace(Outcome(), **{name: value})
+            made += [Append(frame, outcome=outcome), Append(last, end="completed", outcome=outcome)]
+    return made
+
+
+class Good:
+    """A worker of another tenant, and a session it serves."""
+
+    def __init__(self, room: Engine, worker: HandWorker, link: Link, session: SessionRecord) -> None:
+        self._room, self._worker, self._link, self._session = room, worker, link, session
+
+    async def serve(self) -> None:
+        """See that a run of the other tenant is claimed and ends."""
+        sent = await self._room.say(self._session, who=BOB)
+        await Hand(self._link, await self._worker.next_job()).finish()
+        assert (await self._room.store.get_run(sent.run_id)).status == "completed"
+
+
+@asynccontextmanager
+async def opened(path: Path) -> AsyncGenerator[tuple[Engine, Good]]:
+    """A gateway on a file, with a worker for the other tenant: the rogue has come before, under its name."""
+    async with engine(path=path) as room:
+        worker = HandWorker()
+        await soon(room.link.connect(HandWorker(), ROGUE).greet(Greeting(worker="wrk_good", room=0)))
+        link = room.link.connect(worker, Permit("wkey_good", frozenset({"other"})))
+        session = await room.session(BOB)
+        await soon(link.greet(Greeting(worker="wrk_good", room=1)))
+        yield room, Good(room, worker, link, session)
+
+
+@asynccontextmanager
+async def rogue_of(kind: Kind, room: Engine) -> AsyncGenerator[tuple[Visitor, Link]]:
+    """A worker whose key is good for one tenant."""
+    visitor = Visitor("wrk_rogue", room=10)
+    if kind == "direct":
+        link = room.link.connect(visitor, ROGUE)
+        await soon(visitor.join(link))
+        yield visitor, link
+        return
+    key = new_worker_key()
+    await room.store.add_worker_key(
+        WorkerKey("wkey_rogue", "test", key[:9], ["default"], created_at=1), hash_secret(key)
+    )
+    async with served(room) as url:
+        link = SocketLink(url, key, visitor)
+        running = asyncio.create_task(link.run())
+        await soon(link.joined.wait())
+        yield visitor, link
+        await link.close()
+        await soon(running)
+
+
+async def _cancelled(room: Engine, session: SessionRecord, run_id: str) -> None:
+    """Let the gateway end a run, whatever its log has, unless its worker did."""
+    for info in await room.store.request_cancel(ANN.tenant, ANN.user, run_id=run_id):
+        room.link.cancel(info)
+    await room.ended(session, run_id)
+
+
+async def _check_rows(room: Engine, runs: Sequence[tuple[SessionRecord, str]]) -> None:
+    """Read everything the rogue may have written."""
+    store = room.store
+    for session, run_id in runs:
+        assert (await store.get_run(run_id)).status in ENDED
+        assert (await store.get_events(run_id))[-1].type in ("RUN_FINISHED", "RUN_ERROR")
+        await store.list_messages(ANN.tenant, ANN.user, session.id)
+        await store.list_interrupts(ANN.tenant, ANN.user, session.id)
+        await store.list_tool_executions(ANN.tenant, ANN.user, run_id)
+    assert await store.count_runs() == {"queued": 0, "running": 0}
+
+
+@pytest.mark.parametrize("kind", ["direct", "websocket"])
+async def test_no_append_of_a_rogue_worker_delays_others_or_leaves_a_row_that_cannot_be_read(
+    kind: Kind, tmp_path: Path
+) -> None:
+    """R7: one tenant's worker lies in every field; another tenant's runs end, now and after a restart."""
+    path = tmp_path / "agio.db"
+    runs: list[tuple[SessionRecord, str]] = []
+    async with opened(path) as (room, good):
+        neighbour = await room.session()
+        async with rogue_of(kind, room) as (visitor, link):
+            other = (await room.say(neighbour)).run_id
+            await visitor.next_job()
+            job: Job | None = None
+            for number in range(len(lies(Truth("run_x", "thr_x", other)))):
+                if job is None:
+                    session = await room.session()
+                    await room.say(session)
+                    job = await visitor.next_job()
+                    runs.append((session, job.claim.run_id))
+                lie = lies(Truth(job.claim.run_id, job.log.info.thread_id, other))[number]
+                try:
+                    await soon(link.append(job.claim, lie))
+                except StoreError:
+                    continue  # it has changed nothing: the run goes on with the next lie
+                await _cancelled(room, *runs[-1])
+                await good.serve()
+                job = None
+            assert job is not None
+            await Hand(link, job).finish()
+            await _cancelled(room, neighbour, other)
+        await good.serve()
+        await _check_rows(room, runs)
+    async with opened(path) as (room, good):
+        await good.serve()
+        await _check_rows(room, runs)
+
+
+async def test_no_greeting_of_a_rogue_worker_delays_others_and_its_seats_are_bounded(tmp_path: Path) -> None:
+    """R7: whatever a worker says of itself, and however often it comes, other tenants' runs end."""
+    path = tmp_path / "agio.db"
+    fields = GREETINGS.keys()
+    assert fields == set(Greeting.__struct_fields__)
+    async with opened(path) as (room, good):
+        await room.session()
+        refusals: set[str] = set()
+        honest = Greeting(worker="wrk_rogue", room=1)
+        told = [structs.replace(honest, **{name: value}) for name in fields for value in GREETINGS[name]]
+        told += [structs.replace(honest, worker=f"wrk_{number}") for number in range(WORKERS_PER_KEY + 1)]
+        for greeting in told:
+            try:
+                await soon(room.link.connect(HandWorker(), ROGUE).greet(greeting))
+            except AgioError as refused:
+                refusals.add(refused.code)
+        assert {"invalid_greeting", "too_many_workers"} <= refusals
+        seats = [seat for seat in room.link.workers.seats.values() if seat.permit == ROGUE]
+        assert len(seats) == WORKERS_PER_KEY
+        assert all(0 <= seat.room <= MAX_ROOM for seat in seats)
+        await good.serve()
+    async with opened(path) as (_, good):
+        await good.serve()
