@@ -244,7 +244,10 @@ class Fold:
         self.count(record.model, record.usage)
 
     def count(self, model: str, usage: Usage) -> None:
-        """Add the tokens of a model call to those of the step and the run."""
+        """Add the tokens of a model call to those of the step and the run, if they can be true."""
+        if not usage.plausible:
+            self.step_untold = self.untold = True
+            return
         self.step_usage = self.step_usage + usage
         self.usage[model] = self.usage.get(model, Usage()) + usage
 

@@ -15,6 +15,10 @@ StopReason: TypeAlias = Literal["end", "tool_calls", "length", "refusal", "conte
 """Why a turn ended. `end` and `tool_calls` are the healthy ones."""
 
 
+MOST_TOKENS = 10**9
+"""No model call uses more."""
+
+
 class Usage(Struct, frozen=True):
     """Tokens of one model call. `input` includes `cached`, `output` includes `reasoning`."""
 
@@ -37,6 +41,12 @@ class Usage(Struct, frozen=True):
     def total(self) -> int:
         """All tokens, in and out. No call uses none: 0 is that of one whose vendor did not tell."""
         return self.input + self.output
+
+    @property
+    def plausible(self) -> bool:
+        """Whether one call may have used this: figures that an event can carry, and many of which can be added."""
+        figures = (self.input, self.output, self.cached, self.reasoning, self.cache_write)
+        return min(figures) >= 0 and max(figures) <= MOST_TOKENS
 
 
 class ToolSpec(Struct, frozen=True):

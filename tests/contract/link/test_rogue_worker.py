@@ -92,6 +92,7 @@ def frame_lies(truth: Truth) -> dict[str, list[dict[str, object]]]:
         NOTE.replace(b"1", b'1,"metadata":{"run":"run_of_another"}'),
         b'{"type":"TOOL_CALL_ARGS","toolCallId":"call_unknown","delta":"{}"}\n',
         b'{"type":"CUSTOM","name":"agio.error","value":{"usage":{"input":"many"}}}\n',
+        b'{"type":"CUSTOM","name":"agio.error","value":{"usage":{"input":9223372036854775808}}}\n',
         encode(RunStarted(truth.thread_id, truth.run_id)) + b"\n",
         encode(RunError("No.")) + b"\n",
         encode(MessagesSnapshot([])) + b"\n",
@@ -110,7 +111,8 @@ def append_lies(truth: Truth) -> dict[str, list[object]]:
         "turns": [
             [structs.replace(TURN, run_id=run, seq=seq)]
             for run, seq in [("", 2), (truth.run_id, 0), (truth.run_id, FAR), (truth.run_id, -FAR)]
-        ],
+        ]
+        + [[structs.replace(TURN, run_id=truth.run_id, usage=Usage(FAR, -FAR))]],
         "end": ["queued", "running", "completed", "failed", "cancelled", "interrupted", "expired"],
         "error_code": ["x"],
         "create": [NewRun("run_new", truth.thread_id, "agent", "model", "mark")],
