@@ -1,6 +1,6 @@
 """What a worker may append: about its claim's own run, and events that every reader can decode. See recorder.py.
 
-Decoding costs about 0.5 us an event, which is a tenth of what its commit costs.
+A check costs about 0.7 us an event: less than a thirtieth of a run.
 """
 
 from math import isfinite
