@@ -90,6 +90,7 @@ def frame_lies(truth: Truth) -> dict[str, list[dict[str, object]]]:
         NOTE.replace(b"1", b'"' + b"x" * (3 * 1024 * 1024) + b'"'),
         NOTE.replace(b"1", b'1,"metadata":{"seq":4611686018427387904}'),
         NOTE.replace(b"1", b'1,"metadata":{"run":"run_of_another"}'),
+        b'{"type":"TEXT_MESSAGE_CHUNK","messageId":"\\u0000","delta":"\\u0000"}\n',
         b'{"type":"TOOL_CALL_ARGS","toolCallId":"call_unknown","delta":"{}"}\n',
         b'{"type":"CUSTOM","name":"agio.error","value":{"usage":{"input":"many"}}}\n',
         b'{"type":"CUSTOM","name":"agio.error","value":{"usage":{"input":9223372036854775808}}}\n',
@@ -106,13 +107,14 @@ def frame_lies(truth: Truth) -> dict[str, list[dict[str, object]]]:
 
 def append_lies(truth: Truth) -> dict[str, list[object]]:
     """What may be wrong with an append, by field."""
+    own = structs.replace(TURN, run_id=truth.run_id)
     return {
         "frame": [],
         "turns": [
-            [structs.replace(TURN, run_id=run, seq=seq)]
-            for run, seq in [("", 2), (truth.run_id, 0), (truth.run_id, FAR), (truth.run_id, -FAR)]
-        ]
-        + [[structs.replace(TURN, run_id=truth.run_id, usage=Usage(FAR, -FAR))]],
+            [TURN],
+            *([structs.replace(own, seq=seq)] for seq in (0, FAR, -FAR)),
+            [structs.replace(own, usage=Usage(FAR, -FAR))],
+        ],
         "end": ["queued", "running", "completed", "failed", "cancelled", "interrupted", "expired"],
         "error_code": ["x"],
         "create": [NewRun("run_new", truth.thread_id, "agent", "model", "mark")],
@@ -195,7 +197,7 @@ class Good:
 
 
 @asynccontextmanager
-async def opened(path: Path) -> AsyncGenerator[tuple[Engine, Good]]:
+async def opened(path: Path | str) -> AsyncGenerator[tuple[Engine, Good]]:
     """A gateway on a file, with a worker for the other tenant: the rogue has come before, under its name."""
     async with engine(path=path) as room:
         worker = HandWorker()
@@ -247,12 +249,12 @@ async def _check_rows(room: Engine, runs: Sequence[tuple[SessionRecord, str]]) -
     assert await store.count_runs() == {"queued": 0, "running": 0}
 
 
-@pytest.mark.parametrize("kind", ["direct", "websocket"])
+@pytest.mark.parametrize(("kind", "backend"), [("direct", "sqlite"), ("websocket", "postgres")])
 async def test_no_append_of_a_rogue_worker_delays_others_or_leaves_a_row_that_cannot_be_read(
-    kind: Kind, tmp_path: Path
+    kind: Kind, backend: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """R7: one tenant's worker lies in every field; another tenant's runs end, now and after a restart."""
-    path = tmp_path / "agio.db"
+    path = tmp_path / "agio.db" if backend == "sqlite" else str(request.getfixturevalue("postgres_url"))
     runs: list[tuple[SessionRecord, str]] = []
     async with opened(path) as (room, good):
         neighbour = await room.session()

@@ -71,8 +71,9 @@ WITHOUT_TENANT = {
         "open_interrupts interrupt_state close_interrupt newest_title"
     ),
     "a run that is claimed, or whose claim is being made": (
-        "put_message place_messages queued_input session_end start_run expect_nothing claim_state take_over "
-        "raise_epoch give_back end_run settle_session open_interrupt lock_run put_turn get_tool begin_tool end_tool"
+        "put_message place_messages queued_input session_end start_run fail_queued expect_nothing claim_state "
+        "take_over raise_epoch give_back end_run settle_session open_interrupt lock_run put_turn get_tool begin_tool "
+        "end_tool"
     ),
     "a program's own store, or a caller that checked": (
         "get_run list_runs list_runs_of_thread list_runs_of_agent list_runs_of_thread_and_agent place_of_run "

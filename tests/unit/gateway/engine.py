@@ -16,7 +16,8 @@ from agio.core.records import Acceptance, Accepted, AgentFields, AgentTool, Appr
 from agio.core.repository import Append, Effect, RunInfo, ToolBegin, TurnRecord
 from agio.core.store import Store
 from agio.core.tool import AnyTool
-from agio.db.repository import open_store
+from agio.db.postgres import open_postgres
+from agio.db.repository import Repository, open_store
 from agio.gateway.address import Addresses
 from agio.gateway.connections import Connections
 from agio.gateway.hub import Hub
@@ -229,11 +230,14 @@ async def engine(
     limits: ServerLimits = QUICK,
     *,
     tools: Mapping[str, AnyTool] | None = None,
-    path: Path | None = None,
+    path: Path | str | None = None,
     takeover: Takeover = "at once",
 ) -> AsyncGenerator[Engine]:
-    """Start an engine room on a real store, in memory or in a file."""
-    store = await open_store(":memory:" if path is None else path)
+    """Start an engine room on a real store: in memory, in a file, or at a URL."""
+    if isinstance(path, str):
+        store = Repository(await open_postgres(path))
+    else:
+        store = await open_store(path or ":memory:")
     room = Engine(store, limits, tools or {})
     try:
         await room.link.start(takeover)
