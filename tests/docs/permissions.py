@@ -45,6 +45,9 @@ NOTES = {
     "change_member": "owners are made and changed by owners",
     "remove_member": "owners are removed by owners",
     "create_invitation": "owners are invited by owners",
+    "create_sdk_session": "a new one needs `build`, unless the team's `sdk_sessions` is `use`",
+    "send_sdk_message": "with `agent` it needs `build`, unless the team's `sdk_sessions` is `use`",
+    "execute_tool": "`approved` needs one's own session whose agent has the tool, or `build`",
 }
 WORKERS = ("/link", "/link/heartbeat")
 """The doors of workers, who show a worker key."""

@@ -1,11 +1,14 @@
 """Teams: tenants, their users, and who is invited to be one."""
 
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
 from agio.core.account import Account
 from agio.core.identity import Role
+
+SdkSessions: TypeAlias = Literal["build", "use"]
+"""The permission that describing an agent for one session needs."""
 
 
 class TenantRecord(Struct, frozen=True):
@@ -15,6 +18,7 @@ class TenantRecord(Struct, frozen=True):
     name: str
     retention_days: int | None
     """How long a session is kept that nobody changes; None: for ever."""
+    sdk_sessions: SdkSessions = "build"
 
 
 class Membership(Struct, frozen=True):
@@ -74,6 +78,10 @@ class TeamStore(Protocol):
 
     async def set_retention(self, tenant: str, days: int | None) -> TenantRecord:
         """Say for how many days a tenant keeps sessions; None: for ever. Raises UserError `tenant_not_found`."""
+        ...
+
+    async def set_sdk_sessions(self, tenant: str, needs: SdkSessions) -> TenantRecord:
+        """Set the permission that describing an agent for a session needs. Raises UserError `tenant_not_found`."""
         ...
 
     async def add_user(self, tenant: str, user: str, name: str, role: Role) -> None:

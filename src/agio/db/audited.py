@@ -155,6 +155,7 @@ AUDITED: dict[str, Told] = {
     "tenant.create": Told(target="result.tenant", tenant="result.tenant", user="result.user"),
     "tenant.rename": Told(target="tenant"),
     "tenant.retention": Told(target="tenant", facts={"days": "days"}),
+    "tenant.sdk_sessions": Told(target="tenant", facts={"needs": "needs"}),
     "member.join": Told(target="result", user="result", facts={"role": "role"}),
     "member.role": Told(target="user", before=_member, facts={"from": "before.role", "to": "role"}),
     "member.remove": Told(target="user", before=_member, facts={"role": "before.role"}),

@@ -199,6 +199,7 @@ class Repository:
     take_sign_in_flow = _write(accounts.take_sign_in_flow)
     create_tenant = _write(teams.create_tenant, audit="tenant.create")
     rename_tenant = _write(teams.rename_tenant, audit="tenant.rename")
+    set_sdk_sessions = _write(teams.set_sdk_sessions, audit="tenant.sdk_sessions")
     list_members = _read(teams.list_members)
     set_role = _write(teams.set_role, audit="member.role")
     remove_member = _write(teams.remove_member, audit="member.remove")

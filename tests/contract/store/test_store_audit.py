@@ -156,6 +156,7 @@ async def test_teams_and_people_are_told(store: Store, ann: Person) -> None:
     await store.set_password("acc_1", "rehashed", instead_of="other")
     await store.rename_tenant("default", "Ours")
     await store.set_retention("default", 30)
+    await store.set_sdk_sessions("default", "use")
     invitation = Invitation(
         id="inv_1",
         tenant="default",
@@ -178,6 +179,7 @@ async def test_teams_and_people_are_told(store: Store, ann: Person) -> None:
         "account.password",
         "tenant.rename",
         "tenant.retention",
+        "tenant.sdk_sessions",
         "invitation.create",
         "invitation.accept",
         "sign_in.fail",

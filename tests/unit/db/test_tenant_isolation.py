@@ -216,6 +216,7 @@ async def test_a_stranger_finds_and_changes_nothing(rows: tuple[Rows, dict[str, 
         elif name in (
             "get_tenant",
             "set_retention",
+            "set_sdk_sessions",
             "rename_tenant",
             "list_members",
         ):  # so is Bob's own tenant
@@ -394,6 +395,7 @@ async def _fill(store: Repository) -> dict[str, object]:
         "queued_run": queued.run_id,
         "old_session": old.id,
         "days": 30,
+        "needs": "use",
         "agent_id": agent.id,
         "code_agent": in_code.id,
         "agent_ids": [agent.id],

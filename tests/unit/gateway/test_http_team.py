@@ -284,9 +284,14 @@ async def test_a_team_is_renamed_without_touching_the_rest() -> None:
     async with house() as place, place.client() as ann:
         await ann.patch("/api/tenant", json={"retention_days": 30})
         renamed = await ann.patch("/api/tenant", json={"name": "Harbour"})
-        assert renamed.json() == {"id": "default", "name": "Harbour", "retention_days": 30}
+        assert renamed.json() == {
+            "id": "default",
+            "name": "Harbour",
+            "retention_days": 30,
+            "sdk_sessions": "build",
+        }
         both = await ann.patch("/api/tenant", json={"name": "H", "retention_days": None})
-        assert both.json() == {"id": "default", "name": "H", "retention_days": None}
+        assert both.json() == {"id": "default", "name": "H", "retention_days": None, "sdk_sessions": "build"}
         for body in ({}, {"name": None}, {"name": ""}, {"name": "x" * 101}, {"id": "other"}):
             assert code_of(await ann.patch("/api/tenant", json=body)) == "invalid_body"
 

@@ -68,6 +68,25 @@ async def test_a_tool_that_asks_first_needs_the_word_of_the_person(tmp_path: Pat
         assert (await shop.execute("weather", WIEN, approved=True)).json()["ok"]
 
 
+async def test_a_member_approves_only_calls_that_a_chat_of_theirs_could_ask_for(tmp_path: Path) -> None:
+    """S4: a tool that no agent of the member's session has is a builder's to approve, as in a chat."""
+    async with workshop(tmp_path) as shop:
+        await shop.make(approval="ask")
+        async with await shop.somebody("default", "mia", "member") as mia:
+            sessions: list[str] = []
+            for name, tools in (("with", ["weather"]), ("without", ["clock"])):
+                made = await shop.client.post("/api/agents", json={**AGENT, "name": name, "tools": tools})
+                begun = await mia.post(f"/api/agents/{made.json()['id']}/sessions", json={})
+                sessions.append(begun.json()["id"])
+            body = {"tool": "weather", "arguments": WIEN, "approved": True}
+            for session_id in (None, sessions[1]):
+                refused = await mia.post("/api/tools/execute", json={**body, "session_id": session_id})
+                assert (refused.status_code, code_of(refused)) == (403, "forbidden")
+            assert shop.bird.calls == []
+            done = await mia.post("/api/tools/execute", json={**body, "session_id": sessions[0]})
+            assert done.json()["ok"]
+
+
 async def test_twenty_with_one_key_at_once_are_one_call(tmp_path: Path) -> None:
     """S4: one request goes out, all get its result, and so does whoever comes later."""
     async with workshop(tmp_path) as shop:

@@ -371,6 +371,7 @@ async def world(
             for role in ROLES:
                 await made.add(tenant, role)
             await made.add(tenant, "member", "spare")
+            await gateway.store.set_sdk_sessions(tenant, "use")
             await furnish_team(made, made.people[f"{tenant}/owner"])
         for name in furnished:
             await furnish_person(made, made.people[name])

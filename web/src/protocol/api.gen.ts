@@ -1128,7 +1128,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Rename the team, or say how long its sessions are kept. Owners and admins may. */
+        /** Change the team: its name, how long its sessions are kept, who may describe agents at /api/sdk. */
         patch: operations["change_tenant"];
         trace?: never;
     };
@@ -2813,8 +2813,11 @@ export interface components {
             name?: string | null;
             /** Retention Days */
             retention_days?: number | null;
+            /** Sdk Sessions */
+            sdk_sessions?: ("build" | "use") | null;
         } & {
             name?: string;
+            sdk_sessions?: string;
         };
         /**
          * TenantView
@@ -2824,6 +2827,8 @@ export interface components {
             id: string;
             name: string;
             retention_days: number | null;
+            /** @enum {unknown} */
+            sdk_sessions: "build" | "use";
         };
         /** TextPart */
         TextPart: {

@@ -3,9 +3,10 @@
 from agio.core.account import Account
 from agio.core.email import fold_email
 from agio.core.identity import PERMISSIONS, Role
-from agio.core.team import Invitation, Member, Membership, TenantRecord
+from agio.core.team import Invitation, Member, Membership, SdkSessions, TenantRecord
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.plans.accounts import add_account, add_user_of, already_member
+from agio.db.plans.identity import get_tenant
 from agio.db.records import now_ms, to_struct
 from agio.db.refusals import tenant_not_found, user_not_found
 from agio.errors import UserError
@@ -28,6 +29,12 @@ def rename_tenant(tenant: str, name: str) -> Plan[TenantRecord]:
     if row is None:
         raise tenant_not_found(tenant)
     return to_struct(TenantRecord, row)
+
+
+def set_sdk_sessions(tenant: str, needs: SdkSessions) -> Plan[TenantRecord]:
+    """Set the permission that describing an agent for a session needs. Raises UserError `tenant_not_found`."""
+    yield from ask("set_sdk_sessions", tenant=tenant, needs=needs)
+    return (yield from get_tenant(tenant))
 
 
 def list_members(tenant: str) -> Plan[list[Member]]:

@@ -5,6 +5,7 @@ from typing import Annotated, Self, TypeAlias
 from pydantic import ConfigDict, Field, model_validator
 
 from agio.core.identity import MAX_KEY_DAYS, Permission, Role
+from agio.core.team import SdkSessions
 from agio.gateway.passwords import MAX_CHARS
 from agio.gateway.routes.bodies import AS_WHOLE, MAX_RETENTION_DAYS, Body, Identifier, Name, any_given
 
@@ -70,17 +71,25 @@ class TenantChange(Body):
     """What to change of a team."""
 
     model_config = ConfigDict(
-        json_schema_extra={"minProperties": 1, "allOf": [{"properties": {"name": {"type": "string"}}}]}
+        json_schema_extra={
+            "minProperties": 1,
+            "allOf": [{"properties": {"name": {"type": "string"}, "sdk_sessions": {"type": "string"}}}],
+        }
     )
 
     name: Name | None = None
     retention_days: Annotated[int, Field(ge=1, le=MAX_RETENTION_DAYS), AS_WHOLE] | None = None
     """After how many days without a change a session is deleted; null: never."""
+    sdk_sessions: SdkSessions | None = None
+    """The permission that describing an agent at /api/sdk needs."""
 
     @model_validator(mode="after")
     def _something(self) -> Self:
-        if not self.model_fields_set or ("name" in self.model_fields_set and self.name is None):
-            raise ValueError("give a name or retention_days")
+        given = self.model_fields_set
+        if not given or any(
+            name in given and getattr(self, name) is None for name in ("name", "sdk_sessions")
+        ):
+            raise ValueError("give a name, retention_days or sdk_sessions")
         return self
 
 

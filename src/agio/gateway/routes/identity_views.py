@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from agio.core.account import Account
 from agio.core.identity import Permission, Role
-from agio.core.team import Invitation, Member, Membership, TenantRecord
+from agio.core.team import Invitation, Member, Membership, SdkSessions, TenantRecord
 
 
 class AccountView(Struct, frozen=True, kw_only=True):
@@ -55,6 +55,8 @@ class TenantView(Struct, frozen=True, kw_only=True):
     id: str
     name: str
     retention_days: int | None
+    sdk_sessions: SdkSessions
+    """The permission that describing an agent at /api/sdk needs."""
 
 
 class MemberView(Struct, frozen=True, kw_only=True):
@@ -145,7 +147,12 @@ def team_view(team: Membership) -> TeamView:
 
 def tenant_view(tenant: TenantRecord) -> TenantView:
     """Show a team's settings."""
-    return TenantView(id=tenant.id, name=tenant.name, retention_days=tenant.retention_days)
+    return TenantView(
+        id=tenant.id,
+        name=tenant.name,
+        retention_days=tenant.retention_days,
+        sdk_sessions=tenant.sdk_sessions,
+    )
 
 
 def member_view(member: Member) -> MemberView:

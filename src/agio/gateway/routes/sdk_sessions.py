@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct, UnsetType
 from pydantic import Field
 
 from agio.core.inline import InlineSession
-from agio.core.records import Acceptance, SessionRecord
+from agio.core.records import Acceptance, AgentFields, AgentRecord, SessionRecord
 from agio.errors import LimitExceeded, UserError
 from agio.gateway.asgi import Receive, Scope, Send
 from agio.gateway.connections import Cut
@@ -24,7 +24,7 @@ from agio.gateway.routes.bodies import Body, GivenContent, Identifier, NameOrNon
 from agio.gateway.routes.conversation import Part, conversation
 from agio.gateway.routes.log import Download
 from agio.gateway.routes.query import ID_CHARS
-from agio.gateway.routes.route import Call, answer
+from agio.gateway.routes.route import Call, answer, check_permission
 from agio.gateway.routes.turn_views import TurnToolCall, interrupts_of, said_by, tool_calls_of
 from agio.gateway.sse import EventStream
 from agio.gateway.turn import Turn, begin_turn, check_success
@@ -104,7 +104,7 @@ async def create_sdk_session(call: Call, body: SdkSessionBody) -> Response:
             if error.code != "session_not_found":
                 raise
     said = Described(name=body.agent_name, instructions=body.instructions, model=body.model)
-    fields = await describe_agent(gateway, who, said)
+    fields = await _describe(call, said)
     return answer(
         _view(await gateway.store.start_inline_session(who.tenant, who.user, body.session_id, fields))
     )
@@ -120,7 +120,7 @@ async def send_sdk_message(call: Call, body: SdkMessageBody) -> Response:
         change = Described(
             name=body.agent.name or "", instructions=body.agent.instructions or "", model=body.agent.model
         )
-        fields = await describe_agent(gateway, who, change, found.agent)
+        fields = await _describe(call, change, found.agent)
         found = await gateway.store.change_inline_agent(who.tenant, who.user, body.session_id, fields)
     given = Acceptance(
         session_id=found.session.id,
@@ -210,6 +210,13 @@ class TurnStream(Response):
             if own:
                 await stream.write(b"".join(own))
             is_over = self._turn.is_last(pieces)
+
+
+async def _describe(call: Call, said: Described, now: AgentRecord | None = None) -> AgentFields:
+    """Make an agent of what is said, if the team lets the caller: it may have any prompt and any model of the team."""
+    team = await call.gateway.store.get_tenant(call.who.tenant)
+    check_permission(call.who, team.sdk_sessions)
+    return await describe_agent(call.gateway, call.who, said, now)
 
 
 def _view(found: InlineSession) -> SdkSession:

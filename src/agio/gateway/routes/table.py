@@ -82,10 +82,10 @@ ROUTES: Sequence[Route] = [
           "agent_not_found agent_inactive session_not_found session_deleted idempotency_conflict empty_message "
           "message_too_large file_not_found egress_refused too_many_sessions queue_full not_ready", waits=True),
     Route("POST", "/api/sdk/session/create", sdk_sessions.create_sdk_session, 200, sdk_sessions.SdkSession,
-          "empty_input agent_inactive invalid_model session_deleted"),
+          "empty_input agent_inactive invalid_model session_deleted forbidden"),
     Route("POST", "/api/sdk/session/message", sdk_sessions.send_sdk_message, 200, sdk_sessions.SdkAnswer,
           "empty_input session_not_found agent_inactive invalid_model empty_message message_too_large file_not_found "
-          "egress_refused too_many_sessions queue_full not_ready", waits=True, streams=True),
+          "egress_refused too_many_sessions queue_full not_ready forbidden", waits=True, streams=True),
     Route("GET", "/api/sdk/session/transcript", sdk_sessions.sdk_transcript, 200, sdk_sessions.SdkTranscript,
           "session_not_found"),
 
@@ -160,7 +160,8 @@ ROUTES: Sequence[Route] = [
     Route("GET", "/api/audit", audit.list_audit, 200, audit.AuditEntries, "invalid_cursor", needs="own"),
     Route("GET", "/api/tools", tools.list_tools, 200, views.Tools),
     Route("POST", "/api/tools/execute", tool_calls.execute_tool, 200, tool_calls.ToolResult,
-          "tool_not_found tool_not_runnable approval_required session_not_found idempotency_conflict rate_limited"),
+          "tool_not_found tool_not_runnable approval_required session_not_found idempotency_conflict rate_limited "
+          "forbidden"),
     Route("GET", "/api/agent-tools", agent_tools.list_agent_tools, 200, agent_tools.AgentTools),
     Route("POST", "/api/agent-tools", agent_tools.create_agent_tool, 201, agent_tools.AgentToolDetails,
           "tool_exists too_many_tools invalid_tool invalid_schema egress_refused secret_required "

@@ -46,12 +46,14 @@ async def get_tenant(call: Call) -> Response:
 
 
 async def change_tenant(call: Call, body: TenantChange) -> Response:
-    """Rename the team, or say how long its sessions are kept. Owners and admins may."""
+    """Change the team: its name, how long its sessions are kept, who may describe agents at /api/sdk."""
     store, tenant = call.gateway.store, call.who.tenant
     if body.name is not None:
         await store.rename_tenant(tenant, body.name)
     if "retention_days" in body.model_fields_set:
         await store.set_retention(tenant, body.retention_days)
+    if body.sdk_sessions is not None:
+        await store.set_sdk_sessions(tenant, body.sdk_sessions)
     return answer(tenant_view(await store.get_tenant(tenant)))
 
 

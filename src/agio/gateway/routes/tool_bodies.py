@@ -102,7 +102,7 @@ class ExecuteBody(Body):
     session_id: Identifier | None = None
     """The session it belongs to, and is deleted with."""
     approved: bool = False
-    """That the person who asks approves a call that asks first."""
+    """That the caller approves a call that asks first: for their own session whose agent has the tool, or with `build`."""
 
 
 class ProfileChange(Body):

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 
 from fastapi.responses import Response
 from msgspec import Struct, structs
@@ -69,6 +70,8 @@ async def execute_tool(call: Call, body: ExecuteBody, idempotency_key: Idempoten
             f'{tool.offer.name} asks a person first. If you are that person, send it with "approved": true.',
             {"tool": tool.offer.name},
         )
+    if tool.offer.approval == "ask":
+        await _check_approver(call, tool.offer.name, body.session_id)
     _take(gateway, who)
     asked = _asked(tool, body.arguments)
     asked = structs.replace(asked, session_id=body.session_id, key=idempotency_key)
@@ -122,6 +125,27 @@ def _check_place(tool: Known) -> None:
             f"{tool.offer.name} is a tool of a worker's module: it runs only within a run of an agent.",
             {"tool": tool.offer.name},
         )
+
+
+async def _check_approver(call: Call, tool: str, session_id: str | None) -> None:
+    """Let those approve a call who could in a chat: the session's user, for a tool its agent has; and who builds.
+
+    Raises UserError `forbidden`, `session_not_found`.
+    """
+    store, who = call.gateway.store, call.who
+    if "build" in who.permissions:
+        return
+    if session_id is not None:
+        session = await store.get_session(who.tenant, who.user, session_id)
+        with suppress(UserError):  # a deleted agent has no tools
+            if tool in call.gateway.link.offers_of(await store.get_agent(who.tenant, session.agent_id)):
+                return
+    raise UserError(
+        "forbidden",
+        f"{tool} asks a person first. Give the session_id of your session with an agent that has it; without one "
+        "this needs the permission 'build'.",
+        {"needs": "build"},
+    )
 
 
 def _take(gateway: Gateway, who: Principal) -> None:

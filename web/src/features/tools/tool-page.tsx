@@ -92,13 +92,19 @@ function LookPage({ tool, mayBuild }: { tool: AgentToolDetails; mayBuild: boolea
       <div className="grid gap-5 lg:grid-cols-[minmax(0,1fr)_24rem]">
         <ToolDetails tool={tool} />
         <div className={BESIDE}>
-          {tool.place === "gateway" ? (
-            <TrialConsole key={tool.id} tool={tool} mayBuild={mayBuild} />
-          ) : (
+          {tool.place !== "gateway" ? (
             <Card title="Try it">
               <p className="text-sm text-soft">
                 It runs in your workers, and only within a run of an agent. Give it to an agent and ask for it
                 in a chat.
+              </p>
+            </Card>
+          ) : mayBuild || tool.approval === "never" ? (
+            <TrialConsole key={tool.id} tool={tool} mayBuild={mayBuild} />
+          ) : (
+            <Card title="Try it">
+              <p className="text-sm text-soft">
+                It asks a person before each call. Ask an agent that has it in a chat, and approve the call there.
               </p>
             </Card>
           )}

@@ -146,6 +146,6 @@ async function tryTool(tool: AgentToolDetails, given: JsonObject, mayBuild: bool
     const trial = await data(api.POST("/api/agent-tools/{tool_id}/test", { params, body }));
     return { ...trial, given, of: tool };
   }
-  const body = { tool: tool.name, arguments: given, approved: true };
+  const body = { tool: tool.name, arguments: given, approved: false };
   return { ...(await data(api.POST("/api/tools/execute", { body }))), request: null, given, of: tool };
 }

@@ -1,10 +1,10 @@
-/** The team's name, and how long its chats are kept. */
+/** The team's name, how long its chats are kept, and who may describe agents over the API. */
 import { useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useForm } from "react-hook-form";
 import { Button } from "@/components/ui/button";
 import { useConfirm } from "@/components/ui/confirm";
-import { Field, Input } from "@/components/ui/field";
+import { Field, Input, Select } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { useToast } from "@/components/ui/toast";
 import { api, data } from "@/lib/api";
@@ -25,10 +25,11 @@ export function TeamForm({ team }: { team: TenantView }): ReactNode {
     values: {
       name: team.name,
       retention_days: team.retention_days === null ? "" : String(team.retention_days),
+      sdk_sessions: team.sdk_sessions,
     },
   });
   const { errors, isSubmitting, isDirty } = form.formState;
-  const save = form.handleSubmit(async ({ name, retention_days }) => {
+  const save = form.handleSubmit(async ({ name, retention_days, sdk_sessions }) => {
     const days = retention_days.trim() === "" ? null : Number(retention_days);
     const shorter = days !== null && (team.retention_days === null || days < team.retention_days);
     const question = {
@@ -40,7 +41,7 @@ export function TeamForm({ team }: { team: TenantView }): ReactNode {
     if (shorter && !(await confirm(question))) return;
     try {
       const changed = await data(
-        api.PATCH("/api/tenant", { body: { name: name.trim(), retention_days: days } }),
+        api.PATCH("/api/tenant", { body: { name: name.trim(), retention_days: days, sdk_sessions } }),
       );
       queryClient.setQueryData(tenantQuery.queryKey, changed);
       await queryClient.invalidateQueries(meQuery);
@@ -77,6 +78,18 @@ export function TeamForm({ team }: { team: TenantView }): ReactNode {
               maxLength={5}
               {...form.register("retention_days", { validate: checkDays })}
             />
+          )}
+        </Field>
+        <Field
+          label="SDK sessions"
+          hint="Who may give a session its own prompt and any model of the team, over the API."
+          problem={errors.sdk_sessions?.message}
+        >
+          {(control) => (
+            <Select {...control} {...form.register("sdk_sessions")}>
+              <option value="build">Admins and owners</option>
+              <option value="use">All members</option>
+            </Select>
           )}
         </Field>
       </div>
