@@ -79,7 +79,7 @@ def restore_store(copy: Path, store: Path) -> Path | None:
                 shutil.copyfile(copy, unfinished)
                 check_copy(unfinished)
                 _sync(unfinished)
-                aside = _set_aside(store) if store.exists() else None
+                aside = _set_aside(store) if store.stat().st_size else None  # else the lock has just made it
                 os.replace(unfinished, store)
             _sync(store.parent)
         finally:

@@ -1,8 +1,9 @@
-"""The lock file beside a store: only one process writes."""
+"""The lock of a store: one process at a time is its writer."""
 
 import fcntl
 import os
 import socket
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,15 +28,23 @@ def holder_of(store: Path) -> Holder | None:
 
 
 class StoreLock:
-    """An exclusive lock on `<store>.lock`; the kernel lets go of it when the process dies."""
+    """Exclusive locks on `<store>.lock`, which names the holder, and on the store, which nobody deletes in passing.
+
+    The kernel releases both when the process dies. On Linux `flock` does not meet SQLite's own locks (`fcntl`); on
+    other systems the two may exclude each other, so only the lock file is locked there.
+    """
 
     def __init__(self, store: Path) -> None:
         self._path = _lock_file(store)
         self._store = store
         self._file: int | None = None
+        self._store_file: int | None = None
 
     def acquire(self) -> None:
-        """Take the lock. Raises StoreError `store_locked` that names the holder; OSError."""
+        """Take the lock, making an empty store if there is no file.
+
+        Raises StoreError `store_locked` that names the holder; OSError.
+        """
         file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -46,17 +55,38 @@ class StoreLock:
         except OSError:
             os.close(file)
             raise
+        try:
+            self._store_file = self._lock_store()
+        except BaseException:
+            os.close(file)
+            raise
         self._file = file
         with suppress(OSError):  # the name is for people: a full disk must not keep a store closed
             os.ftruncate(file, 0)
             os.pwrite(file, msgspec.json.encode(Holder(os.getpid(), socket.gethostname())), 0)
 
     def release(self) -> None:
-        """Let go. The file stays: removing it would let two processes lock two files of one name."""
+        """Let go, after the last connection is closed: closing any descriptor of the store drops SQLite's locks on it.
+
+        The lock file stays: removing it would let two processes lock two files of one name.
+        """
+        if self._store_file is not None:
+            os.close(self._store_file)
+            self._store_file = None
         if self._file is not None:
             os.ftruncate(self._file, 0)
             os.close(self._file)
             self._file = None
+
+    def _lock_store(self) -> int:
+        file = os.open(self._store, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)  # conversations are private
+        if sys.platform == "linux":
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                # Left open: this process may be the holder, whose SQLite locks closing it would drop.
+                raise self._refusal(b"") from error
+        return file
 
     def _refusal(self, content: bytes) -> StoreError:
         try:

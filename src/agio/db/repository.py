@@ -83,13 +83,15 @@ def _read(plan: Callable[P, Plan[T]]) -> "Callable[Concatenate[Repository, P], C
     return method
 
 
-async def open_store(path: str | Path, *, read_only: bool = False) -> "Repository":
+async def open_store(path: str | Path, *, read_only: bool = False, beside: bool = False) -> "Repository":
     """Open the store in a file, making it if need be, or a new one in memory (`":memory:"`).
 
-    Read-only needs no lock: it reads beside whoever writes. Raises StoreError `store_locked`,
-    `store_corrupt`, `store_newer`, `store_older`, `store_unavailable`.
+    Read-only needs no lock: it reads beside the writer. With `beside` a store that is there is also written without
+    the lock: only what is no part of a run, since the lock's holder keeps running runs in memory.
+
+    Raises StoreError `store_locked`, `store_corrupt`, `store_newer`, `store_older`, `store_unavailable`.
     """
-    return Repository(await open_sqlite(path, read_only=read_only))
+    return Repository(await open_sqlite(path, read_only=read_only, beside=beside))
 
 
 class Repository:

@@ -1,6 +1,5 @@
 """Opens SQLite files: settings, schema check and migration, and SQLite's errors as ours."""
 
-import os
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -25,17 +24,20 @@ WAL_LIMIT_BYTES = 64 * 1024 * 1024
 _DAMAGES_TOLD = 3
 
 
-def open_writable(path: Path | None) -> tuple[Connection, StoreLock | None]:
+def open_writable(path: Path | None, *, beside: bool = False) -> tuple[Connection, StoreLock | None]:
     """Open the file for the one writer, making or migrating it; None is a store in memory.
+
+    With `beside` the file stays its holder's: it is neither locked, made nor migrated.
 
     Raises StoreError `store_locked`, `store_corrupt`, `store_newer`, `store_unavailable`, `store_full`.
     """
     lock: StoreLock | None = None
     with wrapped_errors(path), ExitStack() as undo:
+        if path is not None and beside:
+            return _checked(path, undo, read_only=False), None
         if path is not None:
             _check_path(path)
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # conversations are nobody else's
             lock = StoreLock(path)
             lock.acquire()
             undo.callback(lock.release)
@@ -57,18 +59,7 @@ def open_readable(path: Path, *, any_version: bool = False) -> Connection:
     Raises StoreError `store_corrupt`, `store_newer`, `store_older`, `store_unavailable`.
     """
     with wrapped_errors(path), ExitStack() as undo:
-        _check_path(path, must_exist=True)
-        connection = _connect(path, read_only=True)
-        undo.callback(connection.close)
-        version = _check_schema(connection, path)
-        if version < known_version("sqlite") and not (any_version and version):
-            raise StoreError(
-                "store_older",
-                f"The store {path} is new or was written by an older agio. Open it once for writing.",
-                {"path": str(path), "version": version},
-            )
-        undo.pop_all()
-    return connection
+        return _checked(path, undo, read_only=True, any_version=any_version)
 
 
 def open_unchecked(path: Path) -> Connection:
@@ -132,6 +123,22 @@ def _connect(path: Path | None, *, read_only: bool) -> Connection:
     connection.pragma("foreign_keys", "on")
     connection.pragma("synchronous", "full")
     connection.pragma("temp_store", "memory")  # else what a savepoint may undo goes to a file
+    return connection
+
+
+def _checked(path: Path, undo: ExitStack, *, read_only: bool, any_version: bool = False) -> Connection:
+    """Open a file that is there, with a schema of ours."""
+    _check_path(path, must_exist=True)
+    connection = _connect(path, read_only=read_only)
+    undo.callback(connection.close)
+    version = _check_schema(connection, path)
+    if version < known_version("sqlite") and not (any_version and version):
+        raise StoreError(
+            "store_older",
+            f"The store {path} is new or was written by an older agio. Open it once for writing.",
+            {"path": str(path), "version": version},
+        )
+    undo.pop_all()
     return connection
 
 

@@ -16,7 +16,7 @@ from agio.errors import AgioError, StoreError
 T = TypeVar("T")
 
 
-async def open_sqlite(path: str | Path, *, read_only: bool = False) -> "SqliteExecutor":
+async def open_sqlite(path: str | Path, *, read_only: bool = False, beside: bool = False) -> "SqliteExecutor":
     """Open a file, making it if need be, or a new store in memory (`":memory:"`). Raises StoreError."""
     if str(path) == ":memory:":
         writer = Writer(None)
@@ -27,7 +27,7 @@ async def open_sqlite(path: str | Path, *, read_only: bool = False) -> "SqliteEx
         readers = Readers(file, None)
         await readers.read(_touch)
         return SqliteExecutor(None, readers)
-    writer = Writer(file)
+    writer = Writer(file, beside=beside)
     await writer.open()
     return SqliteExecutor(writer, Readers(file, writer.find))
 

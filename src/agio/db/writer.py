@@ -28,8 +28,9 @@ ROOM_BYTES = 1024 * 1024
 class Writer:
     """Group commit for one store: a queue of writes, a thread, and what it knows of running runs."""
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, *, beside: bool = False) -> None:
         self._path = path
+        self._beside = beside
         self._queries = load_queries("sqlite")
         self._live = LiveRuns({}, 0, 0)
         self._changed = threading.Condition(threading.Lock())
@@ -107,13 +108,14 @@ class Writer:
 
     def _run(self, opening: Job[None]) -> None:
         try:
-            self._connection, lock = open_writable(self._path)
+            self._connection, lock = open_writable(self._path, beside=self._beside)
         except AgioError as error:
             opening.error = error
             self._finish(opening)
             return
         try:
-            self._live = load_live_runs(self._connection, self._queries)
+            if not self._beside:  # the runs are its holder's
+                self._live = load_live_runs(self._connection, self._queries)
         except Exception as error:
             opening.error = store_error(error, self._path)
         else:

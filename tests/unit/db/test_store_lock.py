@@ -57,6 +57,25 @@ async def test_a_store_that_another_process_writes_is_refused(tmp_path: Path) ->
         assert caught.value.details["pid"] == process.pid
 
 
+async def test_a_store_stays_locked_when_its_lock_file_is_deleted(tmp_path: Path) -> None:
+    """B1: the database file itself is locked; readers, and writers beside, are let in as before."""
+    path = tmp_path / "agio.db"
+    with held(path):
+        path.with_name("agio.db.lock").unlink()
+        for _ in range(2):
+            with pytest.raises(StoreError, match="store_locked"):
+                await open_store(path)
+        beside = await open_store(path, beside=True)
+        await beside.add_tenant("acme", "Acme")
+        await beside.close()
+        reader = await open_store(path, read_only=True)
+        assert (await reader.get_tenant("acme")).name == "Acme"
+        assert (await reader.get_log("r")).payload == b"1\n2\n"
+        await reader.close()
+    with pytest.raises(StoreError, match="store_unavailable"):
+        await open_store(tmp_path / "other.db", beside=True)
+
+
 async def test_the_lock_ends_with_its_process(tmp_path: Path) -> None:
     """B1: kill -9 of the holder leaves a store that opens at once, with all that was acknowledged."""
     path = tmp_path / "agio.db"

@@ -102,7 +102,7 @@ class ExecuteBody(Body):
     session_id: Identifier | None = None
     """The session it belongs to, and is deleted with."""
     approved: bool = False
-    """That the caller approves a call that asks first. It needs their own session whose agent has the tool, or `build`."""
+    """That the caller approves a call that asks first: needs `build`, or their own session whose agent has the tool."""
 
 
 class ProfileChange(Body):
