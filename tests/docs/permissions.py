@@ -18,7 +18,7 @@ MEANING: dict[Permission, str] = {
     "use": "talk to agents; one's own sessions, files, drafts, profile, keys and account",
     "build": "agents, tools, providers",
     "manage": "members, invitations, the team's settings, everybody's keys",
-    "own": "owners, the audit log, new teams",
+    "own": "owners, sign-in links for members, the audit log, new teams",
 }
 PERSON = frozenset(
     {
@@ -44,6 +44,7 @@ NOTES = {
     "create_key": "with no more permissions than one has",
     "change_member": "owners are made and changed by owners",
     "remove_member": "owners are removed by owners",
+    "create_sign_in_link": "not for owners, nor for who is in other teams too",
     "create_invitation": "owners are invited by owners",
     "create_sdk_session": "a new one needs `build`, unless the team's `sdk_sessions` is `use`",
     "send_sdk_message": "with `agent` it needs `build`, unless the team's `sdk_sessions` is `use`",

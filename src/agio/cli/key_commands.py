@@ -7,7 +7,7 @@ import msgspec
 import typer
 
 from agio.cli.options import ApiKeyOption, DataOption, ServerOption
-from agio.core.identity import DEFAULT_TENANT, LOCAL_USER, MAX_KEY_DAYS, Permission
+from agio.core.identity import MAX_KEY_DAYS, Permission
 from agio.settings import load_server_settings, load_settings
 
 keys = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -63,18 +63,31 @@ def list_keys(data: DataOption = None, server: ServerOption = None, api_key: Api
 
 @keys.command("sign-in")
 def sign_in(
-    user: Annotated[str, typer.Option("--user", help="Who is signed in, by id.")] = LOCAL_USER,
-    tenant: Annotated[str, typer.Option("--tenant", help="The user's team, by id.")] = DEFAULT_TENANT,
+    user: Annotated[
+        str | None,
+        typer.Option(
+            "--user",
+            metavar="EMAIL",
+            help="Who is signed in: an e-mail address or a user's id.",
+            show_default=False,
+        ),
+    ] = None,
+    tenant: Annotated[
+        str | None, typer.Option("--tenant", help="The user's team, by id.", show_default="default")
+    ] = None,
     url: Annotated[
-        str, typer.Option("--url", help="The address at which people reach the server.")
-    ] = "http://127.0.0.1:8700",
+        str | None,
+        typer.Option(
+            "--url", help="The address people use.", show_default="AGIO_PUBLIC_URL, or the server's own"
+        ),
+    ] = None,
     data: DataOption = None,
 ) -> None:
-    """Print a link that signs a browser in once, within a day: for whoever cannot sign in any more."""
-    from agio.cli.keys import print_sign_in_link
+    """Print a link that signs a browser in once, within a day: for somebody who cannot sign in any more."""
+    from agio.cli.sign_in import print_sign_in_link
 
     settings, server = load_settings(), load_server_settings()
-    asyncio.run(print_sign_in_link(settings, server, data, (tenant, user), url.rstrip("/")))
+    raise typer.Exit(asyncio.run(print_sign_in_link(settings, server, data, (user, tenant), url)))
 
 
 @keys.command("revoke")

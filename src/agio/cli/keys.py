@@ -17,7 +17,7 @@ from agio.cli.view import printable
 from agio.core.identity import DEFAULT_TENANT, LOCAL_USER, Permission
 from agio.core.name import checked_name
 from agio.core.store import Store
-from agio.gateway.auth import SignInLink, describe_key, hash_secret, new_api_key
+from agio.gateway.auth import describe_key, hash_secret, new_api_key
 from agio.gateway.routes.rendering import key_view
 from agio.gateway.routes.views import Keys as KeyList
 from agio.gateway.routes.views import KeyView, NewKey
@@ -103,16 +103,6 @@ def _state(key: KeyView) -> Text:
     if key.expires_at is not None and key.expires_at <= time.time_ns() // 1_000_000:
         return Text("expired", "red")
     return Text("active", "green")
-
-
-async def print_sign_in_link(
-    settings: Settings, server: ServerSettings, data: Path | None, member: tuple[str, str], base: str
-) -> None:
-    """Print a link that signs a browser in once as a user of a tenant. Raises UserError `user_not_found`."""
-    hint = "Only a server that is stopped can be given one: stop it, and start it again afterwards."
-    async with opened_store(settings, server, data, hint) as store:
-        link = await SignInLink(*member).keep(store)
-    print(link.url(base))
 
 
 class _StoredKeys:

@@ -14,10 +14,11 @@ from agio.errors import AgioError
 _PIPE_WIDTH = 240
 
 
-def make_console(*, plain: bool = False) -> Console:
-    """Return the console of standard output, without colours if `plain`; a pipe gets lines as long as they need."""
-    console = Console(highlight=False, force_terminal=False if plain else None)
-    return console if sys.stdout.isatty() else Console(highlight=False, width=_PIPE_WIDTH)
+def make_console(*, plain: bool = False, stderr: bool = False) -> Console:
+    """Return the console of standard output or error, without colours if `plain`; a pipe gets lines of any length."""
+    console = Console(highlight=False, stderr=stderr, force_terminal=False if plain else None)
+    stream = sys.stderr if stderr else sys.stdout
+    return console if stream.isatty() else Console(highlight=False, stderr=stderr, width=_PIPE_WIDTH)
 
 
 def make_stage(console: Console, *, plain: bool) -> Stage:

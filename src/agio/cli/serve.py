@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
+from agio.cli.address import note_address
 from agio.cli.announcement import Announcement
 from agio.cli.composition import Plan, database_of, opened_gateway
 from agio.cli.descriptors import raise_descriptor_limit
@@ -162,6 +163,8 @@ class _Server:
         return url_of(self._socket, self._options.host)
 
     async def _announce(self, database: str | Path, gateway: Gateway) -> None:
+        if isinstance(database, Path):
+            note_address(database, self._public_url())
         Announcement(
             url=url_of(self._socket, self._options.host),
             sign_in=await offer_sign_in(gateway.store),

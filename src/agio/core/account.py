@@ -27,8 +27,14 @@ class Identity(Struct, frozen=True):
 class AccountStore(Protocol):
     """People and how they sign in. Raises StoreError when the store fails, UserError as said."""
 
-    async def add_sign_in_link(self, tenant: str, user: str, token_hash: bytes, expires_at: int) -> None:
-        """Keep a link that signs a browser in once."""
+    async def add_sign_in_link(
+        self, tenant: str, user: str, token_hash: bytes, expires_at: int, made_by: str | None = None
+    ) -> None:
+        """Keep a link that signs a browser in once. `made_by` is the owner who makes it for a member.
+
+        An owner's link is good as long as its maker is an owner, and the member no owner and in no other team; it
+        replaces the member's earlier links. Raises UserError `user_not_found`, `forbidden`, `member_elsewhere`.
+        """
         ...
 
     async def take_sign_in_link(self, token_hash: bytes) -> tuple[str, str] | None:

@@ -127,6 +127,7 @@ AUDITED: dict[str, Told] = {
         before=_browser,
         when=lambda values: values["before"] is not None,
     ),
+    "sign_in.link": Told(target="user"),
     "sign_in.fail": _of_account("account_id"),
     "sign_in.switch": Told(target="session_id", user="result.user", credential="session_id"),
     "account.sign_out": _of_account("account_id"),

@@ -181,7 +181,7 @@ class Repository:
 
     # People and their teams
 
-    add_sign_in_link = _write(accounts.add_sign_in_link)
+    add_sign_in_link = _write(accounts.add_sign_in_link, audit="sign_in.link")
     take_sign_in_link = _write(accounts.take_sign_in_link)
     has_account = _read(accounts.has_account)
     create_account = _write(accounts.create_account, audit="account.create")

@@ -56,15 +56,17 @@ class SignInLink:
         self.tenant = tenant
         self.user = user
         self.token = secrets.token_urlsafe(32)
+        self.expires_at = time.time_ns() // 1_000_000 + _LINK_S * 1000
 
     def url(self, base: str) -> str:
         """The link to print, for a server at `base`."""
         return f"{base}/sign-in?token={self.token}"
 
-    async def keep(self, store: AccountStore) -> "SignInLink":
-        """Let the link be good from now on. Raises UserError `user_not_found`."""
-        expires_at = time.time_ns() // 1_000_000 + _LINK_S * 1000
-        await store.add_sign_in_link(self.tenant, self.user, hash_secret(self.token), expires_at)
+    async def keep(self, store: AccountStore, made_by: str | None = None) -> "SignInLink":
+        """Let the link be good from now on. Raises what `AccountStore.add_sign_in_link` raises."""
+        await store.add_sign_in_link(
+            self.tenant, self.user, hash_secret(self.token), self.expires_at, made_by
+        )
         return self
 
 

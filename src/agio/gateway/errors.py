@@ -45,6 +45,7 @@ _STATUS = {
     "already_member": 409,
     "email_taken": 409,
     "last_owner": 409,
+    "member_elsewhere": 409,
     "agent_inactive": 409,
     "agent_read_only": 409,
     "append_conflict": 409,

@@ -45,6 +45,14 @@ class Origins:
         """Whether browsers reach us over TLS alone."""
         return self._behind_tls or (self._public or b"").startswith(b"https:")
 
+    def base_url(self, headers: Headers) -> str:
+        """Return the address people use: the public URL, or where this request was sent to."""
+        if self._public is not None:
+            return self._public.decode()
+        host = next((value for name, value in headers if name == b"host"), b"").decode("latin-1")
+        secure = self._behind_tls and not _is_near(_host_name(host))
+        return f"{'https' if secure else 'http'}://{host}"
+
     def check_host(self, headers: Headers) -> None:
         """Refuse a request for a name that is not this server's. Raises UserError `forbidden_host`."""
         host = next((value for name, value in headers if name == b"host"), b"")

@@ -64,6 +64,23 @@ async def test_a_link_that_is_over_signs_nobody_in(store: Store) -> None:
         await store.add_sign_in_link("acme", "bob", b"more", SOON)
 
 
+async def test_an_owners_link_is_for_members_of_one_team(store: Store) -> None:
+    """R2, S14: nobody else makes one, none is for an owner, and none for an account that is in another team."""
+    await store.add_user("default", "mia", "Mia", "member")
+    await store.add_sign_in_link("default", "mia", b"1", SOON, "local")
+    await store.add_sign_in_link("default", "mia", b"2", SOON, "local")
+    assert [await store.take_sign_in_link(token) for token in (b"1", b"2")] == [None, ("default", "mia")]
+    for user, made_by in (("mia", "mia"), ("local", "local")):
+        with pytest.raises(UserError, match="forbidden"):
+            await store.add_sign_in_link("default", user, b"3", SOON, made_by)
+    await store.create_account(account("mia"), "default", "mia")
+    await store.add_sign_in_link("default", "mia", b"4", SOON, "local")
+    await store.create_tenant("Other", "acc_mia", "Mia")
+    with pytest.raises(UserError, match="member_elsewhere"):
+        await store.add_sign_in_link("default", "mia", b"5", SOON, "local")
+    assert await store.take_sign_in_link(b"4") is None
+
+
 async def test_an_account_is_made_once_for_a_user(store: Store) -> None:
     """R2: the first account is the owner's; it takes its name, and its links are void from then on."""
     assert not await store.has_account()

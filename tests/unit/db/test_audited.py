@@ -15,7 +15,7 @@ NOT_AUDITED = {
         "start_inline_session change_inline_agent"
     ),
     "part of a start, or of something that is audited": (
-        "add_tenant add_user put_code_agents add_sign_in_link take_sign_in_link add_sign_in_flow take_sign_in_flow "
+        "add_tenant add_user put_code_agents take_sign_in_link add_sign_in_flow take_sign_in_flow "
         "refresh_web_session"
     ),
     "what is over": "sweep expire_interrupts",

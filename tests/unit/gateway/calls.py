@@ -209,6 +209,7 @@ CALLS: dict[str, list[Call]] = {
     "list_members": [Call()],
     "change_member": [_at("user", {"role": "member"})],
     "remove_member": [_at("user")],
+    "create_sign_in_link": [_at("user")],
     "list_invitations": [Call()],
     "create_invitation": [Call(body={"email": "<email>"}, foreign={"email": 201})],
     "open_invitation": [Call(query={"token": "nothing"})],

@@ -89,6 +89,7 @@ EXAMPLES: dict[str, Example] = {
     "list_members": Example(),
     "change_member": Example({"user": "member"}, {"role": "member"}),
     "remove_member": Example({"user": "member"}),
+    "create_sign_in_link": Example({"user": "member"}),
     "list_invitations": Example(),
     "create_invitation": Example({}, {"role": "member"}),
     "open_invitation": Example(),
@@ -242,6 +243,7 @@ async def test_nobody_gets_in_without_a_credential(route: Route) -> None:
 async def test_what_belongs_to_somebody_else_is_not_there(user: str) -> None:
     """C2, C5: a foreign id is a 404 on every route, for another tenant and for another user of the same."""
     async with house() as place, place.client() as client, place.client(user) as stranger:
+        await place.store.set_role("other", "bob", "owner")
         ids = await _belongings(place, client)
         before = await _seen(client)
         for route in ROUTES:

@@ -8,9 +8,10 @@ import pytest
 from msgspec import structs
 
 from agio.core.identity import Role
+from agio.gateway.auth import hash_secret
 from agio.gateway.connections import Cut
 from tests.unit.gateway.engine import QUICK
-from tests.unit.gateway.house import House, code_of, house
+from tests.unit.gateway.house import ADDRESS, House, code_of, house
 from tests.unit.gateway.people import OURS, PASSWORD, add_account, browser, sign_in, with_cookie
 
 ZOE = {"name": "Zoe", "email": "zoe@example.com", "password": PASSWORD}
@@ -346,3 +347,54 @@ async def test_an_invitation_is_no_way_to_ask_for_accounts_or_to_keep_others_fro
         codes = [code_of(answer) for answer in answers]
         assert codes == ["weak_password", "email_taken"] * 2 + ["weak_password"] + ["rate_limited"] * 5
         assert code_of(await _accept(place, token, **ZOE)) == "rate_limited"
+
+
+async def test_an_owner_makes_a_sign_in_link_for_a_member() -> None:
+    """R2: it works once, is audited, and replaces the one before; not for owners, and not by an admin."""
+    async with house() as place:
+        await add_account(place, "mia", role="member")
+        await _add(place, "olga", "owner")
+        async with place.client("olga") as olga, place.client() as ann, place.client(None) as anybody:
+            path = "/api/members/mia/sign-in-link"
+            first, made = [await olga.post(path) for _ in range(2)]
+            assert (made.status_code, set(made.json())) == (201, {"url", "expires_at"})
+            assert made.json()["url"].startswith(f"{ADDRESS}/sign-in?token=")
+            assert (await anybody.get(first.json()["url"])).status_code == 403
+            answered = await anybody.get(made.json()["url"])
+            assert answered.status_code == 303
+            async with with_cookie(place, answered) as mia:
+                assert (await mia.get("/api/me")).json()["user"] == "mia"
+                assert (
+                    await mia.post("/api/account/password", json={"password": PASSWORD})
+                ).status_code == 204
+            assert (await anybody.get(made.json()["url"])).status_code == 403
+            told = (await olga.get("/api/audit?action=sign_in.link")).json()["items"]
+            assert [(entry["user"], entry["object"]) for entry in told] == [("olga", "mia")] * 2
+            assert code_of(await ann.post(path)) == "forbidden"
+            assert code_of(await olga.post("/api/members/olga/sign-in-link")) == "forbidden"
+            assert code_of(await olga.post("/api/members/bob/sign-in-link")) == "user_not_found"
+        async with await browser(place, "mia", signed_in_s_ago=3600) as mia:
+            await place.store.set_role("default", "mia", "owner")
+            assert code_of(await mia.post("/api/members/ann/sign-in-link")) == "reauthentication_required"
+
+
+@pytest.mark.parametrize("change", ["joins another team", "becomes an owner", "maker is demoted"])
+async def test_an_owners_link_opens_no_other_team_whenever_it_is_used(change: str) -> None:
+    """R2, S14: what forbids to make a link also ends one that was made before."""
+    async with house() as place:
+        account = await add_account(place, "mia", role="member")
+        await _add(place, "olga", "owner")
+        await _add(place, "otto", "owner")
+        await place.add("bob", "acme")
+        async with place.client("olga") as olga, place.client(None) as anybody:
+            url = (await olga.post("/api/members/mia/sign-in-link")).json()["url"]
+            if change == "joins another team":
+                token = await _invite(place, "bob")
+                await place.store.accept_invitation(hash_secret(token), account)
+                refused = await olga.post("/api/members/mia/sign-in-link")
+                assert (refused.status_code, code_of(refused)) == (409, "member_elsewhere")
+            elif change == "becomes an owner":
+                await place.store.set_role("default", "mia", "owner")
+            else:
+                await place.store.set_role("default", "olga", "admin")
+            assert (await anybody.get(url)).status_code == 403

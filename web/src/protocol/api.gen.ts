@@ -804,6 +804,23 @@ export interface paths {
         patch: operations["change_member"];
         trace?: never;
     };
+    "/api/members/{user}/sign-in-link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a link that signs a member in once, within a day. Not for owners, nor for who is in other teams too. */
+        post: operations["create_sign_in_link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/openapi.json": {
         parameters: {
             query?: never;
@@ -2323,6 +2340,14 @@ export interface components {
             user: string;
         };
         /**
+         * NewSignInLink
+         * @description A link that signs a member in once: the only time it is shown.
+         */
+        NewSignInLink: {
+            expires_at: number;
+            url: string;
+        };
+        /**
          * PasswordBody
          * @description A password.
          */
@@ -3143,6 +3168,7 @@ export type MessageBody = components['schemas']['MessageBody'];
 export type MessageView = components['schemas']['MessageView'];
 export type NewInvitation = components['schemas']['NewInvitation'];
 export type NewKey = components['schemas']['NewKey'];
+export type NewSignInLink = components['schemas']['NewSignInLink'];
 export type PasswordBody = components['schemas']['PasswordBody'];
 export type ProfileChange = components['schemas']['ProfileChange'];
 export type ProfileView = components['schemas']['ProfileView'];
@@ -4721,6 +4747,28 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MemberView"];
+                };
+            };
+        };
+    };
+    create_sign_in_link: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Made. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewSignInLink"];
                 };
             };
         };

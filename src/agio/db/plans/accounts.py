@@ -13,10 +13,18 @@ from agio.errors import UserError
 from agio.protocol.ids import new_id
 
 
-def add_sign_in_link(tenant: str, user: str, token_hash: bytes, expires_at: int) -> Plan[None]:
-    """Keep a link that signs a browser in once. Raises UserError `user_not_found`."""
+def add_sign_in_link(
+    tenant: str, user: str, token_hash: bytes, expires_at: int, made_by: str | None = None
+) -> Plan[None]:
+    """Keep a link that signs a browser in once; an owner's (`made_by`) replaces the member's earlier ones.
+
+    Raises UserError `user_not_found`, and for an owner's `forbidden`, `member_elsewhere`.
+    """
     if (yield from ask_one("get_user", tenant=tenant, user_id=user)) is None:
         raise user_not_found(user)
+    if made_by is not None:
+        yield from _check_maker(tenant, user, made_by)
+        yield from ask("end_sign_in_links", tenant=tenant, user_id=user)
     yield from ask(
         "add_sign_in_link",
         token_hash=token_hash,
@@ -24,6 +32,7 @@ def add_sign_in_link(tenant: str, user: str, token_hash: bytes, expires_at: int)
         user_id=user,
         now=now_ms(),
         expires_at=expires_at,
+        made_by=made_by,
     )
 
 
@@ -32,9 +41,14 @@ def take_sign_in_link(token_hash: bytes) -> Plan[tuple[str, str] | None]:
     row = yield from ask_one("take_sign_in_link", token_hash=token_hash)
     if row is None:
         return None
-    tenant, user, expires_at = msgspec.convert(row, tuple[str, str, int])
+    tenant, user, expires_at, made_by = msgspec.convert(row, tuple[str, str, int, str | None])
     if expires_at <= now_ms() or (yield from ask_one("get_user", tenant=tenant, user_id=user)) is None:
         return None
+    if made_by is not None:
+        try:  # what was so when it was made may have changed since
+            yield from _check_maker(tenant, user, made_by)
+        except UserError:
+            return None
     return tenant, user
 
 
@@ -174,6 +188,25 @@ def add_membership(account_id: str, tenant: str, user: str) -> Plan[None]:
 def already_member() -> UserError:
     """The account is in that team."""
     return UserError("already_member", "You are a member of this team already.")
+
+
+def _check_maker(tenant: str, user: str, made_by: str) -> Plan[None]:
+    """See that an owner may sign a member in: whoever has the link could switch to the account's other teams."""
+    maker = yield from ask_one("get_user", tenant=tenant, user_id=made_by)
+    member = yield from ask_one("get_user", tenant=tenant, user_id=user)
+    if maker is None or maker[1] != "owner":
+        raise UserError("forbidden", "Only owners may make sign-in links.", {"needs": "own"})
+    if member is None or member[1] == "owner":
+        raise UserError(
+            "forbidden", "An owner's sign-in link is made on the server: agio keys sign-in --user EMAIL."
+        )
+    account = yield from ask_one("account_of_user", tenant=tenant, user_id=user)
+    if account is not None and len((yield from memberships(str(account[0])))) > 1:
+        raise UserError(
+            "member_elsewhere",
+            "This person is in other teams too, and the link would open those. Ask the operator: agio keys sign-in "
+            "--user EMAIL.",
+        )
 
 
 def _email_taken() -> UserError:

@@ -75,6 +75,13 @@ class Members(Struct, frozen=True):
     items: list[MemberView]
 
 
+class NewSignInLink(Struct, frozen=True, kw_only=True):
+    """A link that signs a member in once: the only time it is shown."""
+
+    url: str
+    expires_at: int
+
+
 class InvitationView(Struct, frozen=True, kw_only=True):
     """An invitation. One that is closed was accepted, by the user it says, or taken back."""
 

@@ -21,8 +21,8 @@ _log = logging.getLogger("agio.gateway")
 _noting: set[asyncio.Future[None]] = set()
 _LINK_OVER = UserError(
     "sign_in_link_over",
-    "This sign-in link does not work any more. Each link signs in one browser, once, within a day. Whoever runs "
-    "the server makes a new one with `agio keys sign-in`.",
+    "This sign-in link does not work any more. Each link signs in one browser, once, within a day. Ask an owner of "
+    "your team for a new one, or make one on the server: `agio keys sign-in --user EMAIL`.",
 )
 
 

@@ -146,6 +146,8 @@ ROUTES: Sequence[Route] = [
           "user_not_found last_owner", needs="manage", fresh=True),
     Route("DELETE", "/api/members/{user}", team.remove_member, 204, None,
           "user_not_found last_owner", needs="manage", fresh=True),
+    Route("POST", "/api/members/{user}/sign-in-link", team.create_sign_in_link, 201, people.NewSignInLink,
+          "user_not_found member_elsewhere", needs="own", fresh=True),
     Route("GET", "/api/invitations", invitations.list_invitations, 200, people.Invitations, needs="manage"),
     Route("POST", "/api/invitations", invitations.create_invitation, 201, people.NewInvitation,
           "invalid_email", needs="manage", fresh=True),

@@ -5,9 +5,17 @@ from fastapi.responses import Response
 from agio.agents.demo import demo_agent
 from agio.core.identity import DEFAULT_TENANT
 from agio.errors import UserError
+from agio.gateway.auth import SignInLink
 from agio.gateway.routes.account import teams_of
 from agio.gateway.routes.identity_bodies import MemberChange, SwitchBody, TenantBody, TenantChange
-from agio.gateway.routes.identity_views import Members, Teams, member_view, team_view, tenant_view
+from agio.gateway.routes.identity_views import (
+    Members,
+    NewSignInLink,
+    Teams,
+    member_view,
+    team_view,
+    tenant_view,
+)
 from agio.gateway.routes.query import Id
 from agio.gateway.routes.route import Call, answer
 from agio.gateway.standing import drop_credential, drop_user
@@ -71,6 +79,14 @@ async def change_member(call: Call, user: Id, body: MemberChange) -> Response:
     )
     drop_user(call.gateway, call.who.tenant, user)
     return answer(member_view(member))
+
+
+async def create_sign_in_link(call: Call, user: Id) -> Response:
+    """Make a link that signs a member in once, within a day. Not for owners, nor for who is in other teams too."""
+    who = call.who
+    link = await SignInLink(who.tenant, user).keep(call.gateway.store, made_by=who.user)
+    base = call.gateway.auth.origins.base_url(call.scope["headers"])
+    return answer(NewSignInLink(url=link.url(base), expires_at=link.expires_at), 201)
 
 
 async def remove_member(call: Call, user: Id) -> Response:

@@ -104,7 +104,8 @@ function LookPage({ tool, mayBuild }: { tool: AgentToolDetails; mayBuild: boolea
           ) : (
             <Card title="Try it">
               <p className="text-sm text-soft">
-                It asks a person before each call. Ask an agent that has it in a chat, and approve the call there.
+                It asks a person before each call. Ask an agent that has it in a chat, and approve the call
+                there.
               </p>
             </Card>
           )}

@@ -67,7 +67,7 @@ function MakeAccount({ onSkip }: { onSkip: () => void }): ReactNode {
           Without an account you stay signed in, in this browser alone, and can come back to this page later.
           If you sign out before you made one, you need a new link: the server prints one at its next start as
           long as nobody has an account, or its operator makes one with{" "}
-          <code className="font-mono">agio keys sign-in</code>.
+          <code className="font-mono">agio keys sign-in --user local</code>.
         </p>
       </Card>
     </Page>

@@ -72,7 +72,8 @@ function SignIn({ told, another }: SignInProps): ReactNode {
       {nobody && (
         <p className="text-sm text-soft">
           Nobody has an account here yet. Open the sign-in link that the server printed when it started, or
-          make a new one with <code className="font-mono text-ink">agio keys sign-in</code>.
+          make a new one on the server:{" "}
+          <code className="font-mono text-ink">agio keys sign-in --user local</code>.
         </p>
       )}
     </WelcomeCard>
@@ -93,8 +94,8 @@ function Trouble(): ReactNode {
     <details>
       <summary className="rounded-md hover:text-ink">Trouble signing in?</summary>
       <p className="mt-2">
-        Whoever runs the server can make a link that signs you in once:{" "}
-        <code className="font-mono text-ink">agio keys sign-in</code>. It needs no password.
+        Ask an owner of your team for a link that signs you in once. On the server,{" "}
+        <code className="font-mono text-ink">agio keys sign-in --user EMAIL</code> prints one.
       </p>
     </details>
   );

@@ -70,11 +70,11 @@ from memberships m join users u on u.tenant_id = m.tenant_id and u.id = m.user_i
 where m.account_id = :account_id and m.tenant_id = :tenant;
 
 -- name: add_sign_in_link
-insert into sign_in_links (token_hash, tenant_id, user_id, created_at, expires_at)
-values (:token_hash, :tenant, :user_id, :now, :expires_at);
+insert into sign_in_links (token_hash, tenant_id, user_id, created_at, expires_at, made_by)
+values (:token_hash, :tenant, :user_id, :now, :expires_at, :made_by);
 
 -- name: take_sign_in_link
-delete from sign_in_links where token_hash = :token_hash returning tenant_id, user_id, expires_at;
+delete from sign_in_links where token_hash = :token_hash returning tenant_id, user_id, expires_at, made_by;
 
 -- name: end_sign_in_links
 delete from sign_in_links where tenant_id = :tenant and user_id = :user_id;

@@ -1,0 +1,2 @@
+alter table sign_in_links drop column made_by;
+alter table tenants drop column sdk_sessions;

@@ -1,1 +1,0 @@
-alter table tenants drop column sdk_sessions;
