@@ -162,7 +162,7 @@ class Authenticator:
     async def open_session(self, tenant: str, user: str, authenticated_at: int | None = None) -> str:
         """Sign a browser in; returns the Set-Cookie header of its new session.
 
-        `authenticated_at` (ms) is when the person proved who they are, if that was not just now.
+        `authenticated_at` (ms) is when the person proved who they are, if that was not just now; 0: it is not known.
         """
         secret = secrets.token_urlsafe(32)
         now = time.time_ns() // 1_000_000

@@ -35,7 +35,8 @@ FLOW_COOKIE = "__Host-agio_flow"
 FLOW_S = 600
 _COOKIE_START = FLOW_COOKIE.encode() + b"="
 _BROWSER_CHARS = 43
-_ANSWER_CHARS = 4096
+_MAX_AGE_S = str(30 * 24 * 3600)
+"""As long as a session here lasts. A provider that is given any must say `auth_time`."""
 
 
 class Begin(Struct, frozen=True, kw_only=True):
@@ -71,6 +72,8 @@ class Flow(Struct, frozen=True, kw_only=True):
     """The hash of the token in an invitation's link."""
     credential: str | None = None
     """The web session that `link` and `confirm` are for."""
+    anew: bool = False
+    """Whether the provider was told to ask who it is (`prompt=login`)."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -90,6 +93,7 @@ class Person(Struct, frozen=True, kw_only=True):
     email: str | None
     name: str
     authenticated_at: int
+    """When they proved who they are, in ms; 0: nothing says so, as after a silent sign-in."""
 
 
 class OidcProviders:
@@ -115,6 +119,7 @@ class OidcProviders:
         metadata = await client.metadata()
         state, nonce, verifier = (secrets.token_urlsafe(size) for size in (32, 32, 48))
         browser = _browser(headers) or secrets.token_urlsafe(32)
+        anew = given.anew or given.purpose == "confirm"
         now = time.time_ns() // 1_000_000
         flow = Flow(
             provider=provider_id,
@@ -126,6 +131,7 @@ class OidcProviders:
             started_at=now,
             invitation=None if given.invitation is None else hash_secret(given.invitation).hex(),
             credential=None if given.who is None else given.who.credential,
+            anew=anew,
         )
         await store.add_sign_in_flow(hash_secret(state), msgspec.json.encode(flow), now + FLOW_S * 1000)
         asked = {
@@ -137,12 +143,13 @@ class OidcProviders:
             "nonce": nonce,
             "code_challenge": _challenge(verifier),
             "code_challenge_method": "S256",
+            "max_age": _MAX_AGE_S,
         }
+        if anew:
+            asked["prompt"] = "login"
         if given.purpose == "confirm":
             essential = {"id_token": {"auth_time": {"essential": True}}}
-            asked |= {"prompt": "login", "max_age": "0", "claims": msgspec.json.encode(essential).decode()}
-        elif given.anew:
-            asked["prompt"] = "login"
+            asked |= {"max_age": "0", "claims": msgspec.json.encode(essential).decode()}
         place = metadata.authorization_endpoint
         url = f"{place}{'&' if '?' in place else '?'}{urlencode(asked)}"
         return Begun(url, flow_cookie(browser, FLOW_S))
@@ -172,7 +179,8 @@ class OidcProviders:
         claims = await client.check(tokens.id_token, flow.nonce)
         if flow.purpose == "confirm":
             check_freshness(claims, flow.started_at)
-        return await _person(client, tokens, claims)
+        proved_at = auth_time_ms(claims) or (flow.started_at if flow.anew else 0)
+        return await _person(client, tokens, claims, proved_at)
 
     async def aclose(self) -> None:
         """Let go of what is held between requests."""
@@ -212,7 +220,7 @@ async def _take(store: AccountStore, provider_id: str, state: str, headers: Head
     return flow
 
 
-async def _person(client: OidcClient, tokens: Tokens, claims: Claims) -> Person:
+async def _person(client: OidcClient, tokens: Tokens, claims: Claims, proved_at: int) -> Person:
     """Return who the claims are of, as far as they can be believed. Raises UserError `email_not_allowed`."""
     subject = str(claims["sub"])
     if "email" not in claims:
@@ -231,7 +239,7 @@ async def _person(client: OidcClient, tokens: Tokens, claims: Claims) -> Person:
         subject=subject,
         email=email,
         name=shown or (email or "").partition("@")[0] or subject[:100],
-        authenticated_at=auth_time_ms(claims) or time.time_ns() // 1_000_000,
+        authenticated_at=proved_at,
     )
 
 

@@ -105,6 +105,7 @@ class Forger:
             "iss": self.url,
             "aud": CLIENT_ID,
             "sub": SUBJECT,
+            "auth_time": now,
             "iat": now,
             "exp": now + 300,
             "nonce": self.asked.get("nonce"),

@@ -3,8 +3,9 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from typing import TypeAlias
 
 import httpx
 import pytest
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 
 from agio.core.oidc import OidcProvider
 from agio.gateway import oidc_client
-from agio.gateway.auth import COOKIE, hash_secret
+from agio.gateway.auth import COOKIE, SignInLink, hash_secret
 from tests.unit.gateway.forger import (
     CLIENT_ID,
     Forger,
@@ -23,8 +24,10 @@ from tests.unit.gateway.forger import (
     sealed_by_hand,
 )
 from tests.unit.gateway.house import House, code_of, house
+from tests.unit.gateway.people import OURS, PASSWORD, add_account, browser, sign_in
 
 MINUTE = 60
+WaySignedIn: TypeAlias = Callable[[Forger, House], Awaitable[httpx.Response]]
 LIKE = OidcProvider(
     id="",
     name="",
@@ -382,6 +385,73 @@ async def test_a_session_is_as_old_as_the_proof_behind_it() -> None:
         found = await place.store.find_web_session(hash_secret(session.partition("=")[2]))
         assert found is not None
         assert found.authenticated_at == (NOW - 3600) * 1000
+
+
+async def _with_password(_: Forger, place: House) -> httpx.Response:
+    await add_account(place)
+    return await sign_in(place)
+
+
+async def _with_a_link(_: Forger, place: House) -> httpx.Response:
+    await add_account(place)
+    link = await SignInLink("default", "ann").keep(place.store)
+    async with place.client(None) as client:
+        return await client.get(link.url(""))
+
+
+async def _invited(place: House, headers: Mapping[str, str], **given: str) -> httpx.Response:
+    async with place.client("bob") as bob, place.client(None, {**OURS, **headers}) as client:
+        token = (await bob.post("/api/invitations", json={})).json()["token"]
+        return await client.post("/api/invitations/accept", json={"token": token, **given})
+
+
+async def _with_an_invitation(_: Forger, place: House) -> httpx.Response:
+    return await _invited(place, {}, name="Zoe", email="zoe@example.com", password=PASSWORD)
+
+
+async def _with_an_old_session_and_an_invitation(_: Forger, place: House) -> httpx.Response:
+    await add_account(place)
+    async with await browser(place, signed_in_s_ago=3600) as old:
+        return await _invited(place, {"cookie": old.headers["cookie"]})
+
+
+def _elsewhere(query: str = "", **claims: object) -> WaySignedIn:
+    async def way(one: Forger, place: House) -> httpx.Response:
+        one.claims.update(claims)
+        async with place.client(None) as client, place.client("bob") as bob:
+            token = (await bob.post("/api/invitations", json={})).json()["token"]
+            left = await one.leave(client, f"/sign-in/oidc/forge{query.format(token=token)}")
+            return await one.come_back(client, left)
+
+    return way
+
+
+WAYS: dict[str, tuple[WaySignedIn, bool]] = {
+    "password": (_with_password, True),
+    "link": (_with_a_link, True),
+    "invitation, new account": (_with_an_invitation, True),
+    "invitation, signed in an hour ago": (_with_an_old_session_and_an_invitation, False),
+    "provider, asked just now": (_elsewhere(), True),
+    "provider, asked an hour ago": (_elsewhere(auth_time=NOW - 3600), False),
+    "provider, does not say when": (_elsewhere(auth_time=None), False),
+    "provider, says nonsense": (_elsewhere(auth_time="now"), False),
+    "provider, invitation, does not say when": (_elsewhere("?invitation={token}", auth_time=None), False),
+    "provider, was told to ask": (_elsewhere("?anew=true", auth_time=None), True),
+    "provider, was told to ask and did not": (_elsewhere("?anew=true", auth_time=NOW - 3600), False),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_sign_in_is_fresh_only_if_the_person_proved_who_they_are(way: str) -> None:
+    """R2: by each way to sign in; a provider's silent sign-in proves nothing for a sensitive change."""
+    async with scene() as (place, one, client):
+        signed_in, fresh = WAYS[way]
+        answered = await signed_in(one, place)
+        cookies = [cookie.partition(";")[0] for cookie in answered.headers.get_list("set-cookie")]
+        session = next(cookie for cookie in cookies if cookie.startswith(COOKIE))
+        made = await client.post("/api/api-keys", json={"name": "x"}, headers=_own(session))
+        assert made.status_code == (201 if fresh else 403), made.text
+        assert fresh or code_of(made) == "reauthentication_required"
 
 
 async def test_a_key_beside_a_stolen_cookie_makes_it_no_fresher() -> None:
