@@ -25,7 +25,7 @@ from agio.worker.app import load_app
 WRITTEN = 1000
 AT_ONCE = 100
 TOKENS = 20
-NO_LIMITS = Limits(running_per_user=10_000, running_per_tenant=10_000, queued_per_tenant=100_000)
+NO_LIMITS = Limits(10_000, 10_000, queued_per_tenant=100_000, queued_per_user=100_000)
 TABLES = ("agent_sessions", "runs", "logs", "turns", "tool_executions", "agent_session_messages")
 NUMBERS = "with recursive n(i) as (select 1 union all select i + 1 from n where i < ?)"
 

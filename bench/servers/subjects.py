@@ -25,6 +25,7 @@ NO_LIMITS = {
     "running_per_tenant": 10_000,
     "running_per_worker": 10_000,
     "queued_per_tenant": 100_000,
+    "queued_per_user": 100_000,
     "requests_per_minute": 10_000_000,
     "messages_per_minute": 10_000_000,
 }

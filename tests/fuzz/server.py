@@ -28,6 +28,7 @@ LIMITS = {
     "sign_ins_at_once": _OFTEN,
     "sign_in_every_s": 0.001,
     "queued_per_tenant": 100_000,
+    "queued_per_user": 100_000,
     "unused_files": 100_000,
     "running_per_user": 100_000,
     "running_per_tenant": 100_000,

@@ -116,6 +116,7 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     running_per_tenant: int = 20
     running_per_worker: int = 50
     queued_per_tenant: int = 1000
+    queued_per_user: int = 100
     reader_window_events: int = 256
     reader_window_bytes: int = 1024 * 1024
     page_bytes: int = 1024 * 1024

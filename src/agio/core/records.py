@@ -174,6 +174,7 @@ class Limits(Struct, frozen=True):
     running_per_user: int = 3
     running_per_tenant: int = 20
     queued_per_tenant: int = 1000
+    queued_per_user: int = 100
 
 
 class SessionStart(Struct, frozen=True, kw_only=True):

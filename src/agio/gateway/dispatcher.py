@@ -56,7 +56,12 @@ class Dispatcher:
         figures: Figures,
         prices: Mapping[str, Price],
     ) -> None:
-        self.limits = Limits(limits.running_per_user, limits.running_per_tenant, limits.queued_per_tenant)
+        self.limits = Limits(
+            limits.running_per_user,
+            limits.running_per_tenant,
+            limits.queued_per_tenant,
+            limits.queued_per_user,
+        )
         self.claiming = True
         self._store = store
         self._hub = hub

@@ -216,6 +216,20 @@ async def test_a_tenants_queue_has_an_end(store: Store) -> None:
     await who.send(session, limits=limits)
 
 
+async def test_one_user_does_not_fill_the_queue_of_their_tenant(store: Store) -> None:
+    """C6: each user has a share of it; the refusal says whose limit it is."""
+    who, other = await person(store), await person(store, user="other")
+    limits = Limits(queued_per_tenant=3, queued_per_user=2)
+    session, others = await who.session(), await other.session()
+    for _ in range(2):
+        await who.send(session, limits=limits)
+    with pytest.raises(LimitExceeded, match=r"2 of your runs.*queue_full"):
+        await who.send(session, limits=limits)
+    await other.send(others, limits=limits)
+    with pytest.raises(LimitExceeded, match=r"3 of your team's runs.*queue_full"):
+        await other.send(others, limits=limits)
+
+
 async def test_a_full_tenant_queues_instead_of_claiming(store: Store) -> None:
     """C6: a message beyond the running runs of its tenant is accepted and waits."""
     who = await person(store)

@@ -15,7 +15,7 @@ from agio.errors import LimitExceeded, StoreError
 from tests.contract.repository.backends import new_run
 from tests.contract.store.scenes import Person, agent_fields, end, events, person
 
-WIDE = Limits(running_per_user=1000, running_per_tenant=1000, queued_per_tenant=1000)
+WIDE = Limits(running_per_user=1000, running_per_tenant=1000, queued_per_user=1000)
 
 
 @pytest.fixture

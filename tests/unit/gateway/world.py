@@ -43,6 +43,7 @@ LIMITS = ServerLimits(
     running_per_user=50,
     running_per_tenant=500,
     queued_per_tenant=100_000,
+    queued_per_user=100_000,
     silence_s=3600,
     tick_s=3600,
     sweep_s=3600,

@@ -27,6 +27,7 @@ class _Active(Struct, frozen=True, array_like=True):
 
     sessions: int
     queued: int
+    queued_by_user: int
     running: int
 
 
@@ -174,10 +175,14 @@ def _check_limits(sent: Arrival, limits: Limits, is_active: bool) -> Plan[_Activ
             f"{limits.running_per_user} of your sessions are running. Wait for one, or cancel it.",
             {"limit": limits.running_per_user},
         )
-    if counted.queued >= limits.queued_per_tenant:
-        raise LimitExceeded(
-            "queue_full",
-            f"{limits.queued_per_tenant} runs are waiting already. Try again later.",
-            {"limit": limits.queued_per_tenant},
-        )
+    for whose, queued, limit in (
+        ("your", counted.queued_by_user, limits.queued_per_user),
+        ("your team's", counted.queued, limits.queued_per_tenant),
+    ):
+        if queued >= limit:
+            raise LimitExceeded(
+                "queue_full",
+                f"{limit} of {whose} runs are waiting already. Try again later.",
+                {"limit": limit},
+            )
     return counted

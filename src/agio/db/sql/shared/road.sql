@@ -45,7 +45,8 @@ where run_id in (
 order by number;
 
 -- name: count_active
--- What limits are about: other sessions of the user's that have something to run; the tenant's queued and running runs.
+-- What limits are about: other sessions of the user's that have something to run; the tenant's
+-- queued runs, the user's among them, and the tenant's running runs.
 select
     (
         select count(*) from runs
@@ -60,6 +61,9 @@ select
             )
     ) as sessions,
     (select count(*) from runs where tenant_id = :tenant and status = 'queued') as queued,
+    (
+        select count(*) from runs where tenant_id = :tenant and user_id = :user_id and status = 'queued'
+    ) as queued_by_user,
     (select count(*) from runs where tenant_id = :tenant and status = 'running') as running;
 
 -- name: count_running
