@@ -8,7 +8,7 @@ import typer
 
 from agio.cli.key_commands import keys
 from agio.cli.operator_commands import add_operator_commands
-from agio.cli.options import ApiKeyOption, ServerOption
+from agio.cli.options import ServerOption
 from agio.cli.server_commands import add_server_commands
 from agio.settings import load_server_settings, load_settings
 
@@ -43,10 +43,6 @@ def _store(store: Path | None) -> Path:
     return store or load_settings().data_dir / "agio.db"
 
 
-def _api_key(given: str | None) -> str | None:
-    return given or load_server_settings().api_key
-
-
 @app.callback()
 def root(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
@@ -76,7 +72,6 @@ def chat(
     ] = None,
     plain: Annotated[bool, typer.Option("--plain", help="Text only: no colours, nothing moves.")] = False,
     server: ServerOption = None,
-    api_key: ApiKeyOption = None,
     agent: Annotated[
         str | None, typer.Option("--agent", metavar="NAME", help="Which agent of the server.")
     ] = None,
@@ -88,8 +83,7 @@ def chat(
     if server is not None:
         from agio.cli.server_chat import ServerChatOptions, server_chat
 
-        key = api_key or load_server_settings().api_key
-        asked = ServerChatOptions(server, key, agent, session, plain)
+        asked = ServerChatOptions(server, load_server_settings().api_key, agent, session, plain)
         raise typer.Exit(server_chat(asked, load_settings()))
     from agio.cli.chat import ChatOptions, chat
 
@@ -122,25 +116,22 @@ def list_runs(
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many, newest first.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="A line of JSON for each run.")] = False,
     server: ServerOption = None,
-    api_key: ApiKeyOption = None,
 ) -> None:
     """List runs, newest first."""
     from agio.cli.runs import list_runs, opened_runs
 
     # Before the first chat there is no file, which is no error unless it was named.
     known = server is not None or store is not None or _store(None).exists()
-    opened = opened_runs(_store(store), server, _api_key(api_key)) if known else None
+    opened = opened_runs(_store(store), server, load_server_settings().api_key) if known else None
     asyncio.run(list_runs(opened, agent=agent, thread=thread, limit=limit, as_json=as_json))
 
 
 @runs.command("show")
-def show_run(
-    run_id: RunArgument, store: StoreOption = None, server: ServerOption = None, api_key: ApiKeyOption = None
-) -> None:
+def show_run(run_id: RunArgument, store: StoreOption = None, server: ServerOption = None) -> None:
     """Show a run: what was said, which tools ran, what it cost."""
     from agio.cli.runs import opened_runs, show_run
 
-    asyncio.run(show_run(opened_runs(_store(store), server, _api_key(api_key)), run_id))
+    asyncio.run(show_run(opened_runs(_store(store), server, load_server_settings().api_key), run_id))
 
 
 @runs.command("replay")
@@ -150,10 +141,9 @@ def replay_run(
     fast: Annotated[bool, typer.Option("--fast", help="All at once.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The stored events, one a line.")] = False,
     server: ServerOption = None,
-    api_key: ApiKeyOption = None,
 ) -> None:
     """Play a run again at its own speed."""
     from agio.cli.runs import opened_runs, replay_run
 
-    opened = opened_runs(_store(store), server, _api_key(api_key))
+    opened = opened_runs(_store(store), server, load_server_settings().api_key)
     asyncio.run(replay_run(opened, run_id, fast=fast, as_json=as_json))

@@ -6,7 +6,7 @@ from typing import Annotated, get_args
 import msgspec
 import typer
 
-from agio.cli.options import ApiKeyOption, DataOption, ServerOption
+from agio.cli.options import DataOption, ServerOption
 from agio.core.identity import MAX_KEY_DAYS, Permission
 from agio.settings import load_server_settings, load_settings
 
@@ -35,13 +35,12 @@ def create_key(
     ] = None,
     data: DataOption = None,
     server: ServerOption = None,
-    api_key: ApiKeyOption = None,
 ) -> None:
     """Make an API key and print it: it is shown once."""
     from agio.cli.keys import create_key, opened_keys
 
     permissions: list[Permission] | None = [_permission(each) for each in permission] if permission else None
-    opened = opened_keys(load_settings(), load_server_settings(), data, server, api_key)
+    opened = opened_keys(load_settings(), load_server_settings(), data, server)
     asyncio.run(create_key(opened, name, permissions, expires_in_days))
 
 
@@ -54,11 +53,11 @@ def _permission(named: str) -> Permission:
 
 
 @keys.command("list")
-def list_keys(data: DataOption = None, server: ServerOption = None, api_key: ApiKeyOption = None) -> None:
+def list_keys(data: DataOption = None, server: ServerOption = None) -> None:
     """List the API keys, without the keys themselves."""
     from agio.cli.keys import list_keys, opened_keys
 
-    asyncio.run(list_keys(opened_keys(load_settings(), load_server_settings(), data, server, api_key)))
+    asyncio.run(list_keys(opened_keys(load_settings(), load_server_settings(), data, server)))
 
 
 @keys.command("sign-in")
@@ -97,12 +96,11 @@ def revoke_key(
     ],
     data: DataOption = None,
     server: ServerOption = None,
-    api_key: ApiKeyOption = None,
 ) -> None:
     """End an API key and all that were made with it."""
     from agio.cli.keys import opened_keys, revoke_key
 
-    opened = opened_keys(load_settings(), load_server_settings(), data, server, api_key)
+    opened = opened_keys(load_settings(), load_server_settings(), data, server)
     asyncio.run(revoke_key(opened, key_id))
 
 

@@ -45,11 +45,11 @@ class Keys(Protocol):
 
 
 def opened_keys(
-    settings: Settings, server: ServerSettings, data: Path | None, url: str | None, api_key: str | None
+    settings: Settings, server: ServerSettings, data: Path | None, url: str | None
 ) -> AbstractAsyncContextManager[Keys]:
     """Return the keys of a server, or of the store when none is named. Raises UserError, StoreError."""
     if url is not None:
-        return _asked(ServerClient(url, api_key or server.api_key))
+        return _asked(ServerClient(url, server.api_key))
     return _stored(settings, server, data)
 
 
@@ -154,7 +154,7 @@ async def _asked(server: ServerClient) -> AsyncGenerator[Keys]:
 
 @asynccontextmanager
 async def _stored(settings: Settings, server: ServerSettings, data: Path | None) -> AsyncGenerator[Keys]:
-    hint = "Make the key on the page of the server that has it, or ask it: agio keys ... --server URL --api-key KEY"
+    hint = "Make the key on the page of the server that has it, or ask it with AGIO_API_KEY: agio keys ... --server URL"
     async with opened_store(settings, server, data, hint) as store:
         yield _StoredKeys(store)
 

@@ -20,11 +20,9 @@ AppOption = Annotated[
 ]
 ServerOption = Annotated[
     str | None,
-    typer.Option("--server", metavar="URL", help="Ask a running server instead.", show_default=False),
-]
-ApiKeyOption = Annotated[
-    str | None,
-    typer.Option("--api-key", metavar="KEY", help="The server's key.", show_default="AGIO_API_KEY"),
+    typer.Option(
+        "--server", metavar="URL", help="Ask a running server, with AGIO_API_KEY.", show_default=False
+    ),
 ]
 HostOption = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")]
 PortOption = Annotated[

@@ -1,9 +1,12 @@
 """Asks a running server over REST: JSON in, typed answers out, refusals as the server's own errors."""
 
 import asyncio
+import getpass
 import http.client
 import ssl
+import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TypeVar
 from urllib.parse import urlencode, urlsplit
 
@@ -19,7 +22,7 @@ _NO_HEADERS: Mapping[str, str] = {}
 
 
 class ServerClient:
-    """A server's REST surface, for one API key."""
+    """A server's REST surface, for one API key; a person at a terminal is asked for a missing one."""
 
     def __init__(self, url: str, api_key: str | None) -> None:
         self.url = url.rstrip("/")
@@ -28,16 +31,10 @@ class ServerClient:
             raise UserError(
                 "invalid_server_url", f"{url!r} is no server's address: write http://127.0.0.1:8700."
             )
-        if not api_key:
-            raise UserError(
-                "missing_api_key",
-                "The server wants a key: give --api-key or set AGIO_API_KEY. Make one: agio keys create NAME",
-                {"variable": "AGIO_API_KEY"},
-            )
         self._secure = parts.scheme == "https"
         self._address = parts.netloc.rpartition("@")[2]
         self._path = parts.path
-        self.headers = {"Authorization": f"Bearer {api_key}"}
+        self.headers = {"Authorization": f"Bearer {api_key or _typed_key(self.url)}"}
 
     async def get(self, path: str, kind: type[T], **query: str | int | None) -> T:
         """Ask for something. Raises the server's refusal, or UserError `server_unreachable`."""
@@ -91,6 +88,21 @@ def unreachable(url: str, error: Exception) -> UserError:
     """Return what is said when nobody answers."""
     reason = str(error) or type(error).__name__
     return UserError("server_unreachable", f"No agio answers at {url}: {reason}. Start it: agio serve")
+
+
+def _typed_key(url: str) -> str:
+    """Ask for a key without showing it. Raises UserError `missing_api_key` if nobody is there, or nothing is typed."""
+    typed = ""
+    if sys.stdin.isatty():
+        with suppress(EOFError):
+            typed = getpass.getpass(f"API key for {url}: ").strip()
+    if not typed:
+        raise UserError(
+            "missing_api_key",
+            "The server wants a key: set AGIO_API_KEY. Make one on the server's page, or with: agio keys create NAME",
+            {"variable": "AGIO_API_KEY"},
+        )
+    return typed
 
 
 def _decoded(data: bytes, kind: type[T]) -> T:

@@ -223,3 +223,16 @@ def test_an_agent_that_is_not_there_is_said_to(cli: Cli, asking: list[str], serv
     assert undecided.returncode == 1
     assert "--agent NAME. The server has: demo, second." in undecided.stderr
     assert "I am the **demo model**" in cli.chat("hello", options=[*asking, "--agent", "second"])
+
+
+def test_a_key_is_asked_for_at_a_terminal_and_never_an_argument(cli: Cli, server: Server) -> None:
+    """S14, L15: the process list shows arguments, so no command takes a key there; what is typed is not shown."""
+    for command in (["chat"], ["runs", "list"], ["runs", "show", "last"], ["runs", "replay", "last"]):
+        assert cli.run(*command, "--server", server.url, "--api-key", KEY).returncode == 2
+    for command in (["create", "x"], ["list"], ["revoke", "key_1"]):
+        assert cli.run("keys", *command, "--server", server.url, "--api-key", KEY).returncode == 2
+    with PseudoTerminal(cli, ["keys", "list", "--server", server.url]) as terminal:
+        terminal.expect(f"API key for {server.url}: ")
+        terminal.enter(KEY)
+        terminal.expect("KEY_ID")
+        assert KEY not in terminal.text

@@ -45,17 +45,21 @@ def test_keys_of_a_running_server_are_made_and_ended_by_asking_it(tmp_path: Path
         locked = cli.run("keys", "list")
         assert locked.returncode == 1
         assert "--server URL" in locked.stderr
-        asking = ["--server", server.url, "--api-key", KEY]
+        asking = ["--server", server.url]
+        cli.environment["AGIO_API_KEY"] = KEY
         made = cli.run("keys", "create", "robot", *asking)
         assert MADE.fullmatch(made.stdout), made.stderr
         robot = made.stdout.strip()
-        assert len(key_ids(cli.run("keys", "list", "--server", server.url, "--api-key", robot).stdout)) == 2
+        cli.environment["AGIO_API_KEY"] = robot
+        assert len(key_ids(cli.run("keys", "list", *asking).stdout)) == 2
+        cli.environment["AGIO_API_KEY"] = KEY
         newest = key_ids(cli.run("keys", "list", *asking).stdout)[0]
         assert cli.run("keys", "revoke", newest, *asking).returncode == 0
-        refused = cli.run("keys", "list", "--server", server.url, "--api-key", robot)
+        assert "[key_not_found]" in cli.run("keys", "revoke", "key_nonsense", *asking).stderr
+        cli.environment["AGIO_API_KEY"] = robot
+        refused = cli.run("keys", "list", *asking)
         assert refused.returncode == 1
         assert "[unauthenticated]" in refused.stderr
-        assert "[key_not_found]" in cli.run("keys", "revoke", "key_nonsense", *asking).stderr
 
 
 def test_a_key_is_made_with_fewer_permissions_and_an_end(tmp_path: Path) -> None:
@@ -71,7 +75,8 @@ def test_a_key_is_made_with_fewer_permissions_and_an_end(tmp_path: Path) -> None
     assert may == "build, use"
     assert abs(datetime.fromisoformat(end).timestamp() - (time.time() + DAY_S)) <= DAY_S * 1.1
     with Server(tmp_path) as server:
-        asking = ["--server", server.url, "--api-key", first]
+        asking = ["--server", server.url]
+        cli.environment["AGIO_API_KEY"] = first
         made = cli.run("keys", "create", "child", "--permission", "use", "--expires-in-days", "1", *asking)
         with server.client(made.stdout.strip()) as child:
             assert child.get("/api/me").json()["permissions"] == ["use"]
@@ -90,8 +95,9 @@ def test_a_server_that_is_not_there_or_no_agio_is_said_to_be(tmp_path: Path) -> 
         ("nonsense", KEY, "invalid_server_url"),
         ("http://127.0.0.1:9", "", "missing_api_key"),
     ):
+        cli.environment["AGIO_API_KEY"] = key
         for command in (["keys", "list"], ["runs", "list"], ["chat"]):
-            done = cli.run(*command, "--server", server, "--api-key", key, given="hello\n")
+            done = cli.run(*command, "--server", server, given="hello\n")
             assert (done.returncode, done.stdout) == (1, "")
             assert done.stderr.endswith(f"[{code}]\n")
             assert done.stderr.count("\n") == 1
