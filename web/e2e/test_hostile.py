@@ -1,5 +1,6 @@
 """Markup and addresses from models, tools and people: nothing runs, nothing is fetched, nothing is taken for ours."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -47,6 +48,14 @@ def repeat(number: int) -> str:
     return "\\n\\n".join(PAYLOADS[number * 20 : number * 20 + 20])
 '''
 A_MESSAGE = 20
+LONG = [
+    before + unit * (64_000 // len(unit)) + after
+    for before, unit, after in json.loads((Path(__file__).parent / "hostile-texts.json").read_text())
+]
+LONG += [
+    (unit * (2_400 // signs) + "\n\n") * 20 for unit, signs in (("*_", 2), ("]", 1), ("~a", 1), ("a\n=\n", 3))
+]
+"""In blocks that are just not too much to be parsed."""
 
 
 def evil(call: ModelCall) -> Reply:
@@ -57,6 +66,11 @@ def evil(call: ModelCall) -> Reply:
     return Reply(
         asked if asked.startswith("say") else "done", reasoning=asked if asked.startswith("say") else ""
     )
+
+
+def endless(call: ModelCall) -> Reply:
+    """Say one of the long texts."""
+    return Reply(LONG[int(call.last_user_text)], chunk_chars=8_000)
 
 
 async def clean(page: Page) -> None:
@@ -143,3 +157,21 @@ async def test_names_stay_words(tmp_path: Path) -> None:
             await expect(page.get_by_role("heading", level=1).first).to_be_visible()
             await settled(page)
             await clean(page)
+
+
+async def test_no_text_freezes_a_page(tmp_path: Path) -> None:
+    """C8: more than fifty texts of 64 kB, each made to keep a parser busy, are drawn in less than two seconds."""
+    async with scene(tmp_path, endless) as here:
+        page = await here.visitor()
+        agent = await here.make_agent(page)
+        devtools = await page.context.new_cdp_session(page)
+        # The time of its own thread: how busy the machine is otherwise does not count.
+        await devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
+        took: dict[str, float] = {}
+        for number, text in enumerate(LONG):
+            session = await here.call(page, "POST", f"/api/agents/{agent}/sessions", {})
+            await told(here, page, str(session["id"]), [str(number)])
+            await page.evaluate("new Promise(drawn => requestAnimationFrame(() => setTimeout(drawn)))")
+            measured = (await devtools.send("Performance.getMetrics"))["metrics"]
+            took[text[:40]] = next(one["value"] for one in measured if one["name"] == "TaskDuration")
+        assert {text: seconds for text, seconds in took.items() if seconds > 2} == {}

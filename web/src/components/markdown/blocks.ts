@@ -3,7 +3,7 @@
 const LINE = /[^\r\n]*(?:\r\n|\n|\r|$)/y;
 const BLANK = /^[ \t]*[\r\n]*$/;
 const ITEM = /^( {0,3})([-+*]|\d{1,9}[.)])([ \t]+|[\r\n]*$)/;
-const FENCE = /^( {0,3})(`{3,}(?=[^`]*$)|~{3,})/;
+export const FENCE = /^( {0,3})(`{3,}(?=[^`]*$)|~{3,})/;
 const MATH = /^( {0,3})(\${2,})[^$]*$/;
 /** HTML that goes on over blank lines, and how each kind ends. */
 const HTML: [RegExp, RegExp][] = [
@@ -132,7 +132,7 @@ function contentOf(item: RegExpExecArray): number {
   return indent.length + marker.length + spaces;
 }
 
-function closing(marker: string): RegExp {
+export function closing(marker: string): RegExp {
   const sign = marker.startsWith("$") ? "\\$" : marker.charAt(0);
   return new RegExp(`^ {0,3}${sign}{${marker.length},}[ \\t]*[\\r\\n]*$`);
 }

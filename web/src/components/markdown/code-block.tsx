@@ -13,7 +13,7 @@ interface CodeBlockProps {
 }
 
 const HIGHLIGHT: Lazily<typeof import("./highlight")> = { load: () => import("./highlight") };
-const LARGEST = 50_000;
+const LARGEST = 20_000;
 /** Colouring anew with each word costs; a large block waits until it is whole. */
 const LARGEST_LIVE = 4_000;
 

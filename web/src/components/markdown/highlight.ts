@@ -39,8 +39,15 @@ const lowlight = createLowlight({
   yaml,
 });
 
-/** The code as coloured elements; null for a language it does not know. */
+/** Words without any other sign between them: grammars try each of them with all that follow. */
+const ENDLESS = /[\w$\s]{1000}/;
+
+/** The code as coloured elements; null for a language it does not know, and for code that would take too long. */
 export function highlight(language: string, text: string): ReactNode {
-  if (!lowlight.registered(language)) return null;
-  return toJsxRuntime(lowlight.highlight(language, text), { Fragment, jsx, jsxs });
+  if (!lowlight.registered(language) || ENDLESS.test(text)) return null;
+  try {
+    return toJsxRuntime(lowlight.highlight(language, text), { Fragment, jsx, jsxs });
+  } catch {
+    return null; // nested too deep
+  }
 }

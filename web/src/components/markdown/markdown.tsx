@@ -2,8 +2,10 @@
 import "./markdown.css";
 import { memo, type ReactNode, useDeferredValue, useId, useMemo, useState } from "react";
 import ReactMarkdown, { type Options } from "react-markdown";
+import { PlainText } from "@/components/json/plain-text";
 import { cx } from "@/lib/class-names";
 import { openFence, type Split, splitGrown } from "./blocks";
+import { withinBudget } from "./budget";
 import { CodeBlock } from "./code-block";
 import { displayMath } from "./display-math";
 import { ELEMENTS } from "./elements";
@@ -26,16 +28,18 @@ export const Markdown = memo(function Markdown({ text, live = false }: MarkdownP
   // Where words come faster than they can be drawn, some drawings are left out.
   const shown = useDeferredValue(text);
   const blocks = useBlocks(live ? shown : text);
+  const pieces = useMemo(() => withinBudget(blocks), [blocks]);
   let outline: Outline = [];
   return (
     <div className={cx("min-w-0 wrap-break-word", live && "growing")}>
-      {blocks.map((block, at) => {
+      {pieces.map(({ text: block, plain }, at) => {
         const above = outline;
-        outline = outlineAfter(outline, block);
-        const growing = live && at === blocks.length - 1;
+        if (!plain) outline = outlineAfter(outline, block);
+        const growing = live && at === pieces.length - 1;
         const fence = growing ? openFence(block) : null;
         // biome-ignore-start lint/suspicious/noArrayIndexKey: a block is known by its place; only the last one changes
         if (fence) return <CodeBlock key={at} language={fence.language} text={fence.text} live />;
+        if (plain) return <PlainText key={at} text={block} />;
         const shownBlock = growing ? finishBlock(block) : block;
         return (
           <PlainOnFailure key={at} text={shownBlock}>

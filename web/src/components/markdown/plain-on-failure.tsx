@@ -7,14 +7,6 @@ interface PlainOnFailureProps {
   children: ReactNode;
 }
 
-/** Longer, or deeper in quotes and lists, no block is parsed. */
-const LONGEST = 100_000;
-const TOO_DEEP = /^(?:[ \t]*(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t]))){40}/m;
-
-function isPlain(text: string): boolean {
-  return text.length > LONGEST || TOO_DEEP.test(text);
-}
-
 export class PlainOnFailure extends Component<PlainOnFailureProps, { failed: boolean }> {
   override state = { failed: false };
 
@@ -24,6 +16,6 @@ export class PlainOnFailure extends Component<PlainOnFailureProps, { failed: boo
 
   override render(): ReactNode {
     const { text, children } = this.props;
-    return this.state.failed || isPlain(text) ? <PlainText text={text} /> : children;
+    return this.state.failed ? <PlainText text={text} /> : children;
   }
 }
