@@ -1,6 +1,7 @@
 """Markup and addresses from models, tools and people: nothing runs, nothing is fetched, nothing is taken for ours."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -46,7 +47,18 @@ def repeat(number: int) -> str:
     """Say something somebody else wrote."""
     from web.e2e.payloads import PAYLOADS
     return "\\n\\n".join(PAYLOADS[number * 20 : number * 20 + 20])
+
+@tool(approval="ask")
+def shell(command: str) -> str:
+    """Run a command."""
+    return "done"
 '''
+HIDDEN = [
+    "ls" + "\n" * 60 + "rm -rf /",
+    "ls" + " " * 5_000 + "; rm -rf /",
+    "\n".join(["ls"] * 60) + "\nrm -rf /",
+]
+"""Commands whose end is far away."""
 A_MESSAGE = 20
 LONG = [
     before + unit * (64_000 // len(unit)) + after
@@ -61,6 +73,8 @@ LONG += [
 def evil(call: ModelCall) -> Reply:
     """Say payloads; when asked to, let a tool say them."""
     asked = call.last_user_text
+    if asked.startswith("shell ") and not call.tool_results:
+        return Reply(tool_calls=[Call("shell", {"command": HIDDEN[int(asked[6:])]})])
     if asked.startswith("tool ") and not call.tool_results:
         return Reply(tool_calls=[Call("repeat", {"number": int(asked[5:])})])
     return Reply(
@@ -140,6 +154,24 @@ async def test_what_tools_say_stays_words(tmp_path: Path) -> None:
                 await settled(page)
                 await unfold(page)
                 await clean(page)
+
+
+async def test_nobody_approves_what_they_do_not_see(tmp_path: Path) -> None:
+    """C8, B7: an end behind blanks is beside its beginning; one behind many lines is said to be there, and shown."""
+    (tmp_path / "module.py").write_text(MODULE)
+    async with scene(tmp_path, evil, arguments=("--app", str(tmp_path / "module.py"))) as here:
+        page, _ = await ready(here)
+        agent = await here.make_agent(page, "Shell", tools=["shell"])
+        for number in range(len(HIDDEN)):
+            session = await here.call(page, "POST", f"/api/agents/{agent}/sessions", {})
+            await told(here, page, str(session["id"]), [f"shell {number}"])
+            await expect(page.get_by_role("button", name="Approve", exact=True)).to_be_enabled()
+            if number == len(HIDDEN) - 1:
+                await expect(page.get_by_text(re.compile("6[0-9] lines: "))).to_be_in_viewport()
+                await page.get_by_role("button", name="Show all").click()
+            shown = page.get_by_role("group", name="Arguments")
+            await expect(shown).to_contain_text("rm -rf /")
+            assert await shown.evaluate("box => box.scrollHeight <= box.clientHeight")
 
 
 async def test_names_stay_words(tmp_path: Path) -> None:

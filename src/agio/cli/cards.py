@@ -40,8 +40,9 @@ def draw_card(card: Card, *, full: bool = False) -> RenderableType:
         head.append("  ").append(note, note_style)
     full = full or card.state == "waiting"
     body: list[RenderableType] = [head]
+    arguments = card.arguments.strip() or "{}"
     if card.arguments or card.state == "waiting":
-        body.append(_indented(spaced_json(card.shown_arguments, indented=full), "cyan", full))
+        body.append(_indented(visible(spaced_json(arguments, indented=full)), "cyan", full))
     if card.result:
         body.append(_indented(f"→ {card.result}", "red" if card.state == "failed" else "", full))
     return Group(*body)

@@ -1,5 +1,6 @@
 """What a person sees of a run: thoughts, tool cards, how it ended. Read by both stages, made by the renderer."""
 
+import re
 import unicodedata
 from typing import Literal, TypeAlias
 
@@ -14,6 +15,10 @@ Level: TypeAlias = Literal["notice", "warning"]
 
 _JSON_LINE = 60
 _KEPT = {"\n", "\t"}
+_SHAPELESS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+"""Letters and marks that show nothing, beside the characters of control and format."""
+_BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n){3,}")
+_SPACES = re.compile(r"[^\S\n]{40,}")
 
 
 class Thought(Struct):
@@ -125,15 +130,16 @@ def printable(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Spell out the characters that command a terminal, turn its direction or do not show."""
-    if text.isprintable():
-        return text
-    return "".join(
-        char
-        if char in _KEPT or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
-        else f"\\u{ord(char):04x}"
-        for char in text
-    )
+    """Spell out the characters that command a terminal, turn its direction or do not show, and count long blanks."""
+    spelled = "".join(char if _shows(char) else f"\\u{ord(char):04x}" for char in text)
+    counted = _BLANK_LINES.sub(lambda run: f"\n[{len(run[0].splitlines()) - 1} blank lines]\n", spelled)
+    return _SPACES.sub(lambda run: f" [{len(run[0])} spaces] ", counted)
+
+
+def _shows(char: str) -> bool:
+    if char in _KEPT:
+        return True
+    return char not in _SHAPELESS and unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def readable(content: Content) -> str:

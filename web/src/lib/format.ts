@@ -1,4 +1,6 @@
 /** Numbers and times as people read them, in their own language and zone. */
+import { escapeUnseen } from "./visible";
+
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
@@ -78,10 +80,10 @@ export function formatBytes(bytes: number): string {
   return `${unit === 0 || size >= 10 ? Math.round(size) : size.toFixed(1)} ${units[unit]}`;
 }
 
-/** JSON text made readable; what is no JSON stays as it is. */
+/** JSON text made readable, in which every character can be seen; what is no JSON stays as it is. */
 export function prettyJson(text: string): string {
   try {
-    return JSON.stringify(JSON.parse(text), null, 2);
+    return escapeUnseen(JSON.stringify(JSON.parse(text), null, 2));
   } catch {
     return text;
   }

@@ -140,6 +140,16 @@ export function openQuestions(thread: Thread): Question[] {
   return newest?.status === "interrupted" ? newest.questions : [];
 }
 
+/** The call of an id, also one of a sub-agent's. */
+export function findCall(parts: readonly Part[], id: string): CallPart | null {
+  for (const part of parts) {
+    if (part.kind === "call" && part.id === id) return part;
+    const inside = part.kind === "subagent" ? findCall(part.parts, id) : null;
+    if (inside) return inside;
+  }
+  return null;
+}
+
 /** The text of a message, without what is not text. */
 export function textOf(content: Content): string {
   if (typeof content === "string") return content;

@@ -1,4 +1,6 @@
 /** Reads JSON text as it is written: numbers keep their digits, objects their repeated keys, and what is wrong has a place. */
+import { escapeUnseen } from "@/lib/visible";
+
 export type JsonNode =
   | { kind: "object"; entries: [string, JsonNode][] }
   | { kind: "array"; items: JsonNode[] }
@@ -42,14 +44,14 @@ export function readJson(text: string): JsonReading {
   }
 }
 
-/** Writes a node as indented JSON. */
+/** Writes a node as indented JSON, in which every character can be seen. */
 export function printJson(node: JsonNode, indent = ""): string {
   const inner = `${indent}  `;
   switch (node.kind) {
     case "object": {
       if (node.entries.length === 0) return "{}";
       const lines = node.entries.map(
-        ([key, value]) => `${inner}${JSON.stringify(key)}: ${printJson(value, inner)}`,
+        ([key, value]) => `${inner}${escapeUnseen(JSON.stringify(key))}: ${printJson(value, inner)}`,
       );
       return `{\n${lines.join(",\n")}\n${indent}}`;
     }
@@ -58,7 +60,7 @@ export function printJson(node: JsonNode, indent = ""): string {
       return `[\n${node.items.map((item) => inner + printJson(item, inner)).join(",\n")}\n${indent}]`;
     }
     case "string":
-      return JSON.stringify(node.value);
+      return escapeUnseen(JSON.stringify(node.value));
     default:
       return node.raw;
   }

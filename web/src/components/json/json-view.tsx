@@ -1,10 +1,12 @@
 /** JSON to read: coloured by type, large values folded, copied whole. What is no JSON is shown as text. */
 import { ChevronRight } from "lucide-react";
-import { type ReactNode, useMemo, useState } from "react";
+import { type ReactNode, type RefObject, useEffect, useMemo, useRef, useState } from "react";
 import { ScrollBox } from "@/components/markdown/scroll-box";
+import { Button } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/copy-button";
 import { cx } from "@/lib/class-names";
 import { formatCounted } from "@/lib/format";
+import { visible } from "@/lib/visible";
 import { type JsonNode, printJson, readJson } from "./json-text";
 import { PlainText } from "./plain-text";
 
@@ -18,18 +20,21 @@ interface JsonViewProps {
 /** Longer than this it is not taken apart, only shown. */
 const LARGEST = 2_000_000;
 const SHOWN_ENTRIES = 100;
+/** That fit without scrolling. */
+const SHOWN_LINES = 17;
 const SHOWN_CHARS = 1_000;
 /** A value with more inside than this begins folded. */
 const UNFOLDED = 60;
 const PLAIN_NAME = /^[\p{L}\p{N}_.$-]+$/u;
-/** Signs that are not seen, or turn the reading direction: they could make a value look like another. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 export function JsonView({ text, label }: JsonViewProps): ReactNode {
   const node = useMemo(() => {
     const reading = text.length <= LARGEST ? readJson(text) : null;
     return reading && "node" in reading ? reading.node : null;
   }, [text]);
+  const content = useRef<HTMLDivElement>(null);
+  const lines = useLines(content);
+  const [whole, setWhole] = useState(false);
   return (
     <div className="relative rounded-lg border border-line bg-panel">
       <div className="absolute top-1 right-1 rounded-lg bg-panel">
@@ -37,12 +42,40 @@ export function JsonView({ text, label }: JsonViewProps): ReactNode {
       </div>
       <ScrollBox
         label={label}
-        className="max-h-96 overflow-auto py-2.5 pr-10 pl-3 font-mono text-[0.8125rem] leading-relaxed"
+        className={cx(
+          "overflow-auto py-2.5 pr-10 pl-3 font-mono text-[0.8125rem] leading-relaxed",
+          !whole && "max-h-96",
+        )}
       >
-        {node ? <Value node={node} depth={0} /> : <PlainText text={text} />}
+        <div ref={content}>{node ? <Value node={node} depth={0} /> : <PlainText text={visible(text)} />}</div>
       </ScrollBox>
+      {lines > SHOWN_LINES && (
+        <div className="flex items-center justify-between gap-3 border-t border-line py-1 pr-1 pl-3 text-xs text-soft">
+          <span className={cx(!whole && "font-medium text-warn")}>
+            {whole ? `${lines} lines` : `${lines} lines: scroll or show all to see the rest`}
+          </span>
+          <Button size="small" look="quiet" aria-expanded={whole} onClick={() => setWhole(!whole)}>
+            {whole ? "Show less" : "Show all"}
+          </Button>
+        </div>
+      )}
     </div>
   );
+}
+
+/** How many lines something takes, as it is drawn now. */
+function useLines(element: RefObject<HTMLElement | null>): number {
+  const [lines, setLines] = useState(0);
+  useEffect(() => {
+    const drawn = element.current;
+    if (!drawn) return undefined;
+    const resized = new ResizeObserver(() =>
+      setLines(Math.round(drawn.offsetHeight / Number.parseFloat(getComputedStyle(drawn).lineHeight)) || 0),
+    );
+    resized.observe(drawn);
+    return () => resized.disconnect();
+  }, [element]);
+  return lines;
 }
 
 function Value({ node, depth, name }: { node: JsonNode; depth: number; name?: string }): ReactNode {
@@ -121,24 +154,19 @@ function Name({ name }: { name: string }): ReactNode {
 
 function Leaf({ node }: { node: Exclude<JsonNode, BranchNode> }): ReactNode {
   const [whole, setWhole] = useState(false);
-  if (node.kind === "number") return <span className="text-warn">{node.raw}</span>;
-  if (node.kind === "word") return <span className="text-accent-text">{node.raw}</span>;
-  const cut = !whole && node.value.length > SHOWN_CHARS;
+  const text = useMemo(() => (node.kind === "string" ? visible(node.value) : node.raw), [node]);
+  if (node.kind === "number") return <span className="text-warn">{text}</span>;
+  if (node.kind === "word") return <span className="text-accent-text">{text}</span>;
+  const cut = !whole && text.length > SHOWN_CHARS;
   return (
     <span className="whitespace-pre-wrap text-good wrap-anywhere">
-      "{visible(cut ? node.value.slice(0, SHOWN_CHARS) : node.value)}"
+      "{cut ? text.slice(0, SHOWN_CHARS) : text}"
       {cut && (
         <More onClick={() => setWhole(true)}>
-          {formatCounted(node.value.length - SHOWN_CHARS, "more character")}
+          {formatCounted(text.length - SHOWN_CHARS, "more character")}
         </More>
       )}
     </span>
-  );
-}
-
-function visible(text: string): string {
-  return text.replace(UNSEEN, (sign) =>
-    sign === "\n" || sign === "\t" ? sign : `\\u${(sign.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
   );
 }
 

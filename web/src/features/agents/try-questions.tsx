@@ -1,18 +1,15 @@
 /** What the tried agent asks before it goes on; all open questions are answered at once. */
 import { useMutation } from "@tanstack/react-query";
 import type { ReactNode } from "react";
+import { JsonView } from "@/components/json/json-view";
 import { Button } from "@/components/ui/button";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { api } from "@/lib/api";
-import type { Question } from "@/state/thread";
+import { visible } from "@/lib/visible";
+import { type CallPart, findCall, openQuestions, type Question, type Thread } from "@/state/thread";
 
-export function TryQuestions({
-  sessionId,
-  questions,
-}: {
-  sessionId: string;
-  questions: Question[];
-}): ReactNode {
+export function TryQuestions({ sessionId, thread }: { sessionId: string; thread: Thread }): ReactNode {
+  const questions = openQuestions(thread);
   const decide = useMutation({
     mutationFn: (approved: boolean) => {
       const answers = questions.map(({ id }) => ({ interrupt_id: id, approved }));
@@ -21,12 +18,11 @@ export function TryQuestions({
     },
   });
   if (questions.length === 0) return null;
+  const parts = thread.turns.flatMap((turn) => turn.parts);
   return (
     <div className="flex flex-col gap-3 rounded-xl bg-warn-soft p-3.5 text-sm">
       {questions.map((question) => (
-        <p key={question.id} className="wrap-anywhere">
-          {question.message || "May the agent go on?"}
-        </p>
+        <Asked key={question.id} question={question} call={findCall(parts, question.callId)} />
       ))}
       {decide.isError && <ProblemNote problem={decide.error} />}
       <div className="flex flex-wrap gap-2">
@@ -37,6 +33,15 @@ export function TryQuestions({
           {questions.length > 1 ? "Reject all" : "Reject"}
         </Button>
       </div>
+    </div>
+  );
+}
+
+function Asked({ question, call }: { question: Question; call: CallPart | null }): ReactNode {
+  return (
+    <div className="flex flex-col gap-2">
+      <p className="wrap-anywhere">{visible(question.message) || "Approve this action?"}</p>
+      {call && <JsonView text={call.args || "{}"} label={`Arguments of ${call.name}`} />}
     </div>
   );
 }

@@ -5,7 +5,6 @@ import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { eventStreams } from "@/realtime/event-stream";
 import { useAgentStream } from "@/realtime/use-agent-stream";
-import { openQuestions } from "@/state/thread";
 import type { Sent } from "./try-panel";
 import { TryQuestions } from "./try-questions";
 import { TryTurn, UserWords } from "./try-turn";
@@ -61,7 +60,7 @@ export function TryThread({ sessionId, sent, onRunning, onGone }: TryThreadProps
         <TryTurn key={turn.runId} turn={turn} />
       ))}
       {sent && !arrived && <UserWords text={sent.text} />}
-      <TryQuestions sessionId={sessionId} questions={openQuestions(thread)} />
+      <TryQuestions sessionId={sessionId} thread={thread} />
     </div>
   );
 }

@@ -5,7 +5,7 @@ import { Button } from "@/components/ui/button";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { isAtWork } from "@/lib/at-work";
 import type { Answer } from "@/protocol/commands";
-import type { CallPart, Part, Turn } from "@/state/thread";
+import { findCall, type Turn } from "@/state/thread";
 import { ApprovalQuestion } from "./approval-question";
 import { useKeptState } from "./kept-state";
 
@@ -92,13 +92,4 @@ function useFocusUnlessAtWork() {
     if (!isAtWork()) element.current?.focus({ preventScroll: true });
   }, []);
   return element;
-}
-
-function findCall(parts: readonly Part[], id: string): CallPart | null {
-  for (const part of parts) {
-    if (part.kind === "call" && part.id === id) return part;
-    const inside = part.kind === "subagent" ? findCall(part.parts, id) : null;
-    if (inside) return inside;
-  }
-  return null;
 }

@@ -8,6 +8,7 @@ import { Field, Input } from "@/components/ui/field";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { formatDuration, formatMoment } from "@/lib/format";
 import { useNow } from "@/lib/use-now";
+import { visible } from "@/lib/visible";
 import type { Answer } from "@/protocol/commands";
 import type { CallPart, Question } from "@/state/thread";
 import { useKeptState } from "./kept-state";
@@ -45,7 +46,7 @@ export function ApprovalQuestion(props: ApprovalQuestionProps): ReactNode {
         <Expiry at={question.expiresAt} />
       </div>
       {question.message && (
-        <p className="text-sm whitespace-pre-wrap text-soft wrap-anywhere">{question.message}</p>
+        <p className="text-sm whitespace-pre-wrap text-soft wrap-anywhere">{visible(question.message)}</p>
       )}
       {decided ? (
         <Decided answer={decided} busy={busy} onUndo={onUndo} />

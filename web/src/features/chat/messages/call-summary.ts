@@ -1,5 +1,6 @@
 /** The arguments of a call in one line. */
 import { type JsonNode, printJson, readJson } from "@/components/json/json-text";
+import { escapeUnseen } from "@/lib/visible";
 
 const LONGEST = 160;
 
@@ -28,6 +29,6 @@ function wordFor(node: JsonNode): string {
 }
 
 function cut(text: string): string {
-  const line = text.replace(/\s+/g, " ").trim();
+  const line = escapeUnseen(text.replace(/\s+/g, " ").trim());
   return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
 }
