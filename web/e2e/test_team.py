@@ -7,6 +7,7 @@ import httpx
 from playwright.async_api import Page, expect
 
 from web.e2e.scene import Scene, needs_chromium, say, scene, slow
+from web.e2e.tour import settled
 
 pytestmark = [needs_chromium, slow]
 
@@ -56,6 +57,40 @@ async def test_somebody_is_invited_joins_talks_and_is_removed(tmp_path: Path) ->
         zoe = next(member["user"] for member in members["items"] if member["name"] == "Zoe")
         await here.call(owner, "DELETE", f"/api/members/{zoe}")
         await expect(guest).to_have_url(re.compile("/sign-in"))
+
+
+async def test_a_member_sees_only_what_a_member_can_open(tmp_path: Path) -> None:
+    """C8, R2: no page that is offered is refused anything; an address of another page says whom to ask."""
+    async with scene(tmp_path) as here:
+        owner = await with_account(here)
+        tool = {"name": "orders", "description": "Find orders.", "method": "GET", "url": "https://a.example/"}
+        made = await here.call(owner, "POST", "/api/agent-tools", tool)
+        agent = await here.make_agent(owner)
+        invited = await here.call(owner, "POST", "/api/invitations", {"role": "member"})
+        member = await (await here.context()).new_page()  # where any refusal fails the test
+        joining = {"token": invited["token"], "name": "Zoe", "email": "zoe@example.com", "password": PASSWORD}
+        await here.call(member, "POST", "/api/invitations/accept", joining)
+
+        shown: set[str] = set()
+        for start in ("/set-up", "/chat", "/settings", f"/agents/{agent}", "/runs?user=all"):
+            await member.goto(f"{here.url}{start}")
+            await expect(member.get_by_role("heading", level=1).first).to_be_visible()
+            links = await member.get_by_role("link").evaluate_all("all => all.map(one => one.pathname)")
+            shown |= {path for path in links if path != "/api/openapi.json"}
+        for path in sorted(shown):
+            await member.goto(f"{here.url}{path}")
+            await expect(member.get_by_role("heading", level=1).first).to_be_visible()
+            await settled(member)
+            await expect(member.get_by_role("heading", name="You don't have access")).to_have_count(0)
+        kept = {"/tools", "/tools/new", f"/tools/{made['id']}", "/agents/new"}
+        kept |= {f"/settings/{section}" for section in ("providers", "members", "audit")}
+        assert not kept & shown
+        for path in sorted(kept):
+            await member.goto(f"{here.url}{path}")
+            await expect(
+                member.get_by_role("heading", name="You don't have access to this page")
+            ).to_be_visible()
+            await expect(member.get_by_text("Ask an owner or admin of your team.")).to_be_visible()
 
 
 async def test_a_key_is_shown_once_and_works_until_it_is_revoked(tmp_path: Path) -> None:

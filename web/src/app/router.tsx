@@ -7,6 +7,7 @@ import {
   Outlet,
   redirect,
 } from "@tanstack/react-router";
+import { Needs } from "@/components/access";
 import { NotFound } from "./not-found";
 import { PageError } from "./page-error";
 import { PageLoading } from "./page-loading";
@@ -35,6 +36,17 @@ const invitation = createRoute({
 
 /** What only somebody who is signed in sees. */
 const inside = createRoute({ getParentRoute: () => root, id: "inside", component: SignedIn });
+
+/** The pages on which agents and tools are made and changed. */
+const building = createRoute({
+  getParentRoute: () => inside,
+  id: "building",
+  component: () => (
+    <Needs permission="build">
+      <Outlet />
+    </Needs>
+  ),
+});
 
 const setUp = createRoute({
   getParentRoute: () => inside,
@@ -82,7 +94,7 @@ const agents = createRoute({
   component: lazyRouteComponent(() => import("@/features/agents/agents-page"), "AgentsPage"),
 });
 const newAgent = createRoute({
-  getParentRoute: () => inside,
+  getParentRoute: () => building,
   path: "/agents/new",
   validateSearch: ({ copy, provider }: Record<string, unknown>): { copy?: string; provider?: string } => ({
     ...(typeof copy === "string" ? { copy } : {}),
@@ -96,26 +108,24 @@ const agent = createRoute({
   component: lazyRouteComponent(() => import("@/features/agents/agent-page"), "AgentPage"),
 });
 const tools = createRoute({
-  getParentRoute: () => inside,
+  getParentRoute: () => building,
   path: "/tools",
   component: lazyRouteComponent(() => import("@/features/tools/tools-page"), "ToolsPage"),
 });
 const newTool = createRoute({
-  getParentRoute: () => inside,
+  getParentRoute: () => building,
   path: "/tools/new",
   component: lazyRouteComponent(() => import("@/features/tools/tool-page"), "NewToolPage"),
 });
 const tool = createRoute({
-  getParentRoute: () => inside,
+  getParentRoute: () => building,
   path: "/tools/$toolId",
   component: lazyRouteComponent(() => import("@/features/tools/tool-page"), "ToolPage"),
 });
 const settings = createRoute({
   getParentRoute: () => inside,
   path: "/settings",
-  beforeLoad: () => {
-    throw redirect({ to: "/settings/$section", params: { section: "providers" }, replace: true });
-  },
+  component: lazyRouteComponent(() => import("@/features/settings/settings-page"), "SettingsPage"),
 });
 const settingsSection = createRoute({
   getParentRoute: () => inside,
@@ -137,11 +147,8 @@ export const router = createRouter({
       runs,
       run,
       agents,
-      newAgent,
       agent,
-      tools,
-      newTool,
-      tool,
+      building.addChildren([newAgent, tools, newTool, tool]),
       settings,
       settingsSection,
     ]),

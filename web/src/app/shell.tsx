@@ -11,11 +11,11 @@ import { TeamMenu } from "./team-menu";
 import { UserMenu } from "./user-menu";
 
 const WAYS = [
-  { to: "/chat", label: "Chat", icon: MessageSquare },
-  { to: "/runs", label: "Runs", icon: Activity },
-  { to: "/agents", label: "Agents", icon: Bot },
-  { to: "/tools", label: "Tools", icon: Wrench },
-  { to: "/settings", label: "Settings", icon: Settings },
+  { to: "/chat", label: "Chat", icon: MessageSquare, needs: "use" },
+  { to: "/runs", label: "Runs", icon: Activity, needs: "use" },
+  { to: "/agents", label: "Agents", icon: Bot, needs: "use" },
+  { to: "/tools", label: "Tools", icon: Wrench, needs: "build" },
+  { to: "/settings", label: "Settings", icon: Settings, needs: "use" },
 ] as const;
 
 export function Shell({ me, children }: { me: Me; children: ReactNode }): ReactNode {
@@ -77,7 +77,7 @@ function Side({ me }: { me: Me }): ReactNode {
       </div>
       <nav aria-label="Pages" className="px-2">
         <ul className="flex flex-col gap-0.5">
-          {WAYS.map(({ to, label, icon: Icon }) => (
+          {WAYS.filter(({ needs }) => me.permissions.includes(needs)).map(({ to, label, icon: Icon }) => (
             <li key={to}>
               <Link
                 to={to}

@@ -1,7 +1,7 @@
 /** One agent: its form beside a chat to try it, or all about it for those who may not change it. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { ArrowLeft, Bot, Lock } from "lucide-react";
+import { ArrowLeft, Bot } from "lucide-react";
 import { type ReactNode, useMemo } from "react";
 import { buttonClass } from "@/components/ui/button";
 import { Empty } from "@/components/ui/empty";
@@ -20,18 +20,10 @@ import { type AgentValues, copyOf, NEW_AGENT } from "./agent-values";
 import { AgentWorkshop } from "./agent-workshop";
 
 export function NewAgentPage(): ReactNode {
-  const { copy, provider } = useSearch({ from: "/inside/agents/new" });
-  const me = useQuery(meQuery);
-  const mayBuild = me.data?.permissions.includes("build");
+  const { copy, provider } = useSearch({ from: "/inside/building/agents/new" });
   return (
     <Page title={copy ? "Duplicate agent" : "New agent"} above={<BackToAgents />}>
-      {mayBuild === undefined && <SkeletonRows rows={4} className="h-40 rounded-2xl!" />}
-      {mayBuild === false && (
-        <Empty icon={Lock} title="Agents are made by owners and admins" action={<AllAgentsLink />}>
-          Ask one of them to make it, or to give you their role.
-        </Empty>
-      )}
-      {mayBuild && (copy ? <CopyEditor agentId={copy} /> : <CreateAgent provider={provider} />)}
+      {copy ? <CopyEditor agentId={copy} /> : <CreateAgent provider={provider} />}
     </Page>
   );
 }

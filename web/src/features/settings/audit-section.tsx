@@ -9,24 +9,16 @@ import { Page } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { type AuditFilter, auditQuery, membersQuery, WATCHED, watchNewest } from "@/lib/queries";
-import type { Me } from "@/protocol/api";
 import { AuditList, AuditTable } from "./audit-entries";
-import { OnlyFor } from "./only-for";
 
-export function AuditSection({ me }: { me: Me }): ReactNode {
+export function AuditSection(): ReactNode {
   return (
     <Page
       wide
       title="Audit log"
       description="Who changed what in the team, and when. It has names of fields, and no content."
     >
-      {me.permissions.includes("own") ? (
-        <Log />
-      ) : (
-        <OnlyFor whom="owners">
-          The audit log says who changed what in the team. Ask one of its owners.
-        </OnlyFor>
-      )}
+      <Log />
     </Page>
   );
 }

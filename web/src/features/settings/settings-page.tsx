@@ -1,31 +1,40 @@
 /** The settings: their sections beside the one that is open, on a phone above it. */
 import { useQuery } from "@tanstack/react-query";
-import { Link, useParams } from "@tanstack/react-router";
+import { Link, Navigate, useParams } from "@tanstack/react-router";
 import { Compass } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
+import { Needs } from "@/components/access";
 import { buttonClass } from "@/components/ui/button";
 import { Empty } from "@/components/ui/empty";
 import { Page } from "@/components/ui/page";
 import { meQuery } from "@/lib/queries";
-import type { Me } from "@/protocol/api";
-import { SECTIONS } from "./sections";
+import { SECTIONS, type Section } from "./sections";
 
 export function SettingsPage(): ReactNode {
   const { section } = useParams({ strict: false });
   const me = useQuery(meQuery);
   if (!me.data) return null;
+  const allowed = SECTIONS.filter(({ needs }) => me.data.permissions.includes(needs));
+  if (section === undefined && allowed[0])
+    return <Navigate to="/settings/$section" params={{ section: allowed[0].id }} replace />;
   const open = SECTIONS.find(({ id }) => id === section);
   return (
     <div className="flex h-full flex-col md:flex-row">
-      <Sections me={me.data} open={open?.id} />
+      <Sections sections={allowed} open={open?.id} />
       <div className="min-h-0 min-w-0 flex-1">
-        {open ? <open.Content key={open.id} me={me.data} /> : <NoSection />}
+        {open ? (
+          <Needs permission={open.needs}>
+            <open.Content key={open.id} me={me.data} />
+          </Needs>
+        ) : (
+          <NoSection />
+        )}
       </div>
     </div>
   );
 }
 
-function Sections({ me, open }: { me: Me; open: string | undefined }): ReactNode {
+function Sections({ sections, open }: { sections: Section[]; open: string | undefined }): ReactNode {
   const here = useRef<HTMLAnchorElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: whatever is opened comes into view
   useEffect(() => {
@@ -42,7 +51,7 @@ function Sections({ me, open }: { me: Me; open: string | undefined }): ReactNode
     >
       <p className="hidden px-5 pt-6 pb-3 text-sm font-semibold md:block">Settings</p>
       <ul className="flex w-max gap-1 p-2 md:w-auto md:flex-col md:gap-0.5 md:px-3 md:py-0">
-        {SECTIONS.filter(({ isFor }) => isFor?.(me) ?? true).map(({ id, label, icon: Icon }) => (
+        {sections.map(({ id, label, icon: Icon }) => (
           <li key={id}>
             <Link
               ref={id === open ? here : null}
@@ -73,8 +82,8 @@ function NoSection(): ReactNode {
         icon={Compass}
         title="There is no such part of the settings"
         action={
-          <Link to="/settings/$section" params={{ section: "providers" }} className={buttonClass("primary")}>
-            Go to the providers
+          <Link to="/settings" className={buttonClass("primary")}>
+            Go to settings
           </Link>
         }
       >

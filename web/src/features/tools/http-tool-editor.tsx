@@ -145,8 +145,8 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
         <div className={BESIDE}>
           {tool ? (
             <>
-              <TrialConsole key={tool.id} tool={tool} unsaved={isDirty} mayBuild />
-              <ToolUsers tool={tool} mayBuild />
+              <TrialConsole key={tool.id} tool={tool} unsaved={isDirty} />
+              <ToolUsers tool={tool} />
             </>
           ) : (
             <Card title="Try it">

@@ -4,7 +4,7 @@ import { Globe, Plus } from "lucide-react";
 import type { ReactNode } from "react";
 import { buttonClass } from "@/components/ui/button";
 
-export function NoHttpTools({ mayBuild }: { mayBuild: boolean }): ReactNode {
+export function NoHttpTools(): ReactNode {
   return (
     <div className="grid gap-6 rounded-2xl border border-dashed border-line p-5 md:grid-cols-2 md:p-6">
       <div className="flex flex-col items-start gap-3">
@@ -16,14 +16,10 @@ export function NoHttpTools({ mayBuild }: { mayBuild: boolean }): ReactNode {
           You say which address is called and which parts the model fills in. Keys and passwords go into
           secret headers: they are sealed here, and neither the model nor anybody else sees them again.
         </p>
-        {mayBuild ? (
-          <Link to="/tools/new" className={buttonClass("primary")}>
-            <Plus className="size-4" aria-hidden />
-            Make the first one
-          </Link>
-        ) : (
-          <p className="text-sm text-soft">Somebody who may build agents can make one.</p>
-        )}
+        <Link to="/tools/new" className={buttonClass("primary")}>
+          <Plus className="size-4" aria-hidden />
+          Make the first one
+        </Link>
       </div>
       <figure className="min-w-0 rounded-xl bg-panel p-4 text-[0.8125rem]">
         <figcaption className="mb-2 font-medium">For example</figcaption>

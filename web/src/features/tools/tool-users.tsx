@@ -14,12 +14,7 @@ import type { Approval } from "@/lib/tool-words";
 import type { AgentToolDetails, AgentView } from "@/protocol/api";
 import { usedBy } from "./tool-words";
 
-interface ToolUsersProps {
-  tool: AgentToolDetails;
-  mayBuild: boolean;
-}
-
-export function ToolUsers({ tool, mayBuild }: ToolUsersProps): ReactNode {
+export function ToolUsers({ tool }: { tool: AgentToolDetails }): ReactNode {
   const { data: agents, error, refetch } = useQuery(agentsQuery);
   const having = agents?.filter((agent) => agent.tools.some(({ name }) => name === tool.name)).length;
   return (
@@ -36,17 +31,15 @@ export function ToolUsers({ tool, mayBuild }: ToolUsersProps): ReactNode {
       ) : agents.length === 0 ? (
         <p className="text-sm text-soft">
           There are no agents yet.{" "}
-          {mayBuild && (
-            <Link to="/agents/new" className="text-accent-text underline">
-              Make one
-            </Link>
-          )}
+          <Link to="/agents/new" className="text-accent-text underline">
+            Make one
+          </Link>
         </p>
       ) : (
         <ul className="flex max-h-96 flex-col gap-3 overflow-y-auto">
           {agents.map((agent) => (
             <li key={agent.id}>
-              <AgentLine agent={agent} tool={tool} mayBuild={mayBuild} />
+              <AgentLine agent={agent} tool={tool} />
             </li>
           ))}
         </ul>
@@ -58,7 +51,7 @@ export function ToolUsers({ tool, mayBuild }: ToolUsersProps): ReactNode {
 /** What an agent says of a tool it has; null: as the tool says, undefined: it does not have it. */
 type Given = Approval | null | undefined;
 
-function AgentLine({ agent, tool, mayBuild }: ToolUsersProps & { agent: AgentView }): ReactNode {
+function AgentLine({ agent, tool }: { agent: AgentView; tool: AgentToolDetails }): ReactNode {
   const client = useQueryClient();
   const toast = useToast();
   const assigned = agent.tools.find(({ name }) => name === tool.name);
@@ -74,11 +67,7 @@ function AgentLine({ agent, tool, mayBuild }: ToolUsersProps & { agent: AgentVie
     },
     onError: (thrown) => toast.failed(thrown),
   });
-  const reason = agent.read_only
-    ? "Defined in code: change its tools there."
-    : mayBuild
-      ? undefined
-      : "You may not change agents.";
+  const reason = agent.read_only ? "Defined in code: change its tools there." : undefined;
   const has = assigned !== undefined;
   return (
     <div className="flex flex-wrap items-start justify-between gap-x-3 gap-y-2">

@@ -8,7 +8,7 @@ import { Input } from "@/components/ui/field";
 import { Page } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { agentsQuery, agentToolsQuery, meQuery } from "@/lib/queries";
+import { agentsQuery, agentToolsQuery } from "@/lib/queries";
 import { KINDS, type Kind } from "@/lib/tool-words";
 import type { AgentToolDetails } from "@/protocol/api";
 import { NoHttpTools } from "./no-http-tools";
@@ -17,26 +17,22 @@ import { ToolRow } from "./tool-row";
 const ORDER: Kind[] = ["http", "built_in", "worker"];
 
 export function ToolsPage(): ReactNode {
-  const { data: me } = useQuery(meQuery);
   const { data: tools, error, refetch } = useQuery(agentToolsQuery);
-  const mayBuild = me?.permissions.includes("build") ?? false;
   return (
     <Page
       title="Tools"
       description="What agents can do beyond talking. Give an agent a tool here, or on the agent's own page."
       actions={
-        mayBuild && (
-          <Link to="/tools/new" className={buttonClass("primary")}>
-            <Plus className="size-4" aria-hidden />
-            New tool
-          </Link>
-        )
+        <Link to="/tools/new" className={buttonClass("primary")}>
+          <Plus className="size-4" aria-hidden />
+          New tool
+        </Link>
       }
     >
       {error ? (
         <ProblemNote problem={error} onRetry={() => void refetch()} />
       ) : tools ? (
-        <Groups tools={tools} mayBuild={mayBuild} />
+        <Groups tools={tools} />
       ) : (
         <SkeletonRows rows={6} className="h-20" />
       )}
@@ -44,7 +40,7 @@ export function ToolsPage(): ReactNode {
   );
 }
 
-function Groups({ tools, mayBuild }: { tools: AgentToolDetails[]; mayBuild: boolean }): ReactNode {
+function Groups({ tools }: { tools: AgentToolDetails[] }): ReactNode {
   const [search, setSearch] = useState("");
   const { data: agents } = useQuery(agentsQuery);
   const words = useDeferredValue(search).toLowerCase().split(/\s+/).filter(Boolean);
@@ -94,7 +90,7 @@ function Groups({ tools, mayBuild }: { tools: AgentToolDetails[]; mayBuild: bool
                   ))}
                 </ul>
               )}
-              {group.length === 0 && kind === "http" && <NoHttpTools mayBuild={mayBuild} />}
+              {group.length === 0 && kind === "http" && <NoHttpTools />}
               {group.length === 0 && kind === "worker" && <NoWorkerTools />}
             </section>
           );

@@ -19,10 +19,9 @@ interface TrialConsoleProps {
   tool: AgentToolDetails;
   /** There are changes that the try does not see. */
   unsaved?: boolean;
-  mayBuild: boolean;
 }
 
-export function TrialConsole({ tool, unsaved = false, mayBuild }: TrialConsoleProps): ReactNode {
+export function TrialConsole({ tool, unsaved = false }: TrialConsoleProps): ReactNode {
   const fields = useMemo(() => argumentFields(tool.parameters), [tool.parameters]);
   const [way, setWay] = useState("fields");
   const [typed, setTyped] = useState(() => firstTyped(fields));
@@ -30,7 +29,7 @@ export function TrialConsole({ tool, unsaved = false, mayBuild }: TrialConsolePr
   const [text, setText] = useState("");
   const [told, setTold] = useState(false);
   const confirm = useConfirm();
-  const run = useMutation({ mutationFn: (given: JsonObject) => tryTool(tool, given, mayBuild) });
+  const run = useMutation({ mutationFn: (given: JsonObject) => tryTool(tool, given) });
 
   const read = readArguments(fields, typed, more);
   const parsed = parseJson(text);
@@ -138,14 +137,7 @@ export interface Trial extends Omit<ToolTrial, "request"> {
   of: AgentToolDetails;
 }
 
-/** Whoever builds tools is told what was sent; everybody else calls it as a program would. */
-async function tryTool(tool: AgentToolDetails, given: JsonObject, mayBuild: boolean): Promise<Trial> {
-  if (mayBuild) {
-    const params = { path: { tool_id: tool.id } };
-    const body = { arguments: given };
-    const trial = await data(api.POST("/api/agent-tools/{tool_id}/test", { params, body }));
-    return { ...trial, given, of: tool };
-  }
-  const body = { tool: tool.name, arguments: given, approved: false };
-  return { ...(await data(api.POST("/api/tools/execute", { body }))), request: null, given, of: tool };
+async function tryTool(tool: AgentToolDetails, given: JsonObject): Promise<Trial> {
+  const call = { params: { path: { tool_id: tool.id } }, body: { arguments: given } };
+  return { ...(await data(api.POST("/api/agent-tools/{tool_id}/test", call))), given, of: tool };
 }

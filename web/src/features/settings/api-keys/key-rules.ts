@@ -1,7 +1,6 @@
 /** What keys may do, and in which state they are. */
+import type { Permission } from "@/components/access";
 import type { KeyView, Me } from "@/protocol/api";
-
-export type Permission = Me["permissions"][number];
 
 const PERMISSIONS: { id: Permission; words: string }[] = [
   { id: "use", words: "talk to agents; own chats, files and keys" },

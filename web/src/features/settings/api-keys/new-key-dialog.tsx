@@ -2,6 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useForm } from "react-hook-form";
+import type { Permission } from "@/components/access";
 import { useFresh } from "@/components/reauthentication";
 import { Button } from "@/components/ui/button";
 import { Actions, Dialog } from "@/components/ui/dialog";
@@ -12,7 +13,7 @@ import { isBlank } from "@/lib/blank";
 import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/lib/form-problems";
 import type { KeyBody, Me, NewKey } from "@/protocol/api";
 import { ShownOnce } from "../shown-once";
-import { ENDS, grantable, type Permission } from "./key-rules";
+import { ENDS, grantable } from "./key-rules";
 
 interface NewKeyDialogProps {
   me: Me;

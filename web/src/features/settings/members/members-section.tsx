@@ -8,7 +8,6 @@ import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { meQuery, tenantQuery, WATCHED } from "@/lib/queries";
 import type { Me } from "@/protocol/api";
-import { OnlyFor } from "../only-for";
 import { InvitationList } from "./invitation-list";
 import { InviteDialog } from "./invite-dialog";
 import { MemberList } from "./member-list";
@@ -22,15 +21,6 @@ export function MembersSection({ me }: { me: Me }): ReactNode {
   const [inviting, setInviting] = useState(false);
   // One's own role may be changed meanwhile, too.
   useQuery({ ...meQuery, ...WATCHED });
-  if (!me.permissions.includes("manage"))
-    return (
-      <Page title="Team and members">
-        <OnlyFor whom="owners and admins">
-          They see who is in the team, invite people and change roles. You are {me.role} here: ask one of
-          them.
-        </OnlyFor>
-      </Page>
-    );
   return (
     <Page
       title="Team and members"

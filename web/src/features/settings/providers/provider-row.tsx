@@ -12,12 +12,11 @@ import { KINDS } from "./provider-form";
 
 interface ProviderRowProps {
   provider: ProviderView;
-  mayBuild: boolean;
   onEdit: () => void;
   onDelete: () => void;
 }
 
-export function ProviderRow({ provider, mayBuild, onEdit, onDelete }: ProviderRowProps): ReactNode {
+export function ProviderRow({ provider, onEdit, onDelete }: ProviderRowProps): ReactNode {
   const [trial, setTrial] = useState<Trial>();
   const { id, name, models } = provider;
   const kind = KINDS.find((one) => one.kind === provider.kind);
@@ -44,33 +43,31 @@ export function ProviderRow({ provider, mayBuild, onEdit, onDelete }: ProviderRo
             <p className="mt-1 text-[0.8125rem] text-soft wrap-anywhere">Models: {models.join(", ")}</p>
           )}
         </div>
-        {mayBuild && (
-          <div className="flex items-center gap-1">
-            <Button size="small" busy={trial?.state === "trying"} onClick={tryIt}>
-              <Zap className="size-3.5" aria-hidden /> Test
-            </Button>
-            <Button size="small" aria-label={`Change ${name}`} onClick={onEdit}>
-              <Pencil className="size-3.5" aria-hidden /> Change
-            </Button>
-            <Menu
-              trigger={
-                <IconButton label={`More about ${name}`}>
-                  <MoreHorizontal className="size-4" aria-hidden />
-                </IconButton>
-              }
-            >
-              <MenuItem asChild>
-                <Link to="/agents/new" search={{ provider: provider.name }}>
-                  <Bot className="size-4" aria-hidden /> Make an agent with it
-                </Link>
-              </MenuItem>
-              <MenuLine />
-              <MenuItem danger onSelect={onDelete}>
-                <Trash2 className="size-4" aria-hidden /> Delete
-              </MenuItem>
-            </Menu>
-          </div>
-        )}
+        <div className="flex items-center gap-1">
+          <Button size="small" busy={trial?.state === "trying"} onClick={tryIt}>
+            <Zap className="size-3.5" aria-hidden /> Test
+          </Button>
+          <Button size="small" aria-label={`Change ${name}`} onClick={onEdit}>
+            <Pencil className="size-3.5" aria-hidden /> Change
+          </Button>
+          <Menu
+            trigger={
+              <IconButton label={`More about ${name}`}>
+                <MoreHorizontal className="size-4" aria-hidden />
+              </IconButton>
+            }
+          >
+            <MenuItem asChild>
+              <Link to="/agents/new" search={{ provider: provider.name }}>
+                <Bot className="size-4" aria-hidden /> Make an agent with it
+              </Link>
+            </MenuItem>
+            <MenuLine />
+            <MenuItem danger onSelect={onDelete}>
+              <Trash2 className="size-4" aria-hidden /> Delete
+            </MenuItem>
+          </Menu>
+        </div>
       </div>
       {trial && (
         <div className="mt-3">

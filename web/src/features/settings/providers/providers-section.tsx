@@ -13,7 +13,7 @@ import { SkeletonRows } from "@/components/ui/skeleton";
 import { useToast } from "@/components/ui/toast";
 import { api } from "@/lib/api";
 import { providersQuery } from "@/lib/queries";
-import type { Me, ProviderView } from "@/protocol/api";
+import type { ProviderView } from "@/protocol/api";
 import { Presets } from "./presets";
 import { ProviderDialog } from "./provider-dialog";
 import type { Preset } from "./provider-form";
@@ -22,14 +22,13 @@ import { ProviderRow } from "./provider-row";
 /** What the dialog is open for. */
 type Opened = { provider?: ProviderView; preset?: Preset };
 
-export function ProvidersSection({ me }: { me: Me }): ReactNode {
+export function ProvidersSection(): ReactNode {
   const providers = useQuery(providersQuery);
   const queryClient = useQueryClient();
   const confirm = useConfirm();
   const toast = useToast();
   const [opened, setOpened] = useState<Opened>();
   const [added, setAdded] = useState<string>();
-  const mayBuild = me.permissions.includes("build");
   const own = providers.data?.filter(({ source }) => source === "team") ?? [];
   const operators = providers.data?.filter(({ source }) => source === "operator") ?? [];
 
@@ -55,7 +54,6 @@ export function ProvidersSection({ me }: { me: Me }): ReactNode {
       title="Model providers"
       description="Where your agents' models are: a vendor with your key, or any compatible server."
       actions={
-        mayBuild &&
         own.length > 0 && (
           <Button look="primary" onClick={() => setOpened({})}>
             <Plus className="size-4" aria-hidden /> Add
@@ -74,7 +72,6 @@ export function ProvidersSection({ me }: { me: Me }): ReactNode {
             <ProviderRow
               key={provider.id}
               provider={provider}
-              mayBuild={mayBuild}
               onEdit={() => setOpened({ provider })}
               onDelete={() => void remove(provider)}
             />
@@ -82,7 +79,7 @@ export function ProvidersSection({ me }: { me: Me }): ReactNode {
         </ul>
       )}
       {providers.data && own.length === 0 && (
-        <Nothing mayBuild={mayBuild} onChoose={(preset) => setOpened(preset ? { preset } : {})} />
+        <Nothing onChoose={(preset) => setOpened(preset ? { preset } : {})} />
       )}
       {operators.length > 0 && <Operators providers={operators} />}
       {opened && (
@@ -115,19 +112,7 @@ function Added({ name }: { name: string }): ReactNode {
   );
 }
 
-function Nothing({
-  mayBuild,
-  onChoose,
-}: {
-  mayBuild: boolean;
-  onChoose: (preset?: Preset) => void;
-}): ReactNode {
-  if (!mayBuild)
-    return (
-      <Empty icon={Plug} title="No provider of your team's yet">
-        Owners and admins of the team connect models. You can use the agents they make.
-      </Empty>
-    );
+function Nothing({ onChoose }: { onChoose: (preset?: Preset) => void }): ReactNode {
   return (
     <div className="rounded-2xl border border-line bg-raised p-5">
       <div className="mx-auto max-w-2xl">
