@@ -6,11 +6,12 @@ import { useConfirm } from "@/components/ui/confirm";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { useToast } from "@/components/ui/toast";
-import { api } from "@/lib/api";
+import { api, createSignInLink, type SignInLink } from "@/lib/api";
 import { invitationsQuery, membersQuery, meQuery, WATCHED } from "@/lib/queries";
 import type { Me, MemberView } from "@/protocol/api";
 import { MemberRow } from "./member-row";
 import { type Role, rolesToGive, whyFixed } from "./role-rules";
+import { SignInLinkDialog } from "./sign-in-link-dialog";
 
 export function MemberList({ me }: { me: Me }): ReactNode {
   const members = useQuery({ ...membersQuery, ...WATCHED });
@@ -19,6 +20,7 @@ export function MemberList({ me }: { me: Me }): ReactNode {
   const confirm = useConfirm();
   const toast = useToast();
   const [busy, setBusy] = useState<string>();
+  const [made, setMade] = useState<{ name: string; link: SignInLink }>();
 
   const change = async (member: MemberView, action: () => Promise<unknown>, done: string) => {
     setBusy(member.user);
@@ -63,6 +65,15 @@ export function MemberList({ me }: { me: Me }): ReactNode {
     const call = { params: { path: { user: member.user } } };
     await change(member, () => api.DELETE("/api/members/{user}", call), `${member.name} is removed.`);
   };
+  const makeLink = async ({ user, name }: MemberView) => {
+    setBusy(user);
+    try {
+      setMade({ name, link: await fresh(() => createSignInLink(user)) });
+    } catch (thrown) {
+      toast.failed(thrown);
+    }
+    setBusy(undefined);
+  };
   if (members.isPending) return <SkeletonRows rows={3} />;
   const problem = members.isError && (
     <ProblemNote problem={members.error} onRetry={() => void members.refetch()} />
@@ -82,9 +93,15 @@ export function MemberList({ me }: { me: Me }): ReactNode {
             busy={busy === member.user}
             onRole={(role) => void setRole(member, role)}
             onRemove={() => void remove(member)}
+            onSignInLink={
+              me.permissions.includes("own") && member.user !== me.user
+                ? () => void makeLink(member)
+                : undefined
+            }
           />
         ))}
       </ul>
+      {made && <SignInLinkDialog {...made} onClose={() => setMade(undefined)} />}
     </>
   );
 }

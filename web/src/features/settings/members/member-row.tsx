@@ -1,9 +1,10 @@
 /** A member of the team, whose role can be changed. */
-import { UserMinus } from "lucide-react";
+import { LogIn, MoreHorizontal, UserMinus } from "lucide-react";
 import { type ReactNode, useId } from "react";
 import { Badge } from "@/components/ui/badge";
 import { IconButton } from "@/components/ui/button";
 import { Select } from "@/components/ui/field";
+import { Menu, MenuItem } from "@/components/ui/menu";
 import { formatDay } from "@/lib/format";
 import type { MemberView } from "@/protocol/api";
 import type { Role } from "./role-rules";
@@ -17,9 +18,12 @@ interface MemberRowProps {
   busy: boolean;
   onRole: (role: Role) => void;
   onRemove: () => void;
+  /** Left out for those who cannot create one. */
+  onSignInLink: (() => void) | undefined;
 }
 
-export function MemberRow({ member, isMe, roles, fixed, busy, onRole, onRemove }: MemberRowProps): ReactNode {
+export function MemberRow(props: MemberRowProps): ReactNode {
+  const { member, isMe, roles, fixed, busy, onRole, onRemove, onSignInLink } = props;
   const id = useId();
   const offered = roles.includes(member.role) ? roles : [...roles, member.role];
   return (
@@ -69,6 +73,19 @@ export function MemberRow({ member, isMe, roles, fixed, busy, onRole, onRemove }
         >
           <UserMinus className="size-4" aria-hidden />
         </IconButton>
+        {onSignInLink && (
+          <Menu
+            trigger={
+              <IconButton label={`More actions for ${member.name}`} size="medium" disabled={busy}>
+                <MoreHorizontal className="size-4" aria-hidden />
+              </IconButton>
+            }
+          >
+            <MenuItem onSelect={onSignInLink}>
+              <LogIn className="size-4" aria-hidden /> Create sign-in link
+            </MenuItem>
+          </Menu>
+        )}
       </div>
     </li>
   );
