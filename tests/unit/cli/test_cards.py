@@ -15,6 +15,7 @@ from agio.cli.view import Card
         ('{"file": "invoice\u202efdp.exe"}', "invoice\\u202efdp.exe"),
         ('{"to": "ada\u3164\u2800\u200b"}', "ada\\u3164\\u2800\\u200b"),
     ],
+    ids=["spaces", "line breaks", "direction", "no shape"],
 )
 def test_nothing_of_a_call_is_hidden_before_it_is_approved(arguments: str, shown: str) -> None:
     """B7: blanks do not push a part of the arguments away, and every character is seen."""
