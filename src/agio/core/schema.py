@@ -5,20 +5,34 @@ and pydantic models, which are recognised without importing pydantic.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
-from typing import NoReturn, Protocol, TypeGuard, cast
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, NoReturn, Protocol, TypeGuard, cast
 
 import msgspec
 
-from agio.core.pattern_cost import BACKTRACK_STEPS
+from agio.core.pattern import KEYWORD, SMALL_BYTES, Patterns
 from agio.core.schema_cost import SchemaCost
 from agio.errors import UserError
 from agio.protocol.messages import Json
 
+if TYPE_CHECKING:
+    import jsonschema_rs
+
 Schema = dict[str, Json]
+MAX_SCHEMA_BYTES = 64 * 1024
+"""How large a schema from outside may be as JSON."""
+_MAX_PARTS = 4_000
+"""How many objects and lists it may have: it is compiled in about 20 ms."""
+_TOO_LARGE = "it is too large to be checked against this schema"
 _REF = "#/$defs/"
 _PROBLEM_CHARS = 2_000
 """How much is told of what is wrong: a text that is too long is in its own message."""
+_PARTS_BY_NAME = frozenset(
+    ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")
+)
+_VALUES = frozenset(("const", "enum", "default", "examples", "required", "dependentRequired", "type"))
 
 
 class _PydanticModel(Protocol):
@@ -129,45 +143,126 @@ def _plain(value: object) -> object:
     return value
 
 
-def validator(schema: Mapping[str, Json], what: str) -> Callable[[Json], str | None]:
-    """Compile a JSON schema: the function returns what is wrong with a value, or None. It takes a second at most.
+class Validator:
+    """A compiled schema: called with a value, it returns what is wrong with it, or None."""
 
-    Raises UserError `invalid_schema` if it is not a JSON schema, or one that would take for ever.
-    """
-    import jsonschema_rs
+    def __init__(self, schema: Schema, cost: SchemaCost | None = None) -> None:
+        self._cost = cost
+        self._patterns = Patterns()
+        self._schema = schema if cost is None else cast(Schema, rewritten(schema, self._patterns.take))
+        self._is_valid = self._compile(self._schema).is_valid
+        self.left_out = self._patterns.left_out
+        """The patterns that are not checked."""
 
-    whole = dict(schema)
-    cost = SchemaCost(whole)
-    if not cost.is_bounded():
-        raise UserError(
-            "invalid_schema", f"{what}: its references multiply. Refer to fewer parts, or less often."
-        )
-    if not cost.has_small_patterns():
-        raise UserError(
-            "invalid_schema", f"{what}: its patterns are too large. Use fewer, or repeat less in them."
-        )
-    limited = jsonschema_rs.FancyRegexOptions(backtrack_limit=BACKTRACK_STEPS)
-    try:
-        compiled = jsonschema_rs.validator_for(whole, retriever=_refuse, pattern_options=limited)
-    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError, TypeError) as error:
-        first_line = str(error).partition("\n")[0]
-        raise UserError("invalid_schema", f"{what}: this is no valid JSON schema. {first_line}.") from error
+    def __call__(self, value: Json) -> str | None:
+        """Check a value."""
+        import jsonschema_rs
 
-    def check(value: Json) -> str | None:
-        if not cost.is_affordable(value):
-            return "it is too large to be checked against this schema"
-        if compiled.is_valid(value):
+        if self._cost is not None and not self._cost.is_affordable(value):
+            return _TOO_LARGE
+        self._patterns.start()
+        if self._is_valid(value):
             return None
-        if cost.is_explained(value):
+        told = "it is not what the schema says"
+        if not self._patterns.is_over:
             try:
-                compiled.validate(value)  # stops at the first problem, iter_errors finds all of them before
+                self._explainer.validate(value)  # stops at the first problem
             except jsonschema_rs.ValidationError as problem:
                 where = "/".join(str(step) for step in problem.instance_path)
-                told = _shortened(problem.message)
-                return f"{told} (at {where})" if where else told
-        return "it is not what the schema says"
+                told = _shortened(problem.message) + (f" (at {where})" if where else "")
+        return _TOO_LARGE if self._patterns.is_over else told
 
-    return check
+    @cached_property
+    def _explainer(self) -> "jsonschema_rs.Validator":
+        """The same schema, which does not look for all that is wrong with each of many alternatives."""
+        return self._compile(cast(Schema, rewritten(self._schema, _without_reasons)))
+
+    def _compile(self, schema: Schema) -> "jsonschema_rs.Validator":
+        import jsonschema_rs
+
+        if self._cost is None:
+            return jsonschema_rs.validator_for(schema, retriever=_refuse)
+        return jsonschema_rs.validator_for(
+            schema,
+            retriever=_refuse,
+            pattern_options=jsonschema_rs.RegexOptions(size_limit=SMALL_BYTES),
+            keywords={KEYWORD: self._patterns.keyword},
+        )
+
+
+def validator(schema: Mapping[str, Json], what: str, *, is_trusted: bool = False) -> Validator:
+    """Compile a JSON schema. One from outside takes some milliseconds at most, and is kept for the next time.
+
+    Raises UserError `invalid_schema` if it is not a JSON schema, or one that takes too long.
+    """
+    with _refused(what):
+        return Validator(dict(schema)) if is_trusted else _compiled(msgspec.json.encode(schema))
+
+
+@lru_cache(maxsize=256)
+def _compiled(encoded: bytes) -> Validator:
+    if len(encoded) > MAX_SCHEMA_BYTES or count_parts(encoded) > _MAX_PARTS:
+        raise ValueError(f"it has more than {MAX_SCHEMA_BYTES} bytes, or {_MAX_PARTS} objects and lists")
+    schema = cast(Schema, msgspec.json.decode(encoded))
+    cost = SchemaCost(schema)
+    if not cost.is_bounded():
+        raise ValueError("its references multiply: refer to fewer parts, or less often")
+    return Validator(schema, cost)
+
+
+def count_parts(encoded: bytes) -> int:
+    """Return how many objects and lists JSON has at most."""
+    return encoded.count(b"{") + encoded.count(b"[")
+
+
+def check_schema(schema: Mapping[str, Json], what: str) -> None:
+    """Check that this is a JSON schema, but for its patterns. Raises UserError `invalid_schema`."""
+    with _refused(what):
+        Validator(cast(Schema, rewritten(schema, _without_patterns)))
+
+
+@contextmanager
+def _refused(what: str) -> Generator[None]:
+    import jsonschema_rs
+
+    try:
+        yield
+    except (
+        *(jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError),
+        *(ValueError, TypeError, RecursionError),
+    ) as error:
+        first_line = str(error).partition("\n")[0]
+        raise UserError("invalid_schema", f"{what} cannot be used as a JSON schema: {first_line}.") from error
+
+
+def rewritten(schema: Json, change: Callable[[Schema], Schema]) -> Json:
+    """Return a copy of a schema with every part of it changed, the inner ones first."""
+    if isinstance(schema, list):
+        return [rewritten(part, change) for part in cast("list[Json]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    copy: Schema = {}
+    for key, value in cast(Schema, schema).items():
+        if key in _PARTS_BY_NAME and isinstance(value, dict):
+            copy[key] = {name: rewritten(part, change) for name, part in cast(Schema, value).items()}
+        else:
+            copy[key] = value if key in _VALUES else rewritten(value, change)
+    return change(copy)
+
+
+def _without_patterns(part: Schema) -> Schema:
+    part.pop("pattern", None)
+    part.pop("patternProperties", None)
+    return part
+
+
+def _without_reasons(part: Schema) -> Schema:
+    """Have only the place told at which no alternative fits: the checker collects the problems of all of them."""
+    for key in ("anyOf", "oneOf"):
+        if key in part:
+            rule: Schema = {"if": {key: part.pop(key)}, "else": {"const": f"one of the alternatives ({key})"}}
+            part["allOf"] = [*cast("list[Json]", part.get("allOf", [])), rule]
+    return part
 
 
 def _shortened(text: str) -> str:
@@ -184,11 +279,11 @@ def _refuse(uri: str) -> NoReturn:
 class OutputType:
     """What a final answer must be: a type, or a JSON schema as a dict."""
 
-    def __init__(self, kind: object) -> None:
+    def __init__(self, kind: object, *, is_trusted: bool = True) -> None:
         self._kind: object | None = None
         if isinstance(kind, dict):
             self.schema = cast(Schema, kind)
-            self._check = validator(self.schema, "output_type")
+            self._check = validator(self.schema, "output_type", is_trusted=is_trusted)
             title = self.schema.get("title")
             self.name = title if isinstance(title, str) and title.isidentifier() else "output"
         else:

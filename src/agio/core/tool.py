@@ -27,8 +27,7 @@ from msgspec import Struct
 
 from agio.core.model import ToolSpec
 from agio.core.repository import Approval, Effect
-from agio.core.schema import Schema, is_pydantic, schema_of, validator
-from agio.core.schema_cost import are_affordable_together
+from agio.core.schema import Schema, Validator, check_schema, count_parts, is_pydantic, schema_of, validator
 from agio.core.text import clean
 from agio.errors import UserError
 from agio.protocol.messages import Content, Json, ToolCall, ToolDeclaration, json_object
@@ -39,6 +38,9 @@ R = TypeVar("R", covariant=True)
 _PROGRESS_CHARS = 4096
 _MAX_OFFERED = 128
 """How many tools a client may offer for a run: model providers take no more."""
+_MAX_OFFERED_PARTS = 10_000
+"""How many objects and lists they may have in all: their schemas are compiled in about 20 ms."""
+_MAX_OFFERED_BYTES = 256 * 1024
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 
@@ -122,7 +124,11 @@ class Tool(Generic[P, R]):
         if not _is_seconds(timeout_s):
             raise UserError("invalid_tool", f"timeout_s of tool {name} must be a number of seconds above 0.")
         self.timeout_s = timeout_s
-        self.check = None if arguments else validator(parameters, f"The parameters of tool {name}")
+        self.check: Validator | None = None
+        if function is None:  # its client checks what the model gives it
+            check_schema(parameters, f"The parameters of tool {name}")
+        elif arguments is None:
+            self.check = validator(parameters, f"The parameters of tool {name}")
 
     @property
     def spec(self) -> ToolSpec:
@@ -209,11 +215,11 @@ def offered_tools(declarations: Iterable[ToolDeclaration]) -> list[AnyTool]:
         raise UserError(
             "invalid_tool", f"{len(declarations)} tools are offered: a run takes up to {_MAX_OFFERED}."
         )
-    schemas = (entry.parameters for entry in declarations if entry.parameters is not msgspec.UNSET)
-    if not are_affordable_together(schemas):
+    encoded = msgspec.json.encode(declarations)
+    if len(encoded) > _MAX_OFFERED_BYTES or count_parts(encoded) > _MAX_OFFERED_PARTS:
         raise UserError(
             "invalid_schema",
-            "The parameters of the offered tools are too large together: offer fewer, or use smaller patterns.",
+            "The parameters of the offered tools are too large together: offer fewer, or describe them in less.",
         )
     return [
         client_tool(

@@ -12,7 +12,7 @@ from agio.core.identity import Principal
 from agio.core.records import Acceptance, SessionRecord, SessionStart
 from agio.core.repository import ENDED, RunInfo
 from agio.errors import UserError
-from agio.gateway.ag_ui_input import Taken, begins, cancels_on_disconnect, ids_of, take
+from agio.gateway.ag_ui_input import ClientInput, Taken, begins, read_input, take
 from agio.gateway.connections import Cut
 from agio.gateway.errors import send_error, wrapped
 from agio.gateway.gateway import Gateway
@@ -34,10 +34,8 @@ from agio.gateway.projection import (
 from agio.gateway.routes.body import ClientGone, check_json_type, read_body
 from agio.gateway.routes.route import check_permission
 from agio.gateway.sse import App, EventStream, Receive, Scope, Send, cursor_of, owner_of, position
-from agio.protocol.codec import decode_input
 from agio.protocol.frames import ends_run
 from agio.protocol.ids import new_id
-from agio.protocol.messages import RunAgentInput
 
 _OURS = ("ses_", "thr_")
 """How the ids of sessions begin: those of the server, and those the library made."""
@@ -89,10 +87,13 @@ class RunAgent:
         who = await self._gateway.auth.identify(scope["headers"])  # it may have taken a minute to come
         check_permission(who, "use")
         held.enter_context(self._gateway.connections.room(who))
-        given = decode_input(body)
+        # A large body is as much work as several requests.
+        limits = self._gateway.limits
+        self._gateway.rates.take("request", who.credential, count=len(body) // limits.json_body_bytes)
+        given = read_input(body, limits)
         del body
         held_of(scope).set_received(0)  # what follows may stream for hours
-        agent_id, ids, cursor = owner_of(scope), ids_of(given), cursor_of(scope)
+        agent_id, ids, cursor = owner_of(scope), given.ids, cursor_of(scope)
         session = await self._own_session(who, agent_id, ids.thread_id)
         visit = None
         if session is None and cursor is None and begins(given):
@@ -102,7 +103,7 @@ class RunAgent:
                 who.tenant, who.user, agent_id, alias=ids.thread_id
             )
             visit = await self._go_on(who, session, given, cursor)
-        return replace(visit, cancel_on_disconnect=cancels_on_disconnect(given))
+        return replace(visit, cancel_on_disconnect=given.cancel_on_disconnect)
 
     async def _own_session(self, who: Principal, agent_id: str, thread_id: str) -> SessionRecord | None:
         """Find the session a client means by our id."""
@@ -143,10 +144,10 @@ class RunAgent:
         return Visit(who, session.id, run.run_id, taken.ids, self._gateway.hub.subscribe(session.id, after))
 
     async def _go_on(
-        self, who: Principal, session: SessionRecord, given: RunAgentInput, cursor: int | None
+        self, who: Principal, session: SessionRecord, given: ClientInput, cursor: int | None
     ) -> Visit:
         """Start the next run of a session, or come back to one it has."""
-        ids = ids_of(given)
+        ids = given.ids
         is_new = session.last_run_id is None and session.state == "idle"
         run = None if is_new else await self._store.find_alias(who.tenant, who.user, session.id, ids.run_id)
         if run is None and cursor is not None:

@@ -1,28 +1,103 @@
 """What is taken of an AG-UI client's RunAgentInput, for ag_ui.py. The rest is history, and ours counts."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from typing import Annotated, Literal, TypeVar
 
-from msgspec import UNSET, Struct, structs
+import msgspec
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType, structs
 
 from agio.core.config import AgentRunConfig, ServerLimits
 from agio.errors import UserError
 from agio.gateway.projection import ClientIds
-from agio.gateway.routes.body import decode_json
+from agio.gateway.routes.body import check_json
 from agio.protocol.codec import encode
 from agio.protocol.messages import (
-    AssistantMessage,
     ContextEntry,
     Message,
     ResumeEntry,
-    RunAgentInput,
     ToolDeclaration,
     ToolMessage,
     UserMessage,
-    json_object,
 )
 
 _MESSAGE_BYTES = AgentRunConfig().max_message_bytes
 _ID_CHARS = 200
+_MAX_MESSAGES = 20_000
+_ANSWERS = ("assistant", "tool")
+_NONE = Raw(b"[]")
+T = TypeVar("T")
+
+
+class _Body(Struct, rename="camel"):
+    """A RunAgentInput of which nothing is decoded that may be left alone: state and old messages are large."""
+
+    thread_id: str
+    run_id: str
+    messages: Annotated[list[Raw], Meta(max_length=_MAX_MESSAGES)]
+    protocol_version: str | UnsetType = UNSET
+    parent_run_id: str | UnsetType = UNSET
+    tools: Raw = _NONE
+    context: Raw = _NONE
+    resume: Raw = _NONE
+    forwarded_props: Raw = _NONE
+
+
+class _Head(Struct, rename="camel"):
+    role: Literal["developer", "system", "assistant", "user", "tool", "reasoning", "activity"]
+    tool_call_id: str = ""
+
+
+class _OwnProps(Struct, frozen=True):
+    cancel_on_disconnect: bool = False
+
+
+class _Props(Struct, frozen=True):
+    agio: _OwnProps = _OwnProps()
+
+
+class ClientInput(Struct, frozen=True):
+    """What a client sent. Its messages are decoded when they are taken."""
+
+    ids: ClientIds
+    messages: Sequence[Raw]
+    resume: Sequence[ResumeEntry]
+    tools: Sequence[ToolDeclaration]
+    context: Sequence[ContextEntry]
+    cancel_on_disconnect: bool
+    """`forwardedProps.agio.cancel_on_disconnect`: a stock client's abort then stops the run."""
+
+    def newest(self) -> Iterator[tuple[_Head, Raw]]:
+        """Return its messages, the last one first."""
+        return ((_decoded(raw, _Head), raw) for raw in reversed(self.messages))
+
+
+def read_input(body: bytes, limits: ServerLimits) -> ClientInput:
+    """Decode a RunAgentInput. Raises UserError `invalid_input`, `body_too_large`."""
+    given = _decoded(body, _Body)
+    declared = (given.tools, given.context, given.resume)
+    if sum(len(memoryview(part)) for part in declared) > limits.json_body_bytes:
+        raise _too_large(limits)
+    for part in declared:
+        check_json(bytes(part), limits)
+    try:
+        props = _decoded(given.forwarded_props, _Props)
+    except UserError:  # they mean something else
+        props = _Props()
+    return ClientInput(
+        ClientIds(check_id(given.thread_id, "threadId"), check_id(given.run_id, "runId")),
+        given.messages,
+        _decoded(given.resume, list[ResumeEntry]),
+        _decoded(given.tools, list[ToolDeclaration]),
+        _decoded(given.context, list[ContextEntry]),
+        props.agio.cancel_on_disconnect,
+    )
+
+
+def _decoded(body: bytes | Raw, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise UserError("invalid_input", f"This is not an AG-UI 1.0 run input: {error}.") from error
 
 
 class Taken(Struct, frozen=True):
@@ -49,17 +124,16 @@ class Taken(Struct, frozen=True):
                 raise UserError("message_too_large", f"A message may have {_MESSAGE_BYTES} bytes.")
         whole = encode(self)
         if len(whole) > limits.json_body_bytes:
-            raise UserError(
-                "body_too_large",
-                f"What is new in the input is larger than {limits.json_body_bytes} bytes.",
-                {"limit_bytes": limits.json_body_bytes},
-            )
-        decode_json(whole, limits)
+            raise _too_large(limits)
+        check_json(whole, limits)
 
 
-def ids_of(given: RunAgentInput) -> ClientIds:
-    """Return what the client calls thread and run. Raises UserError `invalid_input`."""
-    return ClientIds(check_id(given.thread_id, "threadId"), check_id(given.run_id, "runId"))
+def _too_large(limits: ServerLimits) -> UserError:
+    return UserError(
+        "body_too_large",
+        f"What is new in the input is larger than {limits.json_body_bytes} bytes.",
+        {"limit_bytes": limits.json_body_bytes},
+    )
 
 
 def check_id(identifier: str, what: str) -> str:
@@ -69,38 +143,39 @@ def check_id(identifier: str, what: str) -> str:
     return identifier
 
 
-def begins(given: RunAgentInput) -> bool:
+def begins(given: ClientInput) -> bool:
     """Whether a thread may begin with this: the client knows of no answer in it, and has something to say."""
-    return (
-        not given.resume
-        and any(isinstance(message, UserMessage) for message in given.messages)
-        and not any(isinstance(message, (AssistantMessage, ToolMessage)) for message in given.messages)
-    )
+    if given.resume:
+        return False
+    has_said = False
+    for head, _ in given.newest():
+        if head.role in _ANSWERS:
+            return False
+        has_said = has_said or head.role == "user"
+    return has_said
 
 
-def take(given: RunAgentInput, pending: Collection[str]) -> Taken:
+def take(given: ClientInput, pending: Collection[str]) -> Taken:
     """Take results of the calls that are `pending`, the user messages after the last answer, and what is declared."""
-    results = {
-        message.tool_call_id: structs.replace(message, subagent_run_id=UNSET, encrypted_value=UNSET)
-        for message in given.messages
-        if isinstance(message, ToolMessage) and message.tool_call_id in pending
-    }
+    results: dict[str, Message] = {}
     said: dict[str, Message] = {}
-    for message in reversed(given.messages):
-        if isinstance(message, (AssistantMessage, ToolMessage)):
-            break
-        if isinstance(message, UserMessage):
+    is_answered = False
+    for head, raw in given.newest():
+        if head.role == "user" and not is_answered:
+            message = _decoded(raw, UserMessage)
             said[message.id] = structs.replace(message, subagent_run_id=UNSET, encrypted_value=UNSET)
+        elif head.role == "tool" and head.tool_call_id in pending:
+            result = _decoded(raw, ToolMessage)
+            results.setdefault(
+                result.tool_call_id, structs.replace(result, subagent_run_id=UNSET, encrypted_value=UNSET)
+            )
+        is_answered = is_answered or head.role in _ANSWERS
+        if is_answered and len(results) == len(pending):
+            break
     return Taken(
-        ids_of(given),
-        [*results.values(), *reversed(said.values())],
-        given.resume or (),
-        given.tools or (),
-        given.context or (),
+        given.ids,
+        [*reversed(results.values()), *reversed(said.values())],
+        given.resume,
+        given.tools,
+        given.context,
     )
-
-
-def cancels_on_disconnect(given: RunAgentInput) -> bool:
-    """Whether `forwardedProps.agio.cancel_on_disconnect` is true: a stock client's abort then stops the run."""
-    props = json_object(json_object(given.forwarded_props).get("agio"))
-    return props.get("cancel_on_disconnect") is True

@@ -62,15 +62,15 @@ class Rates:
         }
         self._full_at: dict[tuple[Kind, int], OrderedDict[str, float]] = {}
 
-    def take(self, kind: Kind, *keys: str) -> None:
-        """Count a request for each of its keys; one that is refused counts for none.
+    def take(self, kind: Kind, *keys: str, count: int = 1) -> None:
+        """Count a request, or one that is as much work as `count`, for each of its keys; if refused, for none.
 
         The first key of a kind is never mistaken for its second. An empty key is nobody's. Raises LimitExceeded
         `rate_limited`, whose `retry_after_s` says when the next is taken.
         """
         rule = self._rules[kind]
         now = self._clock()
-        every_s, most = rule.every_s, now + rule.burst_s
+        every_s, most = rule.every_s * count, now + rule.burst_s
         taken: list[tuple[OrderedDict[str, float], str, float]] = []
         for place, key in enumerate(keys):
             if not key:

@@ -104,7 +104,7 @@ def _spec(offer: AgentOffer, config: AgentRunConfig) -> AgentSpec:
         provider=offer.provider,
         model=offer.model,
         goal=offer.goal,
-        output=None if offer.output_schema is None else OutputType(offer.output_schema),
+        output=None if offer.output_schema is None else OutputType(offer.output_schema, is_trusted=False),
         config=config,
     )
     return _priced(spec, offer)

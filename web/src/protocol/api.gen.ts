@@ -1532,6 +1532,8 @@ export interface components {
             /** @default null */
             result_path: string | null;
             timeout_s: number | null;
+            /** @default [] */
+            unchecked_patterns: string[];
             /** @default null */
             updated_at: number | null;
             /** @default null */

@@ -1,7 +1,8 @@
 """Tools of a team's agents: all there are, and the team's own HTTP tools. Secrets are written and never read."""
 
+import asyncio
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from fastapi.responses import Response
@@ -58,6 +59,8 @@ class AgentToolDetails(Struct, frozen=True, kw_only=True):
     read_only: bool
     agents: list[ToolUser]
     """The agents that have it."""
+    unchecked_patterns: Sequence[str] = ()
+    """In the answer to whoever saves it: patterns of its parameters that arguments are not checked for."""
     method: HttpMethod | None = None
     url: str | None = None
     headers: list[HeaderView] | None = None
@@ -92,14 +95,15 @@ async def create_agent_tool(call: Call, body: HttpToolBody) -> Response:
     """Add an HTTP tool. Its secret headers are sealed, and in no answer from then on."""
     gateway, tenant = call.gateway, call.who.tenant
     http = body.http()
-    check_http_tool(body.name, http)
+    unchecked = await _check_tool(call, body.name, http)
     await _check_address(gateway, http.url)
     _check_name(gateway, tenant, body.name)
     tool_id = new_id("tool")
     secrets = _sealed(gateway, tenant, tool_id, body)
     _check_secrets(http, secrets, {})
     made = await gateway.store.create_tool_definition(tenant, tool_id, body.name, http, secrets)
-    return answer(tool_view(_http(made), await _users(gateway, tenant)), 201, version=made.updated_at)
+    view = tool_view(_http(made), await _users(gateway, tenant), unchecked)
+    return answer(view, 201, version=made.updated_at)
 
 
 async def get_agent_tool(call: Call, tool_id: Id) -> Response:
@@ -116,7 +120,7 @@ async def replace_agent_tool(
     gateway, tenant = call.gateway, call.who.tenant
     before = await _own_tool(gateway, tenant, tool_id)
     http = body.http()
-    check_http_tool(body.name, http)
+    unchecked = await _check_tool(call, body.name, http)
     await _check_address(gateway, http.url)
     if body.name != before.name:
         _check_name(gateway, tenant, body.name)
@@ -125,7 +129,8 @@ async def replace_agent_tool(
     changed = await gateway.store.update_tool_definition(
         tenant, tool_id, body.name, http, secrets, expected_version(call, if_match)
     )
-    return answer(tool_view(_http(changed), await _users(gateway, tenant)), version=changed.updated_at)
+    view = tool_view(_http(changed), await _users(gateway, tenant), unchecked)
+    return answer(view, version=changed.updated_at)
 
 
 async def delete_agent_tool(call: Call, tool_id: Id) -> Response:
@@ -157,7 +162,9 @@ async def named_tool(gateway: Gateway, tenant: str, name: str) -> Known:
     return found
 
 
-def tool_view(tool: Known, users: Mapping[str, list[ToolUser]]) -> AgentToolDetails:
+def tool_view(
+    tool: Known, users: Mapping[str, list[ToolUser]], unchecked: Sequence[str] = ()
+) -> AgentToolDetails:
     """Show a tool."""
     offer, made = tool.offer, tool.definition
     http = None if made is None else made.http
@@ -173,6 +180,7 @@ def tool_view(tool: Known, users: Mapping[str, list[ToolUser]]) -> AgentToolDeta
         timeout_s=offer.timeout_s,
         read_only=made is None,
         agents=users.get(offer.name, []),
+        unchecked_patterns=unchecked,
         method=None if http is None else http.method,
         url=None if http is None else http.url,
         headers=None if http is None else _shown_headers(http),
@@ -253,6 +261,11 @@ def _check_secrets(http: HttpTool, given: Mapping[str, Sealed], kept: Mapping[st
             f"Enter the value of {', '.join(missing)}: it is not known, or was entered for another host.",
             {"headers": missing},
         )
+
+
+async def _check_tool(call: Call, name: str, http: HttpTool) -> Sequence[str]:
+    call.charge_schema()
+    return await asyncio.to_thread(check_http_tool, name, http)
 
 
 async def _check_address(gateway: Gateway, url: str) -> None:

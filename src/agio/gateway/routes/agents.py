@@ -1,5 +1,6 @@
 """Agents: list, get, create, replace, delete."""
 
+import asyncio
 from typing import Annotated
 
 import msgspec
@@ -9,15 +10,12 @@ from fastapi.responses import Response
 from agio.core.records import AgentStatus
 from agio.core.schema import Schema, validator
 from agio.errors import UserError
-from agio.gateway.gateway import Gateway
 from agio.gateway.routes.agent_tools import tools_of_team
 from agio.gateway.routes.bodies import AgentBody
 from agio.gateway.routes.providers import check_provider
 from agio.gateway.routes.query import After, Id, IfMatch, Limit, Search, expected_version
 from agio.gateway.routes.rendering import agent_view, agents_view
 from agio.gateway.routes.route import Call, answer
-
-MAX_SCHEMA_BYTES = 64 * 1024
 
 
 async def list_agents(
@@ -36,7 +34,7 @@ async def list_agents(
 
 async def create_agent(call: Call, body: AgentBody) -> Response:
     """Create an agent."""
-    await check_agent(call.gateway, call.who.tenant, body)
+    await check_agent(call, body)
     agent = await call.gateway.store.create_agent(call.who.tenant, body.fields())
     return answer(agent_view(agent), 201, version=agent.updated_at)
 
@@ -49,7 +47,7 @@ async def get_agent(call: Call, agent_id: Id) -> Response:
 
 async def replace_agent(call: Call, agent_id: Id, body: AgentBody, if_match: IfMatch = None) -> Response:
     """Replace an agent: what is not given gets its default."""
-    await check_agent(call.gateway, call.who.tenant, body)
+    await check_agent(call, body)
     agent = await call.gateway.store.update_agent(
         call.who.tenant, agent_id, body.fields(), expected_version(call, if_match)
     )
@@ -62,10 +60,12 @@ async def delete_agent(call: Call, agent_id: Id) -> Response:
     return Response(status_code=204)
 
 
-async def check_agent(gateway: Gateway, tenant: str, body: AgentBody) -> None:
+async def check_agent(call: Call, body: AgentBody) -> None:
     """Refuse an agent that could not run. Raises UserError `unknown_provider`, `unknown_tool`, `invalid_schema`."""
+    gateway, tenant = call.gateway, call.who.tenant
     if body.output_schema is not None:
-        check_output_schema(body.output_schema)
+        call.charge_schema()
+        await asyncio.to_thread(check_output_schema, body.output_schema)
     await check_provider(gateway, tenant, body.model_provider)
     tools = await tools_of_team(gateway, tenant) if body.tools else {}
     if unknown := [tool.name for tool in body.tools if tool.name not in tools]:
@@ -78,12 +78,6 @@ async def check_agent(gateway: Gateway, tenant: str, body: AgentBody) -> None:
 
 def check_output_schema(schema: Schema) -> None:
     """Refuse what no answer could be checked against, or no worker be told. Raises UserError `invalid_schema`."""
-    if len(msgspec.json.encode(schema)) > MAX_SCHEMA_BYTES:
-        raise UserError(
-            "invalid_schema",
-            f"output_schema is larger than {MAX_SCHEMA_BYTES} bytes.",
-            {"limit_bytes": MAX_SCHEMA_BYTES},
-        )
     try:
         msgspec.msgpack.encode(schema)
     except OverflowError as error:

@@ -41,6 +41,8 @@ PRIVATE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 FRESH_S = 15 * 60
 """For so long somebody who proved who they are may make sensitive changes."""
 _FIELDS_TOLD = 20
+_SCHEMA_COUNT = 10
+"""To compile a schema is as much work as so many requests."""
 _WHO: dict[Permission, str] = {
     "use": "every member has it",
     "build": "admins and owners have it",
@@ -96,6 +98,10 @@ class Call(Request):
     async def json(self) -> Json:
         """The body, decoded."""
         return self.given
+
+    def charge_schema(self) -> None:
+        """Count a schema that is to be compiled. Raises LimitExceeded `rate_limited`."""
+        self.gateway.rates.take("request", self.who.credential, count=_SCHEMA_COUNT)
 
 
 async def let_in(scope: Scope, receive: Receive, route: Route, *, body: bool) -> Call:
