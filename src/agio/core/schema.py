@@ -161,10 +161,9 @@ class Validator:
         if self._cost is not None and not self._cost.is_affordable(value):
             return _TOO_LARGE
         self._patterns.start()
-        if self._is_valid(value):
-            return None
-        told = "it is not what the schema says"
-        if not self._patterns.is_over:
+        told = None
+        if not self._is_valid(value) and not self._patterns.is_over:
+            told = "it is not what the schema says"
             try:
                 self._explainer.validate(value)  # stops at the first problem
             except jsonschema_rs.ValidationError as problem:

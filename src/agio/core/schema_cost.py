@@ -14,8 +14,10 @@ _MAX_VISITS = 100_000
 """How many parts of a schema one place in a value may meet: some milliseconds."""
 _MAX_WORK = 500_000
 """The same for a whole value: some tens of milliseconds."""
-_CHARS_A_PLACE = 32
-"""A long text counts as several places: patterns of names read all of it."""
+_TEXT_A_PLACE = 1024
+"""A long text counts as several places."""
+_NAME_A_PLACE = 32
+"""A long name as more: patterns read all of it."""
 _REPEATED = 3
 """How often parts are looked at again to find out what none of them looked at."""
 _REFERENCES = frozenset(("$ref", "$dynamicRef", "$recursiveRef"))
@@ -115,10 +117,10 @@ def _size_of(value: Json, enough: int) -> int:
         part = waiting.pop()
         size += 1
         if isinstance(part, str):
-            size += len(part) // _CHARS_A_PLACE
+            size += len(part) // _TEXT_A_PLACE
         elif isinstance(part, dict):
             names = cast("dict[str, Json]", part)
-            size += sum(map(len, names)) // _CHARS_A_PLACE
+            size += sum(map(len, names)) // _NAME_A_PLACE
             waiting += names.values()
         elif isinstance(part, list):
             waiting += cast("list[Json]", part)

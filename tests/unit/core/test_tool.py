@@ -393,7 +393,6 @@ def test_a_misspelt_effect_or_approval_is_refused() -> None:
         5,
         {"type": "object", "properties": 5},
         {"type": "object", "properties": {"a": {"type": "strin"}}},
-        {"type": "object", "properties": {"a": {"pattern": "("}}},
         {"type": "object", "properties": {"a": {"$ref": "#/$defs/missing"}}},
         {"type": "object", "default": object()},
     ],

@@ -78,8 +78,8 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
     reset(formOf(saved));
     setSeen(saved.updated_at);
     toast.done(tool ? "Saved." : `${saved.name} is made. Try it, and give it to an agent.`);
-    const unchecked = saved.unchecked_patterns ?? [];
-    if (unchecked.length > 0) toast.done(`Arguments are not checked for these patterns: ${unchecked.join(", ")}`);
+    const unchecked = saved.unchecked_patterns.join(", ");
+    if (unchecked) toast.done(`Arguments are not checked for these patterns: ${unchecked}`);
     if (!tool) {
       release();
       await navigate({ to: "/tools/$toolId", params: { toolId: saved.id } });

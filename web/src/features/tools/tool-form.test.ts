@@ -18,6 +18,7 @@ const tool: AgentToolDetails = {
   timeout_s: 20,
   read_only: false,
   agents: [],
+  unchecked_patterns: [],
   method: "GET",
   url: "https://shop.example.com/orders/{number}",
   headers: [{ name: "Authorization", secret: true, value: null }],
