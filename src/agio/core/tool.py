@@ -205,6 +205,15 @@ def client_tool(name: str, description: str, parameters: Schema) -> AnyTool:
     return Tool(name=name, description=description, parameters=parameters)
 
 
+def check_offered_size(declarations: bytes) -> None:
+    """Refuse tools, as JSON, that are too large together. Raises UserError `invalid_schema`."""
+    if len(declarations) > _MAX_OFFERED_BYTES or count_parts(declarations) > _MAX_OFFERED_PARTS:
+        raise UserError(
+            "invalid_schema",
+            "The parameters of the offered tools are too large together: offer fewer, or describe them in less.",
+        )
+
+
 def offered_tools(declarations: Iterable[ToolDeclaration]) -> list[AnyTool]:
     """Declare the tools a client offers for its run; one without parameters takes none.
 
@@ -215,12 +224,7 @@ def offered_tools(declarations: Iterable[ToolDeclaration]) -> list[AnyTool]:
         raise UserError(
             "invalid_tool", f"{len(declarations)} tools are offered: a run takes up to {_MAX_OFFERED}."
         )
-    encoded = msgspec.json.encode(declarations)
-    if len(encoded) > _MAX_OFFERED_BYTES or count_parts(encoded) > _MAX_OFFERED_PARTS:
-        raise UserError(
-            "invalid_schema",
-            "The parameters of the offered tools are too large together: offer fewer, or describe them in less.",
-        )
+    check_offered_size(msgspec.json.encode(declarations))
     return [
         client_tool(
             entry.name,

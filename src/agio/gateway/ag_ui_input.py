@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType, structs
 
 from agio.core.config import AgentRunConfig, ServerLimits
+from agio.core.tool import check_offered_size
 from agio.errors import UserError
 from agio.gateway.projection import ClientIds
 from agio.gateway.routes.body import check_json
@@ -72,13 +73,14 @@ class ClientInput(Struct, frozen=True):
 
 
 def read_input(body: bytes, limits: ServerLimits) -> ClientInput:
-    """Decode a RunAgentInput. Raises UserError `invalid_input`, `body_too_large`."""
+    """Decode a RunAgentInput. Raises UserError `invalid_input`, `invalid_schema`, `body_too_large`."""
     given = _decoded(body, _Body)
-    declared = (given.tools, given.context, given.resume)
-    if sum(len(memoryview(part)) for part in declared) > limits.json_body_bytes:
+    declared = [bytes(part) for part in (given.tools, given.context, given.resume)]
+    if sum(map(len, declared)) > limits.json_body_bytes:
         raise _too_large(limits)
+    check_offered_size(declared[0])
     for part in declared:
-        check_json(bytes(part), limits)
+        check_json(part, limits)
     try:
         props = _decoded(given.forwarded_props, _Props)
     except UserError:  # they mean something else
@@ -155,13 +157,19 @@ def begins(given: ClientInput) -> bool:
     return has_said
 
 
-def take(given: ClientInput, pending: Collection[str]) -> Taken:
-    """Take results of the calls that are `pending`, the user messages after the last answer, and what is declared."""
+def take(given: ClientInput, pending: Collection[str], limits: ServerLimits) -> Taken:
+    """Take results of the calls that are `pending`, the user messages after the last answer, and what is declared.
+
+    Raises UserError `invalid_input`, `body_too_large`.
+    """
+    room = limits.json_body_bytes
     results: dict[str, Message] = {}
     said: dict[str, Message] = {}
     is_answered = False
     for head, raw in given.newest():
         if head.role == "user" and not is_answered:
+            if (room := room - len(bytes(raw))) < 0:
+                raise _too_large(limits)
             message = _decoded(raw, UserMessage)
             said[message.id] = structs.replace(message, subagent_run_id=UNSET, encrypted_value=UNSET)
         elif head.role == "tool" and head.tool_call_id in pending:

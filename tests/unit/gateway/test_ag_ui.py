@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from agio import ScriptedCall, ScriptedTurn, tool
 from agio.core.fold import SLICE_BYTES
@@ -490,6 +491,19 @@ WRONG: list[tuple[Any, int, str]] = [
     ),
     (b" " * (16 * 1024 * 1024 + 1), 413, "body_too_large"),
 ]
+
+
+async def test_a_large_input_counts_as_several_requests_and_its_history_is_not_read() -> None:
+    """S14: old messages, state and properties of another are skipped, whatever they are."""
+    old: Json = {"role": "assistant", "id": 5, "content": {"not": "a text"}}
+    more = {"state": [[]] * 1_500_000, "forwardedProps": [[]] * 100}
+    given = _input(old, _user("Hi"), **more)
+    async with server(limits=structs.replace(QUICK, requests_per_minute=6)) as house:
+        agent = await house.agent()
+        assert await _whole(house.post(agent, given))
+        refused = house.post(agent, {**given, "runId": "r2"})
+        await refused.done()
+        assert (refused.status, refused.error) == (429, "rate_limited")
 
 
 @pytest.mark.parametrize(("given", "status", "code"), WRONG, ids=range(len(WRONG)))

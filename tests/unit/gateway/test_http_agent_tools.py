@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from agio.core.http_tool import HttpTool
 from agio.core.link import ToolOffer
 from agio.core.provider import SecretPlace
 from tests.canary import answer_with
+from tests.unit.gateway.engine import QUICK
 from tests.unit.gateway.house import AGENT, code_of, house
 from tests.unit.gateway.workshop import SCHEMA, SECRET, workshop
 
@@ -128,6 +130,21 @@ async def test_a_tool_that_could_not_run_is_refused(
         assert code_of(refused) == code
         assert SECRET not in refused.text
         assert await shop.store.list_tool_definitions("default") == []
+
+
+async def test_whoever_saves_a_tool_is_told_which_patterns_are_not_checked(tmp_path: Path) -> None:
+    """C3: the tool is kept, and each save counts as several requests."""
+    city = {"type": "string", "pattern": "^(?!x)"}
+    parameters = {"type": "object", "properties": {"city": city}, "required": ["city"]}
+    limits = structs.replace(QUICK, requests_per_minute=25)
+    async with workshop(tmp_path, limits=limits) as shop:
+        body = shop.tool(parameters=parameters)
+        made = await shop.client.post("/api/agent-tools", json=body)
+        assert (made.status_code, made.json()["unchecked_patterns"]) == (201, ["^(?!x)"])
+        saved = await shop.client.put(f"/api/agent-tools/{made.json()['id']}", json=body)
+        assert (saved.status_code, saved.json()["unchecked_patterns"]) == (200, ["^(?!x)"])
+        refused = await shop.client.post("/api/agent-tools", json=shop.tool(name="other"))
+        assert (refused.status_code, code_of(refused)) == (429, "rate_limited")
 
 
 async def test_a_try_shows_what_was_sent_but_for_the_secrets(tmp_path: Path) -> None:

@@ -41,6 +41,8 @@ PRIVATE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 FRESH_S = 15 * 60
 """For so long somebody who proved who they are may make sensitive changes."""
 _FIELDS_TOLD = 20
+_REQUEST_BYTES = 64 * 1024
+"""A large body counts as several requests, each of so many bytes."""
 _SCHEMA_COUNT = 10
 """To compile a schema is as much work as so many requests."""
 _WHO: dict[Permission, str] = {
@@ -119,6 +121,8 @@ async def let_in(scope: Scope, receive: Receive, route: Route, *, body: bool) ->
         call.raw = await read_body(scope, receive, gateway.limits.json_body_bytes)
         if call.raw:
             check_json_type(scope["headers"])
+            if route.access == "user":
+                gateway.rates.take("request", call.who.credential, count=len(call.raw) // _REQUEST_BYTES)
             call.given = decode_json(call.raw, gateway.limits)
     if route.access == "user" and (body or route.fresh):
         await let_stay(call, route)
