@@ -97,7 +97,7 @@ class RunAgent:
         session = await self._own_session(who, agent_id, ids.thread_id)
         visit = None
         if session is None and cursor is None and begins(given):
-            visit = await self._begin_thread(who, agent_id, take(given, (), limits))
+            visit = await self._begin_thread(who, agent_id, take(given, ()))
         if visit is None:
             session = session or await self._store.start_session(
                 who.tenant, who.user, agent_id, alias=ids.thread_id
@@ -152,7 +152,7 @@ class RunAgent:
         run = None if is_new else await self._store.find_alias(who.tenant, who.user, session.id, ids.run_id)
         if run is None and cursor is not None:
             raise UserError("invalid_cursor", "Last-Event-ID resumes a run, and none has this runId.")
-        taken = take(given, session.pending, self._gateway.limits)
+        taken = take(given, session.pending)
         if run is None and not is_new and taken.messages:
             sent = [message.id for message in taken.messages]
             seen = await self._store.find_messages(who.tenant, who.user, session.id, sent)

@@ -67,9 +67,19 @@ class ClientInput(Struct, frozen=True):
     cancel_on_disconnect: bool
     """`forwardedProps.agio.cancel_on_disconnect`: a stock client's abort then stops the run."""
 
+    limits: ServerLimits
+
     def newest(self) -> Iterator[tuple[_Head, Raw]]:
-        """Return its messages, the last one first."""
-        return ((_decoded(raw, _Head), raw) for raw in reversed(self.messages))
+        """Return its messages, the last one first. Raises UserError `invalid_input`, `body_too_large`."""
+        room = self.limits.json_body_bytes
+        is_new = True
+        for raw in reversed(self.messages):
+            head = _decoded(raw, _Head)
+            is_new = is_new and head.role not in _ANSWERS
+            room -= len(bytes(raw)) if is_new else 0
+            if room < 0:
+                raise _too_large(self.limits)
+            yield head, raw
 
 
 def read_input(body: bytes, limits: ServerLimits) -> ClientInput:
@@ -84,6 +94,8 @@ def read_input(body: bytes, limits: ServerLimits) -> ClientInput:
     try:
         props = _decoded(given.forwarded_props, _Props)
     except UserError:  # they mean something else
+        if given.forwarded_props == Raw(b"null"):
+            raise
         props = _Props()
     return ClientInput(
         ClientIds(check_id(given.thread_id, "threadId"), check_id(given.run_id, "runId")),
@@ -92,6 +104,7 @@ def read_input(body: bytes, limits: ServerLimits) -> ClientInput:
         _decoded(given.tools, list[ToolDeclaration]),
         _decoded(given.context, list[ContextEntry]),
         props.agio.cancel_on_disconnect,
+        limits,
     )
 
 
@@ -157,19 +170,16 @@ def begins(given: ClientInput) -> bool:
     return has_said
 
 
-def take(given: ClientInput, pending: Collection[str], limits: ServerLimits) -> Taken:
+def take(given: ClientInput, pending: Collection[str]) -> Taken:
     """Take results of the calls that are `pending`, the user messages after the last answer, and what is declared.
 
     Raises UserError `invalid_input`, `body_too_large`.
     """
-    room = limits.json_body_bytes
     results: dict[str, Message] = {}
     said: dict[str, Message] = {}
     is_answered = False
     for head, raw in given.newest():
         if head.role == "user" and not is_answered:
-            if (room := room - len(bytes(raw))) < 0:
-                raise _too_large(limits)
             message = _decoded(raw, UserMessage)
             said[message.id] = structs.replace(message, subagent_run_id=UNSET, encrypted_value=UNSET)
         elif head.role == "tool" and head.tool_call_id in pending:

@@ -1,6 +1,5 @@
 """Tools of a team's agents: all there are, and the team's own HTTP tools. Secrets are written and never read."""
 
-import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
@@ -95,7 +94,7 @@ async def create_agent_tool(call: Call, body: HttpToolBody) -> Response:
     """Add an HTTP tool. Its secret headers are sealed, and in no answer from then on."""
     gateway, tenant = call.gateway, call.who.tenant
     http = body.http()
-    unchecked = await _check_tool(call, body.name, http)
+    unchecked = await call.compile_schema(check_http_tool, body.name, http)
     await _check_address(gateway, http.url)
     _check_name(gateway, tenant, body.name)
     tool_id = new_id("tool")
@@ -120,7 +119,7 @@ async def replace_agent_tool(
     gateway, tenant = call.gateway, call.who.tenant
     before = await _own_tool(gateway, tenant, tool_id)
     http = body.http()
-    unchecked = await _check_tool(call, body.name, http)
+    unchecked = await call.compile_schema(check_http_tool, body.name, http)
     await _check_address(gateway, http.url)
     if body.name != before.name:
         _check_name(gateway, tenant, body.name)
@@ -261,11 +260,6 @@ def _check_secrets(http: HttpTool, given: Mapping[str, Sealed], kept: Mapping[st
             f"Enter the value of {', '.join(missing)}: it is not known, or was entered for another host.",
             {"headers": missing},
         )
-
-
-async def _check_tool(call: Call, name: str, http: HttpTool) -> Sequence[str]:
-    call.charge_schema()
-    return await asyncio.to_thread(check_http_tool, name, http)
 
 
 async def _check_address(gateway: Gateway, url: str) -> None:

@@ -1,6 +1,5 @@
 """Agents: list, get, create, replace, delete."""
 
-import asyncio
 from typing import Annotated
 
 import msgspec
@@ -64,8 +63,7 @@ async def check_agent(call: Call, body: AgentBody) -> None:
     """Refuse an agent that could not run. Raises UserError `unknown_provider`, `unknown_tool`, `invalid_schema`."""
     gateway, tenant = call.gateway, call.who.tenant
     if body.output_schema is not None:
-        call.charge_schema()
-        await asyncio.to_thread(check_output_schema, body.output_schema)
+        await call.compile_schema(check_output_schema, body.output_schema)
     await check_provider(gateway, tenant, body.model_provider)
     tools = await tools_of_team(gateway, tenant) if body.tools else {}
     if unknown := [tool.name for tool in body.tools if tool.name not in tools]:

@@ -4,10 +4,13 @@ Who may call is settled and the body is read and decoded before FastAPI sees the
 unknown can send a megabyte and every refusal has our shape.
 """
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar, cast
 
 import msgspec
 from fastapi.exceptions import RequestValidationError
@@ -36,6 +39,9 @@ Handler: TypeAlias = Callable[[Request], Coroutine[Any, Any, Response]]
 Page: TypeAlias = Callable[[int, AgioError], Response]
 """What answers with a page that tells an error, under a status."""
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 PRIVATE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 """The headers of what is for the caller alone, and is what it says it is."""
 FRESH_S = 15 * 60
@@ -43,6 +49,7 @@ FRESH_S = 15 * 60
 _FIELDS_TOLD = 20
 _REQUEST_BYTES = 64 * 1024
 """A large body counts as several requests, each of so many bytes."""
+_compiling = ThreadPoolExecutor(1, "schemas")
 _SCHEMA_COUNT = 10
 """To compile a schema is as much work as so many requests."""
 _WHO: dict[Permission, str] = {
@@ -101,9 +108,13 @@ class Call(Request):
         """The body, decoded."""
         return self.given
 
-    def charge_schema(self) -> None:
-        """Count a schema that is to be compiled. Raises LimitExceeded `rate_limited`."""
+    async def compile_schema(self, check: Callable[P, R], *args: P.args, **named: P.kwargs) -> R:
+        """Check something that has a schema to be compiled. Raises LimitExceeded `rate_limited`.
+
+        One at a time, in a thread: each holds the interpreter's lock for milliseconds again and again.
+        """
         self.gateway.rates.take("request", self.who.credential, count=_SCHEMA_COUNT)
+        return await asyncio.get_running_loop().run_in_executor(_compiling, partial(check, *args, **named))
 
 
 async def let_in(scope: Scope, receive: Receive, route: Route, *, body: bool) -> Call:
