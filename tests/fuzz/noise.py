@@ -65,7 +65,8 @@ def cases(agent: str, session: str) -> dict[str, Case]:
     """Return the worst legal input of each kind."""
     door = f"/api/agents/{agent}/ag-ui"
     letters = [{"pattern": rf"\p{{L}}{{6}}{at}{MARK.decode()}"} for at in range(32)]
-    parts = {"type": "object", "allOf": [{"title": MARK.decode()}, *([{}] * 3900)]}
+    empty: dict[str, object] = {}
+    parts = {"type": "object", "allOf": [{"title": MARK.decode()}, *([empty] * 3900)]}
     old = [
         {"id": str(at), "role": "user", "content": [{"type": "text", "text": "x" * 500}]}
         for at in range(19_000)
@@ -75,7 +76,7 @@ def cases(agent: str, session: str) -> dict[str, Case]:
     return {
         "700 patterns in each of 32 tools": ("POST", door, JSON, _offering(32, _patterns)),
         "9,700 parts in 32 tools": ("POST", door, JSON, _offering(32, _wide)),
-        "12 MB of ignored state": ("POST", door, JSON, _input(state=[[]] * 3_000_000)),
+        "12 MB of ignored state": ("POST", door, JSON, _input(state=[empty] * 3_000_000)),
         "12 MB of messages": ("POST", door, JSON, _input(messages=old)),
         "a tool with 32 large patterns": (
             *("POST", "/api/agent-tools", JSON),

@@ -47,7 +47,7 @@ _STREAM_CODES = (
 _AG_UI_CODES = (
     "agent_not_found agent_inactive session_busy session_deleted invalid_input body_too_large unknown_interrupt "
     "interrupt_closed incomplete_answer unknown_tool_call too_many_sessions queue_full message_too_large "
-    "empty_message invalid_json invalid_cursor request_timeout unsupported_media_type file_not_found "
+    "empty_message invalid_json invalid_schema invalid_cursor request_timeout unsupported_media_type file_not_found "
     "forbidden_origin idempotency_conflict invalid_answer"
 )
 

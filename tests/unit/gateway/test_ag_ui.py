@@ -496,8 +496,8 @@ WRONG: list[tuple[Any, int, str]] = [
 async def test_a_large_input_counts_as_several_requests_and_its_history_is_not_read() -> None:
     """S14: old messages, state and properties of another are skipped, whatever they are."""
     old: Json = {"role": "assistant", "id": 5, "content": {"not": "a text"}}
-    more = {"state": [[]] * 1_500_000, "forwardedProps": [[]] * 100}
-    given = _input(old, _user("Hi"), **more)
+    ignored: list[Json] = [{}]
+    given = _input(old, _user("Hi"), state=ignored * 1_500_000, forwardedProps=ignored)
     async with server(limits=structs.replace(QUICK, requests_per_minute=6)) as house:
         agent = await house.agent()
         assert await _whole(house.post(agent, given))
