@@ -53,6 +53,14 @@ async def test_somebody_is_invited_joins_talks_and_is_removed(tmp_path: Path) ->
         await expect(guest.get_by_role("link", name="New agent")).to_be_hidden()
 
         await expect(owner.get_by_text("zoe@example.com")).to_be_visible()
+        await owner.get_by_role("button", name="More actions for Zoe").click()
+        await owner.get_by_role("menuitem", name="Create sign-in link").click()
+        back = await owner.get_by_role("dialog").locator("code").inner_text()
+        await owner.keyboard.press("Escape")
+        again = await (await here.context()).new_page()
+        await again.goto(back)
+        await expect(again.get_by_role("textbox", name="Message")).to_be_visible()
+        assert (await here.call(again, "GET", "/api/me"))["name"] == "Zoe"
         members = await here.call(owner, "GET", "/api/members")
         zoe = next(member["user"] for member in members["items"] if member["name"] == "Zoe")
         await here.call(owner, "DELETE", f"/api/members/{zoe}")

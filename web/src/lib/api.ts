@@ -49,19 +49,3 @@ export const api = client;
 export async function data<T>(answer: Promise<{ data?: T }>): Promise<T> {
   return (await answer).data as T;
 }
-
-export interface SignInLink {
-  url: string;
-  expires_at: number;
-}
-
-type PostForUser = (
-  path: string,
-  call: { params: { path: { user: string } } },
-) => Promise<{ data?: SignInLink }>;
-
-/** Creates a link that signs somebody in as a member, once. */
-export function createSignInLink(user: string): Promise<SignInLink> {
-  const post = client.POST as unknown as PostForUser; // not in the description the types are made from
-  return data(post("/api/members/{user}/sign-in-link", { params: { path: { user } } }));
-}

@@ -6,9 +6,9 @@ import { useConfirm } from "@/components/ui/confirm";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { useToast } from "@/components/ui/toast";
-import { api, createSignInLink, type SignInLink } from "@/lib/api";
+import { api, data } from "@/lib/api";
 import { invitationsQuery, membersQuery, meQuery, WATCHED } from "@/lib/queries";
-import type { Me, MemberView } from "@/protocol/api";
+import type { Me, MemberView, NewSignInLink } from "@/protocol/api";
 import { MemberRow } from "./member-row";
 import { type Role, rolesToGive, whyFixed } from "./role-rules";
 import { SignInLinkDialog } from "./sign-in-link-dialog";
@@ -20,7 +20,7 @@ export function MemberList({ me }: { me: Me }): ReactNode {
   const confirm = useConfirm();
   const toast = useToast();
   const [busy, setBusy] = useState<string>();
-  const [made, setMade] = useState<{ name: string; link: SignInLink }>();
+  const [made, setMade] = useState<{ name: string; link: NewSignInLink }>();
 
   const change = async (member: MemberView, action: () => Promise<unknown>, done: string) => {
     setBusy(member.user);
@@ -68,7 +68,8 @@ export function MemberList({ me }: { me: Me }): ReactNode {
   const makeLink = async ({ user, name }: MemberView) => {
     setBusy(user);
     try {
-      setMade({ name, link: await fresh(() => createSignInLink(user)) });
+      const call = { params: { path: { user } } };
+      setMade({ name, link: await fresh(() => data(api.POST("/api/members/{user}/sign-in-link", call))) });
     } catch (thrown) {
       toast.failed(thrown);
     }

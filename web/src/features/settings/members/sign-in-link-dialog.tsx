@@ -2,13 +2,13 @@
 import type { ReactNode } from "react";
 import { Button } from "@/components/ui/button";
 import { Actions, Dialog } from "@/components/ui/dialog";
-import type { SignInLink } from "@/lib/api";
 import { formatMoment } from "@/lib/format";
+import type { NewSignInLink } from "@/protocol/api";
 import { ShownOnce } from "../shown-once";
 
 interface SignInLinkDialogProps {
   name: string;
-  link: SignInLink;
+  link: NewSignInLink;
   onClose: () => void;
 }
 
