@@ -14,8 +14,8 @@ import httpx
 import msgspec
 import pytest
 
-from agio.gateway.auth import COOKIE
-from agio.gateway.oidc import FLOW_COOKIE
+from agio.gateway.auth.authenticator import COOKIE
+from agio.gateway.auth.oidc import FLOW_COOKIE
 
 NODE_FOLDER = Path(__file__).parent / "node"
 WAIT_S = 90

@@ -10,11 +10,11 @@ from pathlib import Path
 import apsw
 import msgspec
 
-from agio.core.identity import DEFAULT_TENANT, LOCAL_USER
+from agio.core.identity.principal import DEFAULT_TENANT, LOCAL_USER
 from agio.core.model import Usage, VendorTurn
-from agio.core.records import Acceptance, AgentRecord, ClaimBy, Limits
-from agio.core.repository import Append, Outcome, ToolBegin, ToolEnd, TurnRecord
-from agio.core.store import Store
+from agio.core.store.records import Acceptance, AgentRecord, ClaimBy, Limits
+from agio.core.store.repository import Append, Outcome, ToolBegin, ToolEnd, TurnRecord
+from agio.core.store.store import Store
 from agio.db.repository import open_store
 from agio.protocol.events import RunFinished, TextMessageChunk
 from agio.protocol.frames import Frame

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from agio.core.config import AgentRunConfig, Price
-    from agio.core.context import ContextSource, Snippet
+    from agio.core.engine.context import ContextSource, Snippet
+    from agio.core.engine.runner import AgentRunner, RunHooks, RunResult
     from agio.core.model import ModelSettings
-    from agio.core.repository import RunInfo
-    from agio.core.runner import AgentRunner, RunHooks, RunResult
+    from agio.core.store.repository import RunInfo
     from agio.core.tool import ToolContext, client_tool, tool
     from agio.drivers.scripted import ScriptedCall, ScriptedDriver, ScriptedTurn
     from agio.errors import (
@@ -62,9 +62,9 @@ _HOMES = {
     "agio.core.config": ("AgentRunConfig", "Price"),
     "agio.core.model": ("ModelSettings",),
     "agio.core.tool": ("tool", "client_tool", "ToolContext"),
-    "agio.core.runner": ("AgentRunner", "RunHooks", "RunResult"),
-    "agio.core.repository": ("RunInfo",),
-    "agio.core.context": ("ContextSource", "Snippet"),
+    "agio.core.engine.runner": ("AgentRunner", "RunHooks", "RunResult"),
+    "agio.core.store.repository": ("RunInfo",),
+    "agio.core.engine.context": ("ContextSource", "Snippet"),
     "agio.execution.results": ("Image",),
     "agio.drivers.scripted": ("ScriptedDriver", "ScriptedTurn", "ScriptedCall"),
     "agio.protocol.events": (

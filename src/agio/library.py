@@ -10,18 +10,18 @@ from weakref import WeakKeyDictionary
 from msgspec import UNSET, structs
 
 from agio.core.config import AgentRunConfig, checked_config
-from agio.core.context import ContextSource, NoContext, PageContext
-from agio.core.fold import Fold
+from agio.core.engine.context import ContextSource, NoContext, PageContext
+from agio.core.engine.runner import AgentRunner, RunHooks, RunResult, RunStream
 from agio.core.model import ModelDriver
 from agio.core.name import name_problem
-from agio.core.repository import AgentRunRepository, RunInfo, RunLog
-from agio.core.runner import AgentRunner, RunHooks, RunResult, RunStream
-from agio.core.schema import OutputType
-from agio.core.spec import AgentSpec, RunRequest, check_request, messages_of
-from agio.core.thread import thread_history
+from agio.core.run.fold import Fold
+from agio.core.run.spec import AgentSpec, RunRequest, check_request, messages_of
+from agio.core.run.thread import thread_history
+from agio.core.schema.schema import OutputType
+from agio.core.store.repository import AgentRunRepository, RunInfo, RunLog
 from agio.core.tool import AnyTool, Tool, offered_tools, tool
 from agio.db.repository import open_store
-from agio.db.shared import acquire_store, release_store
+from agio.db.sqlite.shared import acquire_store, release_store
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.registry import open_driver, split_model
 from agio.errors import UserError

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct, field
 
 from agio.core.config import Price, ServerLimits
-from agio.core.oidc import OidcProvider, read_providers
+from agio.core.identity.oidc import OidcProvider, read_providers
 from agio.drivers.endpoint import Endpoint
 from agio.errors import UserError
 from agio.telemetry.logging import Format, Level

@@ -16,7 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from agio.core.model import Usage, VendorTurn
-from agio.core.repository import (
+from agio.core.store.repository import (
     AgentRunRepository,
     Append,
     NewRun,

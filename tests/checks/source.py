@@ -51,8 +51,10 @@ ALLOWED: Mapping[str, Mapping[str, str]] = {
     "egress": {"httpx": "it is the guard", "httpcore": "it is the guard"},
     "worker/heartbeat.py": {"http.client": "to the gateway the operator named"},
     "worker/link_socket.py": {"websockets.asyncio.client": "to the gateway the operator named"},
-    "cli/server_client.py": {"http.client": "to the server the person at the command line named"},
-    "cli/remote_run.py": {"websockets.asyncio.client": "to the server the person at the command line named"},
+    "cli/client/server_client.py": {"http.client": "to the server the person at the command line named"},
+    "cli/chat/remote_run.py": {
+        "websockets.asyncio.client": "to the server the person at the command line named"
+    },
     "testing/connection.py": {"http.client": "the names of statuses"},
 }
 """Where something is right after all, and why."""

@@ -2,10 +2,10 @@
 
 import sys
 
-from agio.cli.explain import Section, load_catalogue
+from agio.cli.commands.explain import Section, load_catalogue
 from agio.core.config import AgentRunConfig
 from agio.errors import AgioError, LimitExceeded, ModelError, StoreError, ToolError, UserError
-from agio.gateway.errors import status_of
+from agio.gateway.http.errors import status_of
 from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs" / "errors.md"

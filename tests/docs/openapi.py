@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from agio.gateway.rest import describe_api
+from agio.gateway.routes.rest import describe_api
 
 _METHODS = frozenset({"get", "post", "put", "patch", "delete"})
 

@@ -6,9 +6,9 @@ python -m tests.docs.permissions --write
 import sys
 from collections.abc import Iterable, Sequence
 
-from agio.core.identity import PERMISSIONS, Permission, Role
-from agio.gateway.doors import DOORS
-from agio.gateway.routes.route import FRESH_S, Access, Route
+from agio.core.identity.principal import PERMISSIONS, Permission, Role
+from agio.gateway.doors.table import DOORS
+from agio.gateway.http.route import FRESH_S, Access, Route
 from agio.gateway.routes.table import ROUTES
 from tests.docs.pages import ROOT
 

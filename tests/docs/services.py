@@ -10,7 +10,7 @@ from aiohttp import web
 
 from agio import Agent
 from agio.agents.demo import INSTRUCTIONS, TOOLS
-from agio.core.repository import RunLog
+from agio.core.store.repository import RunLog
 from agio.testing import ModelServer
 
 _KEYS = {"openai": "OPENAI", "anthropic": "ANTHROPIC", "gemini": "GEMINI"}

@@ -5,8 +5,8 @@ from typing import cast, get_args
 import msgspec
 
 from agio.core.config import ServerLimits
-from agio.core.records import Chunk
-from agio.gateway.piece import Piece
+from agio.core.store.records import Chunk
+from agio.gateway.stream.event_slice import Piece
 from agio.protocol.commands import Answer, Answered, Command
 from tests.docs.pages import ROOT, rows_under, unquoted
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agio.cli.explain import explain, list_codes, load_catalogue
+from agio.cli.commands.explain import explain, list_codes, load_catalogue
 from agio.core.config import AgentRunConfig
 from agio.errors import UserError
 from tests.docs import errors

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from agio.cli.app import app
+from agio.cli.commands.app import app
 from tests.docs.pages import PAGES, ROOT, Block, anchors_of, blocks_of, links_of, name_of, prose_of
 from tests.docs.services import models_in_a_thread
 from tests.docs.snippets import run_page

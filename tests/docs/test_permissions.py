@@ -1,6 +1,6 @@
 """The page of permissions says what the lists of routes say."""
 
-from agio.gateway.doors import DOORS
+from agio.gateway.doors.table import DOORS
 from agio.gateway.routes.table import ROUTES
 from tests.docs.permissions import NOTES, PAGE, PERSON, WORKERS, render
 

@@ -4,7 +4,7 @@ import asyncio
 import json
 from pathlib import Path
 
-from agio.gateway.trial import WORDS
+from agio.gateway.workers.provider_test import WORDS
 from agio.testing import ModelServer, Reply
 from tests.acceptance.server.process import Server
 from tests.docs.pages import ROOT, blocks_of, rows_under, unquoted

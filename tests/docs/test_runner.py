@@ -1,7 +1,7 @@
 """The runner from its parts, without a library around it, as docs/architecture.md puts it together."""
 
 from agio import AgentRunConfig, AgentRunner, RunHooks, ScriptedCall, ScriptedDriver, ScriptedTurn
-from agio.core.spec import AgentSpec, RunRequest
+from agio.core.run.spec import AgentSpec, RunRequest
 from agio.db.repository import open_store
 from agio.execution.tool_executor import ToolExecutor
 from agio.protocol.events import AgentEvent

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from agio import Agent, AgentRunConfig, ScriptedDriver, ScriptedTurn, tool
-from agio.core.runner import RunResult
+from agio.core.engine.runner import RunResult
 from agio.core.tool import AnyTool
 from agio.library import Run
 from agio.protocol.codec import encode

@@ -14,7 +14,7 @@ from agio import (
     UserError,
     tool,
 )
-from agio.core.runner import RunResult
+from agio.core.engine.runner import RunResult
 from agio.protocol.events import InterruptOutcome, RunFinished
 from agio.protocol.messages import Json, ToolMessage
 from tests.flows.scene import play, types

@@ -24,10 +24,10 @@ from agio import (
     client_tool,
     tool,
 )
+from agio.core.engine.runner import RunResult
 from agio.core.model import ModelDriver
-from agio.core.runner import RunResult
 from agio.db.queries import load_queries
-from agio.db.sqlite import open_writable
+from agio.db.sqlite.database import open_writable
 from agio.protocol.messages import Content, Message, TextPart, ToolDeclaration
 from agio.testing import ModelServer, Reply, VendorError
 

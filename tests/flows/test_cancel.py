@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from agio import Agent, AgentRunConfig, ScriptedCall, ScriptedTurn, ToolContext, tool
-from agio.core.fold import Fold, fold_log
+from agio.core.engine.runner import RunResult
 from agio.core.model import Usage
-from agio.core.runner import RunResult
+from agio.core.run.fold import Fold, fold_log
 from agio.library import Run
 from agio.protocol.events import (
     ERROR,

@@ -386,7 +386,7 @@ async def test_an_empty_message_is_refused_before_a_run_begins() -> None:
 async def test_hooks_are_called_around_a_run() -> None:
     """L4: run_started before the first model call, run_ended once the end is in the log."""
     from agio import RunHooks, RunResult
-    from agio.core.spec import RunRequest
+    from agio.core.run.spec import RunRequest
 
     seen: list[str] = []
 

@@ -3,8 +3,8 @@
 import asyncio
 
 from agio import AgentRunConfig, ModelError, ScriptedCall, ScriptedTurn, tool
-from agio.core.fold import Fold, fold_log
 from agio.core.model import Usage
+from agio.core.run.fold import Fold, fold_log
 from agio.protocol.events import NOTICE, RunError, RunFinished
 from agio.protocol.messages import Json
 from tests.clock import pass_time
@@ -204,7 +204,7 @@ async def test_a_refusal_by_our_own_side_ends_the_run(official: OfficialVerifier
 async def test_an_exception_nobody_foresaw_is_an_event_too(official: OfficialVerifier) -> None:
     """L13: the stream never just breaks."""
     from agio import Agent, RunHooks
-    from agio.core.spec import RunRequest
+    from agio.core.run.spec import RunRequest
 
     class Broken(RunHooks):
         async def run_started(self, request: RunRequest) -> None:

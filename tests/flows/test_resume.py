@@ -4,10 +4,10 @@ import pytest
 from msgspec import UNSET, structs
 
 from agio import AgentRunConfig, ScriptedCall, ScriptedDriver, ScriptedTurn, tool
-from agio.core.fold import Fold, fold_log
-from agio.core.repository import Append, NewRun, RunLog, ToolRecord, TurnRecord
-from agio.core.runner import AgentRunner
-from agio.core.spec import AgentSpec, RunRequest
+from agio.core.engine.runner import AgentRunner
+from agio.core.run.fold import Fold, fold_log
+from agio.core.run.spec import AgentSpec, RunRequest
+from agio.core.store.repository import Append, NewRun, RunLog, ToolRecord, TurnRecord
 from agio.core.tool import AnyTool
 from agio.db.repository import Repository, open_store
 from agio.execution.tool_executor import ToolExecutor

@@ -11,8 +11,8 @@ import pytest
 
 from agio import Agent, AgentRunConfig, ModelError, ScriptedDriver, ScriptedTurn
 from agio.core.config import AgentRunConfig as Config
+from agio.core.engine.turn import retry_delay
 from agio.core.model import ModelEvent, ModelRequest
-from agio.core.turn import retry_delay
 from agio.protocol.events import ERROR, REWIND, AgentEvent, RunError, RunFinished, TextMessageChunk, seq_of
 from agio.testing import ModelServer, Reply
 from agio.testing.faults import (
@@ -212,7 +212,7 @@ class Breathing(ScriptedDriver):
 
 async def test_a_slow_reader_is_not_taken_for_a_silent_model() -> None:
     """L14: the time a reader takes does not count against the model's."""
-    from agio.core import journal
+    from agio.core.engine import journal
 
     driver = Breathing([ScriptedTurn("word " * (journal.WINDOW_EVENTS + 200))])
     async with Agent("tester", model=driver, config=IDLE) as agent:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from agio import AgentRunConfig, ModelError, tool
-from agio.core.fold import Fold, fold_log
+from agio.core.engine.runner import AgentRunner, RunStream
 from agio.core.model import (
     ModelEvent,
     ModelRequest,
@@ -22,9 +22,9 @@ from agio.core.model import (
     UsageTold,
     VendorTurn,
 )
-from agio.core.repository import Append, NewRun, RunLog
-from agio.core.runner import AgentRunner, RunStream
-from agio.core.spec import AgentSpec, RunRequest
+from agio.core.run.fold import Fold, fold_log
+from agio.core.run.spec import AgentSpec, RunRequest
+from agio.core.store.repository import Append, NewRun, RunLog
 from agio.db.repository import Repository, open_store
 from agio.execution.tool_executor import ToolExecutor
 from agio.protocol.codec import encode

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from agio import Agent, tool
-from agio.core.context import Snippet
+from agio.core.engine.context import Snippet
 from agio.protocol.events import RunFinished, ToolCallResult
 from agio.protocol.messages import DataSource, ImagePart, TextPart
 from agio.testing import ModelServer, Reply

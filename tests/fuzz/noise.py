@@ -19,8 +19,8 @@ from typing import TypeAlias
 
 import httpx
 
-from agio.cli.stores import open_database
-from agio.gateway.auth import describe_key, hash_secret, new_api_key
+from agio.gateway.auth.authenticator import describe_key, hash_secret, new_api_key
+from agio.server.stores import open_database
 from tests.acceptance.server.process import Server, answer_of
 from tests.unit.gateway.house import AGENT
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection
 
-from agio.core import link_wire as wire
-from agio.core.link import Claim, Greeting, TaskResult
+from agio.core.link import wire
+from agio.core.link.link import Claim, Greeting, TaskResult
 from agio.core.model import Usage
-from agio.core.repository import Append, ToolRecord
+from agio.core.store.repository import Append, ToolRecord
 from agio.errors import UserError
 from agio.protocol.frames import Frame
 from tests.acceptance.server.process import send, start_session

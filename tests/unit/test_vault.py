@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from agio.cli.stores import check_secrets, open_vault
 from agio.core.provider import ProviderFields, Sealed, SecretPlace
 from agio.db.repository import open_store
 from agio.errors import StoreError, UserError
+from agio.server.stores import check_secrets, open_vault
 from agio.vault import KEY_FILE, Vault, key_file, key_id, load_keys
 
 OLD, NEW = b"o" * 32, b"n" * 32

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.async_api import Page, expect
 
-from agio.core.repository import Outcome
+from agio.core.store.repository import Outcome
 from agio.db.repository import open_store
 from agio.protocol.messages import AssistantMessage
 from agio.testing import Call, HttpStatus, Reply

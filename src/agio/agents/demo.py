@@ -1,6 +1,6 @@
 """The demo agent: works without a key or a network and shows what a run looks like."""
 
-from agio.core.records import AgentFields, AgentTool
+from agio.core.store.records import AgentFields, AgentTool
 from agio.core.tool import AnyTool, ToolContext, tool
 from agio.tools.calculator import calculator
 from agio.tools.clock import clock

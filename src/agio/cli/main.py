@@ -20,14 +20,14 @@ def main() -> None:
 
 
 def _run() -> int:
-    from agio.cli.app import app
-    from agio.core.audit import ACTOR, OPERATOR
+    from agio.cli.commands.app import app
+    from agio.core.store.audit import ACTOR, OPERATOR
 
     ACTOR.set(OPERATOR)
     try:
         app()
     except AgioError as error:
-        from agio.cli.output import error_line
+        from agio.cli.terminal.output import error_line
 
         error_line(error)
         return 1

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from agio.core.records import Page
+from agio.core.store.records import Page
 from agio.protocol.messages import Json
 
 

@@ -7,7 +7,7 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Struct, field
 
 from agio.core.provider import Sealed
-from agio.core.repository import Approval, Effect, ToolRecord
+from agio.core.store.repository import Approval, Effect, ToolRecord
 from agio.protocol.messages import Json
 
 HttpMethod: TypeAlias = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]

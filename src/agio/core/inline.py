@@ -4,7 +4,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from agio.core.records import AgentFields, AgentRecord, SessionRecord
+from agio.core.store.records import AgentFields, AgentRecord, SessionRecord
 
 
 class InlineSession(Struct, frozen=True):

@@ -26,8 +26,16 @@ import msgspec
 from msgspec import Struct
 
 from agio.core.model import ToolSpec
-from agio.core.repository import Approval, Effect
-from agio.core.schema import Schema, Validator, check_schema, count_parts, is_pydantic, schema_of, validator
+from agio.core.schema.schema import (
+    Schema,
+    Validator,
+    check_schema,
+    count_parts,
+    is_pydantic,
+    schema_of,
+    validator,
+)
+from agio.core.store.repository import Approval, Effect
 from agio.core.text import clean
 from agio.errors import UserError
 from agio.protocol.messages import Content, Json, ToolCall, ToolDeclaration, json_object

@@ -9,14 +9,16 @@ from typing import cast
 
 from msgspec import Struct
 
-from agio.core.audit import Actor
-from agio.core.identity import DEFAULT_TENANT
+from agio.core.identity.principal import DEFAULT_TENANT
 from agio.core.provider import KEY_FIELD, Sealed
-from agio.core.records import Acceptance, InterruptRecord
+from agio.core.store.audit import Actor
+from agio.core.store.records import Acceptance, InterruptRecord
 from agio.db.plan import Plan
-from agio.db.plans import agents, identity, providers, retention, sessions, tools
-from agio.db.plans.accounts import memberships
-from agio.db.plans.audit import Note, Told, Values, audited, look
+from agio.db.plans.agents import agents, providers, tools
+from agio.db.plans.people import identity
+from agio.db.plans.people.accounts import memberships
+from agio.db.plans.people.audit import Note, Told, Values, audited, look
+from agio.db.plans.sessions import retention, sessions
 
 _OPERATOR = f"={DEFAULT_TENANT}"
 """What is nobody's but the operator's is told to the owners of the first team."""

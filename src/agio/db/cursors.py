@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from agio.core.records import Page
+from agio.core.store.records import Page
 from agio.db.plan import Row
 from agio.errors import UserError
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
-from agio.core.repository import Append
+from agio.core.store.repository import Append
 from agio.db.plan import Plan
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from functools import partial
 
 from agio.core.file import FileQuota, FileRecord
 from agio.db.executor import Executor
-from agio.db.plans import files
+from agio.db.plans.sessions import files
 from agio.errors import AgioError
 
 _CHUNKS_A_COMMIT = 4

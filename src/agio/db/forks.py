@@ -7,12 +7,13 @@ from functools import partial
 
 import msgspec
 
-from agio.core.records import SessionRecord
-from agio.core.repository import RunInfo
+from agio.core.store.records import SessionRecord
+from agio.core.store.repository import RunInfo
 from agio.db.executor import Executor
 from agio.db.plan import Plan
-from agio.db.plans import forks
-from agio.db.plans.fork_pieces import (
+from agio.db.plans.runs.log import check_session
+from agio.db.plans.sessions import forks
+from agio.db.plans.sessions.fork_pieces import (
     Filled,
     is_long,
     piece_row,
@@ -21,10 +22,9 @@ from agio.db.plans.fork_pieces import (
     stretch_rows,
     stretches,
 )
-from agio.db.plans.fork_source import Fork
-from agio.db.plans.forks import ForkKey
-from agio.db.plans.log import check_session
-from agio.db.plans.sessions import hash_key
+from agio.db.plans.sessions.fork_source import Fork
+from agio.db.plans.sessions.forks import ForkKey
+from agio.db.plans.sessions.sessions import hash_key
 from agio.errors import AgioError
 
 _COMMIT_ROWS = 500

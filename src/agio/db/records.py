@@ -8,8 +8,15 @@ import msgspec
 
 from agio.core.config import AgentLimits
 from agio.core.http_tool import HttpTool
-from agio.core.records import AgentFields, AgentRecord, AgentTool, MessageRecord, SessionRecord, SessionState
-from agio.core.repository import Append, Approval, RunInfo, ToolRecord, TurnRecord
+from agio.core.store.records import (
+    AgentFields,
+    AgentRecord,
+    AgentTool,
+    MessageRecord,
+    SessionRecord,
+    SessionState,
+)
+from agio.core.store.repository import Append, Approval, RunInfo, ToolRecord, TurnRecord
 from agio.errors import StoreError
 from agio.protocol.messages import Content, Json, Message
 

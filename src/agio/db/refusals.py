@@ -1,6 +1,6 @@
 """Why a store refuses: the errors that more than one room of db/ raises."""
 
-from agio.core.repository import RunInfo
+from agio.core.store.repository import RunInfo
 from agio.errors import StoreError, UserError
 from agio.protocol.frames import Frame
 

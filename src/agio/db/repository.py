@@ -8,44 +8,24 @@ from pathlib import Path
 from types import CoroutineType
 from typing import Concatenate, ParamSpec, TypeVar
 
-from agio.core.audit import ACTOR
 from agio.core.file import FileQuota, FileRecord
-from agio.core.identity import Principal
-from agio.core.records import Acceptance, Accepted, ForkLimits, Limits, SessionRecord
-from agio.core.repository import Append
-from agio.core.worker_key import WorkerKey
+from agio.core.identity.principal import Principal
+from agio.core.identity.worker_key import WorkerKey
+from agio.core.store.audit import ACTOR
+from agio.core.store.records import Acceptance, Accepted, ForkLimits, Limits, SessionRecord
+from agio.core.store.repository import Append
 from agio.db.audited import AUDITED, expire_session
 from agio.db.executor import Executor
 from agio.db.files import keep_file, sweep_unused
 from agio.db.forks import copy_session, find_forked, fork_key, give_up
 from agio.db.plan import Plan
-from agio.db.plans import (
-    acceptance,
-    accounts,
-    agents,
-    audit,
-    claims,
-    drafts,
-    files,
-    fork_source,
-    forks,
-    identities,
-    identity,
-    inline,
-    log,
-    profiles,
-    providers,
-    retention,
-    runs,
-    secrets,
-    sessions,
-    teams,
-    tools,
-    workers,
-)
-from agio.db.plans.audit import audited
+from agio.db.plans.agents import agents, drafts, inline, providers, secrets, tools
+from agio.db.plans.people import accounts, audit, identities, identity, profiles, teams, workers
+from agio.db.plans.people.audit import audited
+from agio.db.plans.runs import acceptance, claims, log, runs
+from agio.db.plans.sessions import files, fork_source, forks, retention, sessions
 from agio.db.records import now_ms
-from agio.db.sqlite_executor import open_sqlite
+from agio.db.sqlite.executor import open_sqlite
 from agio.errors import StoreError
 
 P = ParamSpec("P")

@@ -7,7 +7,7 @@ from typing import cast
 import msgspec
 from msgspec import Struct
 
-from agio.core.schema import to_json
+from agio.core.schema.schema import to_json
 from agio.core.text import clean
 from agio.core.tool import ToolAnswer
 from agio.protocol.messages import (

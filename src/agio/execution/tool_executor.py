@@ -10,10 +10,10 @@ from typing import Protocol, cast
 import msgspec
 
 from agio.core.config import AgentRunConfig
-from agio.core.fold import COMPLETE_GOAL
 from agio.core.model import ToolSpec
-from agio.core.repository import Effect, ToolRecord, ToolRecords
-from agio.core.schema import convert
+from agio.core.run.fold import COMPLETE_GOAL
+from agio.core.schema.schema import convert
+from agio.core.store.repository import Effect, ToolRecord, ToolRecords
 from agio.core.tool import AnyTool, ToolAnswer, ToolContext
 from agio.errors import AgioError, ToolError, UserError
 from agio.execution.results import answer_of, cut

@@ -1,15 +1,15 @@
 """The gateway's ASGI application: each request goes to its door (doors.py) or to its REST route (rest.py)."""
 
 from agio.errors import AgioError, UserError
-from agio.gateway.access import Access
-from agio.gateway.address import network_of
-from agio.gateway.asgi import Application, Receive, Scope, Send
-from agio.gateway.doors import Doorway, OpenDoor
-from agio.gateway.errors import refuse, wrapped
+from agio.gateway.doors.table import Doorway, OpenDoor
 from agio.gateway.gateway import Gateway
-from agio.gateway.in_flight import IN_FLIGHT, InFlight
-from agio.gateway.rest import make_rest, not_allowed, not_found
-from agio.gateway.shield import Shield
+from agio.gateway.http.access import Access
+from agio.gateway.http.address import network_of
+from agio.gateway.http.asgi import Application, Receive, Scope, Send
+from agio.gateway.http.errors import refuse, wrapped
+from agio.gateway.http.in_flight import IN_FLIGHT, InFlight
+from agio.gateway.http.security_headers import Shield
+from agio.gateway.routes.rest import make_rest, not_allowed, not_found
 
 
 def create_app(gateway: Gateway) -> "App":

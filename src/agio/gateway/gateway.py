@@ -6,22 +6,22 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agio.core.config import ServerLimits
-from agio.core.metrics import wall_ms
-from agio.core.store import Store
+from agio.core.run.metrics import wall_ms
+from agio.core.store.store import Store
 from agio.core.tool import AnyTool
 from agio.egress import Egress
-from agio.gateway.address import Addresses
-from agio.gateway.auth import Authenticator
-from agio.gateway.connections import Connections
-from agio.gateway.folds import Folds
-from agio.gateway.forks import Forks
-from agio.gateway.hub import Hub
-from agio.gateway.link import LinkService
-from agio.gateway.oidc import OidcProviders
-from agio.gateway.passwords import Passwords
-from agio.gateway.rate import Rates
-from agio.gateway.road import Road
+from agio.gateway.auth.authenticator import Authenticator
+from agio.gateway.auth.oidc import OidcProviders
+from agio.gateway.auth.passwords import Passwords
+from agio.gateway.http.address import Addresses
+from agio.gateway.http.rate_limits import Rates
+from agio.gateway.intake.forks import Forks
+from agio.gateway.intake.intake import Road
 from agio.gateway.searches import Searches
+from agio.gateway.stream.connections import Connections
+from agio.gateway.stream.folds import Folds
+from agio.gateway.stream.hub import Hub
+from agio.gateway.workers.link import LinkService
 from agio.vault import Vault
 
 

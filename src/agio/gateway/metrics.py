@@ -7,7 +7,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
-from agio.gateway.figures import Histogram
+from agio.gateway.counters import Histogram
 from agio.gateway.gateway import Gateway
 
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
 
-from agio.core.identity import Principal
+from agio.core.identity.principal import Principal
 from agio.errors import LimitExceeded
 
 _WAITING = 5

@@ -7,8 +7,8 @@ import os
 import re
 from contextvars import ContextVar
 
-from agio.core.audit import ACTOR
-from agio.core.repository import RunInfo
+from agio.core.store.audit import ACTOR
+from agio.core.store.repository import RunInfo
 
 REQUEST_ID: ContextVar[str] = ContextVar("agio_request_id", default="")
 TENANT: ContextVar[str] = ContextVar("agio_tenant", default="")

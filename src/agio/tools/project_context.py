@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from agio.core.draft import DraftRecord
 from agio.core.profile import Profile
-from agio.core.records import Chunk, Page, SessionRecord
+from agio.core.store.records import Chunk, Page, SessionRecord
 from agio.core.tool import AnyTool, ToolContext, tool
 from agio.protocol.codec import decode_event
 from agio.protocol.events import RunStarted

@@ -11,12 +11,12 @@ from typing import Protocol, cast, runtime_checkable
 from msgspec import Struct, field
 
 from agio.core.config import AgentLimits, AgentRunConfig
-from agio.core.context import ContextSource
-from agio.core.link import ToolOffer
+from agio.core.engine.context import ContextSource
+from agio.core.engine.runner import RunHooks
+from agio.core.link.link import ToolOffer
 from agio.core.model import ModelDriver
-from agio.core.records import AgentFields, AgentTool
-from agio.core.runner import RunHooks
-from agio.core.spec import AgentSpec
+from agio.core.run.spec import AgentSpec
+from agio.core.store.records import AgentFields, AgentTool
 from agio.core.tool import AnyTool, Tool
 from agio.errors import UserError
 

@@ -6,16 +6,16 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 
 from msgspec import UNSET, Struct, structs
 
-from agio.core.attachments import ReadFile
 from agio.core.config import AgentRunConfig
-from agio.core.context import ContextSource, NoContext, PageContext, RememberedContext
-from agio.core.fold import Fold, fold_slices
-from agio.core.link import AgentOffer, Job
+from agio.core.engine.attachments import ReadFile
+from agio.core.engine.context import ContextSource, NoContext, PageContext, RememberedContext
+from agio.core.engine.runner import AgentRunner, RunHooks, RunStream
+from agio.core.link.link import AgentOffer, Job
 from agio.core.model import ModelEvent, ModelRequest
-from agio.core.repository import Approval
-from agio.core.runner import AgentRunner, RunHooks, RunStream
-from agio.core.schema import OutputType
-from agio.core.spec import AgentSpec, RunRequest
+from agio.core.run.fold import Fold, fold_slices
+from agio.core.run.spec import AgentSpec, RunRequest
+from agio.core.schema.schema import OutputType
+from agio.core.store.repository import Approval
 from agio.core.tool import AnyTool, offered_tools
 from agio.errors import AgioError, ModelError, UserError
 from agio.execution.tool_executor import ToolExecutor

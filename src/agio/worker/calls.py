@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 
 from msgspec import Struct
 
-from agio.core import link_wire as wire
+from agio.core.link import wire
 from agio.errors import AgioError, StoreError
 
 

@@ -3,12 +3,12 @@
 import asyncio
 import logging
 
-from agio.core.closing import closing_frame
+from agio.core.engine.runner import LET_GO, RunStream
 from agio.core.file import FilePiece
-from agio.core.fold import Fold
-from agio.core.link import Claim, Job, Link, ToolReply
-from agio.core.repository import Append, Outcome, RunInfo
-from agio.core.runner import LET_GO, RunStream
+from agio.core.link.link import Claim, Job, Link, ToolReply
+from agio.core.run.closing import closing_frame
+from agio.core.run.fold import Fold
+from agio.core.store.repository import Append, Outcome, RunInfo
 from agio.errors import AgioError, ToolError
 from agio.protocol.messages import Json
 from agio.worker.assembly import Parts, open_run

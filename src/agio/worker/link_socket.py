@@ -1,7 +1,7 @@
 """The link over a WebSocket, as the worker has it: calls up, answers and jobs down, and back again when it breaks.
 
 A call that was under way when the connection broke is made again on the next one: each of them may be
-repeated. The other end is gateway/link_socket.py.
+repeated. The other end is gateway/doors/link_socket.py.
 """
 
 import asyncio
@@ -13,10 +13,10 @@ import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
-from agio.core import link_wire as wire
 from agio.core.file import FilePiece
-from agio.core.link import Answer, Claim, Greeting, Link, Task, ToolReply, Welcome, Worker
-from agio.core.repository import Append, Effect, ToolRecord
+from agio.core.link import wire
+from agio.core.link.link import Answer, Claim, Greeting, Link, Task, ToolReply, Welcome, Worker
+from agio.core.store.repository import Append, Effect, ToolRecord
 from agio.errors import AgioError, UserError
 from agio.protocol.messages import Json
 from agio.worker.address import parse_address

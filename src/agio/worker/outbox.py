@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TypeVar
 
-from agio.core.link import Answer, Claim, Link
-from agio.core.repository import Append, Effect, RunStatus, ToolRecord
-from agio.core.runner import LET_GO
+from agio.core.engine.runner import LET_GO
+from agio.core.link.link import Answer, Claim, Link
+from agio.core.store.repository import Append, Effect, RunStatus, ToolRecord
 from agio.errors import AgioError, StoreError
 from agio.telemetry.logging import write_often
 

@@ -5,9 +5,9 @@ import logging
 from collections.abc import Callable, Mapping
 
 from agio.core.config import AgentRunConfig
-from agio.core.link import Greeting, Job, Link, Task, TaskResult, ToolReply, Welcome
+from agio.core.link.link import Greeting, Job, Link, Task, TaskResult, ToolReply, Welcome
 from agio.core.model import ModelDriver
-from agio.core.repository import RunInfo
+from agio.core.store.repository import RunInfo
 from agio.core.tool import ToolContext
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.registry import open_driver

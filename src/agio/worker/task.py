@@ -5,9 +5,9 @@ from collections import Counter
 from contextlib import aclosing
 
 from agio.core.config import AgentRunConfig
-from agio.core.link import Task, TaskResult
+from agio.core.engine.turn import retry_delay
+from agio.core.link.link import Task, TaskResult
 from agio.core.model import ModelDriver, ModelRequest, ModelSettings, TextDelta, TurnEnd, Usage
-from agio.core.turn import retry_delay
 from agio.errors import LimitExceeded, ModelError
 from agio.protocol.codec import encode
 from agio.protocol.messages import UserMessage

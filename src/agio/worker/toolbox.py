@@ -5,8 +5,8 @@ from typing import cast
 
 import msgspec
 
-from agio.core.link import ToolOffer, ToolReply
-from agio.core.repository import Approval
+from agio.core.link.link import ToolOffer, ToolReply
+from agio.core.store.repository import Approval
 from agio.core.tool import AnyTool, Tool, ToolAnswer, ToolContext
 from agio.errors import UserError
 from agio.protocol.messages import Json

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import cast
 
-from agio.core.repository import RunInfo
+from agio.core.store.repository import RunInfo
 from agio.db.repository import open_store
 from agio.errors import StoreError
 

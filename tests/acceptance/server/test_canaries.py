@@ -15,7 +15,7 @@ import httpx
 import pytest
 from websockets.sync.client import connect
 
-from agio.db.sqlite import open_unchecked
+from agio.db.sqlite.database import open_unchecked
 from agio.protocol.messages import Json
 from agio.testing import Call, HttpStatus, ModelServer, Reply
 from tests.acceptance.cli.command import WAIT_S

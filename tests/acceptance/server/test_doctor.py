@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agio.db.sqlite import open_unchecked
+from agio.db.sqlite.database import open_unchecked
 from agio.testing import ModelServer
 from tests.acceptance.server.process import Server, send, start_session
 from tests.acceptance.server.test_backup import agio

@@ -6,8 +6,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from agio.core.account import Account
-from agio.core.identity import DEFAULT_TENANT, LOCAL_USER
+from agio.core.identity.account import Account
+from agio.core.identity.principal import DEFAULT_TENANT, LOCAL_USER
 from agio.db.repository import open_store
 from tests.acceptance.server.process import Server
 from tests.acceptance.server.test_refusals import refused

@@ -11,11 +11,11 @@ from typing import TypeVar
 
 import pytest
 
-from agio.cli.rotation import rotate
-from agio.cli.stores import open_database
+from agio.cli.operate.rotation import rotate
 from agio.core.provider import KEY_FIELD, ProviderFields, Sealed, SecretPlace
-from agio.core.store import Store
+from agio.core.store.store import Store
 from agio.db.repository import open_store
+from agio.server.stores import open_database
 from agio.vault import KEY_FILE, Vault, key_id
 from tests.acceptance.cli.command import AGIO, WAIT_S, Cli
 from tests.acceptance.server.process import Server

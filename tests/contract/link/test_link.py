@@ -6,9 +6,9 @@ from contextlib import suppress
 import pytest
 from msgspec import structs
 
-from agio.core.link import Link, Task, TaskResult, ToolReply
-from agio.core.records import AgentTool, SessionRecord
-from agio.core.repository import Append, ToolRecord
+from agio.core.link.link import Link, Task, TaskResult, ToolReply
+from agio.core.store.records import AgentTool, SessionRecord
+from agio.core.store.repository import Append, ToolRecord
 from agio.errors import ModelError, StoreError, ToolError
 from agio.protocol.frames import Frame
 from agio.protocol.ids import id_body

@@ -8,9 +8,9 @@ import pytest
 
 from agio import ScriptedDriver, tool
 from agio.core.config import ServerLimits
-from agio.core.journal import PACE_S
+from agio.core.engine.journal import PACE_S
 from agio.core.model import ModelEvent, ModelRequest
-from agio.core.records import AgentTool
+from agio.core.store.records import AgentTool
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.scripted import ScriptedCall, ScriptedTurn
 from agio.protocol.events import AgentEvent, TextMessageChunk, ToolCallResult

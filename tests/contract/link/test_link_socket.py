@@ -10,13 +10,13 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from agio.core import link_wire as wire
 from agio.core.config import ServerLimits
-from agio.core.link import Greeting, Link, Welcome
-from agio.core.records import SessionRecord
+from agio.core.link import wire
+from agio.core.link.link import Greeting, Link, Welcome
+from agio.core.store.records import SessionRecord
 from agio.errors import StoreError, UserError
-from agio.gateway import remote_worker
-from agio.gateway.workers import OPERATOR
+from agio.gateway.workers import remote_worker
+from agio.gateway.workers.pool import OPERATOR
 from agio.protocol.events import seq_of
 from agio.worker.link_socket import SocketLink
 from tests.contract.link.wiring import KEY, Visitor, cabled, served, visiting

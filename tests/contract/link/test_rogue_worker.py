@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from msgspec import Struct, structs
 
-from agio.core.identity import Principal
-from agio.core.link import Claim, Greeting, Job, Link, ToolOffer
+from agio.core.identity.principal import Principal
+from agio.core.identity.worker_key import WorkerKey
+from agio.core.link.link import Claim, Greeting, Job, Link, ToolOffer
 from agio.core.model import Usage, VendorTurn
-from agio.core.records import AgentFields, SessionRecord
-from agio.core.repository import (
+from agio.core.store.records import AgentFields, SessionRecord
+from agio.core.store.repository import (
     ENDED,
     Append,
     NewRun,
@@ -23,12 +24,11 @@ from agio.core.repository import (
     Totals,
     TurnRecord,
 )
-from agio.core.worker_key import WorkerKey
 from agio.errors import AgioError, StoreError
-from agio.gateway.attendance import ID_BYTES, MAX_AGENTS, MAX_PROVIDERS, MAX_TOOLS, WORKERS_PER_KEY
-from agio.gateway.auth import hash_secret
-from agio.gateway.worker_keys import new_worker_key
-from agio.gateway.workers import MAX_ROOM, Permit
+from agio.gateway.auth.authenticator import hash_secret
+from agio.gateway.workers.attendance import ID_BYTES, MAX_AGENTS, MAX_PROVIDERS, MAX_TOOLS, WORKERS_PER_KEY
+from agio.gateway.workers.pool import MAX_ROOM, Permit
+from agio.gateway.workers.worker_keys import new_worker_key
 from agio.protocol.codec import encode
 from agio.protocol.events import Interrupt, MessagesSnapshot, RunError, RunFinished, RunStarted
 from agio.protocol.frames import Frame

@@ -6,11 +6,11 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from typing import Literal, Protocol, TypeAlias
 
-from agio.cli.http_server import HttpServer
-from agio.core import link_wire
-from agio.core.link import Claim, Greeting, Link, ToolOffer, Welcome
-from agio.gateway.link_socket import LinkDoor
-from agio.gateway.worker_keys import WorkerKeys
+from agio.core.link import wire as link_wire
+from agio.core.link.link import Claim, Greeting, Link, ToolOffer, Welcome
+from agio.gateway.doors.link_socket import LinkDoor
+from agio.gateway.workers.worker_keys import WorkerKeys
+from agio.server.http_server import HttpServer
 from agio.worker.link_socket import Guest, SocketLink
 from tests.unit.gateway.engine import Engine, HandWorker, soon
 

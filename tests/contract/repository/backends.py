@@ -8,9 +8,9 @@ from typing import Protocol
 import pytest
 
 from agio.core.model import Usage, VendorTurn
-from agio.core.repository import AgentRunRepository, Append, NewRun, RunInfo, RunStatus, TurnRecord
-from agio.core.store import Store
-from agio.db.postgres import open_postgres
+from agio.core.store.repository import AgentRunRepository, Append, NewRun, RunInfo, RunStatus, TurnRecord
+from agio.core.store.store import Store
+from agio.db.postgres.executor import open_postgres
 from agio.db.repository import Repository, open_store
 from agio.protocol.codec import encode
 from agio.protocol.events import TextMessageChunk

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from agio.core.repository import AgentRunRepository
+from agio.core.store.repository import AgentRunRepository
 from tests.contract.repository.backends import KINDS, LASTING_KINDS, Backend, lasting_backend, open_kind
 
 

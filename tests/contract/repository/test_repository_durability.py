@@ -1,6 +1,6 @@
 """What was acknowledged is there after a close and after a crash."""
 
-from agio.core.repository import AgentRunRepository, Append, ToolRecord
+from agio.core.store.repository import AgentRunRepository, Append, ToolRecord
 from tests.contract.repository.backends import Backend, begin, finish, frame, turn
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from agio.core.repository import AgentRunRepository, Append
+from agio.core.store.repository import AgentRunRepository, Append
 from agio.errors import AgioError, StoreError
 from agio.protocol.frames import Frame
 from tests.contract.repository.backends import begin, finish, frame, new_run, turn

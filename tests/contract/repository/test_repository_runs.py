@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from agio.core.repository import (
+from agio.core.store.repository import (
     AgentRunRepository,
     Append,
     Outcome,

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from agio.core.repository import AgentRunRepository, ToolRecord
+from agio.core.store.repository import AgentRunRepository, ToolRecord
 from agio.errors import StoreError
 from agio.protocol.messages import TextPart
 from tests.contract.repository.backends import begin, finish

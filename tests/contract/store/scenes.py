@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import UNSET, Struct, structs
 
-from agio.core.records import (
+from agio.core.store.records import (
     Acceptance,
     Accepted,
     AgentFields,
@@ -16,8 +16,8 @@ from agio.core.records import (
     SessionRecord,
     SessionStart,
 )
-from agio.core.repository import Append, Outcome, Question, RunStatus, ToolBegin, ToolEnd
-from agio.core.store import Store
+from agio.core.store.repository import Append, Outcome, Question, RunStatus, ToolBegin, ToolEnd
+from agio.core.store.store import Store
 from agio.protocol.codec import encode
 from agio.protocol.events import Custom, Interrupt
 from agio.protocol.frames import Frame

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from agio.core.records import Acceptance, Limits
-from agio.core.repository import Append, Outcome
-from agio.core.store import Store
+from agio.core.store.records import Acceptance, Limits
+from agio.core.store.repository import Append, Outcome
+from agio.core.store.store import Store
 from agio.errors import AgioError, LimitExceeded, StoreError, UserError
 from agio.protocol.codec import decode_lines
 from agio.protocol.events import RunStarted

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from agio.core.account import Account
-from agio.core.identity import PERMISSIONS, ApiKey, Principal, WebSession
-from agio.core.store import Store
+from agio.core.identity.account import Account
+from agio.core.identity.principal import PERMISSIONS, ApiKey, Principal, WebSession
+from agio.core.store.store import Store
 from agio.errors import UserError
 from tests.contract.store.scenes import person
 

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from agio.core.config import AgentLimits
-from agio.core.records import AgentRecord, AgentTool
-from agio.core.store import Store
+from agio.core.store.records import AgentRecord, AgentTool
+from agio.core.store.store import Store
 from agio.errors import UserError
 from agio.protocol.messages import Json
 from tests.contract.repository.backends import begin, finish

@@ -4,18 +4,18 @@ from collections.abc import Awaitable, Callable, Generator
 
 import pytest
 
-from agio.core.account import Account
-from agio.core.audit import ACTOR, OPERATOR, Actor, AuditEntry
 from agio.core.http_tool import HttpTool, ToolRequest
-from agio.core.identity import ApiKey, WebSession
+from agio.core.identity.account import Account
+from agio.core.identity.principal import ApiKey, WebSession
+from agio.core.identity.team import Invitation
+from agio.core.identity.worker_key import WorkerKey
 from agio.core.provider import ProviderFields, Sealed
-from agio.core.records import AgentTool
-from agio.core.store import Store
-from agio.core.team import Invitation
-from agio.core.worker_key import WorkerKey
-from agio.db.postgres_driver import connect
+from agio.core.store.audit import ACTOR, OPERATOR, Actor, AuditEntry
+from agio.core.store.records import AgentTool
+from agio.core.store.store import Store
+from agio.db.postgres.driver import connect
 from agio.db.repository import Repository
-from agio.db.sqlite import open_unchecked
+from agio.db.sqlite.database import open_unchecked
 from agio.errors import AgioError, UserError
 from agio.protocol.messages import ResumeEntry
 from tests.contract.repository.backends import Backend, PostgresDatabase, SqliteFile

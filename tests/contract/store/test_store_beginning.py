@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from agio.core.records import SessionStart
-from agio.core.store import Store
+from agio.core.store.records import SessionStart
+from agio.core.store.store import Store
 from agio.errors import AgioError, UserError
 from agio.protocol.codec import decode_lines
 from agio.protocol.events import RunStarted

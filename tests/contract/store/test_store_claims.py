@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from agio.core.records import ClaimBy, Claimed, Limits
-from agio.core.repository import Append
-from agio.core.store import Store
+from agio.core.store.records import ClaimBy, Claimed, Limits
+from agio.core.store.repository import Append
+from agio.core.store.store import Store
 from agio.errors import StoreError, UserError
 from agio.protocol.codec import decode_lines
 from agio.protocol.events import RunStarted

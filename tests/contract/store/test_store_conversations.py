@@ -3,9 +3,9 @@
 import pytest
 
 from agio.core.name import name_problem
-from agio.core.records import ClaimBy, FoundMessage, MessageRecord, SessionRecord
-from agio.core.repository import Append
-from agio.core.store import Store
+from agio.core.store.records import ClaimBy, FoundMessage, MessageRecord, SessionRecord
+from agio.core.store.repository import Append
+from agio.core.store.store import Store
 from agio.db.cursors import write_cursor
 from agio.errors import UserError
 from agio.protocol.messages import DataSource, ImagePart, TextPart, UserMessage

@@ -6,7 +6,7 @@ import pytest
 
 from agio.core.draft import DraftWrite
 from agio.core.profile import Profile
-from agio.core.store import Store
+from agio.core.store.store import Store
 from agio.errors import UserError
 from tests.contract.store.scenes import person
 

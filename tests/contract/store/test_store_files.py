@@ -8,8 +8,8 @@ import pytest
 from msgspec import structs
 
 from agio.core.file import CHUNK_BYTES, FileQuota
-from agio.core.records import SessionStart
-from agio.core.store import Store
+from agio.core.store.records import SessionStart
+from agio.core.store.store import Store
 from agio.db.records import now_ms
 from agio.errors import LimitExceeded, UserError
 from agio.protocol.ids import new_id

@@ -9,13 +9,13 @@ import msgspec
 import pytest
 
 from agio.core.model import Usage, VendorTurn
-from agio.core.records import ForkLimits, MessageRecord, SessionRecord
-from agio.core.repository import Append, Outcome, RunInfo, ToolBegin, ToolEnd, Totals, TurnRecord
-from agio.core.store import Store
+from agio.core.store.records import ForkLimits, MessageRecord, SessionRecord
+from agio.core.store.repository import Append, Outcome, RunInfo, ToolBegin, ToolEnd, Totals, TurnRecord
+from agio.core.store.store import Store
 from agio.db.forks import copy_session
 from agio.db.plan import ask
-from agio.db.plans.fork_source import NOBODY, find_source
-from agio.db.plans.log import BEYOND_ALL
+from agio.db.plans.runs.log import BEYOND_ALL
+from agio.db.plans.sessions.fork_source import NOBODY, find_source
 from agio.db.repository import Repository
 from agio.errors import UserError
 from agio.protocol.codec import encode

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from agio.core.store import Store
+from agio.core.store.store import Store
 from agio.errors import UserError
 from tests.contract.store.test_store_accounts import SOON, account, owner
 from tests.contract.store.test_store_teams import invite

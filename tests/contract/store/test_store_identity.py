@@ -6,8 +6,8 @@ import time
 import pytest
 from msgspec import structs
 
-from agio.core.identity import PERMISSIONS, ApiKey, Principal, Role, WebSession
-from agio.core.store import Store
+from agio.core.identity.principal import PERMISSIONS, ApiKey, Principal, Role, WebSession
+from agio.core.store.store import Store
 from agio.errors import UserError
 from tests.contract.store.scenes import person
 

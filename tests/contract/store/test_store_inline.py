@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from msgspec import structs
 
-from agio.core.records import AgentTool
-from agio.core.store import Store
+from agio.core.store.records import AgentTool
+from agio.core.store.store import Store
 from agio.errors import UserError
 from tests.contract.store.scenes import WORKER, agent_fields, answer, claim, person
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from agio.core.provider import KEY_FIELD, ProviderFields, ProviderRecord, Sealed, SecretPlace
-from agio.core.store import Store
+from agio.core.store.store import Store
 from agio.errors import UserError
 from tests.contract.store.scenes import person
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from agio.core.records import Chunk, ToolExecution
-from agio.core.repository import Append, Outcome, RunStatus, ToolBegin, ToolEnd, ToolRecord, Totals
-from agio.core.store import Store
+from agio.core.store.records import Chunk, ToolExecution
+from agio.core.store.repository import Append, Outcome, RunStatus, ToolBegin, ToolEnd, ToolRecord, Totals
+from agio.core.store.store import Store
 from agio.db.records import now_ms
 from agio.errors import UserError
 from agio.protocol.codec import encode

@@ -7,9 +7,9 @@ from functools import partial
 
 import pytest
 
-from agio.core.store import Store
-from agio.core.team import TenantRecord
-from agio.db.plans.retention import delete_old_session, old_sessions
+from agio.core.identity.team import TenantRecord
+from agio.core.store.store import Store
+from agio.db.plans.sessions.retention import delete_old_session, old_sessions
 from agio.db.repository import Repository
 from agio.errors import UserError
 from tests.contract.store.scenes import WORKER, answer, claim, end, person

@@ -2,8 +2,8 @@
 
 import pytest
 
-from agio.core.repository import Append, Outcome
-from agio.core.store import Store
+from agio.core.store.repository import Append, Outcome
+from agio.core.store.store import Store
 from agio.errors import UserError
 from agio.protocol.codec import encode
 from agio.protocol.messages import ActivityMessage, AssistantMessage, ReasoningMessage, UserMessage

@@ -6,9 +6,9 @@ from itertools import count
 import pytest
 from msgspec import structs
 
-from agio.core.identity import ApiKey, Role
-from agio.core.store import Store
-from agio.core.team import Invitation, Member, Membership
+from agio.core.identity.principal import ApiKey, Role
+from agio.core.identity.team import Invitation, Member, Membership
+from agio.core.store.store import Store
 from agio.errors import UserError
 from tests.contract.store.scenes import person
 from tests.contract.store.test_store_accounts import NOW, SOON, account, browser, owner

@@ -7,9 +7,9 @@ from msgspec import structs
 
 from agio.core.http_tool import HttpHeader, HttpTool, ToolDefinition, ToolRequest
 from agio.core.provider import Sealed
-from agio.core.records import AgentTool
-from agio.core.repository import ToolRecord
-from agio.core.store import Store
+from agio.core.store.records import AgentTool
+from agio.core.store.repository import ToolRecord
+from agio.core.store.store import Store
 from agio.errors import UserError
 from tests.contract.store.scenes import WORKER, agent_fields, person
 
@@ -278,7 +278,7 @@ async def test_calls_are_forgotten_after_seven_days(store: Store, monkeypatch: p
     await store.begin_tool_request("default", "local", _request(1, b"key"))
     await store.sweep()
     assert not (await store.begin_tool_request("default", "local", _request(2, b"key")))[1]
-    monkeypatch.setattr("agio.db.plans.identity.KEPT_MS", -1)
+    monkeypatch.setattr("agio.db.plans.people.identity.KEPT_MS", -1)
     await store.sweep()
     assert (await store.begin_tool_request("default", "local", _request(3, b"key")))[1]
 

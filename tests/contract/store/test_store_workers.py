@@ -2,8 +2,8 @@
 
 import pytest
 
-from agio.core.store import Store
-from agio.core.worker_key import WorkerKey
+from agio.core.identity.worker_key import WorkerKey
+from agio.core.store.store import Store
 from agio.errors import UserError
 from tests.contract.store.scenes import LIMITS, WORKER, agent_fields, person
 

@@ -10,13 +10,13 @@ from typing import Literal, TypeAlias, cast
 import aiohttp
 from msgspec import Struct
 
-from agio.cli.composition import Plan, opened_gateway
-from agio.cli.http_server import HttpServer
-from agio.cli.listen import listen, loopback_url
 from agio.core.config import Price, ServerLimits
 from agio.gateway.app import create_app
 from agio.gateway.gateway import Gateway
 from agio.protocol.ids import new_id
+from agio.server.composition import Plan, opened_gateway
+from agio.server.http_server import HttpServer
+from agio.server.listening import listen, loopback_url
 from agio.testing import ModelServer
 from agio.worker.app import App
 from agio.worker.link_socket import SocketLink

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
-from agio.cli.oidc import open_oidc
-from agio.core.account import Account
-from agio.core.identity import Role
-from agio.core.oidc import OidcProvider
-from agio.core.store import Store
-from agio.core.team import Invitation
-from agio.gateway.auth import COOKIE, hash_secret
+from agio.core.identity.account import Account
+from agio.core.identity.oidc import OidcProvider
+from agio.core.identity.principal import Role
+from agio.core.identity.team import Invitation
+from agio.core.store.store import Store
+from agio.gateway.auth.authenticator import COOKIE, hash_secret
+from agio.server.oidc import open_oidc
 from tests.oidc_server import CLIENT_ID, CLIENT_SECRET, Browser, OidcServer
 from tests.unit.gateway.house import code_of
 from tests.unit.gateway.served import served
@@ -298,6 +298,6 @@ async def test_a_person_gets_a_page_they_understand(tmp_path: Path, oidc_server:
 
 async def _session(store: Store, tenant: str, user: str) -> str:
     """Sign somebody in as a password would; returns what the cookie has."""
-    from agio.gateway.auth import Authenticator
+    from agio.gateway.auth.authenticator import Authenticator
 
     return (await Authenticator(store).open_session(tenant, user)).partition(";")[0].partition("=")[2]

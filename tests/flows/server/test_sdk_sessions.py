@@ -4,9 +4,9 @@ from typing import cast
 
 import pytest
 
-from agio.core.identity import Principal
+from agio.core.identity.principal import Principal
 from agio.errors import UserError
-from agio.gateway.auth import describe_key, hash_secret, new_api_key
+from agio.gateway.auth.authenticator import describe_key, hash_secret, new_api_key
 from agio.protocol.codec import decode_lines
 from agio.testing import Call, HttpStatus, Reply
 from tests.flows.server.home import Home, LinkKind

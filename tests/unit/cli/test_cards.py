@@ -3,8 +3,8 @@
 import pytest
 from rich.console import Console
 
-from agio.cli.cards import draw_card
-from agio.cli.view import Card
+from agio.cli.terminal.cards import draw_card
+from agio.cli.terminal.view import Card
 
 
 @pytest.mark.parametrize(

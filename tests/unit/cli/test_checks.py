@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agio.cli.checks.machine import check_clock, check_disk, check_libraries, check_port, check_python
-from agio.cli.checks.models import providers_of
+from agio.cli.operate.checks.machine import check_clock, check_disk, check_libraries, check_port, check_python
+from agio.cli.operate.checks.models import providers_of
 from agio.drivers.endpoint import Endpoint
 from agio.settings import Settings
 

@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from agio.cli import http_protocol
-from agio.cli.descriptors import raise_descriptor_limit
-from agio.cli.http_server import HttpServer
-from agio.cli.unsent import UnsentBytes
+from agio.server import http_protocol
+from agio.server.descriptors import raise_descriptor_limit
+from agio.server.http_server import HttpServer
+from agio.server.unsent import UnsentBytes
 from tests.unit.gateway.engine import soon
 
 HEAD = b"Host: a\r\n"

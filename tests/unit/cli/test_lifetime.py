@@ -7,8 +7,8 @@ import signal
 
 import pytest
 
-from agio.cli.lifetime import Lifetime
 from agio.errors import StoreError
+from agio.server.lifetime import Lifetime
 
 
 async def _for_ever() -> None:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from agio.cli.listen import listen
-from agio.cli.processes import WorkerProcesses
-from agio.cli.reload import serve_and_reload
-from agio.cli.server_client import ServerClient, refusal
+from agio.cli.client.server_client import ServerClient, refusal
 from agio.errors import UserError
+from agio.server.listening import listen
+from agio.server.processes import WorkerProcesses
+from agio.server.reload import serve_and_reload
 
 
 async def test_a_worker_that_cannot_begin_stops_the_server() -> None:

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import UNSET, Raw, Struct, field
 
-from agio.core.closing import outcome_of
-from agio.core.fold import Fold
 from agio.core.model import Usage, VendorTurn
-from agio.core.repository import TurnRecord
+from agio.core.run.closing import outcome_of
+from agio.core.run.fold import Fold
+from agio.core.store.repository import TurnRecord
 from agio.gateway.routes.views import InterruptView, MessageView
 from agio.protocol.codec import decode_event, encode
 from agio.protocol.events import (

@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 from msgspec import structs
 
-from agio.core.attachments import Attachments
 from agio.core.config import AgentRunConfig
-from agio.core.fence import Fence
+from agio.core.engine.attachments import Attachments
+from agio.core.engine.untrusted import Fence
 from agio.core.file import CHUNK_BYTES, FilePiece
 from agio.errors import StoreError, UserError
 from agio.protocol.messages import (

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from agio import AgentRunConfig, Snippet, UserError
-from agio.core.context import ContextBuilder, NoContext, Prompt
-from agio.core.fence import Fence
-from agio.core.fold import Fold
-from agio.core.spec import AgentSpec
+from agio.core.engine.context import ContextBuilder, NoContext, Prompt
+from agio.core.engine.untrusted import Fence
+from agio.core.run.fold import Fold
+from agio.core.run.spec import AgentSpec
 from agio.core.text import estimate_tokens
 from agio.protocol.messages import (
     AssistantMessage,

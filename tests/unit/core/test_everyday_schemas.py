@@ -2,7 +2,7 @@
 
 import pytest
 
-from agio.core.schema import Schema, validator
+from agio.core.schema.schema import Schema, validator
 from agio.protocol.messages import Json
 
 HTML_EMAIL = (

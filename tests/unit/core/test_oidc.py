@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agio.core.oidc import OidcProvider, is_safe_url, read_providers
+from agio.core.identity.oidc import OidcProvider, is_safe_url, read_providers
 from agio.errors import UserError
 
 GOOGLE = {

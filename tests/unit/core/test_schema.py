@@ -10,7 +10,7 @@ import pydantic
 import pytest
 
 from agio import UserError
-from agio.core.schema import OutputType, Schema, convert, to_json, validator
+from agio.core.schema.schema import OutputType, Schema, convert, to_json, validator
 from agio.protocol.messages import Json
 
 

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from agio import UserError
-from agio.core.schema import Schema, validator
+from agio.core.schema.schema import Schema, validator
 from agio.protocol.messages import Json
 
 LIMIT_S = 10.0

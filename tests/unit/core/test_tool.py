@@ -11,7 +11,7 @@ import pydantic
 import pytest
 
 from agio import ToolContext, UserError, client_tool, tool
-from agio.core.schema import Schema
+from agio.core.schema.schema import Schema
 from agio.core.tool import AnyTool, Approval, Effect
 from agio.protocol.messages import Json, json_object
 

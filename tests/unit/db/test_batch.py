@@ -6,20 +6,20 @@ from typing import cast
 import msgspec
 import pytest
 
-from agio.core.repository import Append, NewRun, Outcome
-from agio.db.batch import TAIL_ROWS, Batch
-from agio.db.connector import Connection, Cursor
-from agio.db.live import DamagedLog, LiveRuns, load_live_runs
+from agio.core.store.repository import Append, NewRun, Outcome
 from agio.db.plan import Hold, Plan, ask
-from agio.db.plans.identity import KEPT_MS, sweep
-from agio.db.plans.log import get_log
-from agio.db.plans.runs import claim_run, create_run
-from agio.db.plans.sessions import delete_session
+from agio.db.plans.people.identity import KEPT_MS, sweep
+from agio.db.plans.runs.log import get_log
+from agio.db.plans.runs.runs import claim_run, create_run
+from agio.db.plans.sessions.sessions import delete_session
 from agio.db.queries import load_queries
-from agio.db.reader import LogReader
 from agio.db.records import now_ms
-from agio.db.sqlite import open_writable
-from agio.db.writer import MAX_PACE_S, pace_s
+from agio.db.sqlite.batch import TAIL_ROWS, Batch
+from agio.db.sqlite.connector import Connection, Cursor
+from agio.db.sqlite.database import open_writable
+from agio.db.sqlite.live import DamagedLog, LiveRuns, load_live_runs
+from agio.db.sqlite.reader import LogReader
+from agio.db.sqlite.writer import MAX_PACE_S, pace_s
 from agio.errors import StoreError
 from agio.protocol.frames import Frame
 from agio.protocol.messages import UserMessage

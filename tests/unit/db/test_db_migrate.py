@@ -6,12 +6,12 @@ from typing import cast
 import apsw
 import msgspec
 
-from agio.core.repository import Append, ToolRecord
-from agio.db.connector import Connection
-from agio.db.live import pack_frames
-from agio.db.migrate import known_version, load_migrations, migrate, schema_version
+from agio.core.store.repository import Append, ToolRecord
 from agio.db.repository import open_store
-from agio.db.sqlite import APPLICATION_ID
+from agio.db.sqlite.connector import Connection
+from agio.db.sqlite.database import APPLICATION_ID
+from agio.db.sqlite.live import pack_frames
+from agio.db.sqlite.migrate import known_version, load_migrations, migrate, schema_version
 from agio.protocol.frames import Frame
 from tests.contract.repository.backends import turn
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import agio.db
-from agio.db.connector import Connection
 from agio.db.queries import load_queries, number_parameters, parameters_of
-from agio.db.sqlite import open_writable
+from agio.db.sqlite.connector import Connection
+from agio.db.sqlite.database import open_writable
 
 QUERIES = load_queries("sqlite")
 SOURCES = sorted(Path(agio.db.__path__[0]).rglob("*.py"))

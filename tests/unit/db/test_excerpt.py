@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from agio.db.excerpt import excerpt
-from agio.db.said import fold_case, said
+from agio.db.search.excerpt import excerpt
+from agio.db.search.message_text import fold_case, said
 
 
 def test_folding_keeps_the_length_of_every_character() -> None:

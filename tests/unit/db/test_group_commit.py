@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from agio.core.model import Usage, VendorTurn
-from agio.core.repository import Append, NewRun, TurnRecord
-from agio.db import writer
-from agio.db.connector import Connection
+from agio.core.store.repository import Append, NewRun, TurnRecord
 from agio.db.repository import Repository, open_store
+from agio.db.sqlite import writer
+from agio.db.sqlite.connector import Connection
 from agio.protocol.frames import Frame
 
 RUNS = [f"r{number}" for number in range(60)]

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from agio.core.records import ClaimBy, Limits
-from agio.core.repository import Append, Outcome, ToolBegin
-from agio.db import postgres_append
-from agio.db.postgres import open_postgres
-from agio.db.postgres_driver import Connection, connect
+from agio.core.store.records import ClaimBy, Limits
+from agio.core.store.repository import Append, Outcome, ToolBegin
+from agio.db.postgres import append as postgres_append
+from agio.db.postgres.driver import Connection, connect
+from agio.db.postgres.executor import open_postgres
 from agio.db.repository import Repository
 from agio.protocol.messages import AssistantMessage
 from tests.contract.repository.backends import begin, frame, turn

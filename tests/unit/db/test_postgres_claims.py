@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from agio.core.records import ClaimBy, Claimed, Limits
-from agio.core.repository import Append
-from agio.core.store import Store
-from agio.db.postgres import open_postgres
+from agio.core.store.records import ClaimBy, Claimed, Limits
+from agio.core.store.repository import Append
+from agio.core.store.store import Store
+from agio.db.postgres.executor import open_postgres
 from agio.db.repository import Repository
 from agio.errors import LimitExceeded, StoreError
 from tests.contract.repository.backends import new_run

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agio.db.postgres_lock import lock_database
+from agio.db.postgres.lock import lock_database
 from agio.errors import StoreError
 
 

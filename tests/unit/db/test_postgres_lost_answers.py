@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agio.core.repository import Append
-from agio.db.postgres import open_postgres
+from agio.core.store.repository import Append
+from agio.db.postgres.executor import open_postgres
 from agio.db.repository import Repository
 from agio.errors import StoreError
 from tests.contract.repository.backends import begin, finish, frame, turn

@@ -6,10 +6,10 @@ from contextlib import suppress
 
 import pytest
 
-from agio.core.records import ClaimBy, Limits
-from agio.core.repository import Append
-from agio.db.postgres import open_postgres
-from agio.db.postgres_driver import Connection, connect
+from agio.core.store.records import ClaimBy, Limits
+from agio.core.store.repository import Append
+from agio.db.postgres.driver import Connection, connect
+from agio.db.postgres.executor import open_postgres
 from agio.db.repository import Repository
 from agio.errors import StoreError
 from tests.contract.repository.backends import begin, finish, frame, turn

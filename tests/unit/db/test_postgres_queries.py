@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agio.db.postgres_driver import Connection, connect
+from agio.db.postgres.driver import Connection, connect
 from agio.db.queries import load_queries, number_parameters
 
 QUERIES = load_queries("postgres")

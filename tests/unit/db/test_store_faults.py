@@ -11,9 +11,9 @@ import apsw
 import msgspec
 import pytest
 
-from agio.core.repository import Append, NewRun
-from agio.db.connector import Connection
+from agio.core.store.repository import Append, NewRun
 from agio.db.repository import Repository, open_store
+from agio.db.sqlite.connector import Connection
 from agio.errors import StoreError
 from agio.protocol.frames import Frame
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from agio.core.repository import Append, NewRun
+from agio.core.store.repository import Append, NewRun
 from agio.db.repository import open_store
 from agio.errors import StoreError
 from agio.protocol.frames import Frame
 
 HOLD = """
 import asyncio, sys
-from agio.core.repository import Append, NewRun
+from agio.core.store.repository import Append, NewRun
 from agio.db.repository import open_store
 from agio.protocol.frames import Frame
 
@@ -61,7 +61,7 @@ async def test_a_store_stays_locked_when_its_lock_file_is_deleted(tmp_path: Path
     """B1: the database file itself is locked; readers, and writers beside, are let in as before."""
     path = tmp_path / "agio.db"
     with held(path):
-        path.with_name("agio.db.lock").unlink()
+        path.with_name("agio.db.sqlite.lock").unlink()
         for _ in range(2):
             with pytest.raises(StoreError, match="store_locked"):
                 await open_store(path)

@@ -9,26 +9,26 @@ from typing import Protocol
 import msgspec
 import pytest
 
-from agio.core.account import Account
-from agio.core.audit import ACTOR, Actor
 from agio.core.draft import DraftWrite
 from agio.core.file import FileQuota
 from agio.core.http_tool import HttpTool, ToolRequest
-from agio.core.identity import ApiKey, WebSession
+from agio.core.identity.account import Account
+from agio.core.identity.principal import ApiKey, WebSession
+from agio.core.identity.team import Invitation
 from agio.core.provider import ProviderFields, Sealed
-from agio.core.records import AgentTool
-from agio.core.repository import Append, ToolBegin
-from agio.core.team import Invitation
-from agio.db.connector import Connection
-from agio.db.plans.files import begin_file
-from agio.db.plans.log import BEYOND_ALL
-from agio.db.plans.sessions import hash_key
-from agio.db.postgres import open_postgres
-from agio.db.postgres_driver import Connection as PostgresConnection
-from agio.db.postgres_driver import connect
+from agio.core.store.audit import ACTOR, Actor
+from agio.core.store.records import AgentTool
+from agio.core.store.repository import Append, ToolBegin
+from agio.db.plans.runs.log import BEYOND_ALL
+from agio.db.plans.sessions.files import begin_file
+from agio.db.plans.sessions.sessions import hash_key
+from agio.db.postgres.driver import Connection as PostgresConnection
+from agio.db.postgres.driver import connect
+from agio.db.postgres.executor import open_postgres
 from agio.db.queries import load_queries, number_parameters, parameters_of
 from agio.db.repository import Repository, open_store
-from agio.db.sqlite import open_writable
+from agio.db.sqlite.connector import Connection
+from agio.db.sqlite.database import open_writable
 from agio.protocol.messages import UserMessage
 from tests.contract.repository.backends import turn
 from tests.contract.store.scenes import WORKER, agent_fields, events, interrupt, person

@@ -12,7 +12,7 @@ from typing import cast
 import pytest
 
 from agio import AgentRunConfig, ToolContext, ToolError, UserError, client_tool, tool
-from agio.core.repository import AgentRunRepository, NewRun, ToolRecord
+from agio.core.store.repository import AgentRunRepository, NewRun, ToolRecord
 from agio.core.tool import AnyTool, Tool, ToolAnswer
 from agio.db.repository import open_store
 from agio.errors import ModelError

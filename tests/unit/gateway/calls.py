@@ -11,7 +11,7 @@ import httpx
 import msgspec
 from msgspec import Struct, field
 
-from agio.gateway.routes.route import Route
+from agio.gateway.http.route import Route
 from agio.protocol.messages import Json
 
 _MARK = re.compile(r"<(\w+)>")

@@ -7,23 +7,30 @@ from pathlib import Path
 from typing import TypeVar
 
 from agio.core.config import AgentRunConfig, Price, ServerLimits
-from agio.core.fold import Fold, fold_log
-from agio.core.identity import Principal
-from agio.core.journal import Journal
-from agio.core.link import Answer, Claim, Greeting, Job, Link, Task, TaskResult, ToolOffer, Welcome
+from agio.core.engine.journal import Journal
+from agio.core.identity.principal import Principal
+from agio.core.link.link import Answer, Claim, Greeting, Job, Link, Task, TaskResult, ToolOffer, Welcome
 from agio.core.model import Usage, VendorTurn
-from agio.core.records import Acceptance, Accepted, AgentFields, AgentTool, ApprovalPolicy, SessionRecord
-from agio.core.repository import Append, Effect, RunInfo, ToolBegin, TurnRecord
-from agio.core.store import Store
+from agio.core.run.fold import Fold, fold_log
+from agio.core.store.records import (
+    Acceptance,
+    Accepted,
+    AgentFields,
+    AgentTool,
+    ApprovalPolicy,
+    SessionRecord,
+)
+from agio.core.store.repository import Append, Effect, RunInfo, ToolBegin, TurnRecord
+from agio.core.store.store import Store
 from agio.core.tool import AnyTool
-from agio.db.postgres import open_postgres
+from agio.db.postgres.executor import open_postgres
 from agio.db.repository import Repository, open_store
-from agio.gateway.address import Addresses
-from agio.gateway.connections import Connections
-from agio.gateway.hub import Hub
-from agio.gateway.link import LinkService, Takeover, WorkerLink
-from agio.gateway.rate import Rates
-from agio.gateway.road import Road
+from agio.gateway.http.address import Addresses
+from agio.gateway.http.rate_limits import Rates
+from agio.gateway.intake.intake import Road
+from agio.gateway.stream.connections import Connections
+from agio.gateway.stream.hub import Hub
+from agio.gateway.workers.link import LinkService, Takeover, WorkerLink
 from agio.protocol.events import (
     RunFinished,
     StepFinished,

@@ -21,9 +21,9 @@ from jwt.algorithms import RSAAlgorithm
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agio.core.oidc import OidcProvider
+from agio.core.identity.oidc import OidcProvider
 from agio.egress import Egress
-from agio.gateway.oidc import FLOW_COOKIE, OidcProviders
+from agio.gateway.auth.oidc import FLOW_COOKIE, OidcProviders
 from tests.unit.gateway.house import ADDRESS, House
 
 CLIENT_ID = "agio"

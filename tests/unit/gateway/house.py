@@ -9,16 +9,16 @@ import msgspec
 
 from agio.agents import demo
 from agio.core.config import ServerLimits
-from agio.core.identity import Principal
+from agio.core.identity.principal import Principal
 from agio.core.tool import AnyTool
 from agio.egress import Egress
 from agio.gateway.app import create_app
-from agio.gateway.auth import Authenticator, SignInLink, describe_key, hash_secret, new_api_key
-from agio.gateway.forks import Forks
+from agio.gateway.auth.authenticator import Authenticator, SignInLink, describe_key, hash_secret, new_api_key
+from agio.gateway.auth.passwords import Passwords
 from agio.gateway.gateway import Gateway
-from agio.gateway.link import WorkerLink
-from agio.gateway.origin import Origins
-from agio.gateway.passwords import Passwords
+from agio.gateway.http.origin import Origins
+from agio.gateway.intake.forks import Forks
+from agio.gateway.workers.link import WorkerLink
 from tests.unit.gateway.engine import QUICK, Engine, Hand, HandWorker, engine
 
 ADDRESS = "http://127.0.0.1:8700"

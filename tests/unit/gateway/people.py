@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import httpx
 
-from agio.core.account import Account
-from agio.core.identity import Role
+from agio.core.identity.account import Account
+from agio.core.identity.principal import Role
 from tests.unit.gateway.house import ADDRESS, House
 
 PASSWORD = "a quiet harbour at dusk"

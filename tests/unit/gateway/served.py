@@ -5,15 +5,15 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from agio.cli.composition import Plan, opened_gateway
-from agio.cli.http_server import HttpServer
-from agio.cli.listen import listen, url_of
 from agio.core.config import ServerLimits
 from agio.drivers.endpoint import Endpoint
 from agio.egress import Egress
 from agio.gateway.app import create_app
-from agio.gateway.auth import SignInLink
+from agio.gateway.auth.authenticator import SignInLink
 from agio.gateway.gateway import Gateway
+from agio.server.composition import Plan, opened_gateway
+from agio.server.http_server import HttpServer
+from agio.server.listening import listen, url_of
 from agio.worker.service import WorkerService
 from tests.unit.gateway.engine import QUICK, soon
 

@@ -9,15 +9,15 @@ import msgspec
 
 from agio import AgentRunConfig, ScriptedDriver
 from agio.core.config import ServerLimits
-from agio.core.records import AgentFields, AgentTool, SessionRecord
+from agio.core.store.records import AgentFields, AgentTool, SessionRecord
 from agio.core.tool import AnyTool
 from agio.drivers.scripted import Script
-from agio.gateway.ag_ui import run_agent
-from agio.gateway.auth import Authenticator, describe_key, hash_secret, new_api_key
-from agio.gateway.forks import Forks
+from agio.gateway.auth.authenticator import Authenticator, describe_key, hash_secret, new_api_key
+from agio.gateway.doors.ag_ui import run_agent
+from agio.gateway.doors.realtime import realtime
+from agio.gateway.doors.sse import App, session_stream
 from agio.gateway.gateway import Gateway
-from agio.gateway.realtime import realtime
-from agio.gateway.sse import App, session_stream
+from agio.gateway.intake.forks import Forks
 from agio.protocol.ids import new_id
 from agio.worker.service import WorkerService
 from tests.unit.gateway.engine import ANN, PATIENCE_S, QUICK, Engine, engine, soon

@@ -5,7 +5,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from agio.gateway.address import Addresses, is_loopback, network_of
+from agio.gateway.http.address import Addresses, is_loopback, network_of
 
 PROXIES = [ip_network("127.0.0.1"), ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 from agio import ScriptedCall, ScriptedTurn, tool
-from agio.core.fold import SLICE_BYTES
+from agio.core.run.fold import SLICE_BYTES
 from agio.errors import ModelError
 from agio.protocol.codec import decode_event, decode_lines
 from agio.protocol.events import AgentEvent, MessagesSnapshot, RunFinished, RunStarted, SuccessOutcome
@@ -221,7 +221,7 @@ async def test_a_rejoin_reads_a_long_thread_in_slices_one_in_each_round_of_the_l
         inputs = [_input(_user("Go", f"u{number}"), run=f"r{number}") for number in range(4)]
         for given in inputs:
             await _whole(house.post(agent_id, given))
-        monkeypatch.setattr("agio.core.repository.decode_lines", decode)
+        monkeypatch.setattr("agio.core.store.repository.decode_lines", decode)
         counting = asyncio.create_task(count_rounds())
         readings = [house.post(agent_id, inputs[-1]) for _ in range(3)]
         for reading in readings:

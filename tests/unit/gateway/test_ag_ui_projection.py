@@ -15,10 +15,10 @@ from agio import (
     client_tool,
     tool,
 )
-from agio.core.repository import RunLog
-from agio.core.runner import RunResult
+from agio.core.engine.runner import RunResult
+from agio.core.store.repository import RunLog
 from agio.errors import ModelError
-from agio.gateway.projection import (
+from agio.gateway.doors.projection import (
     ClientIds,
     ThreadView,
     View,

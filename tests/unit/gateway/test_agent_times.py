@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from agio.core.config import AgentLimits
-from agio.core.records import AgentFields, AgentTool
+from agio.core.store.records import AgentFields, AgentTool
 from agio.core.tool import tool
 from tests.unit.gateway.engine import Hand, engine, soon
 

@@ -5,7 +5,7 @@ import pytest
 
 from agio.core.config import ServerLimits
 from agio.errors import UserError
-from agio.gateway.routes.body import decode_json
+from agio.gateway.http.body import decode_json
 
 LIMITS = ServerLimits()
 

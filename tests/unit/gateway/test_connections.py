@@ -16,11 +16,11 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus
 
 from agio.core.config import ServerLimits
-from agio.core.identity import Principal, Role
-from agio.core.store import Store
+from agio.core.identity.principal import Principal, Role
+from agio.core.store.store import Store
 from agio.errors import StoreError
-from agio.gateway.auth import describe_key, hash_secret, new_api_key
-from agio.gateway.connections import Connections, Cut
+from agio.gateway.auth.authenticator import describe_key, hash_secret, new_api_key
+from agio.gateway.stream.connections import Connections, Cut
 from tests.clock import until
 from tests.postgres import PostgresServer
 from tests.unit.gateway.engine import QUICK, engine, soon

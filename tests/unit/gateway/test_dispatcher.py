@@ -7,10 +7,10 @@ from typing import cast
 import apsw
 from msgspec import structs
 
-from agio.core.identity import Principal
-from agio.core.records import AgentFields, AgentTool
-from agio.db.connector import Connection
-from agio.gateway.offers import offer_tools
+from agio.core.identity.principal import Principal
+from agio.core.store.records import AgentFields, AgentTool
+from agio.db.sqlite.connector import Connection
+from agio.gateway.tools.offers import offer_tools
 from agio.tools.clock import clock
 from tests.unit.gateway.engine import ANN, QUICK, Hand, engine, soon
 

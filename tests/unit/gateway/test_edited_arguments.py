@@ -2,8 +2,8 @@
 
 import pytest
 
-from agio.core.link import ToolOffer
-from agio.core.records import AgentFields, AgentTool
+from agio.core.link.link import ToolOffer
+from agio.core.store.records import AgentFields, AgentTool
 from tests.unit.gateway.engine import Hand
 from tests.unit.gateway.house import code_of, house
 from tests.unit.gateway.open_calls import end_with_question

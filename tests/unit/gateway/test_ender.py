@@ -3,7 +3,7 @@
 import asyncio
 
 from agio.core.model import Usage
-from agio.core.records import AgentTool
+from agio.core.store.records import AgentTool
 from agio.core.tool import tool
 from agio.protocol.codec import decode_lines
 from agio.protocol.events import StepFinished, StepStarted, ToolCallResult

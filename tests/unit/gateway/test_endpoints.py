@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 import pytest
 
 from agio.core.provider import ModelEndpoint, ProviderFields, ProviderRecord, Sealed
-from agio.core.records import AgentFields, AgentRecord
-from agio.core.store import Store
+from agio.core.store.records import AgentFields, AgentRecord
+from agio.core.store.store import Store
 from agio.db.repository import open_store
 from agio.errors import StoreError, UserError
-from agio.gateway.endpoints import Found, ModelEndpoints, key_place
+from agio.gateway.tools.endpoints import Found, ModelEndpoints, key_place
 from agio.vault import Vault
 from tests.unit.gateway.engine import soon
 
@@ -104,7 +104,7 @@ async def test_what_was_read_before_a_change_is_not_kept_after_it(monkeypatch: p
 
 async def test_what_was_found_is_asked_for_again_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     """R12: a change made at another gateway is known before long."""
-    monkeypatch.setattr("agio.gateway.endpoints._KEPT_S", -1.0)
+    monkeypatch.setattr("agio.gateway.tools.endpoints._KEPT_S", -1.0)
     async with _stored("prv_1") as (store, agent):
         endpoints = ModelEndpoints(store, VAULT)
         await endpoints.find(agent)

@@ -9,7 +9,7 @@ import httpx
 import msgspec
 import pytest
 
-from agio.gateway.routes.route import Route
+from agio.gateway.http.route import Route
 from agio.gateway.routes.table import ROUTES
 from agio.protocol.commands import Command
 from agio.protocol.messages import Json, RunAgentInput, json_object

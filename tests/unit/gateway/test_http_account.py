@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from agio.gateway.routes.route import FRESH_S
+from agio.gateway.http.route import FRESH_S
 from tests.unit.gateway.house import House, code_of, house
 from tests.unit.gateway.people import (
     PASSWORD,

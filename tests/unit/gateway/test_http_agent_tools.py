@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from agio.core.http_tool import HttpTool
-from agio.core.link import ToolOffer
+from agio.core.link.link import ToolOffer
 from agio.core.provider import SecretPlace
 from tests.canary import answer_with
 from tests.unit.gateway.engine import QUICK
@@ -292,7 +292,7 @@ async def test_a_workers_tool_is_listed_and_runs_only_in_a_run() -> None:
 
 async def test_a_team_has_only_so_many_tools(monkeypatch: pytest.MonkeyPatch) -> None:
     """C3: a list must end somewhere."""
-    monkeypatch.setattr("agio.db.plans.tools.MAX_TOOLS", 1)
+    monkeypatch.setattr("agio.db.plans.agents.tools.MAX_TOOLS", 1)
     async with house() as place, place.client() as client:
         tool = {"name": "one", "method": "GET", "url": "https://example.com/"}
         assert (await client.post("/api/agent-tools", json=tool)).status_code == 201

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from agio.core.link import ToolOffer
-from agio.core.records import AgentFields
+from agio.core.link.link import ToolOffer
+from agio.core.store.records import AgentFields
 from tests.unit.gateway.house import AGENT, code_of, house, ids_of
 
 FULL: dict[str, object] = {

@@ -5,7 +5,7 @@ import time
 import httpx
 import pytest
 
-from agio.core.identity import Role
+from agio.core.identity.principal import Role
 from tests.unit.gateway.house import House, code_of, house
 from tests.unit.gateway.people import browser
 
@@ -97,7 +97,7 @@ async def test_an_expired_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
             assert (await client.get("/api/me")).status_code == 200
             place.auth.forget(made.json()["id"])
             later = time.time_ns() + 2 * DAY_MS * 1_000_000
-            monkeypatch.setattr("agio.db.plans.identity.now_ms", lambda: later // 1_000_000)
+            monkeypatch.setattr("agio.db.plans.people.identity.now_ms", lambda: later // 1_000_000)
             assert code_of(await client.get("/api/me")) == "unauthenticated"
 
 

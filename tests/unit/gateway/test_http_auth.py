@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from agio.errors import UserError
-from agio.gateway.auth import COOKIE, Authenticator, SignInLink, hash_secret, new_api_key
-from agio.gateway.origin import Origins
+from agio.gateway.auth.authenticator import COOKIE, Authenticator, SignInLink, hash_secret, new_api_key
+from agio.gateway.http.origin import Origins
 from tests.unit.gateway.house import ADDRESS, House, code_of, house
 
 
@@ -67,7 +67,7 @@ async def test_a_revoked_key_is_believed_no_longer_than_five_seconds(monkeypatch
         await place.store.revoke_api_key("default", "ann", key.id)
         assert (await client.get("/api/me")).status_code == 200
         now = time.monotonic()
-        monkeypatch.setattr("agio.gateway.auth.time.monotonic", lambda: now + 5)
+        monkeypatch.setattr("agio.gateway.auth.authenticator.time.monotonic", lambda: now + 5)
         assert code_of(await client.get("/api/me")) == "unauthenticated"
 
 

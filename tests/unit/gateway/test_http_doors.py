@@ -8,7 +8,7 @@ import pytest
 from msgspec import Struct, field
 
 from agio.core.draft import DraftWrite
-from agio.gateway.routes.route import Route
+from agio.gateway.http.route import Route
 from agio.gateway.routes.table import ROUTES
 from tests.unit.gateway.house import AGENT, House, code_of, house
 

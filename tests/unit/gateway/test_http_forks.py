@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from agio.errors import LimitExceeded
-from agio.gateway.forks import ForkRequest
+from agio.gateway.intake.forks import ForkRequest
 from tests.unit.gateway.engine import QUICK
 from tests.unit.gateway.house import ANN, House, code_of, house, ids_of
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agio.core.link import Greeting
+from agio.core.link.link import Greeting
 from agio.core.provider import KEY_FIELD, SecretPlace
 from agio.egress import Address, Egress
 from agio.gateway.app import create_app

@@ -8,10 +8,10 @@ import httpx
 import pytest
 from msgspec import structs
 
-from agio.core.account import Account
+from agio.core.identity.account import Account
 from agio.errors import LimitExceeded, UserError
-from agio.gateway.auth import COOKIE, SignInLink
-from agio.gateway.passwords import MAX_CHARS, Passwords, check_new_password
+from agio.gateway.auth.authenticator import COOKIE, SignInLink
+from agio.gateway.auth.passwords import MAX_CHARS, Passwords, check_new_password
 from tests.unit.gateway.engine import soon
 from tests.unit.gateway.house import ADDRESS, code_of, house
 from tests.unit.gateway.people import (

@@ -9,7 +9,7 @@ import jsonschema_rs
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from agio.gateway.doors import DOORS
+from agio.gateway.doors.table import DOORS
 from agio.gateway.routes.table import ROUTES
 from tests.unit.gateway.engine import Hand
 from tests.unit.gateway.house import AGENT, House, code_of, house

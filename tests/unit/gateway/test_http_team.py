@@ -7,9 +7,9 @@ import httpx
 import pytest
 from msgspec import structs
 
-from agio.core.identity import Role
-from agio.gateway.auth import hash_secret
-from agio.gateway.connections import Cut
+from agio.core.identity.principal import Role
+from agio.gateway.auth.authenticator import hash_secret
+from agio.gateway.stream.connections import Cut
 from tests.unit.gateway.engine import QUICK
 from tests.unit.gateway.house import ADDRESS, House, code_of, house
 from tests.unit.gateway.people import OURS, PASSWORD, add_account, browser, sign_in, with_cookie
@@ -204,7 +204,7 @@ async def test_an_invitation_that_is_over_is_not_there(monkeypatch: pytest.Monke
         late = await _invite(place, expires_in_days=1)
         two_days = 2 * 24 * 3600 * 1000
         now = (await place.store.list_invitations("default"))[0].created_at + two_days
-        monkeypatch.setattr("agio.db.plans.teams.now_ms", lambda: now)
+        monkeypatch.setattr("agio.db.plans.people.teams.now_ms", lambda: now)
         for over in (token, late, "nothing"):
             assert code_of(await nobody.get(f"/api/invitations/open?token={over}")) == "invitation_not_found"
             assert code_of(await _accept(place, over, **ZOE)) == "invitation_not_found"

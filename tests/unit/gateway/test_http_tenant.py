@@ -2,7 +2,7 @@
 
 import pytest
 
-from agio.core.identity import Role
+from agio.core.identity.principal import Role
 from tests.unit.gateway.house import code_of, house
 
 

@@ -7,11 +7,11 @@ import httpx
 import pytest
 from msgspec import structs
 
-from agio.core.identity import Principal
-from agio.core.records import AgentTool
-from agio.core.repository import ToolRecord
-from agio.gateway.figures import Figures
-from agio.gateway.tool_calls import Asked, ToolCalls
+from agio.core.identity.principal import Principal
+from agio.core.store.records import AgentTool
+from agio.core.store.repository import ToolRecord
+from agio.gateway.counters import Figures
+from agio.gateway.tools.calls import Asked, ToolCalls
 from tests.canary import answer_with
 from tests.unit.gateway.engine import QUICK, soon
 from tests.unit.gateway.house import AGENT, code_of

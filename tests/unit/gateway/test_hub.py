@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 from agio.core.config import ServerLimits
-from agio.core.records import Chunk
+from agio.core.store.records import Chunk
 from agio.db.repository import open_store
-from agio.gateway.hub import BATCH_BYTES, Hub, Subscription
-from agio.gateway.piece import Piece
+from agio.gateway.stream.event_slice import Piece
+from agio.gateway.stream.hub import BATCH_BYTES, Hub, Subscription
 from tests.unit.gateway.engine import soon
 from tests.unit.gateway.written_run import WrittenRun, new_session
 

@@ -10,10 +10,10 @@ from contextlib import asynccontextmanager
 import pytest
 from msgspec import structs
 
-from agio.cli.http_server import HttpServer
-from agio.core.link_wire import MAX_UP_BYTES
+from agio.core.link.wire import MAX_UP_BYTES
 from agio.gateway.app import App
-from agio.gateway.asgi import Receive, Scope, Send
+from agio.gateway.http.asgi import Receive, Scope, Send
+from agio.server.http_server import HttpServer
 from tests.clock import until
 from tests.unit.gateway.engine import QUICK, soon
 from tests.unit.gateway.house import AGENT, House, house

@@ -8,10 +8,10 @@ import pytest
 from msgspec import structs
 
 from agio.core.config import ServerLimits
-from agio.core.link import Task
-from agio.core.records import AgentFields
+from agio.core.link.link import Task
+from agio.core.store.records import AgentFields
 from agio.errors import ModelError, StoreError, UserError
-from agio.gateway.workers import OPERATOR
+from agio.gateway.workers.pool import OPERATOR
 from tests.unit.gateway.engine import ANN, QUICK, Hand, engine, soon
 
 PATIENT = structs.replace(QUICK, link_grace_s=3600.0)

@@ -7,9 +7,9 @@ import pytest
 from msgspec import structs
 
 from agio import tool
-from agio.core.link import ToolReply
-from agio.core.records import AgentTool, SessionRecord
-from agio.core.repository import Append, Outcome, Question
+from agio.core.link.link import ToolReply
+from agio.core.store.records import AgentTool, SessionRecord
+from agio.core.store.repository import Append, Outcome, Question
 from agio.core.tool import AnyTool
 from agio.errors import StoreError, ToolError
 from agio.protocol.events import (

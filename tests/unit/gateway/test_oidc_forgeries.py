@@ -11,9 +11,9 @@ import httpx
 import pytest
 from msgspec.structs import replace
 
-from agio.core.oidc import OidcProvider
-from agio.gateway import oidc_client
-from agio.gateway.auth import COOKIE, SignInLink, hash_secret
+from agio.core.identity.oidc import OidcProvider
+from agio.gateway.auth import oidc_client
+from agio.gateway.auth.authenticator import COOKIE, SignInLink, hash_secret
 from tests.unit.gateway.forger import (
     CLIENT_ID,
     Forger,

@@ -9,12 +9,12 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from agio.cli.http_server import HttpServer
-from agio.cli.listen import is_public, listen
 from agio.errors import UserError
 from agio.gateway.app import create_app
-from agio.gateway.origin import WEBSOCKET, Origins
+from agio.gateway.http.origin import WEBSOCKET, Origins
 from agio.gateway.routes.table import ROUTES
+from agio.server.http_server import HttpServer
+from agio.server.listening import is_public, listen
 from tests.unit.gateway.engine import soon
 from tests.unit.gateway.house import ADDRESS, House, code_of, house
 

@@ -10,9 +10,9 @@ import httpx
 import pytest
 from msgspec import structs
 
-import agio.gateway.trial
+import agio.gateway.workers.provider_test
 from agio.core.config import ServerLimits
-from agio.core.link import Job
+from agio.core.link.link import Job
 from agio.core.provider import ProviderFields, SecretPlace
 from agio.drivers.endpoint import Endpoint
 from agio.testing import ModelServer, Reply
@@ -265,7 +265,7 @@ async def test_trying_a_provider_says_in_words_what_is_wrong(
 ) -> None:
     """R12: one call without retries, bounded in time; what came of it is a sentence, without the key."""
     if code == "turn_timeout":
-        monkeypatch.setattr(agio.gateway.trial, "TIMEOUT_S", 0.2)
+        monkeypatch.setattr(agio.gateway.workers.provider_test, "TIMEOUT_S", 0.2)
     async with desk(tmp_path) as place:
         path = await place.connect()
         place.model.script(Reply("OK", fault=fault))

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from agio.core.config import ServerLimits
 from agio.errors import LimitExceeded
-from agio.gateway.rate import Kind, Rates
+from agio.gateway.http.rate_limits import Kind, Rates
 from tests.unit.gateway.engine import QUICK
 from tests.unit.gateway.house import code_of, house
 

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from agio.core.config import ServerLimits
-from agio.core.records import AgentTool, SessionRecord
-from agio.core.repository import RunInfo
-from agio.core.runner import RunStream
+from agio.core.engine.runner import RunStream
+from agio.core.store.records import AgentTool, SessionRecord
+from agio.core.store.repository import RunInfo
 from agio.core.tool import AnyTool, ToolContext, tool
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.scripted import ScriptedCall, ScriptedDriver, ScriptedTurn

@@ -3,8 +3,8 @@
 import pytest
 from msgspec import structs
 
-from agio.core.link import Claim
-from agio.core.repository import Append, NewRun
+from agio.core.link.link import Claim
+from agio.core.store.repository import Append, NewRun
 from agio.errors import StoreError
 from agio.protocol.codec import encode
 from agio.protocol.events import TextMessageChunk

@@ -3,7 +3,7 @@
 import pytest
 
 from agio.core.config import ServerLimits
-from agio.core.records import Acceptance
+from agio.core.store.records import Acceptance
 from agio.errors import UserError
 from agio.protocol.ids import new_id
 from agio.protocol.messages import (

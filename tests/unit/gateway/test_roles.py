@@ -8,10 +8,10 @@ import httpx
 import msgspec
 import pytest
 
-from agio.core.identity import EVERYTHING, PERMISSIONS, Permission, Role, WebSession
-from agio.gateway.auth import COOKIE, hash_secret
-from agio.gateway.doors import DOORS
-from agio.gateway.routes.route import Route
+from agio.core.identity.principal import EVERYTHING, PERMISSIONS, Permission, Role, WebSession
+from agio.gateway.auth.authenticator import COOKIE, hash_secret
+from agio.gateway.doors.table import DOORS
+from agio.gateway.http.route import Route
 from agio.gateway.routes.table import ROUTES
 from agio.protocol.ids import new_id
 from tests.docs.permissions import PERSON, WORKERS

@@ -13,18 +13,18 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from agio import tool
-from agio.core import link_wire as wire
-from agio.core.identity import Principal
-from agio.core.link import Claim, Greeting, Job, ToolOffer, Welcome
+from agio.core.identity.principal import Principal
+from agio.core.identity.worker_key import WorkerKey
+from agio.core.link import wire
+from agio.core.link.link import Claim, Greeting, Job, ToolOffer, Welcome
 from agio.core.model import Usage, VendorTurn
-from agio.core.records import AgentTool, SessionRecord
-from agio.core.repository import Append, NewRun, ToolRecord, TurnRecord
-from agio.core.worker_key import WorkerKey
+from agio.core.store.records import AgentTool, SessionRecord
+from agio.core.store.repository import Append, NewRun, ToolRecord, TurnRecord
 from agio.errors import AgioError
-from agio.gateway.auth import hash_secret
-from agio.gateway.link import WorkerLink
-from agio.gateway.worker_keys import new_worker_key
-from agio.gateway.workers import OPERATOR
+from agio.gateway.auth.authenticator import hash_secret
+from agio.gateway.workers.link import WorkerLink
+from agio.gateway.workers.pool import OPERATOR
+from agio.gateway.workers.worker_keys import new_worker_key
 from agio.protocol.frames import Frame
 from agio.protocol.ids import id_body
 from tests.contract.link.wiring import KEY, RING, served

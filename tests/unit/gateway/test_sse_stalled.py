@@ -10,12 +10,12 @@ from pathlib import Path
 
 import msgspec
 
-from agio.cli.http_server import HttpServer
 from agio.core.config import ServerLimits
 from agio.gateway.app import create_app
-from agio.gateway.auth import Authenticator, describe_key, hash_secret, new_api_key
-from agio.gateway.forks import Forks
+from agio.gateway.auth.authenticator import Authenticator, describe_key, hash_secret, new_api_key
 from agio.gateway.gateway import Gateway
+from agio.gateway.intake.forks import Forks
+from agio.server.http_server import HttpServer
 from tests.unit.gateway.engine import Engine, engine, soon
 from tests.unit.gateway.written_run import TENANT, USER, WrittenRun, new_session
 

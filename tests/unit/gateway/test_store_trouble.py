@@ -7,8 +7,8 @@ from typing import ParamSpec, TypeVar
 import pytest
 from msgspec import structs
 
-from agio.core.link import ToolReply
-from agio.core.records import AgentTool
+from agio.core.link.link import ToolReply
+from agio.core.store.records import AgentTool
 from agio.core.tool import tool
 from agio.errors import StoreError
 from tests.unit.gateway.engine import ANN, QUICK, Hand, engine, soon

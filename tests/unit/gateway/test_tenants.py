@@ -10,8 +10,8 @@ from typing import Any, cast
 import httpx
 import pytest
 
-from agio.gateway.doors import DOORS
-from agio.gateway.routes.route import Route
+from agio.gateway.doors.table import DOORS
+from agio.gateway.http.route import Route
 from agio.gateway.routes.table import ROUTES
 from tests.docs.permissions import PERSON
 from tests.unit.gateway.calls import CALLS, Call

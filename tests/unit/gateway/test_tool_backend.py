@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from agio.core.config import ServerLimits
-from agio.core.link import ToolOffer, ToolReply
-from agio.core.records import AgentTool
-from agio.core.repository import ToolRecord
+from agio.core.link.link import ToolOffer, ToolReply
+from agio.core.store.records import AgentTool
+from agio.core.store.repository import ToolRecord
 from agio.core.tool import ToolContext, tool
 from agio.errors import StoreError, ToolError
 from agio.protocol.messages import ResumeEntry

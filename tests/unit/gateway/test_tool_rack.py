@@ -5,13 +5,13 @@ from msgspec import structs
 
 from agio.core.config import AgentRunConfig
 from agio.core.http_tool import HttpHeader, HttpTool
-from agio.core.link import ToolOffer
+from agio.core.link.link import ToolOffer
 from agio.core.provider import Sealed, SecretPlace
-from agio.core.records import AgentRecord, AgentTool
+from agio.core.store.records import AgentRecord, AgentTool
 from agio.egress import Egress
 from agio.errors import StoreError, UserError
-from agio.gateway.offers import knows_profile, tools_of
-from agio.gateway.tool_rack import ToolRack
+from agio.gateway.tools.offers import knows_profile, tools_of
+from agio.gateway.tools.rack import ToolRack
 from agio.tools.clock import clock
 from agio.vault import Vault
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from agio.core.identity import DEFAULT_TENANT, Principal
-from agio.core.link import Greeting, Task, ToolOffer
-from agio.core.records import AgentFields, SessionRecord
-from agio.core.worker_key import WorkerKey
+from agio.core.identity.principal import DEFAULT_TENANT, Principal
+from agio.core.identity.worker_key import WorkerKey
+from agio.core.link.link import Greeting, Task, ToolOffer
+from agio.core.store.records import AgentFields, SessionRecord
 from agio.errors import ModelError, UserError
-from agio.gateway.auth import hash_secret
-from agio.gateway.link import WorkerLink
-from agio.gateway.worker_keys import WorkerKeys, new_worker_key
-from agio.gateway.workers import OPERATOR, Permit
+from agio.gateway.auth.authenticator import hash_secret
+from agio.gateway.workers.link import WorkerLink
+from agio.gateway.workers.pool import OPERATOR, Permit
+from agio.gateway.workers.worker_keys import WorkerKeys, new_worker_key
 from agio.worker.link_socket import SocketLink
 from tests.contract.link.wiring import RING, Visitor, served
 from tests.postgres import PostgresServer

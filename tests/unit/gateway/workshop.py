@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 
 from agio.core.config import ServerLimits
-from agio.core.identity import Role
-from agio.gateway.auth import describe_key, hash_secret, new_api_key
+from agio.core.identity.principal import Role
+from agio.gateway.auth.authenticator import describe_key, hash_secret, new_api_key
 from tests.canary import Canary, answer_with, canary
 from tests.unit.gateway.engine import QUICK
 from tests.unit.gateway.served import Served, served

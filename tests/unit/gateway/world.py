@@ -14,18 +14,18 @@ from typing import Any, TypeVar
 import httpx
 import msgspec
 
-from agio.cli.composition import Plan, opened_gateway
-from agio.core.account import Account
 from agio.core.config import ServerLimits
-from agio.core.identity import ApiKey, Permission, Role
-from agio.core.link import Greeting
-from agio.db.sqlite import open_unchecked
+from agio.core.identity.account import Account
+from agio.core.identity.principal import ApiKey, Permission, Role
+from agio.core.link.link import Greeting
+from agio.db.sqlite.database import open_unchecked
 from agio.gateway.app import create_app
-from agio.gateway.auth import describe_key, hash_secret, new_api_key
+from agio.gateway.auth.authenticator import describe_key, hash_secret, new_api_key
+from agio.gateway.auth.passwords import Passwords
 from agio.gateway.gateway import Gateway
-from agio.gateway.link import WorkerLink
-from agio.gateway.passwords import Passwords
+from agio.gateway.workers.link import WorkerLink
 from agio.protocol.ids import new_id
+from agio.server.composition import Plan, opened_gateway
 from tests.unit.gateway.engine import Hand, HandWorker, soon
 from tests.unit.gateway.house import ADDRESS
 from tests.unit.gateway.open_calls import end_with_call, end_with_question

@@ -1,9 +1,9 @@
 """A run whose log a test writes itself: committed to a real store, then published, as the recorder does."""
 
-from agio.core.records import Acceptance, AgentFields, Chunk, ClaimBy, Limits, SessionRecord
-from agio.core.repository import Append, Outcome
-from agio.core.store import Store
-from agio.gateway.hub import Hub
+from agio.core.store.records import Acceptance, AgentFields, Chunk, ClaimBy, Limits, SessionRecord
+from agio.core.store.repository import Append, Outcome
+from agio.core.store.store import Store
+from agio.gateway.stream.hub import Hub
 from agio.protocol.codec import encode
 from agio.protocol.events import AgentEvent, Custom, RunFinished
 from agio.protocol.frames import Frame

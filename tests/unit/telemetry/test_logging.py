@@ -13,7 +13,7 @@ import msgspec
 import pydantic
 import pytest
 
-from agio.core.repository import RunInfo
+from agio.core.store.repository import RunInfo
 from agio.errors import BusError, ModelError, StoreError, UserError
 from agio.telemetry.context import REQUEST_ID, RUN_ID, TENANT, about, accept_request_id, bind_run
 from agio.telemetry.errors import trace_of, words_of

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from agio.core.config import AgentRunConfig
 from agio.core.http_tool import HttpHeader, HttpTool
-from agio.core.repository import Effect
+from agio.core.store.repository import Effect
 from agio.core.tool import ToolAnswer, ToolContext
 from agio.egress import Egress
 from agio.errors import UserError

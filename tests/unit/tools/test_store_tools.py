@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from agio.core.config import AgentRunConfig
-from agio.core.records import Acceptance, ClaimBy, Limits
-from agio.core.store import Store
+from agio.core.store.records import Acceptance, ClaimBy, Limits
+from agio.core.store.store import Store
 from agio.core.tool import ToolAnswer, ToolContext
 from agio.db.repository import open_store
 from agio.execution.tool_executor import ToolExecutor

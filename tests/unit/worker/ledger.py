@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from agio.core.file import FilePiece
-from agio.core.link import AgentOffer as Offer
-from agio.core.link import Answer, Claim, Greeting, Job, ToolOffer, ToolReply, Welcome
-from agio.core.repository import Append, Effect, RunInfo, RunLog, ToolRecord
+from agio.core.link.link import AgentOffer as Offer
+from agio.core.link.link import Answer, Claim, Greeting, Job, ToolOffer, ToolReply, Welcome
+from agio.core.store.repository import Append, Effect, RunInfo, RunLog, ToolRecord
 from agio.db.refusals import file_not_found
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.scripted import ScriptedDriver, ScriptedTurn

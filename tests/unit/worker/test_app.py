@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agio.core.records import AgentTool
+from agio.core.store.records import AgentTool
 from agio.errors import UserError
 from agio.worker.app import load_app
 

@@ -8,10 +8,10 @@ import pytest
 from msgspec import structs
 
 from agio import Agent, ScriptedDriver, ToolContext, tool
-from agio.core.context import NoContext, Snippet
-from agio.core.link import ToolReply
-from agio.core.repository import Append, RunLog
-from agio.core.runner import RunHooks, RunResult
+from agio.core.engine.context import NoContext, Snippet
+from agio.core.engine.runner import RunHooks, RunResult
+from agio.core.link.link import ToolReply
+from agio.core.store.repository import Append, RunLog
 from agio.drivers.scripted import ScriptedCall, ScriptedTurn
 from agio.errors import StoreError, ToolError
 from agio.protocol.events import RunError, RunFinished, ToolCallResult

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agio.core import link_wire as wire
-from agio.core.link import Answer, Greeting, Task, TaskResult, ToolReply, Welcome
+from agio.core.link import wire
+from agio.core.link.link import Answer, Greeting, Task, TaskResult, ToolReply, Welcome
 from agio.core.model import Usage, VendorTurn
 from agio.core.provider import ModelEndpoint
-from agio.core.repository import Append, Outcome, Question, ToolBegin, ToolEnd, ToolRecord, TurnRecord
+from agio.core.store.repository import Append, Outcome, Question, ToolBegin, ToolEnd, ToolRecord, TurnRecord
 from agio.errors import AgioError, LimitExceeded, ModelError, StoreError, ToolError, UserError
 from agio.protocol.events import Interrupt
 from agio.protocol.frames import Frame

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from agio.core.link import Link
+from agio.core.link.link import Link
 from agio.core.model import Usage, VendorTurn
-from agio.core.repository import Append, Outcome, ToolBegin, ToolEnd, ToolRecord, TurnRecord
+from agio.core.store.repository import Append, Outcome, ToolBegin, ToolEnd, ToolRecord, TurnRecord
 from agio.drivers.scripted import ScriptedTurn
 from agio.errors import StoreError
 from agio.protocol.frames import Frame

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from agio.core.config import AgentRunConfig
-from agio.core.link import Task, TaskResult
+from agio.core.link.link import Task, TaskResult
 from agio.core.model import Usage
 from agio.drivers.scripted import ScriptedDriver, ScriptedTurn
 from agio.errors import LimitExceeded, ModelError, UserError

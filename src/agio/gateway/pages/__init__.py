@@ -14,7 +14,7 @@ from fastapi.requests import Request
 from fastapi.responses import Response
 
 from agio.errors import AgioError, UserError
-from agio.gateway.routes.route import refusal
+from agio.gateway.http.route import refusal
 
 PAGES = (
     "/",

@@ -2,17 +2,17 @@
 
 from fastapi.responses import Response
 
-from agio.core.account import Account
-from agio.core.email import checked_email
-from agio.core.identity import Principal
-from agio.core.team import Membership
+from agio.core.identity.account import Account
+from agio.core.identity.email import checked_email
+from agio.core.identity.principal import Principal
+from agio.core.identity.team import Membership
 from agio.errors import UserError
-from agio.gateway.passwords import check_new_password
+from agio.gateway.auth.passwords import check_new_password
+from agio.gateway.auth.revocation import drop_account, drop_credential, drop_user
+from agio.gateway.http.route import Call, answer
 from agio.gateway.routes.identity_bodies import AccountBody, AccountChange, PasswordBody
 from agio.gateway.routes.identity_views import Me, account_view, team_view
-from agio.gateway.routes.route import Call, answer
 from agio.gateway.routes.sign_in import prove
-from agio.gateway.standing import drop_account, drop_credential, drop_user
 from agio.protocol.ids import new_id
 
 

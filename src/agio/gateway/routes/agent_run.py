@@ -7,16 +7,16 @@ import msgspec
 from fastapi.responses import Response
 from pydantic import Field
 
-from agio.core.identity import Principal
-from agio.core.records import Acceptance, AgentRecord, SessionStart
-from agio.core.repository import ENDED
+from agio.core.identity.principal import Principal
+from agio.core.store.records import Acceptance, AgentRecord, SessionStart
+from agio.core.store.repository import ENDED
 from agio.errors import UserError
 from agio.gateway.gateway import Gateway
+from agio.gateway.http.query import IdempotencyKey
+from agio.gateway.http.route import Call, answer
+from agio.gateway.routes.awaited_run import begin_turn, check_success
 from agio.gateway.routes.bodies import Body, GivenContent, Identifier
-from agio.gateway.routes.query import IdempotencyKey
-from agio.gateway.routes.route import Call, answer
 from agio.gateway.routes.turn_views import outcome_view
-from agio.gateway.turn import begin_turn, check_success
 from agio.protocol.ids import new_id
 from agio.protocol.messages import ContextEntry, UserMessage
 

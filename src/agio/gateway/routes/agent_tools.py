@@ -7,19 +7,19 @@ from typing import Literal, TypeAlias
 from fastapi.responses import Response
 from msgspec import Struct
 
-from agio.core.fold import COMPLETE_GOAL
 from agio.core.http_tool import HttpHeader, HttpMethod, HttpTool, ToolDefinition
-from agio.core.link import Place, ToolOffer
+from agio.core.link.link import Place, ToolOffer
 from agio.core.provider import Sealed, SecretPlace
-from agio.core.repository import Approval, Effect
+from agio.core.run.fold import COMPLETE_GOAL
+from agio.core.store.repository import Approval, Effect
 from agio.egress import parse_target
 from agio.errors import UserError
-from agio.gateway.endpoints import need_vault
 from agio.gateway.gateway import Gateway
-from agio.gateway.offers import offer_http, offer_tools
-from agio.gateway.routes.query import Id, IfMatch, expected_version
-from agio.gateway.routes.route import Call, answer
+from agio.gateway.http.query import Id, IfMatch, expected_version
+from agio.gateway.http.route import Call, answer
 from agio.gateway.routes.tool_bodies import HttpToolBody
+from agio.gateway.tools.endpoints import need_vault
+from agio.gateway.tools.offers import offer_http, offer_tools
 from agio.protocol.ids import new_id
 from agio.protocol.messages import Json
 from agio.tools.http_template import check_headers

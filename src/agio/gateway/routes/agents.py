@@ -6,15 +6,15 @@ import msgspec
 from fastapi import Query
 from fastapi.responses import Response
 
-from agio.core.records import AgentStatus
-from agio.core.schema import Schema, validator
+from agio.core.schema.schema import Schema, validator
+from agio.core.store.records import AgentStatus
 from agio.errors import UserError
+from agio.gateway.http.query import After, Id, IfMatch, Limit, Search, expected_version
+from agio.gateway.http.route import Call, answer
 from agio.gateway.routes.agent_tools import tools_of_team
 from agio.gateway.routes.bodies import AgentBody
 from agio.gateway.routes.providers import check_provider
-from agio.gateway.routes.query import After, Id, IfMatch, Limit, Search, expected_version
 from agio.gateway.routes.rendering import agent_view, agents_view
-from agio.gateway.routes.route import Call, answer
 
 
 async def list_agents(

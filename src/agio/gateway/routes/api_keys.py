@@ -6,15 +6,15 @@ from fastapi import Query
 from fastapi.responses import Response
 from msgspec import structs
 
-from agio.core.identity import ApiKey, Permission
+from agio.core.identity.principal import ApiKey, Permission
 from agio.errors import UserError
-from agio.gateway.auth import describe_key, hash_secret, new_api_key
+from agio.gateway.auth.authenticator import describe_key, hash_secret, new_api_key
+from agio.gateway.auth.revocation import drop_credential
+from agio.gateway.http.query import Id
+from agio.gateway.http.route import Call, answer, check_permission
 from agio.gateway.routes.identity_bodies import KeyBody
-from agio.gateway.routes.query import Id
 from agio.gateway.routes.rendering import key_view
-from agio.gateway.routes.route import Call, answer, check_permission
 from agio.gateway.routes.views import Keys, NewKey
-from agio.gateway.standing import drop_credential
 
 _DAY_MS = 24 * 3600 * 1000
 Everybody = Annotated[

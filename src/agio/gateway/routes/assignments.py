@@ -6,13 +6,13 @@ from fastapi import Path
 from fastapi.responses import Response
 from msgspec import Struct
 
-from agio.core.records import AgentTool
-from agio.core.repository import Approval
+from agio.core.store.records import AgentTool
+from agio.core.store.repository import Approval
 from agio.errors import UserError
 from agio.gateway.gateway import Gateway
+from agio.gateway.http.query import Id
+from agio.gateway.http.route import Call, answer
 from agio.gateway.routes.agent_tools import ToolSource, named_tool, tools_of_team
-from agio.gateway.routes.query import Id
-from agio.gateway.routes.route import Call, answer
 from agio.gateway.routes.tool_bodies import AssignmentBody
 
 Named: TypeAlias = Annotated[str, Path(min_length=1, max_length=64)]

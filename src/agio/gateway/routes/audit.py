@@ -3,8 +3,8 @@
 from fastapi.responses import Response
 from msgspec import Struct
 
-from agio.gateway.routes.query import After, Filter, Limit
-from agio.gateway.routes.route import Call, answer
+from agio.gateway.http.query import After, Filter, Limit
+from agio.gateway.http.route import Call, answer
 from agio.protocol.messages import Json
 
 

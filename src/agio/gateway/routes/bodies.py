@@ -17,9 +17,9 @@ from pydantic.config import JsonDict
 
 from agio.core.config import AgentLimits
 from agio.core.name import name_problem, seen
-from agio.core.records import AgentFields, AgentStatus, AgentTool, ApprovalPolicy, OnBusy
-from agio.core.repository import Approval
-from agio.gateway.routes.query import MAX_POS
+from agio.core.store.records import AgentFields, AgentStatus, AgentTool, ApprovalPolicy, OnBusy
+from agio.core.store.repository import Approval
+from agio.gateway.http.query import MAX_POS
 from agio.protocol.messages import Content, ContentPart, Json, ResumeEntry
 
 MAX_STEPS = 1000

@@ -3,9 +3,9 @@
 import msgspec
 from msgspec import Raw, Struct
 
-from agio.core.fold import Fold, fold_slices
-from agio.core.records import SessionRecord
-from agio.core.repository import RunLog
+from agio.core.run.fold import Fold, fold_slices
+from agio.core.store.records import SessionRecord
+from agio.core.store.repository import RunLog
 from agio.gateway.gateway import Gateway
 from agio.gateway.routes.rendering import message_view
 from agio.gateway.routes.views import MessageView

@@ -7,8 +7,8 @@ from fastapi.responses import Response
 from msgspec import Struct, convert
 
 from agio.core.draft import DraftRecord
-from agio.gateway.routes.query import MAX_POS, After, Filter, Id, Limit
-from agio.gateway.routes.route import Call, answer
+from agio.gateway.http.query import MAX_POS, After, Filter, Id, Limit
+from agio.gateway.http.route import Call, answer
 from agio.protocol.messages import Json
 
 Version: TypeAlias = Annotated[int, Path(ge=1, le=MAX_POS)]

@@ -11,12 +11,12 @@ from msgspec import Struct
 
 from agio.core.file import FileQuota, FileRecord
 from agio.errors import UserError
-from agio.gateway.asgi import Application, Receive, Scope, Send
 from agio.gateway.gateway import Gateway
+from agio.gateway.http.asgi import Application, Receive, Scope, Send
+from agio.gateway.http.query import ID_CHARS, Id
+from agio.gateway.http.route import PRIVATE, Call, Route, answer, let_in, let_stay, refused
+from agio.gateway.http.upload import Spool, receive_file
 from agio.gateway.routes.log import Download
-from agio.gateway.routes.query import ID_CHARS, Id
-from agio.gateway.routes.route import PRIVATE, Call, Route, answer, let_in, let_stay, refused
-from agio.gateway.upload import Spool, receive_file
 from agio.protocol.ids import new_id
 
 UPLOAD_BODY = {

@@ -4,9 +4,9 @@ from typing import Annotated, Self, TypeAlias
 
 from pydantic import ConfigDict, Field, model_validator
 
-from agio.core.identity import MAX_KEY_DAYS, Permission, Role
-from agio.core.team import SdkSessions
-from agio.gateway.passwords import MAX_CHARS
+from agio.core.identity.principal import MAX_KEY_DAYS, Permission, Role
+from agio.core.identity.team import SdkSessions
+from agio.gateway.auth.passwords import MAX_CHARS
 from agio.gateway.routes.bodies import AS_WHOLE, MAX_RETENTION_DAYS, Body, Identifier, Name, any_given
 
 MAX_INVITATION_DAYS = 30

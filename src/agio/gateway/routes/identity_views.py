@@ -2,9 +2,9 @@
 
 from msgspec import Struct
 
-from agio.core.account import Account
-from agio.core.identity import Permission, Role
-from agio.core.team import Invitation, Member, Membership, SdkSessions, TenantRecord
+from agio.core.identity.account import Account
+from agio.core.identity.principal import Permission, Role
+from agio.core.identity.team import Invitation, Member, Membership, SdkSessions, TenantRecord
 
 
 class AccountView(Struct, frozen=True, kw_only=True):

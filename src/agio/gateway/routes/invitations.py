@@ -7,10 +7,13 @@ from typing import Annotated
 from fastapi import Query
 from fastapi.responses import Response
 
-from agio.core.email import checked_email
-from agio.core.team import Invitation, Membership
+from agio.core.identity.email import checked_email
+from agio.core.identity.team import Invitation, Membership
 from agio.errors import UserError
-from agio.gateway.auth import hash_secret
+from agio.gateway.auth.authenticator import hash_secret
+from agio.gateway.auth.revocation import drop_credential
+from agio.gateway.http.query import Id
+from agio.gateway.http.route import Call, answer
 from agio.gateway.routes.account import new_account
 from agio.gateway.routes.identity_bodies import AcceptBody, InvitationBody
 from agio.gateway.routes.identity_views import (
@@ -20,10 +23,7 @@ from agio.gateway.routes.identity_views import (
     invitation_view,
     team_view,
 )
-from agio.gateway.routes.query import Id
-from agio.gateway.routes.route import Call, answer
 from agio.gateway.routes.sign_in import begin_session
-from agio.gateway.standing import drop_credential
 from agio.protocol.ids import new_id
 
 _DAY_MS = 24 * 3600 * 1000

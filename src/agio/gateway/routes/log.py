@@ -5,13 +5,13 @@ from contextlib import suppress
 
 from fastapi.responses import Response, StreamingResponse
 
-from agio.core.repository import RunInfo
-from agio.core.store import Store
-from agio.gateway.asgi import Receive, Scope, Send
-from agio.gateway.connections import Cut
-from agio.gateway.routes.query import AfterPos, Id
-from agio.gateway.routes.route import PRIVATE, Call
+from agio.core.store.repository import RunInfo
+from agio.core.store.store import Store
+from agio.gateway.http.asgi import Receive, Scope, Send
+from agio.gateway.http.query import AfterPos, Id
+from agio.gateway.http.route import PRIVATE, Call
 from agio.gateway.routes.runs import seen_by
+from agio.gateway.stream.connections import Cut
 
 NDJSON = "application/x-ndjson"
 _STEP = b'\n{"type":"STEP_STARTED"'

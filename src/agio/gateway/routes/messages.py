@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import msgspec
 from fastapi.responses import Response
 
-from agio.core.records import Acceptance, OnBusy
+from agio.core.store.records import Acceptance, OnBusy
 from agio.errors import UserError
+from agio.gateway.http.query import Id, IdempotencyKey
+from agio.gateway.http.route import Call, answer
 from agio.gateway.routes.bodies import AnswersBody, MessageBody, ToolResultsBody
-from agio.gateway.routes.query import Id, IdempotencyKey
-from agio.gateway.routes.route import Call, answer
 from agio.gateway.routes.views import Cancelled, CancelledRun, Sent
 from agio.protocol.ids import new_id
 from agio.protocol.messages import Message, ResumeEntry, ToolMessage, UserMessage

@@ -6,16 +6,16 @@ from fastapi import Query
 from fastapi.responses import RedirectResponse, Response
 from msgspec import Struct
 
-from agio.core.identity import Principal
+from agio.core.identity.principal import Principal
 from agio.errors import AgioError, UserError
-from agio.gateway.access import note_actor
-from agio.gateway.address import network_of
-from agio.gateway.arrival import arrive, confirm, link
-from agio.gateway.errors import status_of
-from agio.gateway.oidc import Answer, Begin, Begun, Flow, Person, Purpose, flow_cookie, is_local_path
+from agio.gateway.auth.oidc import Answer, Begin, Begun, Flow, Person, Purpose, flow_cookie, is_local_path
+from agio.gateway.auth.oidc_member import arrive, confirm, link
+from agio.gateway.http.access import note_actor
+from agio.gateway.http.address import network_of
+from agio.gateway.http.errors import status_of
+from agio.gateway.http.query import Id
+from agio.gateway.http.route import Call, answer, refusal
 from agio.gateway.pages import page_response
-from agio.gateway.routes.query import Id
-from agio.gateway.routes.route import Call, answer, refusal
 from agio.gateway.routes.sign_in import begin_session
 
 ReturnTo = Annotated[

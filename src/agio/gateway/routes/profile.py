@@ -3,7 +3,7 @@
 from fastapi.responses import Response
 from msgspec import Struct, convert
 
-from agio.gateway.routes.route import Call, answer
+from agio.gateway.http.route import Call, answer
 from agio.gateway.routes.tool_bodies import ProfileChange
 
 

@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from agio.egress import Egress, Target, parse_target
 from agio.errors import UpstreamError, UserError
+from agio.gateway.http.route import Call, answer
 from agio.gateway.routes.provider_bodies import AddressBody
-from agio.gateway.routes.route import Call, answer
 
 _LOOK_UP_S = 2.0
 _NEAR = (".localhost", ".local", ".internal", ".lan", ".home", ".home.arpa")

@@ -5,8 +5,8 @@ from typing import Annotated, TypeAlias
 from pydantic import AfterValidator, Field
 
 from agio.core.provider import ProviderFields, ProviderKind
-from agio.gateway.endpoints import DEMO
 from agio.gateway.routes.bodies import Body
+from agio.gateway.tools.endpoints import DEMO
 
 
 def _not_demo(name: str) -> str:

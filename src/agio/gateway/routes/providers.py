@@ -7,13 +7,13 @@ from msgspec import Struct
 
 from agio.core.provider import ModelEndpoint, ProviderKind, ProviderRecord, Sealed
 from agio.errors import UserError
-from agio.gateway.endpoints import DEMO, key_place, need_vault
 from agio.gateway.gateway import Gateway
+from agio.gateway.http.query import Id, IfMatch, expected_version
+from agio.gateway.http.route import Call, answer
 from agio.gateway.routes.provider_address import read_base_url
 from agio.gateway.routes.provider_bodies import ConnectionBody, ProviderBody, ProviderTestBody
-from agio.gateway.routes.query import Id, IfMatch, expected_version
-from agio.gateway.routes.route import Call, answer
-from agio.gateway.trial import try_endpoint
+from agio.gateway.tools.endpoints import DEMO, key_place, need_vault
+from agio.gateway.workers.provider_test import try_endpoint
 from agio.protocol.ids import new_id
 
 

@@ -2,9 +2,16 @@
 
 from msgspec import Raw, convert
 
-from agio.core.identity import ApiKey
-from agio.core.records import AgentRecord, InterruptRecord, MessageRecord, Page, SessionRecord, ToolExecution
-from agio.core.repository import RunInfo
+from agio.core.identity.principal import ApiKey
+from agio.core.store.records import (
+    AgentRecord,
+    InterruptRecord,
+    MessageRecord,
+    Page,
+    SessionRecord,
+    ToolExecution,
+)
+from agio.core.store.repository import RunInfo
 from agio.gateway.routes.views import (
     AgentLimitsView,
     Agents,

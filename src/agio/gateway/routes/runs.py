@@ -5,11 +5,11 @@ from typing import Annotated
 from fastapi import Query
 from fastapi.responses import Response
 
-from agio.core.identity import Principal
-from agio.core.repository import RunStatus
-from agio.gateway.routes.query import MAX_POS, After, Filter, Id, Limit
+from agio.core.identity.principal import Principal
+from agio.core.store.repository import RunStatus
+from agio.gateway.http.query import MAX_POS, After, Filter, Id, Limit
+from agio.gateway.http.route import Call, answer, check_permission
 from agio.gateway.routes.rendering import execution_view, run_view, runs_view
-from agio.gateway.routes.route import Call, answer, check_permission
 from agio.gateway.routes.views import ToolExecutions
 
 EVERYBODY = "all"

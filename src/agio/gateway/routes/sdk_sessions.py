@@ -13,21 +13,21 @@ from msgspec import UNSET, Struct, UnsetType
 from pydantic import Field
 
 from agio.core.inline import InlineSession
-from agio.core.records import Acceptance, AgentFields, AgentRecord, SessionRecord
+from agio.core.store.records import Acceptance, AgentFields, AgentRecord, SessionRecord
 from agio.errors import LimitExceeded, UserError
-from agio.gateway.asgi import Receive, Scope, Send
-from agio.gateway.connections import Cut
-from agio.gateway.errors import send_error
+from agio.gateway.doors.sse import EventStream
 from agio.gateway.gateway import Gateway
-from agio.gateway.inline_agent import Described, describe_agent
+from agio.gateway.http.asgi import Receive, Scope, Send
+from agio.gateway.http.errors import send_error
+from agio.gateway.http.query import ID_CHARS
+from agio.gateway.http.route import Call, answer, check_permission
+from agio.gateway.routes.awaited_run import Turn, begin_turn, check_success
 from agio.gateway.routes.bodies import Body, GivenContent, Identifier, NameOrNone
 from agio.gateway.routes.conversation import Part, conversation
+from agio.gateway.routes.inline_agent import Described, describe_agent
 from agio.gateway.routes.log import Download
-from agio.gateway.routes.query import ID_CHARS
-from agio.gateway.routes.route import Call, answer, check_permission
 from agio.gateway.routes.turn_views import TurnToolCall, interrupts_of, said_by, tool_calls_of
-from agio.gateway.sse import EventStream
-from agio.gateway.turn import Turn, begin_turn, check_success
+from agio.gateway.stream.connections import Cut
 from agio.protocol.codec import encode
 from agio.protocol.events import Interrupt
 from agio.protocol.ids import new_id

@@ -6,15 +6,15 @@ from typing import Annotated
 from fastapi import Body
 from fastapi.responses import Response
 
-from agio.core.records import SessionRecord
+from agio.core.store.records import SessionRecord
 from agio.errors import UserError
-from agio.gateway.forks import ForkRequest
+from agio.gateway.http.query import After, Before, Filter, Id, IdempotencyKey, Limit, SearchSessions, Tail
+from agio.gateway.http.route import Call, answer
+from agio.gateway.intake.forks import ForkRequest
 from agio.gateway.routes.bodies import ForkBody, SessionBody, SessionChange
 from agio.gateway.routes.conversation import Part, conversation
 from agio.gateway.routes.log import count_steps
-from agio.gateway.routes.query import After, Before, Filter, Id, IdempotencyKey, Limit, SearchSessions, Tail
 from agio.gateway.routes.rendering import interrupt_view, session_view, sessions_view
-from agio.gateway.routes.route import Call, answer
 from agio.gateway.routes.views import Interrupts, InterruptView, SessionStatus, SessionWithMessages
 
 

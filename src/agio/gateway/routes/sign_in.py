@@ -7,15 +7,15 @@ from typing import Annotated
 from fastapi import Query
 from fastapi.responses import RedirectResponse, Response
 
-from agio.core.account import Account
-from agio.core.email import fold_email
-from agio.core.store import Store
+from agio.core.identity.account import Account
+from agio.core.identity.email import fold_email
+from agio.core.store.store import Store
 from agio.errors import UserError
+from agio.gateway.auth.revocation import drop_credential
+from agio.gateway.http.route import Call, answer
 from agio.gateway.pages import page_response
 from agio.gateway.routes.identity_bodies import SignInBody
 from agio.gateway.routes.identity_views import SignInMethods, SignInProvider, team_view
-from agio.gateway.routes.route import Call, answer
-from agio.gateway.standing import drop_credential
 
 _log = logging.getLogger("agio.gateway")
 _noting: set[asyncio.Future[None]] = set()

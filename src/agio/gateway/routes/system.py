@@ -7,8 +7,8 @@ from importlib.metadata import version
 from fastapi.responses import Response
 
 from agio.errors import StoreError
-from agio.gateway.address import is_loopback
-from agio.gateway.routes.route import Call, answer
+from agio.gateway.http.address import is_loopback
+from agio.gateway.http.route import Call, answer
 from agio.gateway.routes.views import About, Health, Ready
 
 _FORWARDED = (b"forwarded", b"x-forwarded-for")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from agio.gateway.http.route import Route
 from agio.gateway.routes import (
     account,
     agent_run,
@@ -31,8 +32,7 @@ from agio.gateway.routes import (
     views,
 )
 from agio.gateway.routes import identity_views as people
-from agio.gateway.routes.route import Route
-from agio.gateway.trial import ConnectionTest
+from agio.gateway.workers.provider_test import ConnectionTest
 
 # fmt: off
 ROUTES: Sequence[Route] = [

@@ -3,9 +3,12 @@
 from fastapi.responses import Response
 
 from agio.agents.demo import demo_agent
-from agio.core.identity import DEFAULT_TENANT
+from agio.core.identity.principal import DEFAULT_TENANT
 from agio.errors import UserError
-from agio.gateway.auth import SignInLink
+from agio.gateway.auth.authenticator import SignInLink
+from agio.gateway.auth.revocation import drop_credential, drop_user
+from agio.gateway.http.query import Id
+from agio.gateway.http.route import Call, answer
 from agio.gateway.routes.account import teams_of
 from agio.gateway.routes.identity_bodies import MemberChange, SwitchBody, TenantBody, TenantChange
 from agio.gateway.routes.identity_views import (
@@ -16,9 +19,6 @@ from agio.gateway.routes.identity_views import (
     team_view,
     tenant_view,
 )
-from agio.gateway.routes.query import Id
-from agio.gateway.routes.route import Call, answer
-from agio.gateway.standing import drop_credential, drop_user
 
 
 async def list_tenants(call: Call) -> Response:

@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 
 from agio.core.http_tool import HttpHeader, HttpMethod, HttpTool
-from agio.core.repository import Approval, Effect
+from agio.core.store.repository import Approval, Effect
 from agio.gateway.routes.bodies import Body, Identifier
 
 MAX_SECRET_CHARS = 8192

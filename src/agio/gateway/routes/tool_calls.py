@@ -8,16 +8,16 @@ from fastapi.responses import Response
 from msgspec import Struct, structs
 
 from agio.core.http_tool import HttpTool, ToolRequestRecord
-from agio.core.identity import Principal
-from agio.core.records import AgentTool
+from agio.core.identity.principal import Principal
+from agio.core.store.records import AgentTool
 from agio.egress import Egress, EgressRequest, EgressResponse
 from agio.errors import UserError
 from agio.gateway.gateway import Gateway
+from agio.gateway.http.query import Id, IdempotencyKey
+from agio.gateway.http.route import Call, answer
 from agio.gateway.routes.agent_tools import Known, find_tool, named_tool
-from agio.gateway.routes.query import Id, IdempotencyKey
-from agio.gateway.routes.route import Call, answer
 from agio.gateway.routes.tool_bodies import ExecuteBody, TrialBody
-from agio.gateway.tool_calls import Asked
+from agio.gateway.tools.calls import Asked
 from agio.protocol.messages import Content
 from agio.tools.http_tool import Mask
 

@@ -3,11 +3,11 @@
 from fastapi.responses import Response
 from msgspec import convert
 
-from agio.core.link import ToolOffer
+from agio.core.link.link import ToolOffer
 from agio.gateway.gateway import Gateway
-from agio.gateway.offers import offer_tools
-from agio.gateway.routes.route import Call, answer
+from agio.gateway.http.route import Call, answer
 from agio.gateway.routes.views import Tools, ToolView
+from agio.gateway.tools.offers import offer_tools
 
 
 def known_tools(gateway: Gateway, tenant: str) -> dict[str, ToolOffer]:

@@ -5,8 +5,8 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from agio.core.fold import Fold
-from agio.core.repository import RunInfo
+from agio.core.run.fold import Fold
+from agio.core.store.repository import RunInfo
 from agio.protocol.events import Interrupt
 from agio.protocol.messages import (
     AssistantMessage,

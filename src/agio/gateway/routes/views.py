@@ -4,16 +4,10 @@ from typing import Literal
 
 from msgspec import Raw, Struct
 
-from agio.core.identity import Permission
-from agio.core.link import Place
-from agio.core.records import (
-    AgentSource,
-    AgentStatus,
-    ApprovalPolicy,
-    OnBusy,
-    SessionState,
-)
-from agio.core.repository import Approval, Effect, InterruptState, RunStatus
+from agio.core.identity.principal import Permission
+from agio.core.link.link import Place
+from agio.core.store.records import AgentSource, AgentStatus, ApprovalPolicy, OnBusy, SessionState
+from agio.core.store.repository import Approval, Effect, InterruptState, RunStatus
 from agio.protocol.messages import Json
 
 

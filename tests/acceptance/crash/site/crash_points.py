@@ -42,9 +42,9 @@ def reach(point: str) -> None:
 
 def install() -> None:
     """Put the points where they belong, and take away what is to be left out."""
-    import agio.gateway.dispatcher as dispatcher
-    import agio.gateway.recorder as recorder
-    import agio.gateway.road as road
+    import agio.gateway.intake.intake as road
+    import agio.gateway.workers.dispatcher as dispatcher
+    import agio.gateway.workers.recorder as recorder
     import agio.worker.outbox as outbox
 
     send = road.Road.send
@@ -94,9 +94,9 @@ def install() -> None:
 
 def without_fence() -> None:
     """Take what anybody appends, after whatever is there: also what a worker says twice."""
-    import agio.db.batch as batch
-    import agio.gateway.recorder as recorder
-    import agio.gateway.workers as workers
+    import agio.db.sqlite.batch as batch
+    import agio.gateway.workers.pool as workers
+    import agio.gateway.workers.recorder as recorder
 
     append = batch.Batch.append
 
@@ -131,7 +131,7 @@ def without_fence() -> None:
 
 def relaying_first() -> None:
     """Show events some time before they are durable; `shown` is a point in between."""
-    import agio.gateway.recorder as recorder
+    import agio.gateway.workers.recorder as recorder
 
     append = recorder.Recorder.append
 
@@ -158,7 +158,7 @@ def relaying_first() -> None:
 
 def without_tool_record() -> None:
     """Forget that a tool call began."""
-    import agio.gateway.recorder as recorder
+    import agio.gateway.workers.recorder as recorder
     import agio.worker.outbox as outbox
 
     append = recorder.Recorder.append

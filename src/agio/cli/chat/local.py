@@ -1,0 +1,53 @@
+"""Runs of an agent in this process, in a store of its own: what `agio chat` plays without a server."""
+
+from collections.abc import Sequence
+
+from agio.cli.chat.session import Playable, Unfinished
+from agio.core.run.thread import thread_history
+from agio.core.store.repository import RunInfo
+from agio.library import Agent
+from agio.protocol.ids import new_id
+from agio.protocol.messages import ResumeEntry
+
+
+class LocalSource:
+    """An agent's runs in one thread."""
+
+    def __init__(self, agent: Agent, thread_id: str | None) -> None:
+        self.thread_id = thread_id or new_id("thr")
+        self._agent = agent
+
+    def new_thread(self) -> None:
+        """Begin another conversation."""
+        self.thread_id = new_id("thr")
+
+    def say(self, message: str) -> Playable:
+        """A run that answers a message."""
+        return self._agent.arun_stream(message, thread_id=self.thread_id)
+
+    def answer(self, entries: Sequence[ResumeEntry]) -> Playable:
+        """A run that goes on with answers to questions."""
+        return self._agent.arun_stream(thread_id=self.thread_id, resume=entries)
+
+    async def runs(self) -> list[RunInfo]:
+        """The newest runs of the thread. Raises StoreError."""
+        repository = await self._agent.repository()
+        return await repository.list_runs(thread_id=self.thread_id, limit=20)
+
+    async def unfinished(self) -> Unfinished:
+        """What the thread stopped with. Raises StoreError."""
+        newest = (await self.runs())[0]
+        if newest.status not in ("running", "interrupted"):
+            return Unfinished()
+        fold = await thread_history(await self._agent.repository(), self.thread_id)
+        waiting = {call.id for call in fold.pending}
+        questions = [entry for entry in fold.interrupts.values() if entry.tool_call_id in waiting]
+        if newest.status == "interrupted":
+            return Unfinished(calls=fold.pending, questions=questions)
+        remark = f"Run {newest.run_id} was left unfinished; it goes on now."
+        run = self._agent.resume_run(newest.run_id)
+        return Unfinished(run, remark, fold.pending, list(fold.interrupts.values()))
+
+    async def aclose(self) -> None:
+        """Close the agent."""
+        await self._agent.aclose()

@@ -1,0 +1,102 @@
+"""Runs of an agent on a server: what `agio chat --server` plays."""
+
+from collections.abc import Sequence
+
+from agio.cli.chat.remote_run import Place, RemoteRun, Talking
+from agio.cli.chat.session import Playable, Unfinished
+from agio.cli.client.remote_runs import RemoteRuns
+from agio.cli.client.server_client import ServerClient
+from agio.core.store.repository import RunInfo
+from agio.gateway.routes.views import InterruptView, RunView, Sent, SessionStatus, SessionView
+from agio.protocol.commands import SendMessage
+from agio.protocol.events import Interrupt
+from agio.protocol.ids import new_id
+from agio.protocol.messages import FunctionCall, ResumeEntry, ToolCall, json_object
+
+
+class RemoteSource:
+    """An agent's runs in one session of a server."""
+
+    def __init__(self, server: ServerClient, agent_id: str, session: SessionView | None) -> None:
+        self._server = server
+        self._agent_id = agent_id
+        self._place = Place() if session is None else Place(session.id, session.last_pos)
+
+    @property
+    def thread_id(self) -> str:
+        """The session, empty until something is said in it."""
+        return self._place.session_id
+
+    def new_thread(self) -> None:
+        """Begin another conversation."""
+        self._place = Place()
+
+    def say(self, message: str) -> Playable:
+        """A run that answers a message. The first message makes the session."""
+        place, name = self._place, new_id("msg")
+
+        async def begin(talking: Talking) -> str:
+            if not place.session_id:
+                path = f"/api/agents/{self._agent_id}/sessions"
+                place.session_id = (await self._server.post(path, {}, SessionView)).id
+            command = SendMessage(
+                id=new_id("cmd"), session_id=place.session_id, content=message, client_message_id=name
+            )
+            return (await talking.ask(command)).run_id or ""
+
+        return RemoteRun(self._server, place, begin)
+
+    def answer(self, entries: Sequence[ResumeEntry]) -> Playable:
+        """A run that goes on with answers to questions."""
+        place, name = self._place, new_id("msg")
+        answers = [_answer_of(entry) for entry in entries]
+
+        async def begin(_: Talking) -> str:
+            path = f"/api/agent-sessions/{place.session_id}/answer"
+            return (await self._server.post(path, {"answers": answers}, Sent, name)).run_id
+
+        return RemoteRun(self._server, place, begin)
+
+    async def runs(self) -> list[RunInfo]:
+        """The newest runs of the session. Raises AgioError."""
+        return await RemoteRuns(self._server).list_runs(thread_id=self.thread_id, limit=20)
+
+    async def unfinished(self) -> Unfinished:
+        """What the session stopped with: a run that is under way there, or open questions. Raises AgioError."""
+        status = await self._server.get(f"/api/agent-sessions/{self.thread_id}/status", SessionStatus)
+        if status.state == "waiting":
+            calls = [_call_of(entry) for entry in reversed(status.interrupts)]
+            questions = [_question_of(entry) for entry in reversed(status.interrupts)]
+            return Unfinished(calls=calls, questions=questions)
+        if status.state == "running" and status.run_id is not None:
+            run = await self._server.get(f"/api/runs/{status.run_id}", RunView)
+            return Unfinished(self._watch(run), f"Run {run.id} is under way; this is its beginning.")
+        return Unfinished()
+
+    async def aclose(self) -> None:
+        """Nothing stays open between two runs."""
+
+    def _watch(self, run: RunView) -> Playable:
+        async def begin(_: Talking) -> str:
+            return run.id
+
+        self._place.pos = run.first_pos
+        return RemoteRun(self._server, self._place, begin)
+
+
+def _call_of(entry: InterruptView) -> ToolCall:
+    return ToolCall(entry.tool_call_id, FunctionCall(entry.tool, entry.arguments))
+
+
+def _question_of(entry: InterruptView) -> Interrupt:
+    return Interrupt(entry.id, "tool_call", tool_call_id=entry.tool_call_id, message=entry.message)
+
+
+def _answer_of(entry: ResumeEntry) -> dict[str, object]:
+    said = json_object(entry.payload)
+    answer: dict[str, object] = {"interrupt_id": entry.interrupt_id, "approved": said.get("approved") is True}
+    if said.get("reason"):
+        answer["reason"] = said["reason"]
+    if said.get("editedArgs") is not None:
+        answer["edited_args"] = said["editedArgs"]
+    return answer

@@ -1,0 +1,133 @@
+"""The commands that serve: their options. What a command does is imported when it runs."""
+
+from typing import Annotated
+
+import typer
+
+from agio.cli.commands.options import (
+    AppOption,
+    DataOption,
+    HostOption,
+    ParentOption,
+    PortOption,
+    PublicUrlOption,
+    TlsOption,
+)
+from agio.settings import load_server_settings, load_settings
+
+
+def add_server_commands(app: typer.Typer) -> None:
+    """Add `serve`, `gateway`, `worker` and `migrate`."""
+    for command in (serve, gateway, worker, migrate):
+        app.command()(command)
+
+
+def serve(
+    port: PortOption = 8700,
+    host: HostOption = "127.0.0.1",
+    data: DataOption = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers", min=1, metavar="N", help="Run agents in N processes.", show_default="in this one"
+        ),
+    ] = None,
+    app: AppOption = None,
+    reload: Annotated[
+        bool, typer.Option("--reload", help="Begin again when Python files here change.")
+    ] = False,
+    behind_tls: TlsOption = False,
+    public_url: PublicUrlOption = None,
+    until_stdin_ends: ParentOption = False,
+) -> None:
+    """Serve agents: everything in one process, or with worker processes."""
+    if reload:
+        from agio.server.reload import serve_and_reload
+
+        raise typer.Exit(serve_and_reload(app))
+    if until_stdin_ends:
+        from agio.server.parent import end_with_parent
+
+        end_with_parent()
+    from agio.server.serving import ServeOptions, serve
+
+    options = ServeOptions(
+        host=host,
+        port=port,
+        data=data,
+        workers=workers,
+        app=app,
+        behind_tls=behind_tls,
+        public_url=public_url,
+    )
+    raise typer.Exit(serve(options, load_settings(), load_server_settings()))
+
+
+def gateway(
+    port: PortOption = 8700,
+    host: HostOption = "127.0.0.1",
+    data: DataOption = None,
+    behind_tls: TlsOption = False,
+    public_url: PublicUrlOption = None,
+) -> None:
+    """Serve without running agents: workers come over the network, with AGIO_WORKER_KEY."""
+    from agio.errors import UserError
+    from agio.server.serving import ServeOptions, serve
+
+    settings = load_server_settings()
+    if settings.worker_key is None:
+        raise UserError("missing_setting", "Set AGIO_WORKER_KEY: it is what workers show to be let in.")
+    options = ServeOptions(
+        host=host,
+        port=port,
+        data=data,
+        workers=0,
+        app=None,
+        behind_tls=behind_tls,
+        public_url=public_url,
+    )
+    raise typer.Exit(serve(options, load_settings(), settings))
+
+
+def worker(
+    app: AppOption = None,
+    room: Annotated[
+        int | None,
+        typer.Option("--room", min=1, metavar="N", help="How many runs at once.", show_default="50"),
+    ] = None,
+    until_stdin_ends: ParentOption = False,
+) -> None:
+    """Run agents for a gateway: AGIO_GATEWAY_URL says where it is, AGIO_WORKER_KEY lets the worker in."""
+    from agio.cli.commands.worker import work
+
+    settings = load_server_settings()
+    raise typer.Exit(work(app, room, load_settings(), settings, until_stdin_ends=until_stdin_ends))
+
+
+def migrate(
+    data: DataOption = None,
+    down: Annotated[
+        int | None,
+        typer.Option(
+            "--down",
+            min=0,
+            metavar="TO",
+            help="Go back to this version instead: what it has no tables for is deleted.",
+            show_default=False,
+        ),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before data is deleted.")] = False,
+) -> None:
+    """Bring the store's tables to this program's version, or back to an earlier one."""
+    import asyncio
+
+    if down is not None and not yes:
+        typer.confirm(
+            f"Going back to version {down} deletes everything that version has no tables for (keys, agents, "
+            "messages, questions; at 0 all of it). Have you a copy, and go on?",
+            abort=True,
+        )
+
+    from agio.cli.operate.migrate import migrate_store
+
+    asyncio.run(migrate_store(data, down, load_settings(), load_server_settings()))

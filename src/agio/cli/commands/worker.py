@@ -1,0 +1,60 @@
+"""`agio worker`: runs what a gateway gives it, over the network. It has models and the user's module, and no store."""
+
+import asyncio
+
+from agio.egress import Egress
+from agio.errors import UserError
+from agio.protocol.ids import new_id
+from agio.server.descriptors import raise_descriptor_limit
+from agio.server.lifetime import Lifetime
+from agio.server.loops import event_loop, spare_what_stays
+from agio.server.parent import end_with_parent
+from agio.settings import ServerSettings, Settings
+from agio.telemetry.logging import set_up_logging
+from agio.worker.app import App, load_app
+from agio.worker.link_socket import SocketLink
+from agio.worker.service import WorkerService
+
+
+def work(
+    app: str | None, room: int | None, settings: Settings, server: ServerSettings, *, until_stdin_ends: bool
+) -> int:
+    """Work until a signal comes; return the exit code. Raises AgioError for what cannot begin."""
+    set_up_logging(server.log_format, server.log_level)
+    raise_descriptor_limit()
+    if until_stdin_ends:
+        end_with_parent()
+    if server.gateway_url is None:
+        raise UserError(
+            "missing_setting", "Set AGIO_GATEWAY_URL to the gateway's address, such as http://10.0.0.5:8700."
+        )
+    if server.worker_key is None:
+        raise UserError("missing_setting", "Set AGIO_WORKER_KEY to the key the gateway was started with.")
+    loaded = App() if app is None else load_app(app)
+    with event_loop() as loop:
+        worker = WorkerService(
+            new_id("wrk"),
+            room=room or server.limits.running_per_worker,
+            endpoints=settings.endpoints,
+            app=loaded,
+            egress=Egress(server.egress_allow),
+        )
+        return loop.run(_work(worker, server.gateway_url, server.worker_key, server.limits.drain_s))
+
+
+async def _work(worker: WorkerService, url: str, key: str, drain_s: float) -> int:
+    lifetime = Lifetime()
+    lifetime.listen()
+    link = SocketLink(url, key, worker)
+    linked = lifetime.begin("link", link.run())
+    spare_what_stays()
+    await lifetime.last()
+    if lifetime.failed:
+        await worker.aclose()
+        linked.result()
+        return 1
+    await lifetime.hurried(worker.leave(drain_s))
+    await link.close()
+    await asyncio.wait([linked])
+    lifetime.deafen()
+    return 0

@@ -1,0 +1,55 @@
+"""`agio backup` and `agio restore`: copies of the embedded store, also while a server writes it."""
+
+from pathlib import Path
+
+from agio.db.operate.backup import copy_store, restore_store
+from agio.errors import UserError
+from agio.server.composition import database_of
+from agio.settings import ServerSettings, Settings
+from agio.vault import KEY_FILE
+
+
+def back_up(
+    target: Path, data: Path | None, settings: Settings, server: ServerSettings, *, replace: bool
+) -> None:
+    """Copy the store to a file, and say what is not in it. Raises UserError, StoreError."""
+    database = database_of(settings, server, data)
+    if isinstance(database, str):
+        raise _use_postgres("pg_dump --format=custom --file FILE")
+    copy = copy_store(database, target.expanduser().absolute(), replace=replace)
+    print(
+        f"{copy.path} is a copy of {database}: {copy.size:,} bytes, version {copy.version}, looked through."
+    )
+    kept = database.parent / KEY_FILE
+    if server.secret_keys:
+        print(
+            "The master keys of AGIO_SECRET_KEY are not in it: without them its stored secrets cannot be opened."
+        )
+    if kept.exists():
+        print(
+            f"The master key {kept} is not in it. Keep a copy of that elsewhere: together they open every secret."
+        )
+
+
+def put_back(copy: Path, data: Path | None, settings: Settings, server: ServerSettings) -> None:
+    """Put a copy in the store's place, and say what became of what was there. Raises UserError, StoreError."""
+    database = database_of(settings, server, data)
+    if isinstance(database, str):
+        raise _use_postgres("pg_restore --clean --dbname URL FILE")
+    aside = restore_store(copy.expanduser().absolute(), database)
+    print(
+        f"{database} is as {copy} has it. A server that starts now goes on with the runs that were running then."
+    )
+    if aside is not None:
+        print(f"What was there before is kept as {aside}.")
+    if not server.secret_keys and not (database.parent / KEY_FILE).exists():
+        print(
+            f"Its stored secrets need the master key it had: put {KEY_FILE} beside it before you start a server."
+        )
+
+
+def _use_postgres(command: str) -> UserError:
+    return UserError(
+        "not_embedded",
+        f"This store is a Postgres database, which has its own tools: {command}. For an embedded one say --data DIR.",
+    )

@@ -1,0 +1,165 @@
+"""The tool calls of a turn: run them side by side, ask a person first where that is due, leave the client its own."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, cast
+
+from msgspec import UNSET
+
+from agio.core.engine.goal import check_goal
+from agio.core.run.answers import answer_problem
+from agio.core.run.closing import result_event, settle_events
+from agio.core.run.fold import COMPLETE_GOAL
+from agio.core.run.metrics import now_s
+from agio.core.store.repository import ToolBegin, ToolEnd
+from agio.core.tool import Decision, ToolAnswer, ToolContext
+from agio.protocol.events import TOOL_PROGRESS, Interrupt
+from agio.protocol.ids import id_body
+from agio.protocol.messages import Json, ResumeEntry, ToolCall, json_object
+
+if TYPE_CHECKING:
+    from agio.core.engine.loop import LoopState
+
+_RESPONSE_SCHEMA: dict[str, Json] = {
+    "type": "object",
+    "properties": {
+        "approved": {"type": "boolean"},
+        "reason": {"type": "string"},
+        "editedArgs": {"type": "object"},
+    },
+    "required": ["approved"],
+    "additionalProperties": False,
+}
+
+
+async def call_tools(state: "LoopState") -> None:
+    """Run every pending call that may run now; each result is emitted as soon as it is there.
+
+    No call begins before the turn that asks for it is durable, nor one that must happen once before its
+    beginning is. What remains pending afterwards waits for a person's approval or for the client.
+    """
+    started = now_s()
+    decisions = decisions_of(state)
+    due = [
+        call
+        for call in state.fold.pending
+        if call.id in decisions or not (state.tools.is_client(call) or state.tools.asks(call))
+    ]
+    for call in due:
+        effect = state.tools.effect_of(call)
+        if call.id in state.fresh and effect is not None:
+            state.journal.begin(ToolBegin(call.id, call.function.name, effect))
+    await state.journal.commit()
+    room = asyncio.Semaphore(state.config.tool_concurrency)
+
+    async def run(call: ToolCall) -> None:
+        async with room:
+            state.begun.add(call.id)
+            answer = await _answer(state, call, decisions.get(call.id))
+        emit_result(state, call.id, answer)
+
+    try:
+        if len(due) == 1:
+            await run(due[0])
+        else:
+            async with asyncio.TaskGroup() as group:
+                for call in due:
+                    group.create_task(run(call))
+    except ExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+    finally:
+        state.watch.tools_s += now_s() - started
+
+
+async def _answer(state: "LoopState", call: ToolCall, decision: Decision | None) -> ToolAnswer:
+    if call.function.name == COMPLETE_GOAL and state.agent.goal is not None:
+        return check_goal(call.function.arguments, state.agent.output)
+    if decision is None:
+        return await state.tools.call(call, _context(state, call), recorded=call.id in state.fresh)
+    if not decision.approved:
+        reason = f": {decision.reason}" if decision.reason else "."
+        return ToolAnswer(f"Not approved{reason}", "not_approved")
+    answer = await state.tools.call(call, _context(state, call), arguments=decision.arguments)
+    if decision.arguments is None or answer.error == "bad_arguments" or not isinstance(answer.content, str):
+        return answer
+    return ToolAnswer(f"(Run with arguments a person changed.)\n{answer.content}", answer.error)
+
+
+def settle_calls(state: "LoopState", why: str, error: str) -> None:
+    """Give every call that is still open its result, because the run ends; say so if one may have taken effect."""
+    pending = list(state.fold.pending)
+    acted = {call.id for call in pending if call.id in state.begun and state.tools.effect_of(call) == "once"}
+    for event in settle_events(pending, why, error, acted):
+        state.journal.emit(event)
+
+
+def emit_result(state: "LoopState", call_id: str, answer: ToolAnswer) -> None:
+    """Put a call's result into the log, and into the record of the call if it has begun."""
+    state.journal.emit(result_event(call_id, answer.content, answer.error))
+    if call_id in state.begun:
+        state.journal.finish(ToolEnd(call_id, answer.error))
+
+
+def _context(state: "LoopState", call: ToolCall) -> ToolContext:
+    request = state.request
+
+    def report(progress: Json) -> None:
+        value = {"tool_call_id": call.id, **json_object(progress)}
+        if state.journal.crowded:
+            return  # nobody keeps up with it, and progress may be left out
+        if state.fold.status == "running" and any(pending.id == call.id for pending in state.fold.pending):
+            state.tell(TOOL_PROGRESS, value)
+
+    return ToolContext(
+        tenant=request.tenant,
+        user=request.user,
+        project=request.project,
+        session=state.fold.thread_id,
+        run=state.fold.run_id,
+        call_id=call.id,
+        report=report,
+        agent=state.agent.name,
+    )
+
+
+def decisions_of(state: "LoopState") -> dict[str, Decision]:
+    """Return what was decided about calls of the run before, by call id."""
+    decisions: dict[str, Decision] = {}
+    for entry in state.fold.resume:
+        interrupt = state.fold.interrupts.get(entry.interrupt_id)
+        if interrupt is not None and interrupt.tool_call_id is not UNSET:
+            decisions[interrupt.tool_call_id] = _decision(entry, interrupt, state.fold.started_at_ms)
+    return decisions
+
+
+def _decision(entry: ResumeEntry, interrupt: Interrupt, answered_at_ms: int) -> Decision:
+    answered_at = datetime.fromtimestamp(answered_at_ms / 1000, UTC)
+    if interrupt.expires_at is not UNSET and datetime.fromisoformat(interrupt.expires_at) < answered_at:
+        return Decision(False, "the question has expired")
+    if entry.status == "cancelled":
+        return Decision(False, "the question was dismissed")
+    payload = json_object(entry.payload)
+    if (problem := answer_problem(entry)) is not None:
+        return Decision(False, problem)
+    return Decision(
+        approved=payload.get("approved") is True,
+        reason=str(payload.get("reason", "")),
+        arguments=cast("dict[str, Json] | None", payload.get("editedArgs")),
+    )
+
+
+def interrupts_of(state: "LoopState") -> list[Interrupt]:
+    """Return the questions the run must end with: one for each pending call that asks first."""
+    expires = datetime.now(UTC) + timedelta(seconds=state.config.approval_timeout_s)
+    return [
+        Interrupt(
+            id=f"int_{id_body(call.id)}",
+            reason="tool_call",
+            message=f"May {state.agent.name} call {call.function.name}?",
+            tool_call_id=call.id,
+            response_schema=_RESPONSE_SCHEMA,
+            expires_at=expires.isoformat(timespec="seconds"),
+        )
+        for call in state.fold.pending
+        if state.tools.asks(call)
+    ]

@@ -1,0 +1,118 @@
+"""A thread's messages as units that stand or fall together: grouped, measured, shortened."""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import UNSET, structs
+
+from agio.core.run.fold import Fold
+from agio.core.text import estimate_tokens
+from agio.protocol.messages import (
+    ActivityMessage,
+    AssistantMessage,
+    Content,
+    Message,
+    ReasoningMessage,
+    TextPart,
+    ToolMessage,
+    UserMessage,
+)
+
+_CUT_TO_CHARS = 400
+_PART_TOKENS = 1000
+
+
+class Unit:
+    """Messages that stand or fall together: an assistant message and the results of its calls, or one message."""
+
+    def __init__(self, messages: list[Message], fence: Callable[[Message], Message]) -> None:
+        self._fence = fence
+        self._set(messages)
+
+    def _set(self, messages: list[Message]) -> None:
+        self.messages = messages
+        self.fenced = [self._fence(message) for message in messages]
+        self.tokens = sum(size_of(message) for message in self.fenced)
+
+    def cut_tool_output(self) -> int:
+        """Shorten long tool output; return how many tokens that saved."""
+        before = self.tokens
+        self._set([_shortened(message) for message in self.messages])
+        return before - self.tokens
+
+
+def current_from(fold: Fold) -> int:
+    """Return where the exchange under way begins: at the run's own question, or at the one it goes on with."""
+    own = fold.first_message
+    if any(isinstance(message, UserMessage) for message in fold.messages[own:]):
+        return own
+    asked = (at for at in range(own - 1, -1, -1) if isinstance(fold.messages[at], UserMessage))
+    return next(asked, own)
+
+
+def group(messages: Sequence[Message]) -> list[list[Message]]:
+    """Group each assistant message with its results; what is only shown to people is not among them."""
+    groups: list[list[Message]] = []
+    for message in messages:
+        if isinstance(message, (ReasoningMessage, ActivityMessage)):
+            continue
+        if isinstance(message, ToolMessage) and groups and isinstance(groups[-1][0], AssistantMessage):
+            groups[-1].append(message)
+        else:
+            groups.append([message])
+    return groups
+
+
+def drop_oldest(groups: list[list[Message]], limit: int) -> int:
+    """Drop the oldest groups until at most `limit` messages are left; return how many messages went."""
+    count = sum(map(len, groups))
+    first = dropped = 0
+    while count - dropped > limit:
+        dropped += len(groups[first])
+        first += 1
+    del groups[:first]
+    return dropped
+
+
+def size_of(message: Message) -> int:
+    """Estimate the tokens of a message."""
+    match message:
+        case AssistantMessage():
+            text = "" if message.content is UNSET else message.content
+            calls = [] if message.tool_calls is UNSET else message.tool_calls
+            return (
+                8
+                + estimate_tokens(text)
+                + sum(estimate_tokens(call.function.arguments) + 12 for call in calls)
+            )
+        case UserMessage() | ToolMessage():
+            return 8 + _content_size(message.content)
+        case ReasoningMessage() | ActivityMessage():
+            return 0  # shown to people, never sent to a model as they are
+        case _:
+            return 8 + estimate_tokens(message.content)
+
+
+def _content_size(content: Content) -> int:
+    if isinstance(content, str):
+        return estimate_tokens(content)
+    return sum(estimate_tokens(part.text) if isinstance(part, TextPart) else _PART_TOKENS for part in content)
+
+
+def _shortened(message: Message) -> Message:
+    if not isinstance(message, ToolMessage):
+        return message
+    content = message.content
+    if isinstance(content, str):
+        short = _cut(content)
+    else:
+        short = _cut("\n".join(part.text for part in content if isinstance(part, TextPart)))
+        others = sum(not isinstance(part, TextPart) for part in content)
+        short += f"\n[{others} images or files left out]" if others else ""
+    return (
+        structs.replace(message, content=short) if _content_size(short) < _content_size(content) else message
+    )
+
+
+def _cut(text: str) -> str:
+    left_out = len(text) - _CUT_TO_CHARS
+    return f"{text[:_CUT_TO_CHARS]}\n[... {left_out} characters left out]" if left_out > 0 else text

@@ -1,0 +1,310 @@
+"""The log of a run while it is written: events are numbered, encoded once, made durable, then shown.
+
+One append is in flight; what is emitted meanwhile, or right after it, is the next one.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+from msgspec import UNSET
+
+from agio.core.run.closing import outcome_of
+from agio.core.run.fold import Fold
+from agio.core.store.repository import Append, NewRun, Outcome, RunStatus, ToolBegin, ToolEnd, TurnRecord
+from agio.errors import AgioError, LimitExceeded, StoreError, UserError
+from agio.protocol.codec import encode
+from agio.protocol.events import AgentEvent, ReasoningMessageChunk, RunError, TextMessageChunk
+from agio.protocol.frames import Frame
+
+PACE_S = 0.002
+"""How soon after a commit the next one may be made, unless somebody waits for it: a burst shares commits."""
+PATIENCE_S = 0.005
+"""How long what is no text may wait for company: a turn's calls and its record then share a commit."""
+WINDOW_EVENTS = 2048
+"""How many events a reader may lag behind before the run waits for it."""
+
+
+_SPEECH = (TextMessageChunk, ReasoningMessageChunk)
+
+
+class Journal:
+    """Numbers, folds, encodes and appends the events of one run, and hands them on after their commit."""
+
+    def __init__(
+        self,
+        fold: Fold,
+        run_id: str,
+        epoch: int,
+        append: Callable[[Append], Awaitable[None]],
+        limit_bytes: int | None = None,
+    ) -> None:
+        self.fold = fold
+        self.seq = 0
+        self.size_bytes = 0
+        """How much the log has: events and turn records."""
+        self.limit_bytes = limit_bytes
+        """How much it may have; None is no limit, as while the run is ended."""
+        self.shown = True
+        """Whether somebody reads the events here, after their commit."""
+        self.on_failure: Callable[[], None] = _nothing
+        self._run_id = run_id
+        self._epoch = epoch
+        self._append = append
+        self._lines: list[bytes] = []
+        self._events: list[AgentEvent] = []
+        self._turns: list[TurnRecord] = []
+        self._begins: list[ToolBegin] = []
+        self._ends: list[ToolEnd] = []
+        self._outcome: Outcome | None = None
+        self._create: NewRun | None = None
+        self._end: RunStatus | None = None
+        self._error_code: str | None = None
+        self._error_message: str | None = None
+        self._busy = False
+        """Whether an append is in flight or about to be."""
+        self._in_flight = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._waiting = False
+        """Whether the timer is only for company."""
+        self._next_at = 0.0
+        self._idle: list[asyncio.Future[None]] = []
+        self._failure: AgioError | None = None
+        self._ready: deque[AgentEvent] = deque()
+        self._reader: asyncio.Future[None] | None = None
+        self._room: asyncio.Future[None] | None = None
+        self._closed = False
+
+    def emit(self, event: AgentEvent) -> None:
+        """Add an event. It is shown to readers once it is durable. Raises LimitExceeded `run_too_large`."""
+        seq = self.seq + 1
+        event.timestamp = time.time_ns() // 1_000_000
+        if event.metadata is UNSET:
+            event.metadata = {"run": self._run_id, "seq": seq}
+        else:
+            event.metadata.update(run=self._run_id, seq=seq)
+        # First what may fail: an event that cannot be written or folded leaves no gap.
+        line = encode(event)
+        size_bytes = self.size_bytes + len(line) + 1
+        if self.limit_bytes is not None and size_bytes > self.limit_bytes:
+            raise LimitExceeded(
+                "run_too_large", f"The run's log would have more than its {self.limit_bytes} bytes."
+            )
+        self.fold.apply(event, seq)
+        self.seq = seq
+        self.size_bytes = size_bytes
+        self._lines.append(line)
+        if self.shown:
+            self._events.append(event)
+        if not self._busy:
+            if not isinstance(event, _SPEECH):
+                self._wait()
+            elif self._timer is None or self._waiting:
+                self._schedule()
+
+    @property
+    def crowded(self) -> bool:
+        """Whether so much waits for the store or the reader that what may be left out should be."""
+        return len(self._ready) + len(self._lines) > WINDOW_EVENTS
+
+    def create(self, run: NewRun) -> None:
+        """Make the run itself, in the commit of its first event."""
+        self._create = run
+
+    def begin(self, call: ToolBegin) -> None:
+        """Record that a call begins. It may begin after the next `commit()`."""
+        self._begins.append(call)
+
+    def finish(self, call: ToolEnd) -> None:
+        """Record that a call has its result, in the commit of the event that was emitted last."""
+        self._ends.append(call)
+
+    def record(self, turn: TurnRecord) -> None:
+        """Add a turn record, right after the event emitted last."""
+        self.fold.apply_turn(turn)
+        self.size_bytes += len(encode(turn))
+        self._turns.append(turn)
+
+    def end(
+        self,
+        event: AgentEvent,
+        status: RunStatus,
+        error_code: str | None = None,
+        *,
+        cost: float | None = None,
+        untold: bool = False,
+    ) -> None:
+        """Add the terminal event: the commit that stores it ends the run, which cost so much.
+
+        `untold`: a model call did not tell what it used.
+        """
+        self.emit(event)
+        self._end, self._error_code = status, error_code
+        self._error_message = event.message if isinstance(event, RunError) else None
+        self._outcome = outcome_of(self.fold, status, cost, untold)
+        self._hurry()
+
+    async def commit(self) -> None:
+        """Wait until everything emitted and recorded so far is durable. Raises what the store raised."""
+        while self._failure is None and (self._busy or self._lines or self._turns or self._begins):
+            self._hurry()
+            await self._settled()
+        if self._failure is not None:
+            raise self._failure
+
+    async def drain(self) -> None:
+        """Wait while events queue behind an append, or a reader is too far behind. Raises what the store raised.
+
+        Whoever reads a model waits here, so that what arrives meanwhile comes as one batch.
+        """
+        if self._in_flight and self._lines:
+            await self._settled()
+        while len(self._ready) > WINDOW_EVENTS and not self._closed and self._failure is None:
+            self._room = asyncio.get_running_loop().create_future()
+            await self._room
+        if self._failure is not None:
+            raise self._failure
+
+    def _settled(self) -> asyncio.Future[None]:
+        future = asyncio.get_running_loop().create_future()
+        self._idle.append(future)
+        return future
+
+    def _schedule(self) -> None:
+        self._stop_timer()
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._next_at:
+            self._timer = loop.call_at(self._next_at, self._hurry)
+        else:
+            self._hurry()
+
+    def _wait(self) -> None:
+        if self._timer is None:
+            self._waiting = True
+            self._timer = asyncio.get_running_loop().call_later(PATIENCE_S, self._hurry)
+
+    def _stop_timer(self) -> None:
+        self._waiting = False
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _hurry(self) -> None:
+        """Write soon, whatever the pace."""
+        self._stop_timer()
+        if not self._busy:
+            self._busy = True
+            asyncio.get_running_loop().call_soon(self._write)
+
+    def _write(self) -> None:
+        if self._failure is not None:
+            return
+        self._in_flight = True
+        lines, self._lines = self._lines, []
+        events, self._events = self._events, []
+        turns, self._turns = self._turns, []
+        begins, self._begins = self._begins, []
+        ends, self._ends = self._ends, []
+        create, self._create = self._create, None
+        payload = b"\n".join(lines) + b"\n" if lines else b""
+        frame = Frame(self._run_id, self._epoch, self.seq - len(lines) + 1, len(lines), payload)
+        try:
+            written = self._append(
+                Append(
+                    frame,
+                    turns,
+                    self._end,
+                    self._error_code,
+                    create,
+                    begins,
+                    ends,
+                    self._outcome,
+                    self._error_message,
+                )
+            )
+        except Exception as error:  # a store of somebody else's may raise anything
+            self._fail(error if isinstance(error, AgioError) else StoreError("store_failed", repr(error)))
+            return
+        asyncio.ensure_future(written).add_done_callback(lambda done: self._written(done, events))
+
+    def _written(self, done: asyncio.Future[None], events: list[AgentEvent]) -> None:
+        self._in_flight = False
+        if done.cancelled():
+            self._fail(StoreError("store_closed", "The store was closed while the run was written."))
+            return
+        error = done.exception()
+        if error is not None:
+            self._fail(error if isinstance(error, AgioError) else StoreError("store_failed", str(error)))
+            return
+        if self.shown:
+            self._ready.extend(events)
+        self._busy = False
+        self._next_at = asyncio.get_running_loop().time() + PACE_S
+        if self._end is not None and self._lines:
+            self._hurry()
+        elif self._lines:
+            self._schedule()
+        _wake(self._reader)
+        self._wake_idle()
+
+    @property
+    def failure(self) -> AgioError | None:
+        """What the store raised: nothing more is written after it."""
+        return self._failure
+
+    def give_up(self, why: AgioError) -> None:
+        """Write nothing more, as if the store had failed."""
+        if self._failure is None:
+            self._fail(why)
+
+    def _fail(self, error: AgioError) -> None:
+        self._failure = error
+        self._busy = False
+        self.on_failure()
+        _wake(self._reader)
+        _wake(self._room)
+        self._wake_idle()
+
+    def _wake_idle(self) -> None:
+        waiting, self._idle = self._idle, []
+        for future in waiting:
+            _wake(future)
+
+    def close(self) -> None:
+        """Say that nothing more comes."""
+        self._closed = True
+        self.on_failure = _nothing  # whose owner has us: nobody would be freed at once
+        _wake(self._reader)
+        _wake(self._room)
+
+    def take(self) -> AgentEvent | None:
+        """Return the next durable event if there is one."""
+        if not self._ready:
+            return None
+        if self._room is not None and len(self._ready) <= WINDOW_EVENTS // 2:
+            _wake(self._room)
+        return self._ready.popleft()
+
+    async def next(self) -> AgentEvent | None:
+        """Return the next durable event, None after the last. Raises what the store raised."""
+        while True:
+            event = self.take()
+            if event is not None:
+                return event
+            if self._failure is not None:
+                raise self._failure
+            if self._closed:
+                return None
+            if self._reader is not None and not self._reader.done():
+                raise UserError("already_read", "Somebody reads this run already: a run has one reader.")
+            self._reader = asyncio.get_running_loop().create_future()
+            await self._reader
+
+
+def _nothing() -> None: ...
+
+
+def _wake(waiter: asyncio.Future[None] | None) -> None:
+    if waiter is not None and not waiter.done():
+        waiter.set_result(None)

@@ -1,0 +1,228 @@
+"""The agent loop: ask the model, run the tools it asks for, again, until it has answered.
+
+`run_loop` is the whole of it. What it decides, it decides from the fold of the log, so a run that is
+continued by another process goes through the same code as one that never stopped.
+"""
+
+from collections.abc import Mapping
+
+from msgspec import UNSET
+
+from agio.core.engine.calls import call_tools, interrupts_of
+from agio.core.engine.context import ContextBuilder
+from agio.core.engine.goal import goal_tool
+from agio.core.engine.journal import Journal
+from agio.core.engine.turn import take_back, take_turn
+from agio.core.model import ModelDriver, ModelEvent, ModelRequest, ToolSpec, Usage
+from agio.core.run.metrics import Stopwatch, cost, now_s, report, run_cost, token_usage
+from agio.core.run.spec import AgentSpec, RunRequest
+from agio.core.schema.schema import to_json
+from agio.core.tool import ToolRunner
+from agio.errors import LimitExceeded
+from agio.protocol.events import (
+    ERROR,
+    METRICS,
+    NOTICE,
+    Custom,
+    InterruptOutcome,
+    RunFinished,
+    StepFinished,
+    StepStarted,
+    SuccessOutcome,
+)
+from agio.protocol.messages import Json
+
+__all__ = ["LoopState", "ModelDriver", "ModelEvent", "ModelRequest", "run_loop"]
+
+
+async def run_loop(state: "LoopState") -> RunFinished:
+    """Drive a run to its end and return the terminal event. Raises AgioError when it must fail."""
+    take_back(state)
+    while True:
+        if state.fold.pending:
+            await call_tools(state)
+        if state.fold.pending or state.fold.goal is not None:
+            return state.finish()
+        if state.fold.answered and state.output_fits():
+            return state.finish()
+        if state.fold.turn_done:
+            state.end_step()
+        state.begin_step()
+        await take_turn(state)
+
+
+class LoopState:
+    """What the loop knows of a run: its definition, its log so far, and the parts it works with."""
+
+    def __init__(
+        self,
+        agent: AgentSpec,
+        request: RunRequest,
+        driver: ModelDriver,
+        tools: ToolRunner,
+        context: ContextBuilder,
+        journal: Journal,
+    ) -> None:
+        self.agent = agent
+        self.request = request
+        self.config = agent.config
+        self.driver = driver
+        self.tools = tools
+        self.context = context
+        self.journal = journal
+        self.fold = journal.fold
+        """The state of the thread and the run, as the log has it."""
+        self.watch = Stopwatch()
+        self.total = Stopwatch()
+        self.output: object = UNSET
+        self.fresh: set[str] = set()
+        """Calls this process was the first to see: nobody can have begun them before."""
+        self.begun: set[str] = set()
+        """Calls this process has begun to run."""
+        self.calling = False
+        """Whether a model was asked and has not told what that used."""
+        self.told = Usage()
+        """What the model call that goes on, or broke off, has told of that."""
+        self.started_s = now_s()
+
+    @property
+    def untold(self) -> bool:
+        """Whether a model call of the run did not tell what it used."""
+        return self.fold.untold or self.calling
+
+    @property
+    def steps(self) -> int:
+        """How many steps the run has begun."""
+        return self.fold.step
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens the run has used, in and out, as far as it was told."""
+        return self.fold.total_usage.total + self.told.total
+
+    @property
+    def tokens_left(self) -> int | None:
+        """How many tokens the run may still use, None without a limit."""
+        return None if self.config.max_tokens is None else self.config.max_tokens - self.tokens
+
+    @property
+    def cost(self) -> float | None:
+        """What the run has cost so far, None without a price."""
+        return run_cost(self.fold.usage, self.agent.model_id, self.config.prices)
+
+    @property
+    def tool_specs(self) -> list[ToolSpec]:
+        """Every tool the model may call, the goal's among them."""
+        specs = list(self.tools.specs)
+        return [*specs, goal_tool(self.agent.output)] if self.agent.goal else specs
+
+    def count_told(self) -> None:
+        """Count what a model call told that did not come to its end: more was used, nobody knows how much."""
+        if self.told.total:
+            self.fold.count(self.agent.model_id, self.told)
+            self.told = Usage()
+
+    def check_limits(self) -> None:
+        """Raise LimitExceeded if one more step would break a limit."""
+        if self.fold.step >= self.config.max_steps:
+            raise LimitExceeded("step_limit", f"The run has taken all of its {self.config.max_steps} steps.")
+        if self.fold.bad_arguments > self.config.max_bad_arguments:
+            raise LimitExceeded(
+                "bad_tool_arguments",
+                f"The model called tools with arguments that do not fit {self.fold.bad_arguments} times.",
+            )
+        if self.config.max_tokens is not None and self.tokens >= self.config.max_tokens:
+            raise self.over_token_budget(0)
+
+    def over_token_budget(self, prompt: int) -> LimitExceeded:
+        """Return the error of a model call that does not fit the token budget any more."""
+        return LimitExceeded(
+            "token_budget",
+            f"The run has used {self.tokens} of its {self.config.max_tokens} tokens"
+            + (
+                f": {self.tokens_left} are left, and the prompt of the next call takes about {prompt}."
+                if prompt
+                else "."
+            ),
+        )
+
+    def begin_step(self) -> None:
+        """Begin the next step, unless one is open (a run continued in the middle of it). Raises LimitExceeded."""
+        if not self.fold.step_open:
+            self.check_limits()
+            self.journal.emit(StepStarted(f"step-{self.fold.step + 1}"))
+
+    def end_step(self) -> None:
+        """End the open step with its metrics."""
+        if not self.fold.step_open:
+            return
+        self.total.add(self.watch)
+        usage = self.fold.step_usage
+        untold = self.calling or self.fold.step_untold
+        figures = report(usage, self.watch, cost(usage, self.agent.model_id, self.config.prices), untold)
+        self.tell(METRICS, {"scope": "step", "step": self.fold.step, "model": self.agent.model_id, **figures})
+        self.journal.emit(StepFinished(f"step-{self.fold.step}"))
+        self.watch = Stopwatch()
+
+    def end_metrics(self) -> None:
+        """Emit the metrics of the whole run."""
+        elapsed = now_s() - self.started_s
+        figures = report(self.fold.total_usage, self.total, self.cost, self.untold)
+        self.tell(
+            METRICS, {"scope": "run", "steps": self.fold.step, "run_ms": round(elapsed * 1000), **figures}
+        )
+
+    def output_fits(self) -> bool:
+        """Check the answer against the output type; tell the model what is wrong with it, a bounded number of times."""
+        expected = self.agent.output
+        if expected is None:
+            return True
+        try:
+            self.output = expected.parse(self.fold.text)
+            return True
+        except ValueError as error:
+            problem = str(error)
+        if self.fold.corrections >= self.config.max_output_corrections:
+            raise LimitExceeded("output_invalid", f"The answer does not fit the output type: {problem}.")
+        correction = (
+            f"Your answer does not fit the required JSON schema: {problem}. "
+            "Answer again with JSON that fits, and nothing else."
+        )
+        self.tell(ERROR, {"code": "output_invalid", "message": problem, "tell_model": correction})
+        return False
+
+    def finish(self) -> RunFinished:
+        """Close the step and make the terminal event of a run that did not fail."""
+        self.end_step()
+        self.end_metrics()
+        event = RunFinished(self.fold.thread_id, self.fold.run_id)
+        event.usage = token_usage(self.fold.usage)
+        event.result = self._result()
+        interrupts = interrupts_of(self)
+        if interrupts:
+            event.outcome = InterruptOutcome(interrupts)
+        else:
+            event.outcome = SuccessOutcome([call.id for call in self.fold.pending] or UNSET)
+        return event
+
+    def _result(self) -> Json:
+        goal = self.fold.goal
+        if goal is not None and self.agent.output is not None:
+            self.output = self.agent.output.accept(goal.get("output"))
+        output = UNSET if self.output is UNSET else to_json(self.output)
+        if self.agent.goal is None:
+            return UNSET if output is None else output
+        result: dict[str, Json] = {"goal_met": goal is not None}
+        if goal is not None:
+            result["summary"] = goal["summary"]
+        if output is not UNSET:
+            result["output"] = output
+        return result
+
+    def tell(self, name: str, value: Mapping[str, Json]) -> None:
+        """Emit one of agio's own events."""
+        self.journal.emit(Custom(name, dict(value)))
+
+    def notice(self, code: str, message: str) -> None:
+        """Tell whoever watches about something that is not an error."""
+        self.tell(NOTICE, {"code": code, "message": message})

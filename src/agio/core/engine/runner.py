@@ -1,0 +1,396 @@
+"""AgentRunner: begins a run, drives it, ends it. Everything else is in the parts it is given."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Self
+
+from msgspec import UNSET, Struct
+
+from agio.core.engine.attachments import ReadFile
+from agio.core.engine.calls import decisions_of, emit_result, settle_calls
+from agio.core.engine.context import ContextBuilder, ContextSource, NoContext
+from agio.core.engine.journal import Journal
+from agio.core.engine.loop import LoopState, run_loop
+from agio.core.engine.turn import take_back
+from agio.core.model import ModelDriver, Usage
+from agio.core.run.admission import check_run
+from agio.core.run.closing import keep_events
+from agio.core.run.fold import Fold, fold_log, title_of
+from agio.core.run.metrics import token_usage, wall_ms
+from agio.core.run.spec import AgentSpec, RunRequest
+from agio.core.store.repository import LogWriter, NewRun, RunLog, RunStatus
+from agio.core.text import clean
+from agio.core.tool import ToolAnswer, ToolRunner
+from agio.errors import AgioError, LimitExceeded, StoreError, UserError
+from agio.protocol.events import (
+    ERROR,
+    PROTOCOL_VERSION,
+    AgentEvent,
+    CancelledOutcome,
+    Interrupt,
+    InterruptOutcome,
+    RunError,
+    RunFinished,
+    RunStarted,
+)
+from agio.protocol.messages import (
+    Json,
+    Message,
+    RunAgentInput,
+    UserMessage,
+    text_of,
+)
+
+_log = logging.getLogger("agio.runner")
+
+LET_GO = frozenset({"run_released", "stale_epoch", "run_not_found", "run_ended"})
+"""Why a run stops being ours to write: it was given back, taken over, deleted, or ended by somebody else."""
+
+
+class RunHooks:
+    """What may be done around a run. Override what you need; an exception in `run_started` fails the run."""
+
+    async def run_started(self, request: RunRequest) -> None:
+        """Called after RUN_STARTED is in the log, before the first model call."""
+
+    async def run_ended(self, result: "RunResult") -> None:
+        """Called after the terminal event is in the log, and before the stream ends."""
+
+
+class RunResult(Struct, frozen=True):
+    """How a run ended."""
+
+    run_id: str
+    thread_id: str
+    status: RunStatus
+    text: str
+    """The text of the last turn."""
+    output: object
+    """The validated value of the agent's output type, UNSET without one."""
+    result: Json
+    usage: Usage
+    messages: list[Message]
+    """What the run added to the conversation."""
+    pending_tool_call_ids: list[str]
+    interrupts: list[Interrupt]
+    error: AgioError | None = None
+
+
+class AgentRunner:
+    """Runs one agent. A runner may run any number of runs at once; it keeps nothing between them."""
+
+    def __init__(
+        self,
+        agent: AgentSpec,
+        driver: ModelDriver,
+        tools: ToolRunner,
+        repository: LogWriter,
+        *,
+        source: ContextSource | None = None,
+        hooks: RunHooks | None = None,
+        files: ReadFile | None = None,
+    ) -> None:
+        self.agent = agent
+        self.driver = driver
+        self.tools = tools
+        self.repository = repository
+        self.source = source or NoContext()
+        self.hooks = hooks or RunHooks()
+        self.files = files
+
+    async def run(self, request: RunRequest, history: Fold | None = None) -> RunResult:
+        """Run to the end. A failed run is a result with an error; raises only what keeps a run from beginning."""
+        async with self.run_stream(request, history) as stream:
+            return await stream.result()
+
+    def run_stream(self, request: RunRequest, history: Fold | None = None) -> "RunStream":
+        """Begin a run: iterate over its events, or wait for its `result()`. `history` is the thread so far."""
+        return RunStream(self, request, history or Fold())
+
+    def resume(self, log: RunLog, history: Fold | None = None) -> "RunStream":
+        """Go on with a run from its log: only an unfinished model turn is done again.
+
+        The log's epoch must be this process's own claim. Raises UserError `run_ended`.
+        """
+        fold = fold_log(history or Fold(), log)
+        if fold.status != "running":
+            raise UserError("run_ended", f"Run {log.info.run_id} has ended ({fold.status}).")
+        info = log.info
+        request = RunRequest(
+            thread_id=info.thread_id, run_id=info.run_id, tenant=info.tenant, user=info.user, mark=info.mark
+        )
+        return RunStream(self, request, fold, log)
+
+
+class RunStream(AsyncIterator[AgentEvent]):
+    """A run under way: its events, each shown once it is durable; `cancel()`; `result()`.
+
+    Leaving the `async with`, or the iteration's task being cancelled, cancels the run.
+    """
+
+    def __init__(
+        self, runner: AgentRunner, request: RunRequest, fold: Fold, log: RunLog | None = None
+    ) -> None:
+        self.run_id = request.run_id
+        self.thread_id = request.thread_id
+        self._runner = runner
+        self._request = request
+        self._log = log
+        epoch = 1 if log is None else log.info.epoch
+        limit_bytes = runner.agent.config.max_run_bytes
+        self._journal = Journal(fold, request.run_id, epoch, runner.repository.append, limit_bytes)
+        self._journal.on_failure = self.cancel
+        self._context = ContextBuilder(runner.agent, runner.source, request.mark, runner.files)
+        self._state = LoopState(
+            runner.agent, request, runner.driver, runner.tools, self._context, self._journal
+        )
+        self._task: asyncio.Task[None] | None = None
+        self._begun = False
+        self._cancelling = False
+        self._ending = False
+        """Whether the terminal event is on its way: too late to cancel."""
+        self._error: AgioError | None = None
+
+    def cancel(self) -> None:
+        """End the run soon: the model's connection is closed, tools are told; the log ends with `cancelled`."""
+        if self._ending:
+            return
+        if self._begun and not self._cancelling and self._task is not None:
+            self._task.cancel()
+        self._cancelling = True
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> AgentEvent:
+        event = self._journal.take()
+        if event is not None:
+            return event
+        if self._task is None:
+            self._task = asyncio.create_task(self._drive(), name=f"agio {self.run_id}")
+        try:
+            event = await self._journal.next()
+        except asyncio.CancelledError:
+            await self.aclose()
+            raise
+        if event is None:
+            await self._task
+            raise StopAsyncIteration
+        return event
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Cancel the run if it is still under way, and wait until its log has ended."""
+        if self._task is None:
+            return
+        if not self._task.done():
+            self.cancel()
+            self._journal.close()
+        cancelled: asyncio.CancelledError | None = None
+        while not self._task.done():
+            try:
+                await asyncio.wait([self._task])
+            except asyncio.CancelledError as error:
+                cancelled = error  # the log must end first, which the tools' grace and the hook's time bound
+        if not self._task.cancelled():
+            self._task.exception()
+        if cancelled is not None:
+            raise cancelled
+
+    async def drive(self) -> RunResult:
+        """Run to the end without a reader: no event is kept. Raises StoreError if the log could not be written."""
+        self._journal.shown = False
+        self._task = asyncio.create_task(self._drive(), name=f"agio {self.run_id}")
+        try:
+            await asyncio.shield(self._task)
+        except asyncio.CancelledError:
+            await self.aclose()
+            raise
+        if self._journal.failure is not None:
+            raise self._journal.failure
+        return self._result()
+
+    async def abandon(self) -> None:
+        """Stop without writing another event: somebody else goes on with the run."""
+        self._journal.give_up(StoreError("run_released", "The run was given back."))
+        await self.aclose()
+
+    async def result(self) -> RunResult:
+        """Read the run to its end and return how it ended. Raises StoreError if its log could not be written."""
+        async for _ in self:
+            pass
+        return self._result()
+
+    def _result(self) -> RunResult:
+        fold = self._journal.fold
+        return RunResult(
+            run_id=self.run_id,
+            thread_id=self.thread_id,
+            status=fold.status,
+            text=fold.text,
+            output=self._state.output,
+            result=fold.result,
+            usage=fold.total_usage,
+            messages=fold.messages[fold.first_message :],
+            pending_tool_call_ids=[call.id for call in fold.pending] if fold.status == "completed" else [],
+            interrupts=list(fold.interrupts.values()) if fold.status == "interrupted" else [],
+            error=self._error,
+        )
+
+    async def _drive(self) -> None:
+        """Take the run from its first event to its last. Raises only if it could not begin."""
+        journal = self._journal
+        try:
+            self._begin()
+            ended = await self._run()
+            self._ending = True
+            status: RunStatus = "interrupted" if isinstance(ended.outcome, InterruptOutcome) else "completed"
+            journal.end(ended, status, cost=self._state.cost, untold=self._state.untold)
+        except asyncio.CancelledError:
+            self._ending = True
+            task = asyncio.current_task()
+            if task is not None:
+                task.uncancel()
+            self._end_cancelled()
+        except AgioError as error:
+            if journal.fold.run_id != self.run_id:
+                raise
+            self._end_failed(error)
+        except Exception as error:
+            _log.exception("run %s failed", self.run_id)
+            if journal.fold.run_id != self.run_id:
+                raise
+            self._end_failed(
+                AgioError(
+                    "internal_error",
+                    f"An unexpected {type(error).__name__} ended the run, in a hook, a driver or agio itself: "
+                    "the program's log has the details.",
+                )
+            )
+        finally:
+            self._ending = True
+            await self._close()
+
+    async def _close(self) -> None:
+        """Make the end durable, tell the hook, let the reader go."""
+        try:
+            await self._journal.commit()
+            if self._begun:
+                async with asyncio.timeout(self._runner.agent.config.tool_timeout_s):
+                    await self._runner.hooks.run_ended(self._result())
+        except AgioError as error:
+            level = logging.DEBUG if error.code in LET_GO else logging.WARNING
+            _log.log(level, "the log of run %s could not be written: %s", self.run_id, error)
+        except Exception:
+            _log.exception("the run_ended hook of run %s failed; the run itself has ended", self.run_id)
+        finally:
+            self._journal.close()
+
+    def _begin(self) -> None:
+        if self._log is None:
+            self._start()
+        else:
+            self._journal.seq = self._journal.fold.seq
+            self._journal.size_bytes = self._log.size_bytes
+        self._begun = True
+        if self._cancelling:
+            raise asyncio.CancelledError
+        fold = self._journal.fold
+        if fold.step == 0:
+            self._settle_orphans(fold)
+
+    async def _prepare(self) -> None:
+        """Fetch what surrounds the run, and tell the hook."""
+        fold = self._journal.fold
+        questions = [text_of(m.content) for m in fold.messages if isinstance(m, UserMessage)]
+        for what in await self._context.gather(questions[-1] if questions else ""):
+            message = f"The {what} could not be fetched; the run goes on without."
+            self._state.tell(ERROR, {"code": "context_unavailable", "message": message})
+        await self._runner.hooks.run_started(self._request)
+
+    def _start(self) -> None:
+        """Check what the run was asked, create it, and write RUN_STARTED."""
+        request, fold, agent = self._request, self._journal.fold, self._runner.agent
+        check_run(request, fold, agent.config)
+        spoken = any(isinstance(message, UserMessage) for message in request.messages)
+        self._journal.create(
+            NewRun(
+                run_id=request.run_id,
+                thread_id=request.thread_id,
+                agent=agent.name,
+                model=agent.model_id,
+                mark=self._context.mark,
+                tenant=request.tenant,
+                user=request.user,
+                title=title_of(request.messages if spoken else fold.messages),
+                created_at=wall_ms(),
+            )
+        )
+        given = RunAgentInput(request.thread_id, request.run_id, list(request.messages))
+        given.resume = list(request.resume) or UNSET
+        given.tools = list(request.tools) or UNSET
+        given.context = list(request.context) or UNSET
+        self._journal.emit(RunStarted(request.thread_id, request.run_id, PROTOCOL_VERSION, input=given))
+
+    def _settle_orphans(self, fold: Fold) -> None:
+        """Give a result to calls nobody answered before the conversation went on without them."""
+        if not any(isinstance(message, UserMessage) for message in fold.messages[fold.first_message :]):
+            return
+        decided = decisions_of(self._state)
+        for call in list(fold.pending):
+            if call.id not in decided:
+                emit_result(
+                    self._state, call.id, ToolAnswer("Not run: nobody approved or answered it.", "not_run")
+                )
+
+    async def _run(self) -> RunFinished:
+        limit_s = self._runner.agent.config.run_timeout_s
+        spent_s = 0.0
+        if self._log is not None:
+            spent_s = max(0.0, (wall_ms() - self._journal.fold.started_at_ms) / 1000)
+        scope = asyncio.timeout(max(0.0, limit_s - spent_s))
+        try:
+            async with scope:
+                await self._prepare()
+                return await run_loop(self._state)
+        except TimeoutError:
+            if not scope.expired():
+                raise
+            raise LimitExceeded("time_budget", f"The run took longer than its {limit_s:g} s.") from None
+
+    def _end_failed(self, error: AgioError) -> None:
+        self._ending = True
+        self._error = error
+        self._journal.limit_bytes = None
+        fold = self._journal.fold
+        take_back(self._state)
+        self._state.count_told()
+        settle_calls(self._state, "Not run: the run failed.", "not_run")
+        self._state.total.add(self._state.watch)
+        self._state.end_metrics()
+        event = RunError(clean(error.message), error.code)
+        event.usage = token_usage(fold.usage) or UNSET
+        self._journal.end(event, "failed", error.code, cost=self._state.cost, untold=self._state.untold)
+
+    def _end_cancelled(self) -> None:
+        """End the log of a cancelled run: what is open is closed, what was said stays."""
+        fold, state = self._journal.fold, self._state
+        self._journal.limit_bytes = None
+        for event in keep_events(fold, "Cancelled.", "cancelled"):
+            self._journal.emit(event)
+        state.count_told()
+        settle_calls(state, "Cancelled.", "cancelled")
+        state.end_step()
+        state.end_metrics()
+        last = RunFinished(fold.thread_id, fold.run_id, outcome=CancelledOutcome())
+        last.usage = token_usage(fold.usage) or UNSET
+        self._journal.end(last, "cancelled", cost=self._state.cost, untold=self._state.untold)

@@ -1,0 +1,342 @@
+"""One model turn: stream it, watch the clock, take it back and try again when it breaks."""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, assert_never
+
+from msgspec import structs
+
+from agio.core.config import AgentRunConfig
+from agio.core.engine.context import Prompt
+from agio.core.model import (
+    ModelEvent,
+    ModelRequest,
+    OutputSpec,
+    ReasoningDelta,
+    StatusUpdate,
+    TextDelta,
+    ToolCallBegin,
+    ToolCallDelta,
+    ToolCallDone,
+    ToolOutcome,
+    ToolSpec,
+    TurnEnd,
+    Usage,
+    UsageTold,
+)
+from agio.core.run.closing import take_back_events
+from agio.core.run.metrics import now_s
+from agio.core.store.repository import TurnRecord
+from agio.core.text import estimate_tokens
+from agio.errors import LimitExceeded, ModelError
+from agio.protocol.codec import encode
+from agio.protocol.events import (
+    ERROR,
+    AgentEvent,
+    ReasoningMessageChunk,
+    TextMessageChunk,
+    ToolCallArgs,
+    ToolCallEnd,
+    ToolCallResult,
+    ToolCallStart,
+)
+from agio.protocol.ids import id_body
+from agio.protocol.messages import Json
+
+if TYPE_CHECKING:
+    from agio.core.engine.loop import LoopState
+
+
+async def take_turn(state: "LoopState") -> None:
+    """Ask the model once, with retries, and record the finished turn. Raises ModelError, LimitExceeded."""
+    await state.context.fetch(state.fold)
+    prompt = _prompt(state)
+    request = _request(state, prompt)
+    failures: Counter[str] = Counter()
+    while True:
+        state.calling, state.told = True, Usage()
+        attempt = _Attempt(state)
+        try:
+            end = await attempt.stream(request)
+            break
+        except ModelError as error:
+            take_back(state)
+            state.calling = error.code in _NOT_REFUSED or state.told.total > 0
+            failures[error.code] += 1
+            delay_s = retry_delay(state.config, error, failures)
+            if delay_s is None:
+                raise
+            # The same prompt again: it takes at least what it was told to take.
+            prompt = structs.replace(prompt, tokens=max(prompt.tokens, state.told.input))
+            request = _request(state, prompt)
+            state.tell(
+                ERROR,
+                {
+                    "code": error.code,
+                    "message": error.message,
+                    "attempt": failures.total(),
+                    "retry_in_ms": round(delay_s * 1000),
+                    **_used(state),
+                },
+            )
+            state.told = Usage()
+            await asyncio.sleep(delay_s)
+    journal = state.journal
+    journal.record(
+        TurnRecord(
+            state.fold.run_id,
+            state.fold.step,
+            journal.seq,
+            state.agent.model_id,
+            end.stop,
+            end.usage,
+            end.vendor,
+        )
+    )
+    state.calling, state.told = False, Usage()
+    for index, outcome in attempt.outcomes.items():
+        journal.emit(ToolCallResult(attempt.id("res", index), attempt.id("call", index), outcome.content))
+    state.fresh = {call.id for call in state.fold.pending}
+    if end.stop in ("length", "refusal", "content_filter"):
+        state.notice(f"stopped_{end.stop}", _STOPS[end.stop])
+
+
+_NOT_REFUSED = frozenset(
+    {
+        "connection_failed",
+        "first_token_timeout",
+        "idle_timeout",
+        "invalid_response",
+        "stream_broken",
+        "turn_timeout",
+    }
+)
+"""How a call fails of which nobody knows what it used. One that the vendor refused used nothing."""
+_STOPS = {
+    "length": "The model stopped because its answer reached the largest size allowed.",
+    "refusal": "The model refused to answer.",
+    "content_filter": "The provider's content filter stopped the answer.",
+}
+
+
+def _used(state: "LoopState") -> dict[str, Json]:
+    """Say what a model call used that did not come to its end, as far as it was told."""
+    if not state.told.total:
+        return {}
+    return {"model": state.agent.model_id, "usage": structs.asdict(state.told)}
+
+
+def take_back(state: "LoopState") -> None:
+    """Take back what was shown of an unfinished turn: close what is open, then `agio.rewind`."""
+    for event in take_back_events(state.fold):
+        state.journal.emit(event)
+
+
+def retry_delay(config: AgentRunConfig, error: ModelError, failures: Counter[str]) -> float | None:
+    """Return how long to wait before the next try, None if there is none."""
+    if not error.retryable or failures[error.code] > config.retries.get(error.code, 0):
+        return None
+    if error.retry_after_s is not None:
+        return error.retry_after_s if error.retry_after_s <= config.max_retry_after_s else None
+    ceiling = min(config.max_backoff_s, config.backoff_s * 2 ** (failures.total() - 1))
+    return ceiling * random.uniform(0.5, 1.0)  # noqa: S311 - spreads retries, keeps no secret
+
+
+def _prompt(state: "LoopState") -> Prompt:
+    prompt = state.context.compose(state.fold, sum(map(_size_of, state.tool_specs)), state.tokens_left)
+    for code, message in prompt.notices:
+        state.notice(code, message)
+    return prompt
+
+
+def _room(state: "LoopState", prompt: Prompt) -> int | None:
+    """Return how large the answer may be. Raises LimitExceeded if the token budget has no room for a call."""
+    left, largest = state.tokens_left, state.config.model.max_output_tokens
+    if left is None:
+        return largest
+    left -= prompt.tokens
+    if left <= 0:
+        raise state.over_token_budget(prompt.tokens)
+    return left if largest is None else min(left, largest)
+
+
+def _request(state: "LoopState", prompt: Prompt) -> ModelRequest:
+    output = state.agent.output
+    return ModelRequest(
+        model=state.agent.model,
+        system=prompt.system,
+        messages=prompt.messages,
+        vendor=state.fold.vendor,
+        tools=state.tool_specs,
+        output=None if output is None else OutputSpec(output.name, output.schema),
+        settings=structs.replace(state.config.model, max_output_tokens=_room(state, prompt)),
+    )
+
+
+def _size_of(tool: ToolSpec) -> int:
+    """Estimate the tokens of a tool's declaration."""
+    return estimate_tokens(tool.name + tool.description) + len(encode(tool.parameters)) // 4
+
+
+class _Attempt:
+    """One try at a turn: model events become events of the log."""
+
+    def __init__(self, state: "LoopState") -> None:
+        self._state = state
+        self._journal = state.journal
+        self._body = f"{id_body(state.fold.run_id)}_{state.fold.step}"
+        self._text_id = f"msg_{self._body}"
+        self._reasoning_id = f"rsn_{self._body}"
+        self._piece = state.config.max_event_bytes // 8
+        self._limit_bytes = state.journal.size_bytes + state.config.max_turn_bytes
+        self._end: TurnEnd | None = None
+        self.outcomes: dict[int, ToolOutcome] = {}
+
+    def id(self, prefix: str, index: int) -> str:
+        """Return the id of the turn's call `index`, or of its result: ours, never the vendor's."""
+        return f"{prefix}_{self._body}_{index}"
+
+    async def stream(self, request: ModelRequest) -> TurnEnd:
+        """Read the turn to its end. Raises ModelError, LimitExceeded."""
+        watch = self._state.watch
+        watch.attempts += 1
+        started = now_s()
+        guard = _Watchdog(self._state.config)
+        try:
+            async with asyncio.timeout(None) as scope, aclosing(self._state.driver.stream(request)) as stream:
+                guard.watch(scope)
+                async for batch in stream:
+                    said = any(event.__class__ is not UsageTold for event in batch)
+                    if said and watch.first_token_s is None:
+                        watch.first_token_s = now_s() - started
+                    guard.alive(said)
+                    for event in batch:
+                        self._take(event)
+                    if self._end is None:
+                        # Time spent waiting for the store or the reader is not the model's.
+                        guard.held = True
+                        await self._journal.drain()
+                        guard.held = False
+                        guard.alive(False)
+        except TimeoutError as error:
+            if not guard.struck:
+                raise ModelError(
+                    "connection_failed", f"The model's driver timed out: {error}.", retryable=True
+                ) from error
+            raise guard.error() from None
+        finally:
+            guard.stop()
+            watch.model_s += now_s() - started
+        if self._end is None:
+            raise ModelError(
+                "stream_broken", "The model's stream ended before its answer did.", retryable=True
+            )
+        if self._state.fold.draft is not None:
+            for call_id in self._state.fold.draft.open_calls():
+                self._journal.emit(ToolCallEnd(call_id))
+        return self._end
+
+    def _emit(self, event: AgentEvent) -> None:
+        self._journal.emit(event)
+        if self._journal.size_bytes > self._limit_bytes:
+            limit_bytes = self._state.config.max_turn_bytes
+            raise LimitExceeded("turn_too_large", f"The model's turn has more than {limit_bytes} bytes.")
+
+    def _take(self, event: ModelEvent) -> None:
+        emit = self._emit
+        match event:
+            case TextDelta(text=text):
+                for piece in self._pieces(text):
+                    emit(TextMessageChunk(self._text_id, delta=piece))
+            case ToolCallDelta(index=index, arguments=arguments):
+                for piece in self._pieces(arguments):
+                    emit(ToolCallArgs(self.id("call", index), piece))
+            case ReasoningDelta(text=text):
+                for piece in self._pieces(text):
+                    emit(ReasoningMessageChunk(self._reasoning_id, piece))
+            case TurnEnd():
+                self._end = event
+            case UsageTold(usage=usage):
+                self._state.told = usage
+            case ToolCallBegin(index=index, name=name):
+                emit(ToolCallStart(self.id("call", index), name, self._text_id))
+            case ToolCallDone(index=index):
+                emit(ToolCallEnd(self.id("call", index)))
+            case ToolOutcome(index=index):
+                self.outcomes[index] = event
+            case StatusUpdate(code=code, message=message):
+                self._state.notice(code, message)
+            case _:
+                assert_never(event)
+
+    def _pieces(self, text: str) -> Sequence[str]:
+        """Cut what is too large for one event."""
+        if len(text) <= self._piece:
+            return (text,) if text else ()
+        return [text[at : at + self._piece] for at in range(0, len(text), self._piece)]
+
+
+class _Watchdog:
+    """Ends a turn that does not begin, stalls, or takes too long. Cheap when all is well: one timer a turn."""
+
+    def __init__(self, config: AgentRunConfig) -> None:
+        self._config = config
+        self._loop = asyncio.get_running_loop()
+        self._started = self._last = self._loop.time()
+        self._begun = False
+        self._expired = "first_token_timeout"
+        self.struck = False
+        """Whether it was this watchdog that ended the turn."""
+        self.held = False
+        """Whether nobody is reading the model just now."""
+        self._scope: asyncio.Timeout | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def watch(self, scope: asyncio.Timeout) -> None:
+        """Begin to watch; the scope is what is ended."""
+        self._scope = scope
+        self._check()
+
+    def alive(self, begun: bool) -> None:
+        """Note that the connection said something; `begun` if it was part of the answer."""
+        self._last = self._loop.time()
+        if begun and not self._begun:
+            self._begun = True
+            self._check()
+
+    def stop(self) -> None:
+        """Watch no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def error(self) -> ModelError:
+        """Return the error of the time-out that struck."""
+        code, config = self._expired, self._config
+        messages = {
+            "first_token_timeout": f"The model said nothing for {config.first_token_timeout_s:g} s.",
+            "idle_timeout": f"The model fell silent in the middle of its answer for {config.idle_timeout_s:g} s.",
+            "turn_timeout": f"The model was still answering after {config.turn_timeout_s:g} s.",
+        }
+        return ModelError(code, messages[code], retryable=code != "turn_timeout")
+
+    def _check(self) -> None:
+        self.stop()
+        config, now = self._config, self._loop.time()
+        if self._begun:
+            due, code = self._last + config.idle_timeout_s, "idle_timeout"
+        else:
+            due, code = self._started + config.first_token_timeout_s, "first_token_timeout"
+        end = self._started + config.turn_timeout_s
+        if end < due:
+            due, code = end, "turn_timeout"
+        if self.held:
+            self._timer = self._loop.call_at(now + config.idle_timeout_s, self._check)
+        elif due > now:
+            self._timer = self._loop.call_at(due, self._check)
+        elif self._scope is not None:
+            self._expired = code
+            self.struck = True
+            self._scope.reschedule(now)

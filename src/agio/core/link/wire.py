@@ -1,0 +1,299 @@
+"""The link as bytes: each call of `core.link` is a tagged msgpack frame, and a message is a list of frames.
+
+Pure: both ends of the WebSocket (worker/link_socket.py, gateway/doors/link_socket.py) use it, neither is known here.
+Calls and answers carry a number; the worker counts its calls, the gateway its tasks.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias, cast
+
+import msgspec
+from msgspec import Struct
+
+from agio.core.file import FilePiece
+from agio.core.link.link import Answer, Claim, Greeting, Job, Task, TaskResult, ToolReply, Welcome
+from agio.core.store.repository import Append, Effect, ToolRecord
+from agio.errors import (
+    AgioError,
+    BusError,
+    LimitExceeded,
+    ModelError,
+    StoreError,
+    ToolError,
+    UpstreamError,
+    UserError,
+)
+from agio.protocol.messages import Json
+
+MESSAGE_BYTES = 1024 * 1024
+"""Frames are gathered into messages of about this size; a larger frame is a message by itself."""
+MAX_UP_BYTES = 16 * 1024 * 1024
+"""The largest message a gateway takes from a worker."""
+MAX_DOWN_BYTES = 256 * 1024 * 1024
+"""The largest message a worker takes from its gateway: a job carries its session's history."""
+_HEAD_BYTES = 3
+REFUSED = 4401
+"""Close code: the worker's key is not the gateway's."""
+GARBAGE = 4400
+"""Close code: what came was no message of the link."""
+SLOW = 4408
+"""Close code: the other side does not read, or did not greet in time."""
+
+
+class _Frame(Struct, frozen=True, array_like=True, tag=str.lower):
+    pass
+
+
+class Greet(_Frame, frozen=True):
+    """Worker: come, or come back. The first frame of a connection."""
+
+    id: int
+    greeting: Greeting
+
+
+class Write(_Frame, frozen=True):
+    """Worker: append."""
+
+    id: int
+    claim: Claim
+    write: Append
+
+
+class Begin(_Frame, frozen=True):
+    """Worker: begin_tool."""
+
+    id: int
+    claim: Claim
+    key: str
+    tool: str
+    effect: Effect
+
+
+class End(_Frame, frozen=True):
+    """Worker: end_tool."""
+
+    id: int
+    claim: Claim
+    key: str
+    record: ToolRecord
+
+
+class Use(_Frame, frozen=True):
+    """Worker: call_tool. The arguments are JSON, which has integers of any size."""
+
+    id: int
+    claim: Claim
+    key: str
+    tool: str
+    arguments: bytes
+
+    def decoded(self) -> dict[str, Json]:
+        """Return the arguments. Raises msgspec.DecodeError if they are no JSON object."""
+        return msgspec.json.decode(self.arguments, type=dict[str, Json])
+
+
+class Read(_Frame, frozen=True):
+    """Worker: read_file."""
+
+    id: int
+    claim: Claim
+    file_id: str
+    idx: int
+
+
+class Release(_Frame, frozen=True):
+    """Worker: release."""
+
+    id: int
+    claim: Claim
+
+
+class Leave(_Frame, frozen=True):
+    """Worker: leave."""
+
+    id: int
+
+
+class Performed(_Frame, frozen=True):
+    """Worker: the result of a task."""
+
+    id: int
+    result: TaskResult
+
+
+class Failed(_Frame, frozen=True):
+    """Either side: a call or a task raised. `kind` is the error's class."""
+
+    id: int
+    kind: str
+    code: str
+    message: str
+    details: dict[str, Json]
+    retryable: bool = False
+    retry_after_s: float | None = None
+
+    def error(self) -> AgioError:
+        """Return the error as it was raised on the other side."""
+        if self.kind == ModelError.__name__:
+            return ModelError(
+                self.code,
+                self.message,
+                self.details,
+                retryable=self.retryable,
+                retry_after_s=self.retry_after_s,
+            )
+        return _KINDS.get(self.kind, AgioError)(self.code, self.message, self.details)
+
+
+class Welcomed(_Frame, frozen=True):
+    """Gateway: the answer to Greet."""
+
+    id: int
+    welcome: Welcome
+
+
+class Written(_Frame, frozen=True):
+    """Gateway: the answer to Write."""
+
+    id: int
+    answer: Answer
+
+
+class Begun(_Frame, frozen=True):
+    """Gateway: the answer to Begin."""
+
+    id: int
+    record: ToolRecord | None
+
+
+class Used(_Frame, frozen=True):
+    """Gateway: the answer to Use."""
+
+    id: int
+    reply: ToolReply
+
+
+class Piece(_Frame, frozen=True):
+    """Gateway: the answer to Read."""
+
+    id: int
+    piece: FilePiece
+
+
+class Done(_Frame, frozen=True):
+    """Gateway: the answer to End, Release and Leave."""
+
+    id: int
+
+
+class Start(_Frame, frozen=True):
+    """Gateway: a job to run."""
+
+    job: Job
+
+
+class Cancel(_Frame, frozen=True):
+    """Gateway: cancel a run."""
+
+    run_id: str
+    epoch: int
+
+
+class Drop(_Frame, frozen=True):
+    """Gateway: let go of a run."""
+
+    run_id: str
+    epoch: int
+
+
+class Perform(_Frame, frozen=True):
+    """Gateway: a task to do."""
+
+    id: int
+    task: Task
+
+
+class Drain(_Frame, frozen=True):
+    """Gateway: finish the turns under way and give the rest back."""
+
+    within_s: float
+
+
+UpFrame: TypeAlias = Greet | Write | Begin | End | Use | Read | Release | Leave | Performed | Failed
+DownFrame: TypeAlias = (
+    Welcomed | Written | Begun | Used | Piece | Done | Failed | Start | Cancel | Drop | Perform | Drain
+)
+
+_KINDS: dict[str, type[AgioError]] = {
+    kind.__name__: kind for kind in (UserError, ToolError, UpstreamError, StoreError, BusError, LimitExceeded)
+}
+_encoder = msgspec.msgpack.Encoder(enc_hook=str)
+_up = msgspec.msgpack.Decoder(list[UpFrame])
+_down = msgspec.msgpack.Decoder(list[DownFrame])
+
+
+def encode_frame(frame: UpFrame | DownFrame, limit_bytes: int = MAX_DOWN_BYTES) -> bytes:
+    """Encode one frame. Raises StoreError `not_storable` for what msgpack cannot say, or what is too large."""
+    try:
+        data = _encoder.encode(frame)
+    except (OverflowError, UnicodeEncodeError, RecursionError, TypeError) as error:
+        raise StoreError("not_storable", f"The link cannot carry this: {error}.") from error
+    if len(data) > limit_bytes - _HEAD_BYTES:
+        raise StoreError("not_storable", f"The link cannot carry {len(data)} bytes at once.")
+    return data
+
+
+def messages_of(frames: Iterable[bytes]) -> Iterator[bytes]:
+    """Gather encoded frames into messages, in order."""
+    batch: list[bytes] = []
+    size = 0
+    for frame in frames:
+        if batch and (size + len(frame) > MESSAGE_BYTES or len(batch) == 0xFFFF):
+            yield _message(batch)
+            batch, size = [], 0
+        batch.append(frame)
+        size += len(frame)
+    if batch:
+        yield _message(batch)
+
+
+def decode_up(message: bytes) -> list[UpFrame]:
+    """Decode what a worker sent. Raises UserError `invalid_link_message`."""
+    try:
+        return _up.decode(message)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise _garbage(error) from error
+
+
+def decode_down(message: bytes) -> list[DownFrame]:
+    """Decode what a gateway sent. Raises UserError `invalid_link_message`."""
+    try:
+        return _down.decode(message)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise _garbage(error) from error
+
+
+def failed(call: int, error: AgioError) -> Failed:
+    """Return the frame that carries an error to the other side."""
+    return Failed(
+        call,
+        next((kind.__name__ for kind in type(error).__mro__ if kind.__name__ in _NAMES), ""),
+        error.code,
+        error.message,
+        cast("dict[str, Json]", msgspec.to_builtins(error.details, enc_hook=str)),
+        error.retryable if isinstance(error, ModelError) else False,
+        error.retry_after_s if isinstance(error, ModelError) else None,
+    )
+
+
+_NAMES = {*_KINDS, ModelError.__name__}
+
+
+def _message(batch: list[bytes]) -> bytes:
+    count = len(batch)
+    head = bytes([0x90 | count]) if count < 16 else b"\xdc" + count.to_bytes(2)
+    return head + b"".join(batch)
+
+
+def _garbage(error: Exception) -> UserError:
+    return UserError("invalid_link_message", f"This is no message of the link: {error}.")

@@ -1,0 +1,230 @@
+"""Agents and the tools they are given."""
+
+from collections.abc import Sequence
+
+from msgspec import structs
+
+from agio.core.store.records import AgentFields, AgentRecord, AgentSource, AgentStatus, AgentTool, Page
+from agio.db.cursors import page_of, page_size, pattern_of, read_cursor
+from agio.db.plan import Plan, Row, ask, ask_one
+from agio.db.records import agent_record, agent_tool, agent_values, now_ms
+from agio.db.refusals import agent_not_found, changed_elsewhere
+from agio.errors import UserError
+from agio.protocol.ids import new_id
+
+_ID = 12
+"""Where in `agent_columns` the agent's id is."""
+
+
+def list_agents(
+    tenant: str,
+    *,
+    search: str | None = None,
+    status: AgentStatus | None = None,
+    after: str | None = None,
+    limit: int = 50,
+) -> Plan[Page[AgentRecord]]:
+    """A tenant's agents by name. `search` is a part of the name or description. UserError `invalid_cursor`."""
+    name = "" if after is None else read_cursor(after, tuple[str])[0]
+    page = {"tenant": tenant, "status": status, "after": name, "limit": page_size(limit) + 1}
+    if (pattern := pattern_of(search)) is not None:
+        rows = yield from ask("search_agents", pattern=pattern, **page)
+    else:
+        rows = yield from ask("list_agents", **page)
+    tools = yield from _tools_of(tenant, rows)
+    return page_of(
+        rows, limit, lambda row: agent_record(row, tools.get(str(row[_ID]), ())), lambda row: row[:1]
+    )
+
+
+def get_agent(tenant: str, agent_id: str) -> Plan[AgentRecord]:
+    """Raises UserError `agent_not_found`."""
+    row = yield from ask_one("get_agent", tenant=tenant, agent_id=agent_id)
+    if row is None:
+        raise agent_not_found(agent_id)
+    return (yield from _with_tools(tenant, row))
+
+
+def agent_of_run(tenant: str, agent_id: str) -> Plan[AgentRecord]:
+    """The agent of a run there is, also if it was deleted since."""
+    row = yield from ask_one("agent_of_run", tenant=tenant, agent_id=agent_id)
+    if row is None:
+        raise agent_not_found(agent_id)
+    return (yield from with_tools(agent_record(row, ())))
+
+
+def with_tools(agent: AgentRecord) -> Plan[AgentRecord]:
+    """An agent with the tools it was given; a session's own has those that an agent of its name has now."""
+    if agent.source == "inline":
+        known = yield from agent_named(agent.tenant, agent.name)
+        if known is None or known.status != "active":
+            return agent
+        return structs.replace(agent, tools=known.tools, approval=known.approval)
+    tools = yield from ask("tools_of_agents", tenant=agent.tenant, agent_ids=[agent.id])
+    return structs.replace(agent, tools=[agent_tool(tool) for _, *tool in tools])
+
+
+def agent_named(tenant: str, name: str) -> Plan[AgentRecord | None]:
+    """The agent of this name, if there is one."""
+    row = yield from ask_one("agent_by_name", tenant=tenant, name=name)
+    return None if row is None else (yield from _with_tools(tenant, row))
+
+
+def put_inline_agent(tenant: str, agent_id: str, fields: AgentFields) -> Plan[None]:
+    """Make a session's own agent be this; its tools are lent to it when it runs."""
+    values = _values(tenant, agent_id, fields, "inline")
+    if (yield from ask_one("add_agent", **values)) is None:
+        yield from ask("revive_inline_agent", tenant=tenant, agent_id=agent_id, now=now_ms())
+        yield from ask("update_agent", expected=None, **values)
+
+
+def forget_inline_agent(tenant: str, agent_id: str) -> Plan[None]:
+    """Keep nothing of what was said of a session's own agent; any other agent stays as it is."""
+    yield from ask("forget_inline_agent", tenant=tenant, agent_id=agent_id, now=now_ms())
+
+
+def create_agent(tenant: str, fields: AgentFields) -> Plan[AgentRecord]:
+    """Add an agent. Raises UserError `agent_exists` if the name is taken in the tenant."""
+    if fields.tools:
+        yield from ask("lock_tenant", tenant=tenant)
+    return (yield from _add(tenant, fields, "stored"))
+
+
+def update_agent(
+    tenant: str, agent_id: str, fields: AgentFields, expected: int | None = None
+) -> Plan[AgentRecord]:
+    """Replace what is said of an agent, with `expected` only if that is still its version.
+
+    Raises UserError `agent_not_found`, `agent_exists`, `agent_read_only`, `changed_elsewhere`.
+    """
+    yield from ask("lock_tenant", tenant=tenant)
+    check_stored((yield from get_agent(tenant, agent_id)))
+    named = yield from ask_one("agent_by_name", tenant=tenant, name=fields.name)
+    if named is not None and named[_ID] != agent_id:
+        raise _agent_exists(fields.name)
+    return (yield from _replace(tenant, agent_id, fields, "stored", expected))
+
+
+def delete_agent(tenant: str, agent_id: str) -> Plan[None]:
+    """Remove an agent; its sessions stay readable. Raises UserError `agent_not_found`, `agent_read_only`."""
+    check_stored((yield from get_agent(tenant, agent_id)))
+    yield from ask("delete_agent", tenant=tenant, agent_id=agent_id, now=now_ms())
+
+
+def put_code_agents(tenant: str, agents: Sequence[AgentFields]) -> Plan[list[AgentRecord]]:
+    """Make the agents with source `code` be these, by name; others of that source become inactive.
+
+    Raises UserError `agent_exists` if a stored agent has one of the names.
+    """
+    yield from ask("lock_tenant", tenant=tenant)
+    records: list[AgentRecord] = []
+    for fields in agents:
+        row = yield from ask_one("agent_by_name", tenant=tenant, name=fields.name)
+        if row is None:
+            records.append((yield from _add(tenant, fields, "code")))
+            continue
+        known = yield from _with_tools(tenant, row)
+        if known.source == "stored":
+            raise _agent_exists(fields.name)
+        if known.source == "code" and _says(known, fields):
+            records.append(known)
+        else:
+            records.append((yield from _replace(tenant, known.id, fields, "code")))
+    kept = {record.id for record in records}
+    for row in (yield from ask("list_code_agents", tenant=tenant)):
+        if row[0] not in kept:
+            yield from ask("retire_agent", tenant=tenant, agent_id=row[0], now=now_ms())
+    return records
+
+
+def library_agent(tenant: str, name: str, model: str) -> Plan[str]:
+    """The id of the agent a program names, which is added if need be; it is run by that program alone."""
+    row = yield from ask_one("agent_by_name", tenant=tenant, name=name)
+    if row is None:
+        fields = AgentFields(
+            name=name, system_prompt="", model_provider="", model_name=model, status="inactive"
+        )
+        yield from ask("add_agent", **_values(tenant, new_id("agt"), fields, "library"))
+        row = yield from ask_one("agent_by_name", tenant=tenant, name=name)
+    if row is None:
+        raise agent_not_found(name)
+    return str(row[_ID])
+
+
+def _add(tenant: str, fields: AgentFields, source: AgentSource) -> Plan[AgentRecord]:
+    agent_id = new_id("agt")
+    added = yield from ask_one("add_agent", **_values(tenant, agent_id, fields, source))
+    if added is None:
+        raise _agent_exists(fields.name)
+    yield from _assign(tenant, agent_id, fields.tools)
+    return (yield from get_agent(tenant, agent_id))
+
+
+def _replace(
+    tenant: str, agent_id: str, fields: AgentFields, source: AgentSource, expected: int | None = None
+) -> Plan[AgentRecord]:
+    values = _values(tenant, agent_id, fields, source)
+    if (yield from ask_one("update_agent", expected=expected, **values)) is None:
+        raise changed_elsewhere("agent")
+    yield from ask("clear_assignments", tenant=tenant, agent_id=agent_id)
+    yield from _assign(tenant, agent_id, fields.tools)
+    return (yield from get_agent(tenant, agent_id))
+
+
+def _values(tenant: str, agent_id: str, fields: AgentFields, source: AgentSource) -> dict[str, object]:
+    return {**agent_values(fields), "tenant": tenant, "agent_id": agent_id, "source": source, "now": now_ms()}
+
+
+def _assign(tenant: str, agent_id: str, tools: Sequence[AgentTool]) -> Plan[None]:
+    for idx, tool in enumerate(tools):
+        tool_id = yield from tool_id_of(tenant, tool.name)
+        yield from ask("add_assignment", agent_id=agent_id, tool_id=tool_id, idx=idx, approval=tool.approval)
+
+
+def tool_id_of(tenant: str, name: str) -> Plan[str]:
+    """The id of the tool a tenant knows by this name, which is added if need be."""
+    found = yield from ask_one("tool_by_name", tenant=tenant, name=name)
+    if found is None:
+        yield from ask("add_tool", tool_id=new_id("tool"), tenant=tenant, name=name, now=now_ms())
+        found = yield from ask_one("tool_by_name", tenant=tenant, name=name)
+    if found is None:
+        raise UserError("tool_not_found", f"There is no tool {name}.", {"name": name})
+    return str(found[0])
+
+
+def _with_tools(tenant: str, row: Row) -> Plan[AgentRecord]:
+    tools = yield from _tools_of(tenant, [row])
+    return agent_record(row, tools.get(str(row[_ID]), ()))
+
+
+def _tools_of(tenant: str, agents: Sequence[Row]) -> Plan[dict[str, list[AgentTool]]]:
+    """The tools of agents' rows, by the agent's id."""
+    tools: dict[str, list[AgentTool]] = {}
+    if agents:
+        ids = [row[_ID] for row in agents]
+        for agent_id, *tool in (yield from ask("tools_of_agents", tenant=tenant, agent_ids=ids)):
+            tools.setdefault(str(agent_id), []).append(agent_tool(tool))
+    return tools
+
+
+def _says(record: AgentRecord, fields: AgentFields) -> bool:
+    """Whether an agent is as said: of a tool, that is its name and its approval."""
+    given = [(tool.name, tool.approval) for tool in fields.tools]
+    said = structs.asdict(structs.replace(fields, tools=[]))
+    return given == [(tool.name, tool.approval) for tool in record.tools] and all(
+        getattr(record, name) == value for name, value in said.items() if name != "tools"
+    )
+
+
+def check_stored(record: AgentRecord) -> None:
+    """Raise UserError `agent_read_only` for an agent that is defined in Python."""
+    if record.source != "stored":
+        raise UserError(
+            "agent_read_only",
+            f"The agent {record.name} is defined in Python: change it there.",
+            {"agent_id": record.id},
+        )
+
+
+def _agent_exists(name: str) -> UserError:
+    return UserError("agent_exists", f"There is already an agent {name}.", {"name": name})

@@ -1,0 +1,217 @@
+"""HTTP tools of a team, which agents have which tools, and calls outside runs."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from agio.core.http_tool import HttpTool, ToolDefinition, ToolRequest, ToolRequestRecord, ToolUse
+from agio.core.provider import Sealed, SecretPlace
+from agio.core.store.repository import Approval, ToolRecord
+from agio.db.plan import Plan, Row, ask, ask_one
+from agio.db.plans.agents.agents import check_stored, get_agent, tool_id_of
+from agio.db.plans.agents.secrets import delete_secret, delete_secrets_of, put_secrets, secrets_of
+from agio.db.plans.runs.log import check_session
+from agio.db.records import encode_json, http_tool, now_ms, pack_content, to_struct, tool_record
+from agio.db.refusals import changed_elsewhere, idempotency_conflict
+from agio.errors import StoreError, UserError
+
+MAX_TOOLS = 1000
+"""How many HTTP tools a team may have."""
+
+
+def list_tool_definitions(tenant: str) -> Plan[list[ToolDefinition]]:
+    """A tenant's HTTP tools, by name."""
+    rows = yield from ask("list_tool_definitions", tenant=tenant)
+    return [_definition(row) for row in rows]
+
+
+def get_tool_definition(tenant: str, tool_id: str) -> Plan[ToolDefinition]:
+    """Raises UserError `tool_not_found`."""
+    row = yield from ask_one("get_tool_definition", tenant=tenant, tool_id=tool_id)
+    if row is None:
+        raise _tool_not_found(tool_id)
+    return _definition(row)
+
+
+def find_tool_definition(tenant: str, name: str) -> Plan[ToolDefinition | None]:
+    """The HTTP tool with this name."""
+    row = yield from ask_one("find_tool_definition", tenant=tenant, name=name)
+    return None if row is None else _definition(row)
+
+
+def create_tool_definition(
+    tenant: str, tool_id: str, name: str, http: HttpTool, secrets: Mapping[str, Sealed]
+) -> Plan[ToolDefinition]:
+    """Raises UserError `tool_exists`, `too_many_tools`. An agent that had the name before has this tool now."""
+    yield from ask("lock_tenant", tenant=tenant)
+    counted = yield from ask_one("count_http_tools", tenant=tenant)
+    if counted is not None and msgspec.convert(counted[0], int) >= MAX_TOOLS:
+        raise UserError("too_many_tools", f"A team has at most {MAX_TOOLS} HTTP tools: delete some first.")
+    definition, now = encode_json("tool", http), now_ms()
+    added = yield from ask_one(
+        "add_http_tool", tool_id=tool_id, tenant=tenant, name=f" {tool_id}", definition=definition, now=now
+    )  # its own name may be taken until the next step, this one never is
+    if added is None:
+        raise StoreError("not_storable", f"The id {tool_id} is another tool's.")
+    return (yield from _say(tenant, tool_id, name, http, secrets))
+
+
+def update_tool_definition(
+    tenant: str,
+    tool_id: str,
+    name: str,
+    http: HttpTool,
+    secrets: Mapping[str, Sealed],
+    expected: int | None = None,
+) -> Plan[ToolDefinition]:
+    """Replace a tool; its secrets are these and those kept fields of `http` that are not among them.
+
+    With `expected` only if that is still its version. Raises UserError `tool_not_found`, `tool_exists`,
+    `changed_elsewhere`.
+    """
+    yield from ask("lock_tenant", tenant=tenant)
+    before = yield from get_tool_definition(tenant, tool_id)
+    if name != before.name:
+        yield from ask("touch_agents_of_tool", tenant=tenant, tool_id=tool_id, now=now_ms())
+    return (yield from _say(tenant, tool_id, name, http, secrets, expected))
+
+
+def delete_tool_definition(tenant: str, tool_id: str) -> Plan[None]:
+    """Remove a tool, its secrets, and take it from all agents. Raises UserError `tool_not_found`."""
+    yield from ask("lock_tenant", tenant=tenant)
+    yield from get_tool_definition(tenant, tool_id)
+    yield from delete_secrets_of(tenant, tool_id)
+    yield from ask("touch_agents_of_tool", tenant=tenant, tool_id=tool_id, now=now_ms())
+    yield from ask("clear_assignments_of_tool", tenant=tenant, tool_id=tool_id)
+    yield from ask("delete_tool", tenant=tenant, tool_id=tool_id)
+
+
+def assign_tool(tenant: str, agent_id: str, name: str, approval: Approval | None) -> Plan[None]:
+    """Give an agent a tool, or change whether it asks. Raises UserError `agent_not_found`, `agent_read_only`."""
+    yield from ask("lock_tenant", tenant=tenant)
+    check_stored((yield from get_agent(tenant, agent_id)))
+    tool_id = yield from tool_id_of(tenant, name)
+    yield from ask("put_assignment", agent_id=agent_id, tool_id=tool_id, approval=approval)
+    yield from ask("touch_agent", tenant=tenant, agent_id=agent_id, now=now_ms())
+
+
+def unassign_tool(tenant: str, agent_id: str, name: str) -> Plan[None]:
+    """Take a tool from an agent. Raises UserError `agent_not_found`, `agent_read_only`, `tool_not_assigned`."""
+    yield from ask("lock_tenant", tenant=tenant)
+    check_stored((yield from get_agent(tenant, agent_id)))
+    gone = yield from ask_one("delete_assignment", tenant=tenant, agent_id=agent_id, name=name)
+    if gone is None:
+        raise UserError("tool_not_assigned", f"The agent has no tool {name!r}.", {"name": name})
+    yield from ask("touch_agent", tenant=tenant, agent_id=agent_id, now=now_ms())
+
+
+def list_tool_uses(tenant: str) -> Plan[list[ToolUse]]:
+    """Which agents of a tenant have which tools, by the agent's name."""
+    rows = yield from ask("agents_of_tools", tenant=tenant)
+    return [to_struct(ToolUse, row) for row in rows]
+
+
+def begin_tool_request(tenant: str, user: str, request: ToolRequest) -> Plan[tuple[ToolRequestRecord, bool]]:
+    """Record that a call begins; true: it is new. If its key is known, what is known, and nothing begins.
+
+    Raises UserError `idempotency_conflict`, `session_not_found`.
+    """
+    if request.session_id is not None:
+        yield from check_session(tenant, user, request.session_id)
+    row = yield from ask_one(
+        "begin_tool_request",
+        request_id=request.id,
+        tenant=tenant,
+        user_id=user,
+        session_id=request.session_id,
+        key_hash=request.key_hash,
+        digest=request.digest,
+        tool=request.tool,
+        effect=request.effect,
+        now=now_ms(),
+    )
+    if row is not None:
+        return _request(row), True
+    known = yield from ask_one("find_tool_request", tenant=tenant, user_id=user, key_hash=request.key_hash)
+    if known is None:
+        raise StoreError("not_storable", f"The id {request.id} is another call's.")
+    if known[-1] != request.digest:
+        raise idempotency_conflict("key")
+    return _request(known[:-1]), False
+
+
+def end_tool_request(
+    tenant: str, user: str, request_id: str, record: ToolRecord
+) -> Plan[ToolRequestRecord | None]:
+    """Record the result of a call, the first one stays; None if the call is not there any more."""
+    who = {"tenant": tenant, "user_id": user, "request_id": request_id}
+    content = pack_content(record)
+    yield from ask("end_tool_request", content=content, error=record.error, now=now_ms(), **who)
+    row = yield from ask_one("get_tool_request", **who)
+    return None if row is None else _request(row)
+
+
+def _say(
+    tenant: str,
+    tool_id: str,
+    name: str,
+    http: HttpTool,
+    secrets: Mapping[str, Sealed],
+    expected: int | None = None,
+) -> Plan[ToolDefinition]:
+    """Let a tool that is there be this, under its name."""
+    yield from _take_name(tenant, tool_id, name)
+    definition = encode_json("tool", http)
+    row = yield from ask_one(
+        "change_http_tool",
+        tool_id=tool_id,
+        tenant=tenant,
+        name=name,
+        definition=definition,
+        now=now_ms(),
+        expected=expected,
+    )
+    if row is None:
+        raise changed_elsewhere("tool")
+    yield from put_secrets(tenant, tool_id, secrets)
+    yield from _keep_secrets(
+        tenant, tool_id, {http.field_of(header) for header in http.headers if header.secret}
+    )
+    created_at, updated_at = msgspec.convert(row, tuple[int, int])
+    return ToolDefinition(
+        id=tool_id, tenant=tenant, name=name, http=http, created_at=created_at, updated_at=updated_at
+    )
+
+
+def _take_name(tenant: str, tool_id: str, name: str) -> Plan[None]:
+    """Make a name free: agents that were given it, when it was nobody's, have this tool. UserError `tool_exists`."""
+    row = yield from ask_one("tool_by_name", tenant=tenant, name=name)
+    if row is None or row[0] == tool_id:
+        return
+    if (yield from ask_one("get_tool_definition", tenant=tenant, tool_id=row[0])) is not None:
+        raise _tool_exists(name)
+    yield from ask("inherit_assignments", tenant=tenant, tool_id=tool_id, other_tool=row[0])
+    yield from ask("clear_assignments_of_tool", tenant=tenant, tool_id=row[0])
+    yield from ask("delete_tool", tenant=tenant, tool_id=row[0])
+
+
+def _keep_secrets(tenant: str, tool_id: str, fields: set[str]) -> Plan[None]:
+    """Delete a tool's secrets, but for these."""
+    for field in (yield from secrets_of(tenant, tool_id)).keys() - fields:
+        yield from delete_secret(SecretPlace(tenant, tool_id, field))
+
+
+def _definition(row: Row) -> ToolDefinition:
+    return to_struct(ToolDefinition, (*row[:3], http_tool(row[3]), *row[4:]))
+
+
+def _request(row: Row) -> ToolRequestRecord:
+    return to_struct(ToolRequestRecord, (*row[:3], tool_record(row[3:5]), *row[5:]))
+
+
+def _tool_not_found(tool_id: str) -> UserError:
+    return UserError("tool_not_found", f"There is no tool {tool_id}.", {"tool_id": tool_id})
+
+
+def _tool_exists(name: str) -> UserError:
+    return UserError("tool_exists", f"There is already a tool {name}.", {"name": name})

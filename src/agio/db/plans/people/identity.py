@@ -1,0 +1,215 @@
+"""Tenants, users, API keys and web sessions."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from agio.core.identity.principal import (
+    DEFAULT_TENANT,
+    PERMISSIONS,
+    ApiKey,
+    Permission,
+    Principal,
+    Role,
+    WebSession,
+)
+from agio.core.identity.team import Membership, TenantRecord
+from agio.db.plan import Plan, Row, ask, ask_one
+from agio.db.records import decode_names, encode_names, now_ms, to_struct
+from agio.db.refusals import tenant_not_found, user_not_found
+from agio.errors import UserError
+
+NOTED_EVERY_MS = 60_000
+"""How often the use of a key is noted."""
+KEPT_MS = 7 * 24 * 3600 * 1000
+"""How long an idempotency key is remembered."""
+FORKED_WITHIN_MS = 3600 * 1000
+"""A copy of a session that is not whole by then never will be."""
+
+
+def add_tenant(tenant: str, name: str) -> Plan[None]:
+    """Add a tenant unless its id is there."""
+    yield from ask("add_tenant", tenant=tenant, name=name, now=now_ms())
+
+
+def get_tenant(tenant: str) -> Plan[TenantRecord]:
+    """Raises UserError `tenant_not_found`."""
+    row = yield from ask_one("get_tenant", tenant=tenant)
+    if row is None:
+        raise tenant_not_found(tenant)
+    return to_struct(TenantRecord, row)
+
+
+def add_user(tenant: str, user: str, name: str, role: Role) -> Plan[None]:
+    """Add a user unless its id is there."""
+    yield from ask("add_user", tenant=tenant, user_id=user, name=name, role=role, now=now_ms())
+
+
+def get_user(tenant: str, user: str) -> Plan[tuple[str, Role]]:
+    """A user's name and role. Raises UserError `user_not_found`."""
+    row = yield from ask_one("get_user", tenant=tenant, user_id=user)
+    if row is None:
+        raise user_not_found(user)
+    return msgspec.convert(row, tuple[str, Role])
+
+
+def add_api_key(key: ApiKey, key_hash: bytes, *, only_first: bool = False) -> Plan[bool]:
+    """Keep a key, unless the key that makes it was revoked; with `only_first` only if there is none at all.
+
+    Returns whether it was kept.
+    """
+    if only_first and (yield from ask_one("any_api_key")) is not None:
+        return False
+    if key.made_by is not None:
+        maker = yield from ask_one("lock_maker", id=key.made_by, tenant=key.tenant)
+        if maker is None:
+            return False
+    added = yield from ask_one(
+        "add_api_key",
+        id=key.id,
+        tenant=key.tenant,
+        user_id=key.user,
+        name=key.name,
+        prefix=key.prefix,
+        hash=key_hash,
+        created_at=key.created_at,
+        permissions=None if key.permissions is None else encode_names(sorted(key.permissions)),
+        expires_at=key.expires_at,
+        made_by=key.made_by,
+    )
+    return added is not None
+
+
+def list_api_keys(tenant: str, user: str | None) -> Plan[list[ApiKey]]:
+    """A user's keys, or with None all of the tenant's, newest first, revoked ones too."""
+    if user is None:
+        rows = yield from ask("list_tenant_api_keys", tenant=tenant)
+    else:
+        rows = yield from ask("list_api_keys", tenant=tenant, user_id=user)
+    return [_api_key(row) for row in rows]
+
+
+def revoke_api_key(tenant: str, user: str, key_id: str) -> Plan[list[str]]:
+    """End a key and all that were made with it, and with those. Returns their ids. Raises UserError `key_not_found`."""
+    now = now_ms()
+    row = yield from ask_one("revoke_api_key", id=key_id, tenant=tenant, user_id=user, now=now)
+    if row is None:
+        raise UserError("key_not_found", f"There is no key {key_id}.", {"key_id": key_id})
+    revoked = [key_id]
+    # Again until there are none: one of them may have been making a key, which is there once its row was waited for.
+    while rows := (yield from ask("revoke_made_keys", id=key_id, tenant=tenant, now=now)):
+        revoked += [msgspec.convert(made, str) for (made,) in rows]
+    return revoked
+
+
+def find_api_key(key_hash: bytes) -> Plan[tuple[Principal, int | None] | None]:
+    """Who a key stands for, and when its use was noted last; None if there is none, or it is over."""
+    row = yield from ask_one("find_api_key", hash=key_hash, now=now_ms())
+    return None if row is None else (_principal(row), msgspec.convert(row[7], int | None))
+
+
+def note_api_key(key_hash: bytes) -> Plan[None]:
+    """Note that a key is used."""
+    yield from ask("note_api_key", hash=key_hash, now=now_ms())
+
+
+def add_web_session(session: WebSession) -> Plan[None]:
+    """Keep a browser's session."""
+    yield from ask(
+        "add_web_session",
+        id=session.id,
+        tenant=session.tenant,
+        user_id=session.user,
+        token_hash=session.token_hash,
+        now=now_ms(),
+        authenticated_at=session.authenticated_at,
+        expires_at=session.expires_at,
+    )
+
+
+def find_web_session(token_hash: bytes) -> Plan[Principal | None]:
+    """Who a browser's session stands for; None if it is over."""
+    row = yield from ask_one("find_web_session", token_hash=token_hash, now=now_ms())
+    return None if row is None else _principal(row)
+
+
+def end_web_session(token_hash: bytes) -> Plan[None]:
+    """End a browser's session."""
+    yield from ask("end_web_session", token_hash=token_hash)
+
+
+def refresh_web_session(token_hash: bytes) -> Plan[None]:
+    """Note that the person behind a browser's session proved anew who they are."""
+    yield from ask("refresh_web_session", token_hash=token_hash, now=now_ms())
+
+
+def switch_tenant(token_hash: bytes, tenant: str, session_id: str, new_hash: bytes) -> Plan[Membership]:
+    """End a browser's session and begin one of its account's user of another tenant. UserError `tenant_not_found`."""
+    known = yield from find_web_session(token_hash)
+    account = None if known is None else known.account
+    row = yield from ask_one("membership_in", account_id=account, tenant=tenant)
+    if row is None or row[4] is not None:
+        raise tenant_not_found(tenant)
+    membership = to_struct(Membership, row[:4])
+    ended = yield from ask_one("end_web_session", token_hash=token_hash)
+    if ended is None:
+        raise tenant_not_found(tenant)
+    authenticated_at, expires_at = msgspec.convert(ended, tuple[int, int])
+    yield from add_web_session(
+        WebSession(
+            id=session_id,
+            tenant=tenant,
+            user=membership.user,
+            token_hash=new_hash,
+            authenticated_at=authenticated_at,
+            expires_at=expires_at,
+        )
+    )
+    return membership
+
+
+def end_web_sessions(account_id: str, *, but: str | None = None) -> Plan[int]:
+    """End an account's sessions in all browsers, but for the one with the id `but`; returns how many."""
+    return len((yield from ask("end_web_sessions", account_id=account_id, but=but or "")))
+
+
+def end_user_sessions(tenant: str, user: str) -> Plan[int]:
+    """End a user's sessions in all browsers; returns how many."""
+    return len((yield from ask("end_user_sessions", tenant=tenant, user_id=user)))
+
+
+def find_credentials(ids: Sequence[str]) -> Plan[list[Principal]]:
+    """Those of these API keys and web sessions (by id) that are still good, as they stand now."""
+    rows = yield from ask("find_credentials", ids=list(ids), now=now_ms())
+    return [_principal(row) for row in rows]
+
+
+def sweep() -> Plan[None]:
+    """Forget idempotency keys after 7 days, web sessions and ways to sign in that are over, and half-made copies."""
+    now = now_ms()
+    yield from ask("sweep_keys", until=now - KEPT_MS)
+    yield from ask("sweep_tool_requests", until=now - KEPT_MS)
+    yield from ask("sweep_web_sessions", now=now)
+    yield from ask("sweep_sign_in_links", now=now)
+    yield from ask("sweep_sign_in_flows", now=now)
+    yield from ask("sweep_forks", until=now - FORKED_WITHIN_MS)
+
+
+def touch_store() -> Plan[None]:
+    """See that the store can be written."""
+    yield from ask("touch_store", tenant=DEFAULT_TENANT)
+
+
+def _api_key(row: Row) -> ApiKey:
+    permissions = None if row[8] is None else decode_names(msgspec.convert(row[8], str))
+    return to_struct(ApiKey, (*row[:8], permissions, *row[9:]))
+
+
+def _principal(row: Row) -> Principal:
+    tenant, user, role, credential, names, account, authenticated_at = msgspec.convert(
+        row[:7], tuple[str, str, Role, str, str | None, str | None, int | None]
+    )
+    permissions = PERMISSIONS[role]
+    if names is not None:
+        permissions &= msgspec.convert(decode_names(names), frozenset[Permission])
+    return Principal(tenant, user, role, credential, permissions, account, authenticated_at)

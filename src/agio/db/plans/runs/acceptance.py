@@ -1,0 +1,188 @@
+"""Accepting: a message, or answers and results, becomes a run of its session in one commit."""
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from agio.core.store.records import Acceptance, Accepted, ClaimBy, Limits
+from agio.core.store.repository import RunInfo
+from agio.db.plan import Plan, ask, ask_one
+from agio.db.plans.people.identity import KEPT_MS
+from agio.db.plans.runs.arrivals import Arrival, Target, receive
+from agio.db.plans.runs.claims import flag_cancel
+from agio.db.plans.runs.log import all_current
+from agio.db.plans.runs.new_runs import Kind, begin_run, queue_run
+from agio.db.plans.runs.questions import settle_questions
+from agio.db.plans.sessions.files import attach_files
+from agio.db.plans.sessions.sessions import find_messages, hash_key
+from agio.db.records import decode_names, encode_message
+from agio.db.refusals import agent_inactive, idempotency_conflict
+from agio.errors import LimitExceeded, UserError
+from agio.protocol.messages import Message, ToolMessage, UserMessage
+
+
+class _Active(Struct, frozen=True, array_like=True):
+    """A row of `count_active`."""
+
+    sessions: int
+    queued: int
+    queued_by_user: int
+    running: int
+
+
+def accept(tenant: str, user: str, given: Acceptance, limits: Limits) -> Plan[Accepted]:
+    """Take a message into its session: message, run and answers in one commit. Raises as the port says."""
+    sent = yield from receive(tenant, user, given)
+    if sent.session.is_new:
+        return (yield from _take_in(sent, given.messages, limits))
+    before = yield from _accepted_before(sent)
+    if before is not None:
+        return (yield from _repeated(sent, before))
+    messages, before = yield from _new_messages(sent)
+    if before is not None:
+        return (yield from _repeated(sent, before))
+    if sent.session.agent.status != "active" or sent.session.agent_deleted_at is not None:
+        raise agent_inactive(sent.session.agent.name)
+    return (yield from _take_in(sent, messages, limits))
+
+
+def _accepted_before(sent: Arrival) -> Plan[str | None]:
+    """The run that the same key or alias began. Raises UserError `idempotency_conflict`."""
+    key, alias = sent.given.idempotency_key, sent.given.alias
+    if key is not None:
+        row = yield from ask_one(
+            "find_key",
+            tenant=sent.tenant,
+            user_id=sent.user,
+            kind="key",
+            scope=sent.given.session_id,
+            hash=hash_key(key),
+            since=sent.now - KEPT_MS,
+        )
+        if row is not None:
+            digest, run_id = msgspec.convert(row, tuple[bytes, str])
+            if digest != sent.given.digest:
+                raise idempotency_conflict("key")
+            return run_id
+    if alias is not None:
+        row = yield from ask_one("find_alias", alias=alias, **sent.place)
+        if row is not None:
+            return str(row[0])
+    return None
+
+
+def _new_messages(sent: Arrival) -> Plan[tuple[Sequence[Message], str | None]]:
+    """What of the messages the session has not; if that is nothing, the run that brought them.
+
+    Raises UserError `idempotency_conflict` if a message's id is another message's.
+    """
+    messages = sent.given.messages
+    if not messages:
+        return messages, None
+    found = yield from find_messages(
+        sent.tenant, sent.user, sent.given.session_id, [message.id for message in messages]
+    )
+    if not found:
+        return messages, None
+    known = {record.id: record for record in found}
+    for message in messages:
+        if message.id in known and known[message.id].message != encode_message(message):
+            raise idempotency_conflict("message id")
+    new = [message for message in messages if message.id not in known]
+    repeats = not new and not sent.given.resume
+    return new, found[-1].run_id if repeats else None
+
+
+def _repeated(sent: Arrival, run_id: str) -> Plan[Accepted]:
+    row = yield from ask_one("message_of_run", tenant=sent.tenant, user_id=sent.user, run_id=run_id)
+    return Accepted(
+        session_id=sent.given.session_id,
+        run_id=run_id,
+        message_id=None if row is None else str(row[0]),
+        repeated=True,
+    )
+
+
+def _take_in(sent: Arrival, messages: Sequence[Message], limits: Limits) -> Plan[Accepted]:
+    given, is_new = sent.given, sent.session.is_new
+    results = _check_results(sent.session, messages)
+    asked = bool(given.resume) or not is_new
+    answered = asked and (yield from settle_questions(given, messages, sent.now))
+    kind: Kind = "answer" if answered or results else "message"
+    active = [] if is_new else (yield from all_current((yield from ask("active_runs", **sent.place))))
+    to_cancel = yield from _make_way(sent, kind, active)
+    counted = yield from _check_limits(sent, limits, bool(active))
+    ahead = active if kind == "message" else [run for run in active if run.status == "running"]
+    yield from attach_files(sent.place, messages)
+    by = None if ahead or counted.running >= limits.running_per_tenant else _claimer(sent)
+    if by is None:
+        claimed = yield from queue_run(sent, kind, messages)
+    else:
+        claimed = yield from begin_run(sent, kind, messages, by)
+    users = [message.id for message in messages if isinstance(message, UserMessage)]
+    return Accepted(
+        session_id=given.session_id,
+        run_id=given.run_id,
+        message_id=users[-1] if users else None,
+        claimed=claimed,
+        to_cancel=to_cancel,
+    )
+
+
+def _claimer(sent: Arrival) -> ClaimBy | None:
+    """Who claims the run at once: nobody whose worker has not its agent."""
+    agent = sent.session.agent
+    return None if agent.source == "code" and agent.name not in sent.given.code_agents else sent.given.claim
+
+
+def _check_results(session: Target, messages: Sequence[Message]) -> bool:
+    """Whether there are results of tools among the messages. Raises UserError `unknown_tool_call`."""
+    results = [message for message in messages if isinstance(message, ToolMessage)]
+    expected = decode_names(session.pending) if results else []
+    for message in results:
+        if message.tool_call_id not in expected:
+            raise UserError(
+                "unknown_tool_call",
+                f"No call {message.tool_call_id} waits for a result in this session.",
+                {"tool_call_id": message.tool_call_id},
+            )
+    return bool(results)
+
+
+def _make_way(sent: Arrival, kind: Kind, active: Sequence[RunInfo]) -> Plan[list[RunInfo]]:
+    """Do as the session says if a run is going on; the running ones to be cancelled. UserError `session_busy`."""
+    on_busy = sent.given.on_busy or sent.session.on_busy
+    if not active or on_busy == "queue" or kind == "answer":
+        return []
+    if on_busy == "refuse":
+        raise UserError(
+            "session_busy",
+            "A run of this session is going on. Wait for it, or cancel it.",
+            {"run_id": active[0].run_id},
+        )
+    flagged = yield from flag_cancel(sent.tenant, sent.user, active)
+    return [run for run in flagged if run.status == "running"]
+
+
+def _check_limits(sent: Arrival, limits: Limits, is_active: bool) -> Plan[_Active]:
+    """What goes on now. Raises LimitExceeded `too_many_sessions`, `queue_full`."""
+    row = yield from ask_one("count_active", **sent.place)
+    counted = msgspec.convert(row, _Active)
+    if not is_active and counted.sessions >= limits.running_per_user:
+        raise LimitExceeded(
+            "too_many_sessions",
+            f"{limits.running_per_user} of your sessions are running. Wait for one, or cancel it.",
+            {"limit": limits.running_per_user},
+        )
+    for whose, queued, limit in (
+        ("your", counted.queued_by_user, limits.queued_per_user),
+        ("your team's", counted.queued, limits.queued_per_tenant),
+    ):
+        if queued >= limit:
+            raise LimitExceeded(
+                "queue_full",
+                f"{limit} of {whose} runs are waiting already. Try again later.",
+                {"limit": limit},
+            )
+    return counted

@@ -1,0 +1,85 @@
+"""Arrivals: what came, and the session it goes to: one that is there, or one that begins with it."""
+
+import secrets
+
+import msgspec
+from msgspec import Struct, structs
+
+from agio.core.run.fold import title_of
+from agio.core.store.records import Acceptance, AgentRecord, OnBusy, SessionStart
+from agio.db.plan import Plan, ask, ask_one
+from agio.db.plans.sessions.sessions import NewSession, add_session, session_of_alias
+from agio.db.records import agent_record, now_ms
+from agio.db.refusals import session_not_found
+
+
+class Target(Struct, frozen=True):
+    """A session that is locked: nobody else takes anything in, or from the tenant's queue."""
+
+    title: str
+    on_busy: OnBusy
+    mark: str
+    pending: str
+    agent_deleted_at: int | None
+    agent: AgentRecord
+    """With its tools only if the session is new."""
+    is_new: bool = False
+    """It begins with this: it has no run, message or question."""
+
+
+class _SessionRow(Struct, frozen=True, array_like=True):
+    """What `lock_session` says before the agent."""
+
+    title: str
+    on_busy: OnBusy
+    mark: str
+    pending: str
+    agent_deleted_at: int | None
+
+
+class Arrival(Struct, frozen=True):
+    """What came, from whom, and into which session; `given` names that one."""
+
+    tenant: str
+    user: str
+    given: Acceptance
+    session: Target
+    now: int
+
+    @property
+    def place(self) -> dict[str, object]:
+        """The session as queries name it."""
+        return {"tenant": self.tenant, "user_id": self.user, "session_id": self.given.session_id}
+
+
+def receive(tenant: str, user: str, given: Acceptance) -> Plan[Arrival]:
+    """Find the session that a message goes to, or begin it.
+
+    Raises UserError `session_not_found`; with `start`, what `start_session` raises.
+    """
+    now = now_ms()
+    if (start := given.start) is not None:
+        yield from ask("lock_tenant", tenant=tenant)
+        known = yield from session_of_alias(tenant, user, start)
+        if known is None:
+            session = yield from _begin(tenant, user, given, start, now)
+            if session is not None:
+                return Arrival(tenant, user, given, session, now)
+            known = yield from session_of_alias(tenant, user, start)
+        given = structs.replace(given, session_id=known or given.session_id)
+    row = yield from ask_one("lock_session", tenant=tenant, user_id=user, session_id=given.session_id)
+    if row is None:
+        raise session_not_found(given.session_id)
+    said = msgspec.convert(row[:5], _SessionRow)
+    session = Target(
+        said.title, said.on_busy, said.mark, said.pending, said.agent_deleted_at, agent_record(row[5:], ())
+    )
+    return Arrival(tenant, user, given, session, now)
+
+
+def _begin(tenant: str, user: str, given: Acceptance, start: SessionStart, now: int) -> Plan[Target | None]:
+    new = NewSession(given.session_id, start.title or title_of(given.messages), secrets.token_hex(8), now)
+    agent = yield from add_session(tenant, user, start, new)
+    if agent is None:
+        return None
+    return Target(new.title, start.on_busy, new.mark, "[]", None, agent, is_new=True)

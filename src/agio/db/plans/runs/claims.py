@@ -1,0 +1,210 @@
+"""Claims: a queued run begins, a running one is taken over, one is asked to stop."""
+
+from collections.abc import Collection, Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET
+
+from agio.core.store.records import AgentRecord, ClaimBy, Claimed, Limits
+from agio.core.store.repository import RunInfo
+from agio.db.plan import Hold, Plan, ask, ask_one
+from agio.db.plans.agents.agents import agent_of_run
+from agio.db.plans.runs.log import all_current, check_session, find_run, get_run
+from agio.db.plans.runs.questions import cancel_questions
+from agio.db.records import now_ms
+from agio.errors import StoreError, UserError
+from agio.protocol.codec import decode_input, encode
+from agio.protocol.events import PROTOCOL_VERSION, RunStarted
+from agio.protocol.frames import Frame
+from agio.protocol.messages import RunAgentInput
+
+Doom: TypeAlias = Literal["cancelled", "expired", "crash_loop", "unreadable"]
+
+FRUITLESS_CLAIMS = 3
+"""So many claims without a finished turn, and a run is given up."""
+
+
+def claim_next(
+    by: ClaimBy,
+    limits: Limits,
+    *,
+    tenants: Collection[str] | None = None,
+    code_agents: Sequence[str] = (),
+    code_tenants: Collection[str] | None = None,
+    after_tenant: str = "",
+    queued_before: int = 0,
+    doomed_only: bool = False,
+) -> Plan[Claimed | None]:
+    """Claim the next run that may run: tenants in turn from the one after `after_tenant`, oldest first."""
+    allowed = None if tenants is None else sorted(tenants)
+    tenant, wrapped = after_tenant, False
+    while True:
+        found = yield from _next_tenant(tenant, allowed)
+        if found is None:
+            if wrapped or not after_tenant:
+                return None
+            tenant, wrapped = "", True
+            continue
+        tenant = found
+        if wrapped and tenant > after_tenant:
+            return None
+        wanted: dict[str, object] = {
+            "code_agents": list(code_agents) if code_tenants is None or tenant in code_tenants else [],
+            "queued_before": queued_before,
+            "doomed": int(doomed_only),
+        }
+        if (yield from _find("next_run", tenant, limits, wanted)) is None:
+            continue
+        # Where several claim at once, they do it one after the other from here on: look again.
+        yield from ask("lock_tenant", tenant=tenant)
+        while (run_id := (yield from _find("lock_next_run", tenant, limits, wanted))) is not None:
+            try:
+                info = yield from get_run(run_id)
+                agent = yield from agent_of_run(info.tenant, info.agent_id)
+            except msgspec.DecodeError as damage:  # one row must not hold up the queue
+                yield from ask("fail_queued", run_id=run_id, now=now_ms(), error_message=str(damage))
+                continue
+            return (yield from _start(info, agent, by, queued_before))
+
+
+def _next_tenant(after: str, allowed: Sequence[str] | None) -> Plan[str | None]:
+    """The first tenant after another that may have something queued."""
+    if allowed is not None:
+        return next((tenant for tenant in allowed if tenant > after), None)
+    row = yield from ask_one("next_tenant", after=after)
+    return None if row is None or row[0] is None else str(row[0])
+
+
+def _find(query: str, tenant: str, limits: Limits, wanted: dict[str, object]) -> Plan[str | None]:
+    """The run of a tenant's that may run next."""
+    if not (yield from _has_room(tenant, limits)):
+        return None
+    found = yield from ask_one(query, tenant=tenant, **wanted)
+    return None if found is None else str(found[0])
+
+
+def _has_room(tenant: str, limits: Limits) -> Plan[bool]:
+    """Whether one more run of a tenant may run."""
+    row = yield from ask_one("count_running", tenant=tenant)
+    return row is not None and msgspec.convert(row[0], int) < limits.running_per_tenant
+
+
+def _start(info: RunInfo, agent: AgentRecord, by: ClaimBy, queued_before: int) -> Plan[Claimed]:
+    """Begin a queued run that may run: its first claim, its place in the session, RUN_STARTED.
+
+    One whose input cannot be read begins without it, to be ended. If it has a log already, that goes on.
+    """
+    run_id, now = info.run_id, now_ms()
+    given = yield from _input_of(run_id)
+    end = yield from ask_one("session_end", session_id=info.thread_id)
+    first_pos = info.first_pos if info.last_seq else 0 if end is None else msgspec.convert(end[0], int)
+    started = yield from ask_one(
+        "start_run", run_id=run_id, first_pos=first_pos, now=now, worker=by.worker, token_hash=by.token_hash
+    )
+    if started is None:
+        raise StoreError("run_ended", f"Run {run_id} is not queued any more.", {"run_id": run_id})
+    yield from ask("place_messages", session_id=info.thread_id, run_id=run_id, pos=first_pos + 1)
+    yield from ask("expect_nothing", session_id=info.thread_id)
+    epoch = msgspec.convert(started[0], int)
+    line = b"" if info.last_seq else started_line(info, given, now)
+    yield Hold(run_id, epoch, info.last_seq, Frame(run_id, epoch, 1, 1, line) if line else None)
+    info = msgspec.structs.replace(
+        info,
+        status="running",
+        epoch=epoch,
+        last_seq=info.last_seq or 1,
+        first_pos=first_pos,
+        started_at=now,
+        worker=by.worker,
+        token_hash=by.token_hash,
+    )
+    doomed: Doom | None = "expired" if info.created_at < queued_before else None
+    return _claimed(info, agent, "unreadable" if given is None else doomed, line)
+
+
+def reclaim(run_id: str, epoch: int, by: ClaimBy, *, given_back: bool = False) -> Plan[Claimed | None]:
+    """Take over a running run that has this epoch: epoch + 1. None if it has ended or was taken over.
+
+    A claim that was `given_back` is not one of the three that bring no finished turn.
+    """
+    state = yield from ask_one("claim_state", run_id=run_id)
+    if state is None:
+        return None
+    known, fruitless, turns_before, turns = msgspec.convert(state, tuple[int, int, int, int])
+    if known != epoch:
+        return None
+    if turns != turns_before:
+        fruitless = 0
+    elif not given_back:
+        fruitless += 1
+    taken = yield from ask_one(
+        "take_over",
+        run_id=run_id,
+        epoch=epoch,
+        worker=by.worker,
+        token_hash=by.token_hash,
+        turns=turns,
+        fruitless=fruitless,
+    )
+    if taken is None:
+        return None
+    info = yield from get_run(run_id)
+    yield Hold(run_id, epoch + 1, info.last_seq)
+    info = msgspec.structs.replace(info, epoch=epoch + 1)
+    agent = yield from agent_of_run(info.tenant, info.agent_id)
+    return _claimed(info, agent, "crash_loop" if fruitless >= FRUITLESS_CLAIMS else None)
+
+
+def give_back(run_id: str, epoch: int) -> Plan[None]:
+    """Note that a run was given back in good order."""
+    yield from ask("give_back", run_id=run_id, epoch=epoch)
+
+
+def request_cancel(
+    tenant: str, user: str, *, session_id: str | None = None, run_id: str | None = None
+) -> Plan[list[RunInfo]]:
+    """Flag a run, or all queued and running runs of a session, to be cancelled; returns those flagged.
+
+    A run that has ended is left as it is. Raises UserError `run_not_found`, `session_not_found`.
+    """
+    found: list[RunInfo] = []
+    if run_id is not None:
+        found.append((yield from find_run(tenant, user, run_id)))
+    elif session_id is not None:
+        yield from check_session(tenant, user, session_id)
+        rows = yield from ask("active_runs", tenant=tenant, user_id=user, session_id=session_id)
+        found += yield from all_current(rows)
+        yield from cancel_questions(session_id)  # they would hold the queue
+    return (yield from flag_cancel(tenant, user, found))
+
+
+def started_line(info: RunInfo, given: RunAgentInput | None, now: int) -> bytes:
+    """A run's first event, as a line of its log."""
+    event = RunStarted(info.thread_id, info.run_id, PROTOCOL_VERSION, input=given or UNSET)
+    event.timestamp = now
+    event.metadata = {"run": info.run_id, "seq": 1}
+    return encode(event) + b"\n"
+
+
+def flag_cancel(tenant: str, user: str, runs: Sequence[RunInfo]) -> Plan[list[RunInfo]]:
+    """Flag those of a user's runs that have not ended to be cancelled, and return them."""
+    flagged: list[RunInfo] = []
+    for info in runs:
+        if info.status in ("queued", "running"):
+            yield from ask("flag_cancel", tenant=tenant, user_id=user, run_id=info.run_id, now=now_ms())
+            flagged.append(msgspec.structs.replace(info, cancel_requested=True))
+    return flagged
+
+
+def _claimed(info: RunInfo, agent: AgentRecord, doomed: Doom | None, line: bytes = b"") -> Claimed:
+    return Claimed(info, agent, info.thread_id, "cancelled" if info.cancel_requested else doomed, line)
+
+
+def _input_of(run_id: str) -> Plan[RunAgentInput | None]:
+    """What a queued run was given, None if it cannot be read."""
+    row = yield from ask_one("queued_input", run_id=run_id)
+    try:
+        return None if row is None else decode_input(msgspec.convert(row[0], bytes))
+    except (UserError, msgspec.ValidationError):
+        return None

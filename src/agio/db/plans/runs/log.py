@@ -1,0 +1,287 @@
+"""Reading runs and their logs, also while they are written."""
+
+import msgspec
+
+from agio.core.store.records import Chunk, Page, ToolExecution
+from agio.core.store.repository import InterruptState, RunInfo, RunLog
+from agio.db.cursors import page_of, page_size, read_cursor
+from agio.db.plan import Events, Head, Plan, Row, Rows, ask, ask_one
+from agio.db.records import run_info, to_struct, turn_record
+from agio.db.refusals import run_not_found, session_not_found
+from agio.protocol.events import AgentEvent
+
+BEYOND_ALL = 1 << 62
+"""More than any number or position."""
+PAGE_RUNS = 20
+"""How many runs of a session are looked up at a time."""
+_STEP = b'"type":"STEP_STARTED"'
+_QUESTIONS: list[InterruptState] = ["open", "resolved", "cancelled", "expired"]
+"""What is said of a run whose questions became several of these: the first."""
+
+
+def get_run(run_id: str) -> Plan[RunInfo]:
+    """Raises UserError `run_not_found`."""
+    row = yield from ask_one("get_run", run_id=run_id)
+    return (yield from _known(row, run_id))
+
+
+def find_run(tenant: str, user: str | None, run_id: str) -> Plan[RunInfo]:
+    """A run of a user's; None: of anybody's in the tenant. Raises UserError `run_not_found`."""
+    if user is None:
+        row = yield from ask_one("find_run_of_tenant", tenant=tenant, run_id=run_id)
+    else:
+        row = yield from ask_one("find_run", tenant=tenant, user_id=user, run_id=run_id)
+    return (yield from _known(row, run_id))
+
+
+def show_run(tenant: str, user: str | None, run_id: str) -> Plan[RunInfo]:
+    """As `find_run`, with the user's name and what became of its questions."""
+    info = yield from find_run(tenant, user, run_id)
+    return (yield from _named(tenant, [info]))[0]
+
+
+def find_alias(tenant: str, user: str, session_id: str, alias: str) -> Plan[RunInfo | None]:
+    """The run an AG-UI client began with this run id."""
+    row = yield from ask_one("find_alias", tenant=tenant, user_id=user, session_id=session_id, alias=alias)
+    return None if row is None else (yield from current(run_info(row)))
+
+
+def current(info: RunInfo) -> Plan[RunInfo]:
+    """A run as of now: while it runs, its row may be behind its log."""
+    if info.status != "running":
+        return info
+    head = yield Head(info.run_id)
+    if not head:  # ended since its row was read, or the row says all
+        row = yield from ask_one("get_run", run_id=info.run_id)
+        return info if row is None else run_info(row)
+    epoch, last_seq = msgspec.convert(head[0], tuple[int, int])
+    return msgspec.structs.replace(info, epoch=epoch, last_seq=last_seq)
+
+
+def all_current(rows: Rows) -> Plan[list[RunInfo]]:
+    """Rows of runs as of now."""
+    found: list[RunInfo] = []
+    for row in rows:
+        info = yield from current(run_info(row))
+        found.append(info)
+    return found
+
+
+def get_log(run_id: str, after: int = 0) -> Plan[RunLog]:
+    """The log after event `after`. Raises UserError `run_not_found`."""
+    return (yield from _log_of((yield from get_run(run_id)), after))
+
+
+def get_events(run_id: str, after: int = 0) -> Plan[list[AgentEvent]]:
+    """The events after `after`, as they were streamed. Raises UserError `run_not_found`."""
+    return (yield from get_log(run_id, after)).events()
+
+
+def list_runs(
+    *, thread_id: str | None = None, agent: str | None = None, before: str | None = None, limit: int = 50
+) -> Plan[list[RunInfo]]:
+    """Runs, newest first. Raises UserError `run_not_found` if there is no run `before`."""
+    place: object = BEYOND_ALL
+    if before is not None:
+        found = yield from ask_one("place_of_run", run_id=before)
+        if found is None:
+            raise run_not_found(before)
+        place = found[0]
+    page = {"before": place, "limit": max(limit, 0)}
+    if thread_id is not None and agent is not None:
+        rows = yield from ask("list_runs_of_thread_and_agent", session_id=thread_id, agent=agent, **page)
+    elif thread_id is not None:
+        rows = yield from ask("list_runs_of_thread", session_id=thread_id, **page)
+    elif agent is not None:
+        rows = yield from ask("list_runs_of_agent", agent=agent, **page)
+    else:
+        rows = yield from ask("list_runs", **page)
+    return (yield from all_current(rows))
+
+
+def find_runs(
+    tenant: str,
+    user: str | None,
+    *,
+    session_id: str | None = None,
+    agent_id: str | None = None,
+    status: str | None = None,
+    since: int | None = None,
+    until: int | None = None,
+    copies: bool | None = None,
+    after: str | None = None,
+    limit: int = 50,
+) -> Plan[Page[RunInfo]]:
+    """A user's runs, None: everybody's in the tenant, newest first. Raises UserError `invalid_cursor`.
+
+    `copies`: with those that were copied with their session; None: in the list of a session.
+    """
+    before_at, before = (BEYOND_ALL, BEYOND_ALL) if after is None else read_cursor(after, tuple[int, int])
+    values: dict[str, object] = {
+        "tenant": tenant,
+        "agent_id": agent_id,
+        "status": status,
+        "since": 0 if since is None else since,
+        "upto": before_at if until is None else min(until - 1, before_at),
+        "before_at": before_at,
+        "before": before,
+        "copies": session_id is not None if copies is None else copies,
+        "limit": page_size(limit) + 1,
+    }
+    if session_id is not None:
+        rows = yield from ask("find_runs_of_session", session_id=session_id, user_id=user, **values)
+    elif status in ("queued", "running"):
+        rows = yield from ask("find_runs_going_on", user_id=user, **values)
+    elif status not in (None, "completed"):
+        rows = yield from ask("find_runs_ended_badly", user_id=user, **values)
+    elif user is None:
+        rows = yield from ask("find_runs_of_tenant", **values)
+    else:
+        rows = yield from ask("find_runs", user_id=user, **values)
+    page = page_of(rows, limit, lambda row: row[2:], lambda row: row[:2])
+    found = yield from all_current(page.items)
+    return Page((yield from _named(tenant, found)), page.next)
+
+
+def running_runs() -> Plan[list[RunInfo]]:
+    """Every running run of every tenant, oldest first, with its worker."""
+    return (yield from all_current((yield from ask("running_runs"))))
+
+
+def count_runs() -> Plan[dict[str, int]]:
+    """How many runs are queued and running, over all tenants."""
+    row = yield from ask_one("count_all")
+    queued, running = msgspec.convert(row, tuple[int, int])
+    return {"queued": queued, "running": running}
+
+
+def history(session_id: str, before_pos: int, enough: int) -> Plan[list[RunLog]]:
+    """The logs of the session's newest runs before a position that have `enough` messages together, oldest first."""
+    logs: list[RunLog] = []
+    messages = 0
+    place: tuple[object, object] = (before_pos, 0)
+    while messages <= enough:
+        rows = yield from ask(
+            "runs_before", session_id=session_id, first_pos=place[0], number=place[1], limit=PAGE_RUNS
+        )
+        for number, *row in rows:
+            info = yield from current(run_info(row))
+            log = yield from _log_of(info, 0)
+            logs.append(log)
+            messages += 1 + log.payload.count(_STEP)
+            place = (info.first_pos, number)
+            if messages > enough:
+                break
+        if len(rows) < PAGE_RUNS:
+            break
+    return logs[::-1]
+
+
+def next_log(session_id: str, after: int) -> Plan[RunLog | None]:
+    """The log of the session's first run whose events come after position `after`."""
+    rows = yield from ask("runs_from", session_id=session_id, first_pos=after, number=-1, limit=1)
+    if not rows:
+        return None
+    return (yield from _log_of((yield from current(run_info(rows[0][1:]))), 0))
+
+
+def read_run(run_id: str, after: int, limit_bytes: int) -> Plan[Chunk]:
+    """A run's events after seq `after`; `first_pos` is the session's. Raises UserError `run_not_found`."""
+    return (yield from _chunk((yield from get_run(run_id)), max(after, 0), limit_bytes))
+
+
+def read_session(session_id: str, after: int, limit_bytes: int) -> Plan[list[Chunk]]:
+    """The session's events after position `after`, oldest first, about `limit_bytes` of them."""
+    row = yield from ask_one("run_at", session_id=session_id, pos=after)
+    place: tuple[object, object] = (-1, 0) if row is None else (run_info(row).first_pos, 0)
+    chunks: list[Chunk] = []
+    left = max(limit_bytes, 1)
+    while left > 0:
+        rows = yield from ask(
+            "runs_from", session_id=session_id, first_pos=place[0], number=place[1], limit=PAGE_RUNS
+        )
+        for number, *row in rows:
+            info = yield from current(run_info(row))
+            chunk = yield from _chunk(info, max(after - info.first_pos, 0), left)
+            place = (info.first_pos, number)
+            if chunk.count:
+                chunks.append(chunk)
+                left -= len(chunk.payload)
+            if left <= 0 or chunk.last_pos < info.first_pos + info.last_seq:
+                return chunks
+        if len(rows) < PAGE_RUNS:
+            break
+    return chunks
+
+
+def list_tool_executions(
+    tenant: str, user: str | None, run_id: str, *, after: str | None = None, limit: int = 200
+) -> Plan[Page[ToolExecution]]:
+    """What tools a run called, in order; `user` as in `find_run`.
+
+    Raises UserError `run_not_found`, `invalid_cursor`.
+    """
+    yield from find_run(tenant, user, run_id)
+    started_at, key = (-1, "") if after is None else read_cursor(after, tuple[int, str])
+    rows = yield from ask(
+        "list_tool_executions",
+        tenant=tenant,
+        user_id=user,
+        run_id=run_id,
+        started_at=started_at,
+        key=key,
+        limit=page_size(limit) + 1,
+    )
+    return page_of(rows, limit, lambda row: to_struct(ToolExecution, row), lambda row: [row[6], row[1]])
+
+
+def check_session(tenant: str, user: str, session_id: str) -> Plan[None]:
+    """Raises UserError `session_not_found`."""
+    if (yield from ask_one("own_session", tenant=tenant, user_id=user, session_id=session_id)) is None:
+        raise session_not_found(session_id)
+
+
+def _known(row: Row | None, run_id: str) -> Plan[RunInfo]:
+    if row is None:
+        raise run_not_found(run_id)
+    return (yield from current(run_info(row)))
+
+
+def _named(tenant: str, runs: list[RunInfo]) -> Plan[list[RunInfo]]:
+    """Runs with the names of their users, and what became of their questions."""
+    users = sorted({info.user for info in runs})
+    rows: Rows = (yield from ask("names_of_users", tenant=tenant, user_ids=users)) if users else []
+    names = dict(msgspec.convert(rows, list[tuple[str, str]]))
+    questions = yield from _questions(tenant, runs)
+    return [
+        msgspec.structs.replace(info, user_name=names.get(info.user, ""), question=questions.get(info.run_id))
+        for info in runs
+    ]
+
+
+def _questions(tenant: str, runs: list[RunInfo]) -> Plan[dict[str, InterruptState]]:
+    """What became of what runs asked, by run."""
+    asking = [info.run_id for info in runs if info.status == "interrupted"]
+    rows: Rows = (yield from ask("questions_of_runs", tenant=tenant, run_ids=asking)) if asking else []
+    states: dict[str, InterruptState] = {}
+    for run_id, state in msgspec.convert(rows, list[tuple[str, InterruptState]]):
+        states[run_id] = min(states.get(run_id, state), state, key=_QUESTIONS.index)
+    return states
+
+
+def _log_of(info: RunInfo, after: int) -> Plan[RunLog]:
+    payload = yield from _payload(Events(info.run_id, after, info.last_seq))
+    rows = yield from ask("read_turns", run_id=info.run_id, after=after, upto=info.last_seq)
+    return RunLog(info, payload, [turn_record(blob) for (blob,) in msgspec.convert(rows, list[tuple[bytes]])])
+
+
+def _chunk(info: RunInfo, after: int, limit_bytes: int) -> Plan[Chunk]:
+    payload = yield from _payload(Events(info.run_id, after, info.last_seq, limit_bytes))
+    return Chunk(info.run_id, info.first_pos + after + 1, payload.count(b"\n"), payload)
+
+
+def _payload(asked: Events) -> Plan[bytes]:
+    if asked.after >= asked.upto:
+        return b""
+    rows = yield asked
+    return b"".join(payload for (payload,) in msgspec.convert(rows, list[tuple[bytes]]))

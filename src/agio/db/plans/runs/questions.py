@@ -1,0 +1,68 @@
+"""Questions that runs ended with: answered all at once, or cancelled by a message; each once."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from agio.core.store.records import Acceptance
+from agio.core.store.repository import InterruptState
+from agio.db.plan import Plan, ask, ask_one
+from agio.db.records import now_ms
+from agio.errors import UserError
+from agio.protocol.messages import Message, UserMessage
+
+
+def settle_questions(given: Acceptance, messages: Sequence[Message], now: int) -> Plan[bool]:
+    """Close a session's open questions as what came says; whether it answered any.
+
+    Raises UserError `unknown_interrupt`, `interrupt_closed`, `incomplete_answer`.
+    """
+    rows = yield from ask("open_interrupts", session_id=given.session_id)
+    open_until = dict(msgspec.convert(rows, list[tuple[str, int]]))
+    alive = {asked_id for asked_id, expires_at in open_until.items() if expires_at > now}
+    answers: dict[str, InterruptState] = {entry.interrupt_id: entry.status for entry in given.resume}
+    for asked_id in answers:
+        if asked_id not in alive:
+            raise (yield from _refusal(given.session_id, asked_id))
+    unanswered = alive - answers.keys()
+    spoken = any(isinstance(message, UserMessage) for message in messages)
+    if unanswered and (answers or not spoken):
+        raise UserError(
+            "incomplete_answer",
+            "The session waits for an answer to each of its questions: send them together, or a message.",
+            {"interrupts": sorted(unanswered)},
+        )
+    for asked_id in open_until:
+        state = answers.get(asked_id, "cancelled" if asked_id in alive else "expired")
+        closed = yield from ask_one(
+            "close_interrupt",
+            session_id=given.session_id,
+            id=asked_id,
+            state=state,
+            now=now,
+            run_id=given.run_id,
+        )
+        if closed is None and asked_id in answers:
+            raise (yield from _refusal(given.session_id, asked_id))
+    return bool(answers)
+
+
+def _refusal(session_id: str, asked_id: str) -> Plan[UserError]:
+    row = yield from ask_one("interrupt_state", session_id=session_id, id=asked_id)
+    details = {"interrupt": asked_id}
+    if row is None:
+        return UserError("unknown_interrupt", f"This session has no question {asked_id}.", details)
+    return UserError("interrupt_closed", f"The question {asked_id} is not open any more.", details)
+
+
+def cancel_questions(session_id: str) -> Plan[None]:
+    """Close a session's open questions: nobody waits for their answers any more."""
+    for asked_id, _ in (yield from ask("open_interrupts", session_id=session_id)):
+        yield from ask(
+            "close_interrupt",
+            session_id=session_id,
+            id=asked_id,
+            state="cancelled",
+            now=now_ms(),
+            run_id=None,
+        )

@@ -1,0 +1,230 @@
+"""Runs as their writer sees them: made by a program, taken over, and what is kept beside their events."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from agio.core.store.repository import Append, Effect, NewRun, Outcome, Question, RunInfo, ToolRecord
+from agio.core.text import clean
+from agio.db.plan import Hold, Plan, ask, ask_one
+from agio.db.plans.agents.agents import library_agent
+from agio.db.plans.runs.log import get_run
+from agio.db.records import encode_message, encode_names, now_ms, pack_content, run_info, tool_record
+from agio.db.refusals import run_ended, run_exists, session_not_found, stale_epoch
+from agio.errors import StoreError
+
+ANSWER_WITHIN_MS = 7 * 24 * 3600 * 1000
+"""How long a question is open that does not say so itself."""
+ERROR_CHARS = 2000
+"""How much of the words of an error stays with its run: the run's last event has them all."""
+
+
+class _EndedRow(Struct, frozen=True, array_like=True):
+    """What `end_run` says."""
+
+    session_id: str
+    first_pos: int
+    number: int
+
+
+def create_run(run: NewRun) -> Plan[RunInfo]:
+    """Add a running run of a program's own, its agent and its session if need be.
+
+    Raises StoreError `run_exists`, `thread_busy`; UserError `session_not_found` for a thread of somebody else.
+    """
+    if (yield from ask_one("place_of_run", run_id=run.run_id)) is not None:
+        raise run_exists(run.run_id)
+    now = now_ms()
+    first_pos = yield from _thread_end(run)
+    if first_pos is None:
+        yield from ask("add_tenant", tenant=run.tenant, name=run.tenant, now=now)
+        yield from ask("add_user", tenant=run.tenant, user_id=run.user, name=run.user, role="member", now=now)
+    agent_id = yield from library_agent(run.tenant, run.agent, run.model)
+    if first_pos is None:
+        added = yield from ask_one(
+            "add_session",
+            session_id=run.thread_id,
+            tenant=run.tenant,
+            user_id=run.user,
+            agent_id=agent_id,
+            title=run.title,
+            on_busy="queue",
+            alias=None,
+            mark=run.mark,
+            now=run.created_at or now,
+        )
+        if added is None:  # somebody else has just added it
+            first_pos = yield from _thread_end(run)
+    placed = yield from ask_one(
+        "add_run",
+        run_id=run.run_id,
+        session_id=run.thread_id,
+        agent_id=agent_id,
+        agent_name=run.agent,
+        tenant=run.tenant,
+        user_id=run.user,
+        model=run.model,
+        status="running",
+        kind="message",
+        epoch=run.epoch,
+        first_pos=first_pos or 0,
+        created_at=run.created_at or now,
+        started_at=now,
+        mark=run.mark,
+        title=run.title,
+        alias=None,
+        input=None,
+        worker=None,
+        token_hash=b"",
+        request_id="",
+    )
+    row = yield from ask_one("get_run", run_id=run.run_id)
+    if placed is None or row is None:
+        raise run_exists(run.run_id)
+    yield Hold(run.run_id, run.epoch, 0)
+    return run_info(row)
+
+
+def claim_run(run_id: str) -> Plan[RunInfo]:
+    """Take over a running run. Raises UserError `run_not_found`, StoreError `run_ended`."""
+    raised = yield from ask_one("raise_epoch", run_id=run_id)
+    info = yield from get_run(run_id)
+    if raised is None:
+        raise run_ended(info)
+    epoch = msgspec.convert(raised[0], int)
+    yield Hold(run_id, epoch, info.last_seq)
+    return msgspec.structs.replace(info, epoch=epoch)
+
+
+def begin_tool(
+    run_id: str, key: str, *, tool: str = "", effect: Effect = "once", epoch: int | None = None
+) -> Plan[ToolRecord | None]:
+    """Record that a call begins, or return what is known of it.
+
+    Raises UserError `run_not_found`, StoreError `stale_epoch`, `run_ended`.
+    """
+    yield from ask("lock_run", run_id=run_id)
+    info = yield from get_run(run_id)
+    if epoch is not None and epoch != info.epoch:
+        raise stale_epoch(run_id, info.epoch, epoch)
+    known = yield from ask_one("get_tool", run_id=run_id, key=key)
+    if known is not None:
+        return tool_record(known)
+    if info.status != "running":
+        raise run_ended(info)
+    yield from ask("begin_tool", run_id=run_id, key=key, tool=tool, effect=effect, now=now_ms())
+    return None
+
+
+def end_tool(run_id: str, key: str, record: ToolRecord) -> Plan[None]:
+    """Record a call's result; the first one stays. Raises UserError `run_not_found`, StoreError `not_storable`."""
+    content = pack_content(record)
+    yield from get_run(run_id)
+    yield from ask("end_tool", run_id=run_id, key=key, content=content, error=record.error, now=now_ms())
+
+
+def keep_append(write: Append, last_seq: int, turns: Sequence[dict[str, object]]) -> Plan[None]:
+    """Write what comes with an append that was taken: turns, tool calls, and the run's end.
+
+    `last_seq` is the log's last event with the append, `turns` are the rows `pack_turns` made of it.
+    """
+    run_id, now = write.frame.run_id, now_ms()
+    for turn in turns:
+        yield from ask("put_turn", **turn)
+    for begun in write.begins:
+        yield from ask(
+            "begin_tool", run_id=run_id, key=begun.key, tool=begun.tool, effect=begun.effect, now=now
+        )
+    for ended in write.ends:
+        yield from ask("end_tool", run_id=run_id, key=ended.key, content=None, error=ended.error, now=now)
+    if write.end is not None:
+        yield from _end(write, last_seq, now)
+
+
+def _end(write: Append, last_seq: int, now: int) -> Plan[None]:
+    run_id, outcome = write.frame.run_id, write.outcome or Outcome()
+    totals = outcome.totals
+    row = yield from ask_one(
+        "end_run",
+        run_id=run_id,
+        status=write.end,
+        error_code=write.error_code,
+        now=now,
+        ended_at=now if outcome.ended_at is None else min(outcome.ended_at, now),
+        last_seq=last_seq,
+        goal_met=None if outcome.goal_met is None else int(outcome.goal_met),
+        steps=None if totals is None else totals.steps,
+        input_tokens=None if totals is None else totals.input_tokens,
+        output_tokens=None if totals is None else totals.output_tokens,
+        cost=None if totals is None or totals.cost is None else float(totals.cost),
+        usage_partial=None if totals is None else int(totals.partial),
+        error_message=None if write.error_message is None else _kept(write.error_message),
+    )
+    ended = msgspec.convert(row, _EndedRow)
+    session_id = ended.session_id
+    for idx, message in enumerate(outcome.messages):
+        yield from ask(
+            "put_message",
+            session_id=session_id,
+            id=message.id,
+            run_id=run_id,
+            run_number=ended.number,
+            idx=idx,
+            pos=ended.first_pos + last_seq,
+            role=message.role,
+            message=encode_message(message),
+            now=now,
+        )
+    for question in outcome.questions:
+        yield from _ask_person(question, session_id, run_id, now)
+    yield from ask("settle_session", session_id=session_id, pending=encode_names(outcome.pending), now=now)
+
+
+def _kept(message: str) -> str:
+    text = clean(message)
+    return text if len(text) <= ERROR_CHARS else text[: ERROR_CHARS - 1] + "…"
+
+
+def _ask_person(question: Question, session_id: str, run_id: str, now: int) -> Plan[None]:
+    asked = question.interrupt
+    yield from ask(
+        "open_interrupt",
+        session_id=session_id,
+        id=asked.id,
+        run_id=run_id,
+        tool_call_id="" if asked.tool_call_id is UNSET else asked.tool_call_id,
+        tool=question.tool,
+        arguments=question.arguments,
+        message="" if asked.message is UNSET else asked.message,
+        now=now,
+        expires_at=now + ANSWER_WITHIN_MS if asked.expires_at is UNSET else _ms_of(asked.expires_at, now),
+    )
+
+
+def _ms_of(moment: str, now: int) -> int:
+    try:
+        return int(datetime.fromisoformat(moment).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        return now + ANSWER_WITHIN_MS
+
+
+def _thread_end(run: NewRun) -> Plan[int | None]:
+    """The position of a thread's last event; None if it has no session yet. Raises what `create_run` raises."""
+    owner = yield from ask_one("lock_thread", session_id=run.thread_id)
+    if owner is None:
+        return None
+    if tuple(owner) != (run.tenant, run.user):
+        raise session_not_found(run.thread_id)
+    running = yield from ask_one(
+        "running_run_of_thread", tenant=run.tenant, user_id=run.user, session_id=run.thread_id
+    )
+    if running is not None:
+        raise StoreError(
+            "thread_busy",
+            f"Run {running[0]} of this thread has not ended. Wait for it, or claim and finish it.",
+            {"run_id": running[0], "thread_id": run.thread_id},
+        )
+    end = yield from ask_one("session_end", session_id=run.thread_id)
+    return 0 if end is None else msgspec.convert(end[0], int)

@@ -1,0 +1,108 @@
+"""Files: begun, written piece by piece, seen when they are whole, attached to the session that speaks of them."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from agio.core.file import FilePiece, FileQuota, FileRecord, handles_in
+from agio.db.plan import Plan, ask, ask_one
+from agio.db.plans.runs.log import check_session
+from agio.db.records import now_ms, to_struct
+from agio.db.refusals import file_not_found
+from agio.errors import LimitExceeded
+from agio.protocol.messages import Message
+
+
+def begin_file(record: FileRecord, quota: FileQuota) -> Plan[None]:
+    """Keep the place of a file. Raises LimitExceeded `too_many_files`, UserError `session_not_found`."""
+    owner = {"tenant": record.tenant, "user_id": record.user}
+    if record.session_id is not None:
+        yield from check_session(record.tenant, record.user, record.session_id)
+    yield from ask("lock_tenant", tenant=record.tenant)
+    count, size = msgspec.convert((yield from ask_one("count_unused_files", **owner)), tuple[int, int])
+    if count >= quota.files or size + record.size > quota.size:
+        raise LimitExceeded(
+            "too_many_files",
+            f"You have {count} files ({size} bytes) that no message refers to; {quota.files} files and "
+            f"{quota.size} bytes are possible. Send them, delete some, or wait a day.",
+            {"files": quota.files, "bytes": quota.size},
+        )
+    yield from ask(
+        "begin_file",
+        file_id=record.id,
+        file_name=record.name,
+        media_type=record.media_type,
+        size=record.size,
+        digest=record.digest,
+        created_at=record.created_at,
+        **owner,
+    )
+
+
+def add_chunks(file_id: str, first: int, chunks: Iterable[bytes]) -> Plan[None]:
+    """Write the next pieces of a file."""
+    for idx, chunk in enumerate(chunks, first):
+        yield from ask("add_file_chunk", file_id=file_id, idx=idx, data=chunk)
+
+
+def finish_file(record: FileRecord, first: int, chunks: Iterable[bytes]) -> Plan[None]:
+    """Write the last pieces and let the file be seen. UserError `file_not_found`, `session_not_found`."""
+    if record.session_id is not None:
+        yield from check_session(record.tenant, record.user, record.session_id)
+    yield from add_chunks(record.id, first, chunks)
+    finished = yield from ask_one(
+        "finish_file",
+        tenant=record.tenant,
+        user_id=record.user,
+        file_id=record.id,
+        session_id=record.session_id,
+        now=now_ms(),
+    )
+    if finished is None:
+        raise file_not_found(record.id)
+
+
+def get_file(tenant: str, user: str, file_id: str) -> Plan[FileRecord]:
+    """Raises UserError `file_not_found`."""
+    row = yield from ask_one("get_file", tenant=tenant, user_id=user, file_id=file_id)
+    if row is None:
+        raise file_not_found(file_id)
+    return to_struct(FileRecord, row)
+
+
+def read_file(tenant: str, user: str, file_id: str, idx: int) -> Plan[bytes | None]:
+    """A piece of a file; None after the last."""
+    row = yield from ask_one("read_file", tenant=tenant, user_id=user, file_id=file_id, idx=idx)
+    return None if row is None else msgspec.convert(row[0], bytes)
+
+
+def read_session_file(tenant: str, user: str, session_id: str, file_id: str, idx: int) -> Plan[FilePiece]:
+    """A piece of a file that a message of this session refers to. Raises UserError `file_not_found`."""
+    place = {"tenant": tenant, "user_id": user, "session_id": session_id}
+    row = yield from ask_one("read_session_file", file_id=file_id, idx=idx, **place)
+    if row is None:
+        raise file_not_found(file_id)
+    return to_struct(FilePiece, (*row[:3], row[3] or b""))
+
+
+def delete_file(tenant: str, user: str, file_id: str) -> Plan[None]:
+    """Raises UserError `file_not_found`."""
+    if (yield from ask_one("delete_file", tenant=tenant, user_id=user, file_id=file_id)) is None:
+        raise file_not_found(file_id)
+
+
+def attach_files(place: dict[str, object], messages: Sequence[Message]) -> Plan[None]:
+    """Let the files that messages refer to be the session's. Raises UserError `file_not_found`."""
+    for file_id in dict.fromkeys(handles_in(messages)):
+        if (yield from ask_one("attach_file", file_id=file_id, **place)) is None:
+            raise file_not_found(file_id)
+
+
+def unused_files(before: int, limit: int) -> Plan[list[str]]:
+    """Files uploaded before a time that no message refers to."""
+    return [str(row[0]) for row in (yield from ask("unused_files", before=before, limit=limit))]
+
+
+def delete_unused_file(file_id: str, before: int) -> Plan[bool]:
+    """Remove a file unless a message has come to refer to it; returns whether it went."""
+    return (yield from ask_one("delete_unused_file", file_id=file_id, before=before)) is not None

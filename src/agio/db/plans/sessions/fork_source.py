@@ -1,0 +1,177 @@
+"""What there is to copy of a session: its runs before a message, the files they refer to, and new ids for them."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from agio.core.store.records import AgentRecord, ForkLimits, SessionRecord
+from agio.core.store.repository import RunInfo
+from agio.db.plan import Plan, ask, ask_one
+from agio.db.plans.agents.agents import agent_of_run
+from agio.db.plans.sessions.sessions import fit_page, get_session
+from agio.db.records import run_info
+from agio.db.refusals import agent_inactive, message_not_found, session_too_large
+from agio.db.renaming import Renaming
+from agio.errors import UserError
+from agio.protocol.ids import new_id
+
+NOBODY = "(nobody)"
+"""The tenant and user that copies belong to until they are whole: nobody has a credential of theirs."""
+_PAGE = 200
+_PAGE_BYTES = 1024 * 1024
+_FILE_ID = re.compile(rb"file_\w+")
+
+
+class Fork(Struct, frozen=True, kw_only=True):
+    """A copy that is to be made of a session."""
+
+    id: str
+    tenant: str
+    user: str
+    source: str
+    """The session that is copied."""
+    title: str
+    agent: AgentRecord
+    runs: list[RunInfo]
+    """Those that are copied, oldest first."""
+    log_bytes: dict[str, int]
+    """How large their logs are."""
+    files: list[tuple[str, int]]
+    """The files that what is copied refers to, by id, and their sizes."""
+    names: Renaming
+
+    @property
+    def last_pos(self) -> int:
+        """The position at which the copy ends."""
+        return _end_of(self.runs)
+
+
+def find_source(
+    tenant: str,
+    user: str,
+    session_id: str,
+    before: str,
+    title: str | None,
+    limits: ForkLimits | None = None,
+) -> Plan[Fork]:
+    """Look up what there is to copy: the runs before the one that a user's message began.
+
+    Raises UserError `session_not_found`, `message_not_found`, `session_busy`, `agent_inactive`, `session_too_large`.
+    """
+    session = yield from get_session(tenant, user, session_id)
+    runs = yield from _runs_before((yield from _run_of_message(session, before)), session)
+    limits = limits or ForkLimits()
+    if (last_pos := _end_of(runs)) > limits.events:
+        raise session_too_large("events", last_pos, limits.events)
+    agent = yield from agent_of_run(tenant, session.agent_id)
+    named = yield from ask_one("get_agent", tenant=tenant, agent_id=agent.id)
+    if agent.status != "active" or (named is None and agent.source != "inline"):
+        raise agent_inactive(agent.name)
+    place = {"tenant": tenant, "user_id": user, "session_id": session_id}
+    files = msgspec.convert((yield from ask("files_of_session", **place)), list[tuple[str, int]])
+    sizes = yield from ask("log_sizes", session_id=session_id, last_pos=runs[-1].first_pos if runs else -1)
+    ids, used = yield from _messages_of(runs, place, [file_id for file_id, _ in files])
+    log_bytes = dict(msgspec.convert(sizes, list[tuple[str, int]]))
+    _check_size(log_bytes, [size for file_id, size in files if file_id in used], limits)
+    fork_id = new_id("ses")
+    names = Renaming([*ids, *used, *(run.run_id for run in runs)])
+    names.add(session_id, fork_id)
+    return Fork(
+        id=fork_id,
+        tenant=tenant,
+        user=user,
+        source=session_id,
+        title=title or (session.title if runs else ""),
+        agent=agent,
+        runs=runs,
+        log_bytes=log_bytes,
+        files=[(file_id, size) for file_id, size in files if file_id in used],
+        names=names,
+    )
+
+
+def _end_of(runs: Sequence[RunInfo]) -> int:
+    return runs[-1].first_pos + runs[-1].last_seq if runs else 0
+
+
+def _check_size(log_bytes: Mapping[str, int], files: Sequence[int], limits: ForkLimits) -> None:
+    size = sum(log_bytes.values()) + sum(files)
+    if size > limits.size_bytes:
+        raise session_too_large("bytes", size, limits.size_bytes)
+
+
+def _run_of_message(session: SessionRecord, message_id: str) -> Plan[RunInfo]:
+    """The run that a message of the user's began. Raises UserError `message_not_found`."""
+    row = yield from ask_one(
+        "find_messages", tenant=session.tenant, user_id=session.user, session_id=session.id, ids=[message_id]
+    )
+    if row is None or row[2] != "user":
+        raise message_not_found(message_id)
+    found = yield from ask_one("find_run", tenant=session.tenant, user_id=session.user, run_id=row[1])
+    if found is None:
+        raise message_not_found(message_id)
+    run = run_info(found)
+    # What a run tells the model in the user's place is a message too, but not the user's.
+    if run.status != "queued" and row[5] != run.first_pos + 1:
+        raise message_not_found(message_id)
+    return run
+
+
+def _runs_before(run: RunInfo, session: SessionRecord) -> Plan[list[RunInfo]]:
+    """The session's runs before one of them. Raises UserError `session_busy` if one has not ended."""
+    if run.status == "queued":
+        ahead = yield from ask_one(
+            "runs_ahead", tenant=session.tenant, user_id=session.user, run_id=run.run_id
+        )
+        if ahead is not None:
+            raise UserError(
+                "session_busy",
+                "A run before this message has not ended. Wait for it, or cancel it.",
+                {"run_id": str(ahead[0])},
+            )
+    runs: list[RunInfo] = []
+    place: tuple[object, object] = (-1, 0)
+    while True:
+        rows = yield from ask(
+            "runs_from", session_id=session.id, first_pos=place[0], number=place[1], limit=_PAGE
+        )
+        for number, *row in rows:
+            info = run_info(row)
+            if info.run_id == run.run_id:
+                return runs
+            runs.append(info)
+            place = (info.first_pos, number)
+        if len(rows) < _PAGE:
+            return runs
+
+
+def _messages_of(
+    runs: Sequence[RunInfo], place: Mapping[str, object], files: Sequence[str]
+) -> Plan[tuple[list[str], set[str]]]:
+    """The ids of the messages of runs, and those of files that they refer to."""
+    ids: list[str] = []
+    known = {file_id.encode() for file_id in files}
+    used: set[bytes] = set()
+    last_pos = _end_of(runs)
+    after: tuple[object, ...] = (-1, 0, -1)
+    while True:
+        rows = yield from ask(
+            "list_messages",
+            pos=after[0],
+            run_number=after[1],
+            idx=after[2],
+            limit=_PAGE,
+            **place,
+        )
+        copied = [row for row in rows if msgspec.convert(row[2], int) <= last_pos]
+        ids += [str(row[0]) for row in copied]
+        while known and copied:
+            part = fit_page(copied, _PAGE, _PAGE_BYTES)
+            copied = copied[len(part) :]
+            for row in (yield from ask("find_messages", ids=[str(row[0]) for row in part], **place)):
+                used.update(known.intersection(_FILE_ID.findall(msgspec.convert(row[3], bytes))))
+        if len(rows) < _PAGE or msgspec.convert(rows[-1][2], int) > last_pos:
+            return ids, {file_id.decode() for file_id in used}
+        after = tuple(rows[-1][2:])

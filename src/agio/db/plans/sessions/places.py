@@ -1,0 +1,40 @@
+"""Places: where in a user's sessions something was said."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from agio.core.store.records import FoundMessage
+from agio.db.plan import Plan, ask
+from agio.db.search.excerpt import AROUND, excerpt
+from agio.db.search.message_text import fold_case
+
+
+def needle_of(search: str | None) -> str | None:
+    """What is looked for in texts that are folded too; None if nothing is searched."""
+    return fold_case(search) if search else None
+
+
+def find_places(
+    tenant: str, user: str, session_ids: Sequence[str], needle: str
+) -> Plan[dict[str, FoundMessage]]:
+    """The newest message of each of these sessions in which it was said, by session."""
+    rows = yield from ask(
+        "find_places",
+        tenant=tenant,
+        user_id=user,
+        session_ids=list(session_ids),
+        needle=needle,
+        around=AROUND,
+        span=2 * AROUND + len(needle),
+    )
+    places: dict[str, FoundMessage] = {}
+    for row in rows:
+        session_id, message_id, at, chars, text = msgspec.convert(row, tuple[str, str, int, int, str])
+        skipped = max(at - AROUND, 1) - 1
+        goes_on = (skipped > 0, skipped + len(text) < chars)
+        cut = excerpt(text, at - 1 - skipped, len(needle), goes_on=goes_on)
+        places[session_id] = FoundMessage(
+            message_id=message_id, before=cut.before, match=cut.match, after=cut.after
+        )
+    return places

@@ -1,0 +1,329 @@
+"""Sessions: a user's conversations with agents, their messages and questions."""
+
+import hashlib
+import secrets
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from agio.core.store.records import (
+    AgentRecord,
+    FoundMessage,
+    InterruptRecord,
+    MessageRecord,
+    OnBusy,
+    Page,
+    SessionRecord,
+    SessionStart,
+)
+from agio.core.store.repository import RunInfo
+from agio.db.cursors import page_of, page_size, read_cursor, write_cursor
+from agio.db.plan import Forget, Plan, Row, ask, ask_one
+from agio.db.plans.agents.agents import forget_inline_agent, get_agent
+from agio.db.plans.people.identity import KEPT_MS
+from agio.db.plans.runs.log import BEYOND_ALL, all_current, check_session, current
+from agio.db.plans.sessions.places import find_places, needle_of
+from agio.db.records import message_record, now_ms, run_info, session_record, to_struct
+from agio.db.refusals import agent_inactive, session_not_found
+from agio.errors import UserError
+from agio.protocol.ids import new_id
+
+
+class NewSession(Struct, frozen=True):
+    """What is made up for a session that begins."""
+
+    id: str
+    title: str
+    mark: str
+    """Fences untrusted text in the prompts of its runs."""
+    now: int
+
+
+def list_sessions(
+    tenant: str,
+    user: str,
+    *,
+    agent_id: str | None = None,
+    search: str | None = None,
+    after: str | None = None,
+    limit: int = 50,
+) -> Plan[Page[SessionRecord]]:
+    """A user's sessions, those changed last first. Raises UserError `invalid_cursor`.
+
+    `search` is a part of the title, or of what the user or the agent said; then a session says where, in `found`.
+    """
+    place = (BEYOND_ALL, "") if after is None else read_cursor(after, tuple[int, str])
+    needle = needle_of(search)
+    values = {
+        "tenant": tenant,
+        "user_id": user,
+        "updated_at": place[0],
+        "session_id": place[1],
+        "needle": needle,
+        "limit": page_size(limit) + 1,
+    }
+    if agent_id is None:
+        rows = yield from ask("list_sessions", **values)
+    else:
+        rows = yield from ask("list_sessions_of_agent", agent_id=agent_id, **values)
+    page = page_of(rows, limit, lambda row: row, lambda row: [row[12], row[0]])
+    places: dict[str, FoundMessage] = {}
+    if needle is not None and page.items:
+        places = yield from find_places(tenant, user, [str(row[0]) for row in page.items], needle)
+    records: list[SessionRecord] = []
+    for row in page.items:
+        record = yield from _current_session(row)
+        records.append(msgspec.structs.replace(record, found=places.get(record.id)))
+    return Page(records, page.next)
+
+
+def start_session(
+    tenant: str,
+    user: str,
+    agent_id: str,
+    *,
+    title: str = "",
+    on_busy: OnBusy = "queue",
+    alias: str | None = None,
+) -> Plan[SessionRecord]:
+    """Add a session; with an alias that the user has with this agent, the one there is.
+
+    Raises UserError `agent_not_found`, `agent_inactive`, `session_deleted` (the alias's session was).
+    """
+    start = SessionStart(agent_id=agent_id, alias=alias, title=title, on_busy=on_busy)
+    known = yield from session_of_alias(tenant, user, start)
+    if known is None:
+        new = NewSession(new_id("ses"), title, secrets.token_hex(8), now_ms())
+        agent = yield from add_session(tenant, user, start, new)
+        known = new.id if agent is not None else (yield from session_of_alias(tenant, user, start))
+    return (yield from get_session(tenant, user, known or ""))
+
+
+def session_of_alias(tenant: str, user: str, start: SessionStart) -> Plan[str | None]:
+    """The session that a start's alias already is. Raises UserError `session_deleted` if it was one."""
+    if start.alias is None:
+        return None
+    row = yield from ask_one(
+        "session_of_alias",
+        tenant=tenant,
+        user_id=user,
+        agent_id=start.agent_id,
+        alias=start.alias,
+        hash=hash_key(start.alias),
+        since=now_ms() - KEPT_MS,
+    )
+    known, is_buried = (None, False) if row is None else row
+    if known is None and is_buried:
+        raise UserError("session_deleted", "The session of this thread id was deleted. Begin a new one.")
+    return None if known is None else str(known)
+
+
+def add_session(tenant: str, user: str, start: SessionStart, new: NewSession) -> Plan[AgentRecord | None]:
+    """Add a session and return its agent; None if somebody else has just taken its alias or its id.
+
+    Raises UserError `agent_not_found`, `agent_inactive`.
+    """
+    agent = yield from get_agent(tenant, start.agent_id)
+    if agent.status != "active":
+        raise agent_inactive(agent.name)
+    added = yield from ask_one(
+        "add_session",
+        session_id=new.id,
+        tenant=tenant,
+        user_id=user,
+        agent_id=start.agent_id,
+        title=new.title,
+        on_busy=start.on_busy,
+        alias=start.alias,
+        mark=new.mark,
+        now=new.now,
+    )
+    return None if added is None else agent
+
+
+def get_session(tenant: str, user: str, session_id: str) -> Plan[SessionRecord]:
+    """Raises UserError `session_not_found`."""
+    row = yield from ask_one("get_session", tenant=tenant, user_id=user, session_id=session_id)
+    if row is None:
+        raise session_not_found(session_id)
+    return (yield from _current_session(row))
+
+
+def update_session(
+    tenant: str,
+    user: str,
+    session_id: str,
+    *,
+    title: str | None = None,
+    on_busy: OnBusy | None = None,
+    seen_pos: int | None = None,
+) -> Plan[SessionRecord]:
+    """Change what is given. Raises UserError `session_not_found`.
+
+    `seen_pos` only grows, no further than the session's last position, and is no change that lists order by.
+    """
+    place = {"tenant": tenant, "user_id": user, "session_id": session_id}
+    if title is not None or on_busy is not None:
+        yield from ask("update_session", title=title, on_busy=on_busy, now=now_ms(), **place)
+    if seen_pos is not None:
+        there_is = (yield from get_session(tenant, user, session_id)).last_pos
+        yield from ask("see_session", seen_pos=min(seen_pos, there_is), **place)
+    return (yield from get_session(tenant, user, session_id))
+
+
+def delete_session(tenant: str, user: str, session_id: str) -> Plan[list[RunInfo]]:
+    """Remove a session and everything in it; hashes of its idempotency keys and aliases stay 7 days.
+
+    Returns the runs that were running. Raises UserError `session_not_found`.
+    """
+    if (yield from ask_one("lock_session", tenant=tenant, user_id=user, session_id=session_id)) is None:
+        raise session_not_found(session_id)
+    session = yield from get_session(tenant, user, session_id)
+    active = yield from ask("active_runs", tenant=tenant, user_id=user, session_id=session_id)
+    running = yield from all_current([row for row in active if row[4] == "running"])
+    if session.alias is not None:
+        yield from ask(
+            "put_key",
+            tenant=tenant,
+            user_id=user,
+            kind="session",
+            scope=session.agent_id,
+            hash=hash_key(session.alias),
+            digest=b"",
+            run_id="",
+            now=now_ms(),
+        )
+    yield from ask("delete_tool_requests_of_session", tenant=tenant, user_id=user, session_id=session_id)
+    yield from ask("delete_session", tenant=tenant, user_id=user, session_id=session_id)
+    yield from forget_inline_agent(tenant, session.agent_id)
+    for info in running:
+        yield Forget(info.run_id)
+    return running
+
+
+def list_messages(
+    tenant: str,
+    user: str,
+    session_id: str,
+    *,
+    after: str | None = None,
+    limit: int = 200,
+    limit_bytes: int | None = None,
+) -> Plan[Page[MessageRecord]]:
+    """A session's finished messages in the order of the conversation, those of queued runs last.
+
+    A page ends at `limit` messages or `limit_bytes` of them, and has one at least.
+    Raises UserError `session_not_found`, `invalid_cursor`.
+    """
+    yield from check_session(tenant, user, session_id)
+    start = (-1, 0, -1) if after is None else read_cursor(after, tuple[int | None, int, int])
+    pos, number, idx = start
+    asked = page_size(limit) + 1
+    values = {"tenant": tenant, "user_id": user, "session_id": session_id}
+    rows: list[Row] = []
+    if pos is not None:
+        rows += yield from ask("list_messages", pos=pos, run_number=number, idx=idx, limit=asked, **values)
+        number, idx = 0, -1
+    if len(rows) < asked:
+        left = asked - len(rows)
+        rows += yield from ask("list_queued_messages", run_number=number, idx=idx, limit=left, **values)
+    shown = fit_page(rows, asked - 1, limit_bytes)
+    return Page(
+        (yield from _read_messages(values, shown)),
+        write_cursor(shown[-1][2:]) if len(rows) > len(shown) else None,
+        write_cursor(shown[0][2:]) if after is not None and shown else None,
+    )
+
+
+def last_messages(
+    tenant: str,
+    user: str,
+    session_id: str,
+    *,
+    before: str | None = None,
+    limit: int = 200,
+    limit_bytes: int | None = None,
+) -> Plan[Page[MessageRecord]]:
+    """The newest of a session's finished messages, or those before a cursor, in the order of `list_messages`.
+
+    Raises UserError `session_not_found`, `invalid_cursor`.
+    """
+    yield from check_session(tenant, user, session_id)
+    end = (None, BEYOND_ALL, 0) if before is None else read_cursor(before, tuple[int | None, int, int])
+    pos, number, idx = end
+    size = page_size(limit)
+    values = {"tenant": tenant, "user_id": user, "session_id": session_id}
+    rows: list[Row] = []
+    if pos is None:
+        rows += yield from ask("last_queued_messages", run_number=number, idx=idx, limit=size + 1, **values)
+        pos, number, idx = BEYOND_ALL, 0, 0
+    if (left := size + 1 - len(rows)) > 0:
+        rows += yield from ask("last_messages", pos=pos, run_number=number, idx=idx, limit=left, **values)
+    shown = fit_page(rows, size, limit_bytes)[::-1]
+    return Page(
+        (yield from _read_messages(values, shown)),
+        write_cursor(shown[-1][2:]) if before is not None and shown else None,
+        write_cursor(shown[0][2:]) if len(rows) > len(shown) else None,
+    )
+
+
+def fit_page(rows: Sequence[Row], limit: int, limit_bytes: int | None) -> Sequence[Row]:
+    """The first rows of `message_places` that a page has room for, one at least."""
+    left = limit_bytes
+    for at, row in enumerate(rows[:limit]):
+        if left is not None:
+            left -= msgspec.convert(row[1], int)
+            if left < 0 and at:
+                return rows[:at]
+    return rows[:limit]
+
+
+def _read_messages(place: Mapping[str, object], rows: Sequence[Row]) -> Plan[list[MessageRecord]]:
+    """The messages of rows of `message_places`, in their order."""
+    ids = [str(row[0]) for row in rows]
+    found = (yield from ask("find_messages", ids=ids, **place)) if ids else ()
+    records = {record.id: record for record in map(message_record, found)}
+    return [records[id_] for id_ in ids if id_ in records]
+
+
+def find_messages(tenant: str, user: str, session_id: str, ids: Sequence[str]) -> Plan[list[MessageRecord]]:
+    """Those of a session's messages that have one of these ids, also of queued runs."""
+    rows = yield from ask("find_messages", tenant=tenant, user_id=user, session_id=session_id, ids=list(ids))
+    return [message_record(row) for row in rows]
+
+
+def list_interrupts(tenant: str, user: str, session_id: str) -> Plan[list[InterruptRecord]]:
+    """A session's questions, newest first, answered ones too. Raises UserError `session_not_found`."""
+    yield from check_session(tenant, user, session_id)
+    rows = yield from ask("list_interrupts", tenant=tenant, user_id=user, session_id=session_id)
+    return [to_struct(InterruptRecord, row) for row in rows]
+
+
+def expire_interrupts() -> Plan[int]:
+    """Close the questions whose time is over; returns how many."""
+    return len((yield from ask("expire_interrupts", now=now_ms())))
+
+
+def hash_key(key: str) -> bytes:
+    """What is kept of a key or an alias."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
+
+
+class _LastRun(Struct, frozen=True, array_like=True):
+    """What a row of `session_columns` says of its newest run."""
+
+    run_id: str | None
+    first_pos: int | None
+    last_seq: int | None
+    status: str | None
+
+
+def _current_session(row: Row) -> Plan[SessionRecord]:
+    last = msgspec.convert(row[13:17], _LastRun)
+    last_seq = last.last_seq
+    if last.run_id is not None and last.status == "running":
+        found = yield from ask_one("get_run", run_id=last.run_id)
+        if found is not None:
+            last_seq = (yield from current(run_info(found))).last_seq
+    return session_record(row, (last.first_pos or 0) + (last_seq or 0))

@@ -1,0 +1,137 @@
+"""What of the appends that wait can be committed together on Postgres, and the transactions that do it.
+
+Frames that continue their run are one compare-and-set and one insert for all of them. What that does not take,
+because it repeats, does not fit or creates its run, is looked at one by one.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from agio.core.store.repository import Append
+from agio.db.plans.runs.runs import create_run, keep_append
+from agio.db.postgres.driver import Connection
+from agio.db.postgres.fence import is_next, repeats_creation
+from agio.db.postgres.plans import ask_query, run_plan, store_frame
+from agio.errors import AgioError
+
+
+class Waiting(Struct, eq=False):
+    """An append that waits for its commit."""
+
+    write: Append
+    turns: Sequence[dict[str, object]]
+    done: asyncio.Future[None]
+
+    def succeed(self) -> None:
+        """Say that it is stored."""
+        if not self.done.done():
+            self.done.set_result(None)
+
+    def fail(self, error: AgioError) -> None:
+        """Say why it is not."""
+        if not self.done.done():
+            self.done.set_exception(error)
+
+    @property
+    def run_id(self) -> str:
+        """The run it is for."""
+        return self.write.frame.run_id
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a frame and nothing else: it may wait for others, and needs one statement."""
+        write = self.write
+        return not (write.turns or write.begins or write.ends or write.create) and write.end is None
+
+
+class Group(Struct):
+    """Appends that continue one run without a gap, as far as can be told without asking."""
+
+    items: list[Waiting]
+
+    @property
+    def run_id(self) -> str:
+        """The run they are for."""
+        return self.items[0].run_id
+
+    def takes(self, write: Append) -> bool:
+        """Whether an append goes on where this group ends."""
+        last = self.items[-1].write
+        return (
+            last.end is None
+            and write.create is None
+            and write.frame.epoch == last.frame.epoch
+            and write.frame.first_seq == last.frame.last_seq + 1
+        )
+
+
+def arrange(items: Sequence[Waiting]) -> tuple[list[Group], list[Waiting]]:
+    """The appends of each run that seem to continue it, and those that must be looked at after them."""
+    groups: dict[str, Group] = {}
+    alone: list[Waiting] = []
+    closed: set[str] = set()
+    for item in items:
+        run_id = item.run_id
+        if run_id in closed:
+            alone.append(item)
+        elif (group := groups.get(run_id)) is not None and group.takes(item.write):
+            group.items.append(item)
+        elif group is None and item.write.create is None:
+            groups[run_id] = Group([item])
+        else:
+            closed.add(run_id)
+            alone.append(item)
+    return sorted(groups.values(), key=lambda group: group.run_id), alone
+
+
+async def advance(connection: Connection, groups: Sequence[Group]) -> set[object]:
+    """Store the frames of the groups whose run is where they say; returns those runs."""
+    frames = [[item.write.frame for item in group.items] for group in groups]
+    given = {
+        "run_ids": [group[0].run_id for group in frames],
+        "epochs": [group[0].epoch for group in frames],
+        "first_seqs": [group[0].first_seq for group in frames],
+        "last_seqs": [group[-1].last_seq for group in frames],
+        "payloads": [b"".join(frame.payload for frame in group) for group in frames],
+    }
+    return {run_id for (run_id,) in await ask_query(connection, "append_frames", given)}
+
+
+async def advance_and_keep(connection: Connection, groups: Sequence[Group]) -> set[object]:
+    """Do so in a transaction, with all that comes with the frames."""
+    ending = [group.run_id for group in groups if group.items[-1].write.end is not None]
+    await _lock_sessions(connection, ending)
+    taken = await advance(connection, groups)
+    for group in groups:
+        if group.run_id in taken:
+            for item in group.items:
+                if not item.is_plain:
+                    await _keep(connection, item)
+    return taken
+
+
+async def append_alone(connection: Connection, item: Waiting) -> None:
+    """One append with all that comes with it. Raises the refusal."""
+    write, frame = item.write, item.write.frame
+    if write.end is not None:
+        await _lock_sessions(connection, [frame.run_id])
+    if write.create is not None and not await repeats_creation(connection, frame):
+        await run_plan(connection, create_run(write.create))
+    if not await is_next(connection, write):
+        return
+    if frame.count:
+        await store_frame(connection, frame)
+    if not item.is_plain:
+        await _keep(connection, item)
+
+
+async def _keep(connection: Connection, item: Waiting) -> None:
+    await run_plan(connection, keep_append(item.write, item.write.frame.last_seq, item.turns))
+
+
+async def _lock_sessions(connection: Connection, run_ids: Sequence[str]) -> None:
+    # Whoever changes a session locks it before its runs; so must the end of a run, or the two wait for each other.
+    if run_ids:
+        await ask_query(connection, "lock_sessions_of_runs", {"run_ids": run_ids})

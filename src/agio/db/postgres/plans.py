@@ -1,0 +1,117 @@
+"""Runs plans on a Postgres connection: each named query is awaited, the log is the table `frames`."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TypeVar, assert_never, cast
+
+import msgspec
+
+from agio.db.plan import Ask, Each, Events, Forget, Head, Hold, Plan, Row, Rows, Step
+from agio.db.postgres.driver import Connection
+from agio.db.queries import Numbered, load_queries, number_parameters
+from agio.db.sqlite.live import skip_lines
+from agio.protocol.frames import Frame
+
+T = TypeVar("T")
+
+PAGE_ROWS = 256
+"""How many frames are read at a time."""
+
+
+async def run_plan(connection: Connection, plan: Plan[T]) -> T:
+    """Run a plan to its end. Raises what the plan raises, and what asyncpg raises."""
+    try:
+        step = next(plan)
+        while True:
+            step = plan.send(await _answer(connection, step))
+    except StopIteration as done:
+        return done.value
+    finally:
+        plan.close()
+
+
+async def ask_query(connection: Connection, name: str, values: Mapping[str, object]) -> list[Row]:
+    """Run a named query."""
+    query = _numbered()[name]
+    found = await connection.fetch(query.sql, *[_clean(values[name]) for name in query.names])
+    return [tuple(row) for row in found]
+
+
+async def read_events(connection: Connection, step: Events) -> list[tuple[bytes]]:
+    """The payloads of a run's frames, as `Events` says."""
+    payloads: list[tuple[bytes]] = []
+    size, after = 0, step.after
+    while after < step.upto and (step.limit_bytes is None or size < max(step.limit_bytes, 1)):
+        asked = {"run_id": step.run_id, "after": after, "upto": step.upto, "limit": PAGE_ROWS}
+        rows = msgspec.convert(
+            await ask_query(connection, "read_frames", asked), list[tuple[int, int, bytes]]
+        )
+        for first_seq, last_seq, payload in rows:
+            lines = _between(payload, first_seq, last_seq, step)
+            payloads.append((lines,))
+            after = last_seq
+            size += len(lines)
+            if step.limit_bytes is not None and size >= step.limit_bytes:
+                break
+        if len(rows) < PAGE_ROWS:
+            break
+    return payloads
+
+
+async def store_frame(connection: Connection, frame: Frame) -> None:
+    """Add a frame that is the next one of its run."""
+    given = {
+        "run_id": frame.run_id,
+        "epoch": frame.epoch,
+        "first_seq": frame.first_seq,
+        "last_seq": frame.last_seq,
+        "payload": frame.payload,
+    }
+    await ask_query(connection, "store_frame", given)
+
+
+async def _answer(connection: Connection, step: Step) -> Rows:
+    match step:
+        case Ask(name, values):
+            return await ask_query(connection, name, values)
+        case Each(name, many):
+            query = _numbered()[name]
+            rows = [[_clean(values[name]) for name in query.names] for values in many]
+            await connection.executemany(query.sql, rows)
+            return ()
+        case Events():
+            return await read_events(connection, step)
+        case Hold(frame=Frame() as frame):
+            await store_frame(connection, frame)
+            return ()
+        case Hold() | Head() | Forget():
+            return ()
+        case _:
+            assert_never(step)
+
+
+@cache
+def _numbered() -> Mapping[str, Numbered]:
+    return {name: number_parameters(sql) for name, sql in load_queries("postgres").items()}
+
+
+def _clean(value: object) -> object:
+    """Postgres's text cannot hold NUL, nor half of a surrogate pair."""
+    match value:
+        case str():
+            if "\0" in value:
+                value = value.replace("\0", "\ufffd")
+            return value if value.isascii() else value.encode("utf-8", "replace").decode()
+        case list():
+            return [_clean(item) for item in cast("list[object]", value)]
+        case _:
+            return value
+
+
+def _between(payload: bytes, first_seq: int, last_seq: int, step: Events) -> bytes:
+    """A frame's events after `after` and up to `upto`."""
+    if first_seq > step.after and last_seq <= step.upto:
+        return payload
+    begun = skip_lines(payload, max(step.after - first_seq + 1, 0))
+    rest = skip_lines(payload, min(step.upto, last_seq) - first_seq + 1)
+    return begun[: len(begun) - len(rest)]

@@ -1,0 +1,177 @@
+"""Opens SQLite files: settings, schema check and migration, and SQLite's errors as ours."""
+
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import cast
+
+import msgspec
+
+from agio.db.queries import load_queries
+from agio.db.search.message_text import fold_case, said
+from agio.db.sqlite.connector import Connection
+from agio.db.sqlite.live import DamagedLog
+from agio.db.sqlite.lock import StoreLock
+from agio.db.sqlite.migrate import known_version, migrate, schema_version
+from agio.errors import AgioError, StoreError
+
+APPLICATION_ID = 0x6167696F
+"""`agio` in ASCII, in the header of every file of ours."""
+BUSY_TIMEOUT_MS = 5_000
+STATEMENTS = 512
+"""How many prepared statements a connection keeps: more than there are queries."""
+WAL_LIMIT_BYTES = 64 * 1024 * 1024
+_DAMAGES_TOLD = 3
+
+
+def open_writable(path: Path | None, *, beside: bool = False) -> tuple[Connection, StoreLock | None]:
+    """Open the file for the one writer, making or migrating it; None is a store in memory.
+
+    With `beside` the file stays its holder's: it is neither locked, made nor migrated.
+
+    Raises StoreError `store_locked`, `store_corrupt`, `store_newer`, `store_unavailable`, `store_full`.
+    """
+    lock: StoreLock | None = None
+    with wrapped_errors(path), ExitStack() as undo:
+        if path is not None and beside:
+            return _checked(path, undo, read_only=False), None
+        if path is not None:
+            _check_path(path)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock = StoreLock(path)
+            lock.acquire()
+            undo.callback(lock.release)
+        connection = _connect(path, read_only=False)
+        undo.callback(connection.close)
+        _check_schema(connection, path)
+        if path is not None:
+            connection.pragma("journal_mode", "wal")
+            connection.pragma("journal_size_limit", WAL_LIMIT_BYTES)
+        connection.pragma("application_id", APPLICATION_ID)
+        migrate(connection)
+        undo.pop_all()
+    return connection, lock
+
+
+def open_readable(path: Path, *, any_version: bool = False) -> Connection:
+    """Open a file for reading, beside whoever writes it; with `any_version` also one of an older agio's.
+
+    Raises StoreError `store_corrupt`, `store_newer`, `store_older`, `store_unavailable`.
+    """
+    with wrapped_errors(path), ExitStack() as undo:
+        return _checked(path, undo, read_only=True, any_version=any_version)
+
+
+def open_unchecked(path: Path) -> Connection:
+    """Open a file for whoever has its lock, whatever is in it. Raises what apsw raises."""
+    return _connect(path, read_only=False)
+
+
+def check_pages(connection: Connection) -> str:
+    """Return what is wrong with a file's pages, as far as a look through them tells; nothing if they are good."""
+    found = connection.pragma("quick_check", _DAMAGES_TOLD)
+    return "" if found == "ok" else str(found)
+
+
+def store_error(error: Exception, path: Path | None) -> AgioError:
+    """What went wrong with the store, as an error of ours; ours stay as they are."""
+    import apsw
+
+    where = "The store in memory" if path is None else f"The store {path}"
+    match error:
+        case AgioError():
+            return error
+        case apsw.FullError():
+            code, text = "store_full", "is full: free some space on its disk and try again"
+        case apsw.CorruptError() | apsw.NotADBError() | DamagedLog() | msgspec.DecodeError():
+            code = "store_corrupt"
+            text = "cannot be read: it is damaged or no SQLite file. Restore a copy or use another file"
+        case apsw.BusyError() | apsw.LockedError():
+            code, text = "store_locked", "is held by another program: close it there and try again"
+        case OSError() | apsw.CantOpenError() | apsw.PermissionsError() | apsw.ReadOnlyError():
+            code, text = "store_unavailable", "cannot be opened: check its path and permissions"
+        case _:
+            code, text = "store_failed", "could not do this"
+    wrapped = StoreError(code, f"{where} {text} ({error}).", {"path": str(path or ":memory:")})
+    wrapped.__cause__ = error
+    return wrapped
+
+
+@contextmanager
+def wrapped_errors(path: Path | None) -> Generator[None]:
+    """Let what goes wrong with a file be an error of ours."""
+    try:
+        yield
+    except AgioError:
+        raise
+    except Exception as error:
+        raise store_error(error, path) from error
+
+
+def _connect(path: Path | None, *, read_only: bool) -> Connection:
+    import apsw
+
+    flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+    name = ":memory:" if path is None else str(path)
+    connection = cast("Connection", apsw.Connection(name, flags=flags, statementcachesize=STATEMENTS))
+    # Else a statement is planned anew for every value it is run with.
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    connection.create_scalar_function("lower", _lower, 1, deterministic=True)
+    connection.create_scalar_function("said", said, 1, deterministic=True)
+    connection.create_scalar_function("fold_case", _fold_case, 1, deterministic=True)
+    connection.pragma("foreign_keys", "on")
+    connection.pragma("synchronous", "full")
+    connection.pragma("temp_store", "memory")  # else what a savepoint may undo goes to a file
+    return connection
+
+
+def _checked(path: Path, undo: ExitStack, *, read_only: bool, any_version: bool = False) -> Connection:
+    """Open a file that is there, with a schema of ours."""
+    _check_path(path, must_exist=True)
+    connection = _connect(path, read_only=read_only)
+    undo.callback(connection.close)
+    version = _check_schema(connection, path)
+    if version < known_version("sqlite") and not (any_version and version):
+        raise StoreError(
+            "store_older",
+            f"The store {path} is new or was written by an older agio. Open it once for writing.",
+            {"path": str(path), "version": version},
+        )
+    undo.pop_all()
+    return connection
+
+
+def _lower(text: object) -> object:
+    """SQLite's own knows ASCII alone."""
+    return text.lower() if isinstance(text, str) else text
+
+
+def _fold_case(text: object) -> object:
+    return fold_case(text) if isinstance(text, str) else text
+
+
+def _check_path(path: Path, *, must_exist: bool = False) -> None:
+    if path.is_dir():
+        raise IsADirectoryError("it is a folder; name a file in it")
+    if must_exist and not path.exists():
+        raise FileNotFoundError("there is no such file")
+
+
+def _check_schema(connection: Connection, path: Path | None) -> int:
+    """The file's version. Raises StoreError for a file of another program or of a newer agio."""
+    if connection.execute(load_queries("sqlite")["count_tables"]).get == 0:
+        return 0
+    if connection.pragma("application_id") != APPLICATION_ID:
+        raise StoreError(
+            "store_corrupt", f"The file {path} is the database of another program. Use another file."
+        )
+    version = schema_version(connection)
+    if version > known_version("sqlite"):
+        raise StoreError(
+            "store_newer",
+            f"The store {path} was written by a newer agio (schema {version}, this one knows "
+            f"{known_version('sqlite')}). Upgrade agio or use another file.",
+            {"path": str(path), "version": version},
+        )
+    return version

@@ -1,0 +1,286 @@
+"""AG-UI over HTTP: `POST /api/agents/{id}/ag-ui` takes a RunAgentInput and answers with exactly that run, as SSE.
+
+Any stock client works. Its thread and run ids are aliases; the same run id again joins the run it named before.
+"""
+
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+
+from msgspec import structs
+
+from agio.core.identity.principal import Principal
+from agio.core.store.records import Acceptance, SessionRecord, SessionStart
+from agio.core.store.repository import ENDED, RunInfo
+from agio.errors import UserError
+from agio.gateway.doors.ag_ui_input import ClientInput, Taken, begins, read_input, take
+from agio.gateway.doors.projection import (
+    ClientIds,
+    ThreadView,
+    View,
+    is_plain,
+    rejoin,
+    rename,
+    rename_ends,
+    snapshot,
+    snapshot_after,
+    takes_back,
+)
+from agio.gateway.doors.sse import App, EventStream, Receive, Scope, Send, cursor_of, owner_of, position
+from agio.gateway.gateway import Gateway
+from agio.gateway.http.body import ClientGone, check_json_type, read_body
+from agio.gateway.http.errors import send_error, wrapped
+from agio.gateway.http.in_flight import held_of
+from agio.gateway.http.route import check_permission
+from agio.gateway.stream.connections import Cut
+from agio.gateway.stream.event_slice import Piece, frame
+from agio.gateway.stream.hub import Subscription
+from agio.protocol.frames import ends_run
+from agio.protocol.ids import new_id
+
+_OURS = ("ses_", "thr_")
+"""How the ids of sessions begin: those of the server, and those the library made."""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A client at its run: what it calls thread and run, and where it reads."""
+
+    who: Principal
+    session_id: str
+    run_id: str
+    ids: ClientIds
+    events: Subscription
+    opening: bytes = b""
+    """Frames that come before what is read."""
+    over: bool = False
+    """Whether the opening is all there is."""
+    greet: bool = False
+    """Whether a snapshot is to follow the run's start: the client came back before the run began."""
+    cancel_on_disconnect: bool = False
+
+
+class RunAgent:
+    """The ASGI application behind `POST /api/agents/{id}/ag-ui`."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._store = gateway.store
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Start or join a run and stream it to its end."""
+        with ExitStack() as held:
+            try:
+                visit = await self._admit(scope, receive, held)
+            except ClientGone:
+                return
+            except Exception as error:
+                await send_error(send, wrapped(error))
+                return
+            async with visit.events:
+                await self._stream(visit, receive, send)
+
+    async def _admit(self, scope: Scope, receive: Receive, held: ExitStack) -> Visit:
+        who = await self._gateway.auth.admit(scope)
+        check_permission(who, "use")
+        check_json_type(scope["headers"])
+        body = await read_body(scope, receive, self._gateway.limits.ag_ui_body_bytes)
+        who = await self._gateway.auth.identify(scope["headers"])  # it may have taken a minute to come
+        check_permission(who, "use")
+        held.enter_context(self._gateway.connections.room(who))
+        # A large body is as much work as several requests.
+        limits = self._gateway.limits
+        self._gateway.rates.take("request", who.credential, count=len(body) // limits.json_body_bytes)
+        given = read_input(body, limits)
+        del body
+        held_of(scope).set_received(0)  # what follows may stream for hours
+        agent_id, ids, cursor = owner_of(scope), given.ids, cursor_of(scope)
+        session = await self._own_session(who, agent_id, ids.thread_id)
+        visit = None
+        if session is None and cursor is None and begins(given):
+            visit = await self._begin_thread(who, agent_id, take(given, ()))
+        if visit is None:
+            session = session or await self._store.start_session(
+                who.tenant, who.user, agent_id, alias=ids.thread_id
+            )
+            visit = await self._go_on(who, session, given, cursor)
+        return replace(visit, cancel_on_disconnect=given.cancel_on_disconnect)
+
+    async def _own_session(self, who: Principal, agent_id: str, thread_id: str) -> SessionRecord | None:
+        """Find the session a client means by our id."""
+        if not thread_id.startswith(_OURS):
+            return None
+        try:
+            session = await self._store.get_session(who.tenant, who.user, thread_id)
+        except UserError as error:
+            if error.code != "session_not_found":
+                raise
+            return None
+        return session if session.agent_id == agent_id else None
+
+    async def _begin_thread(self, who: Principal, agent_id: str, taken: Taken) -> Visit | None:
+        """Have a thread and its first run accepted in one commit; None if the thread has to be looked at before.
+
+        Whether there is such a thread is not asked: if there is, its next run was accepted.
+        """
+        taken.check(self._gateway.limits)
+        start = SessionStart(agent_id=agent_id, alias=taken.ids.thread_id)
+        given = _acceptance(new_id("ses"), taken, start)
+        events = self._gateway.hub.subscribe(given.session_id, 0, from_now=True)
+        try:
+            accepted = await self._gateway.road.send(who, given)
+        except BaseException as error:
+            events.close()
+            if isinstance(error, UserError) and error.code == "idempotency_conflict":
+                return None
+            raise
+        if accepted.session_id == given.session_id:
+            return Visit(who, given.session_id, accepted.run_id, taken.ids, events)
+        events.close()
+        session = await self._store.get_session(who.tenant, who.user, accepted.session_id)
+        run = await self._store.find_run(who.tenant, who.user, accepted.run_id)
+        if accepted.repeated:
+            return await self._join(who, session, run, taken.ids, None)
+        after = session.last_pos if run.status == "queued" else run.first_pos
+        return Visit(who, session.id, run.run_id, taken.ids, self._gateway.hub.subscribe(session.id, after))
+
+    async def _go_on(
+        self, who: Principal, session: SessionRecord, given: ClientInput, cursor: int | None
+    ) -> Visit:
+        """Start the next run of a session, or come back to one it has."""
+        ids = given.ids
+        is_new = session.last_run_id is None and session.state == "idle"
+        run = None if is_new else await self._store.find_alias(who.tenant, who.user, session.id, ids.run_id)
+        if run is None and cursor is not None:
+            raise UserError("invalid_cursor", "Last-Event-ID resumes a run, and none has this runId.")
+        taken = take(given, session.pending)
+        if run is None and not is_new and taken.messages:
+            sent = [message.id for message in taken.messages]
+            seen = await self._store.find_messages(who.tenant, who.user, session.id, sent)
+            runs = {record.id: record.run_id for record in seen}
+            taken = taken.without(runs)
+            if runs and not taken.messages and not taken.resume:
+                # The same message again is the same run, whatever the client calls it this time.
+                run = await self._store.find_run(who.tenant, who.user, runs[sent[-1]])
+        if run is None:
+            return await self._begin(who, session, taken)
+        return await self._join(who, session, run, ids, cursor)
+
+    async def _begin(self, who: Principal, session: SessionRecord, taken: Taken) -> Visit:
+        """Have a run accepted. Its events come after it was, so reading begins before."""
+        taken.check(self._gateway.limits)
+        events = self._gateway.hub.subscribe(session.id, session.last_pos, from_now=True)
+        try:
+            accepted = await self._gateway.road.send(who, _acceptance(session.id, taken))
+            if not accepted.repeated:
+                return Visit(who, session.id, accepted.run_id, taken.ids, events)
+            run = await self._store.find_run(who.tenant, who.user, accepted.run_id)
+        except BaseException:
+            events.close()
+            raise
+        events.close()
+        return await self._join(who, session, run, taken.ids, None)
+
+    async def _join(
+        self, who: Principal, session: SessionRecord, run: RunInfo, ids: ClientIds, cursor: int | None
+    ) -> Visit:
+        """Come back to a run: after a cursor with the log's bytes, else with its start and a snapshot."""
+        hub = self._gateway.hub
+        if run.status == "queued":
+            events = hub.subscribe(session.id, session.last_pos)
+            return Visit(who, session.id, run.run_id, ids, events, greet=True)
+        if cursor is not None:
+            after = await position(self._store, who, session, cursor)
+            if after < run.first_pos:
+                raise UserError(
+                    "invalid_cursor", f"The run's events come after {run.first_pos}, not {cursor}."
+                )
+            over = run.status in ENDED and after >= run.first_pos + run.last_seq
+            return Visit(who, session.id, run.run_id, ids, hub.subscribe(session.id, after), over=over)
+        started = await self._line(run.run_id, 1)
+        view = await self._view(session.id, run.run_id, run.last_seq)
+        over = run.status in ENDED
+        *opening, last = rejoin(view, started, ids, self._gateway.limits.snapshot_bytes)
+        pos = run.first_pos + view.seq
+        frames = [frame(run.first_pos + 1, opening[0]), *(frame(None, line) for line in opening[1:])]
+        frames.append(frame(pos, last))
+        if over:
+            frames.append(frame(pos + 1, rename(await self._line(run.run_id, run.last_seq), ids)))
+        events = hub.subscribe(session.id, pos)
+        return Visit(who, session.id, run.run_id, ids, events, b"".join(frames), over)
+
+    async def _stream(self, visit: Visit, receive: Receive, send: Send) -> None:
+        stream = EventStream(visit.events, receive, send, self._gateway.limits.keep_alive_s)
+        await stream.start(
+            [(b"agio-session-id", visit.session_id.encode()), (b"agio-run-id", visit.run_id.encode())]
+        )
+        over = visit.over
+        try:
+            async with self._gateway.connections.open(visit.who):
+                if visit.opening:
+                    await stream.write(visit.opening)
+                while not over and (pieces := await stream.take()):
+                    own = [piece for piece in pieces if piece.run_id == visit.run_id]
+                    if own:
+                        frames = [
+                            piece.sse if is_plain(piece.chunk.payload) else await self._project(visit, piece)
+                            for piece in own
+                        ]
+                        await stream.write(frames[0] if len(frames) == 1 else b"".join(frames))
+                        over = ends_run(own[-1].chunk.payload)
+                await stream.finish()
+        except Cut:
+            await stream.break_off()
+        finally:
+            stream.release()
+        if stream.left and not over and visit.cancel_on_disconnect:
+            await self._gateway.road.cancel(visit.who, run_id=visit.run_id)
+
+    async def _project(self, visit: Visit, piece: Piece) -> bytes:
+        """Return the frames of a piece that has a start, an end or a rewind in it."""
+        chunk = piece.chunk
+        if not visit.greet and not takes_back(chunk.payload):
+            payload = rename_ends(chunk.payload, visit.ids)
+            return Piece(visit.session_id, structs.replace(chunk, payload=payload)).sse
+        frames: list[bytes] = []
+        for pos, line in piece.lines():
+            shown = rename(line, visit.ids, bare=visit.greet)
+            if seq := snapshot_after(line, start=visit.greet):
+                view = await self._view(visit.session_id, visit.run_id, seq)
+                # Only after both has the client seen the event's position.
+                line = snapshot(view, self._gateway.limits.snapshot_bytes)
+                frames += (frame(None, shown), frame(pos, line))
+            else:
+                frames.append(frame(pos, shown))
+        return b"".join(frames)
+
+    async def _view(self, session_id: str, run_id: str, seq: int) -> View:
+        """Fold the session's logs, one run's at a time."""
+        thread = ThreadView(run_id, seq)
+        pos = 0
+        while (log := await self._store.next_log(session_id, pos)) is not None:
+            await self._gateway.folds.finish(thread.take(log))
+            pos = log.info.first_pos + log.info.last_seq
+        return thread.view()
+
+    async def _line(self, run_id: str, seq: int) -> bytes:
+        """Return the line of one event."""
+        return (await self._store.read_run(run_id, seq - 1, 1)).payload[:-1]
+
+
+def _acceptance(session_id: str, taken: Taken, start: SessionStart | None = None) -> Acceptance:
+    return Acceptance(
+        session_id=session_id,
+        run_id=new_id("run"),
+        start=start,
+        messages=taken.messages,
+        resume=taken.resume,
+        tools=taken.tools,
+        context=taken.context,
+        alias=taken.ids.run_id,
+        on_busy="queue",
+    )
+
+
+def run_agent(gateway: Gateway) -> App:
+    """Make the application of `POST /api/agents/{id}/ag-ui`."""
+    return RunAgent(gateway)

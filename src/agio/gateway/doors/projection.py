@@ -1,0 +1,224 @@
+"""The log as a stock AG-UI client can take it: folds of the log, pure.
+
+Such a client knows thread and run by the ids it gave them, takes nothing back, and can join a run only at its
+start. So ids are replaced, a rewind is followed by a snapshot of the whole thread, and who comes back to a run gets
+its start, a snapshot, and what is open again.
+"""
+
+from collections.abc import Iterator
+
+from msgspec import UNSET, Struct, structs
+
+from agio.core.run.fold import Fold, TurnDraft, fold_slices
+from agio.core.store.repository import RunLog
+from agio.protocol.codec import decode_event, encode
+from agio.protocol.events import (
+    REWIND,
+    AgentEvent,
+    Custom,
+    MessagesSnapshot,
+    ReasoningMessageChunk,
+    RunError,
+    RunFinished,
+    RunStarted,
+    StepFinished,
+    StepStarted,
+    SubagentError,
+    SubagentFinished,
+    SubagentStarted,
+    ToolCallArgs,
+    ToolCallEnd,
+    ToolCallStart,
+    seq_of,
+)
+from agio.protocol.frames import ends_run
+from agio.protocol.messages import AssistantMessage, FunctionCall, Message, ReasoningMessage, ToolCall
+
+_STARTED = b'{"type":"RUN_STARTED"'
+_FINISHED = b'{"type":"RUN_FINISHED"'
+_CUSTOM = b'{"type":"CUSTOM"'
+_REWIND = REWIND.encode()
+
+
+class ClientIds(Struct, frozen=True):
+    """What a client calls a thread and a run."""
+
+    thread_id: str
+    run_id: str
+
+
+class View(Struct, frozen=True):
+    """A thread after event `seq` of one of its runs. A run's end is not in it: the client is to see it happen."""
+
+    run_id: str
+    seq: int
+    messages: list[Message]
+    reopening: list[AgentEvent]
+    """Events that open again what is open: steps, sub-agents, calls whose arguments are still coming."""
+
+
+def is_plain(payload: bytes) -> bool:
+    """Whether these lines go to a client as they are. Nothing is decoded."""
+    return not (payload.startswith(_STARTED) or _REWIND in payload or ends_run(payload))
+
+
+def takes_back(payload: bytes) -> bool:
+    """Whether there may be a rewind among these lines. Nothing is decoded."""
+    return _REWIND in payload
+
+
+def rename_ends(payload: bytes, ids: ClientIds) -> bytes:
+    """Return a run's lines with the client's ids in its start and its end, if they are among them."""
+    first = payload.find(b"\n") + 1
+    if payload.startswith(_STARTED):
+        payload = rename(payload[: first - 1], ids) + payload[first - 1 :]
+    last = payload.rfind(b"\n", 0, -1) + 1
+    if payload.startswith(_FINISHED, last):
+        payload = payload[:last] + rename(payload[last:-1], ids) + b"\n"
+    return payload
+
+
+def snapshot_after(line: bytes, *, start: bool) -> int:
+    """Return the seq of an event that a snapshot must follow: a rewind, with `start` the run's start; else 0."""
+    if start and line.startswith(_STARTED):
+        return 1
+    if not line.startswith(_CUSTOM) or _REWIND not in line:
+        return 0
+    event = decode_event(line)
+    return seq_of(event) if isinstance(event, Custom) and event.name == REWIND else 0
+
+
+def rename(line: bytes, ids: ClientIds, *, bare: bool = False) -> bytes:
+    """Return an event's line with the client's ids where it names its thread and run.
+
+    A `bare` start is without its input: a client would put the messages before those of the snapshot that follows.
+    """
+    if not line.startswith((_STARTED, _FINISHED)):
+        return line
+    event = decode_event(line)
+    match event:
+        case RunStarted():
+            event.thread_id, event.run_id = ids.thread_id, ids.run_id
+            if bare:
+                event.input = UNSET
+            elif event.input is not UNSET:
+                event.input.thread_id, event.input.run_id = ids.thread_id, ids.run_id
+        case RunFinished():
+            event.thread_id, event.run_id = ids.thread_id, ids.run_id
+        case _:
+            return line
+    return encode(event)
+
+
+def snapshot(view: View, limit_bytes: int) -> bytes:
+    """Return the line that replaces a client's thread: it stands for all events up to the view's.
+
+    Of a thread that is larger than the limit it has the newest messages, one at least.
+    """
+    messages = view.messages
+    left = limit_bytes
+    for at in range(len(messages) - 1, -1, -1):
+        left -= len(encode(messages[at]))
+        if left < 0 and at + 1 < len(messages):
+            messages = messages[at + 1 :]
+            break
+    return encode(MessagesSnapshot(messages=messages, metadata={"run": view.run_id, "seq": view.seq}))
+
+
+def rejoin(view: View, started: bytes, ids: ClientIds, limit_bytes: int) -> list[bytes]:
+    """Return the lines with which a client that comes back begins; the log goes on after the view's event."""
+    return [rename(started, ids, bare=True), snapshot(view, limit_bytes), *map(encode, view.reopening)]
+
+
+class ThreadView:
+    """Folds a thread's logs, oldest first, that of `run_id` up to event `seq`: slice by slice, then `view()`."""
+
+    def __init__(self, run_id: str, seq: int) -> None:
+        self._run_id = run_id
+        self._seq = seq
+        self._fold = Fold()
+        self._hidden: set[str] = set()
+        self._spans: dict[tuple[object, ...], AgentEvent] = {}
+        """The events that opened the steps and sub-agents that are open in the run."""
+        self._newest_reasoning = ""
+        self._abandoned_reasoning = ""
+        """The reasoning of the run that was taken back last, if any was."""
+        self._ended = False
+
+    def take(self, log: RunLog) -> Iterator[None]:
+        """Fold the next log; stop after each slice."""
+        fold, run_id = self._fold, log.info.run_id
+        own = run_id == self._run_id
+        for events in fold_slices(fold, log, self._seq if own else None):
+            if own:
+                for event in events:
+                    self._note(event)
+            yield
+        # What corrects the model is no message of the conversation: nobody was shown it.
+        self._hidden |= {f"{run_id}_c{number + 1}" for number in range(fold.corrections)}
+
+    def view(self) -> View:
+        """Return what the logs so far make."""
+        draft, calls = _draft_of(self._fold.draft)
+        messages = [message for message in (*self._fold.messages, *draft) if message.id not in self._hidden]
+        abandoned = self._abandoned_reasoning
+        if abandoned and not any(isinstance(message, ReasoningMessage) for message in messages):
+            # A client keeps its reasoning when a snapshot has none at all: this empties what was taken back.
+            messages.append(ReasoningMessage(id=abandoned, content=""))
+        if self._ended:
+            return View(self._run_id, self._seq - 1, messages, [])
+        return View(self._run_id, self._seq, messages, [*self._spans.values(), *calls])
+
+    def _note(self, event: AgentEvent) -> None:
+        spans = self._spans
+        match event:
+            case ReasoningMessageChunk():
+                self._newest_reasoning = event.message_id or self._newest_reasoning
+            case Custom(name=name) if name == REWIND:
+                self._abandoned_reasoning = self._newest_reasoning
+            case StepStarted():
+                spans[event.subagent_run_id, event.step_name] = structs.replace(event, metadata=UNSET)
+            case StepFinished():
+                spans.pop((event.subagent_run_id, event.step_name), None)
+            case SubagentStarted():
+                spans[(event.subagent_run_id,)] = structs.replace(event, metadata=UNSET)
+            case SubagentFinished() | SubagentError():
+                spans.pop((event.subagent_run_id,), None)
+            case RunFinished() | RunError():
+                self._ended = True
+            case _:
+                pass
+
+
+def _draft_of(draft: TurnDraft | None) -> tuple[list[Message], list[AgentEvent]]:
+    """Return what there is of the turn under way: messages, and events from its first open call on."""
+    if draft is None:
+        return [], []
+    messages: list[Message] = []
+    if draft.reasoning:
+        messages.append(ReasoningMessage(id=draft.reasoning_id, content="".join(draft.reasoning)))
+    calls = list(draft.calls.values())
+    closed = next((at for at, call in enumerate(calls) if not call.ended), len(calls))
+    if draft.text or closed:
+        message = AssistantMessage(id=draft.message_id)
+        if draft.text:
+            message.content = "".join(draft.text)
+        if closed:
+            message.tool_calls = [
+                ToolCall(call.id, FunctionCall(call.name, "".join(call.arguments))) for call in calls[:closed]
+            ]
+        messages.append(message)
+    events: list[AgentEvent] = []
+    for call in calls[closed:]:
+        events.append(
+            ToolCallStart(
+                tool_call_id=call.id,
+                tool_call_name=call.name,
+                parent_message_id=draft.message_id or UNSET,
+            )
+        )
+        if call.arguments:
+            events.append(ToolCallArgs(tool_call_id=call.id, delta="".join(call.arguments)))
+        if call.ended:
+            events.append(ToolCallEnd(tool_call_id=call.id))
+    return messages, events

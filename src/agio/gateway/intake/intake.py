@@ -1,0 +1,108 @@
+"""Road: what clients ask for. Messages are accepted (law 2) and dispatched, runs cancelled, sessions deleted."""
+
+import asyncio
+
+from msgspec import structs
+
+from agio.core.config import AgentRunConfig
+from agio.core.identity.principal import Principal
+from agio.core.run.admission import check_input
+from agio.core.run.spec import RunRequest, check_request
+from agio.core.store.records import Acceptance, Accepted
+from agio.core.store.repository import RunInfo
+from agio.core.store.store import Store
+from agio.egress import Egress
+from agio.gateway.http.rate_limits import Rates
+from agio.gateway.intake.remote_parts import check_addresses
+from agio.gateway.stream.hub import Hub
+from agio.gateway.tools.approvals import check_edits
+from agio.gateway.workers.link import LinkService
+from agio.telemetry.context import REQUEST_ID, RUN_ID
+
+
+class Road:
+    """The commands of clients. Whoever calls has found out who is asking."""
+
+    def __init__(
+        self,
+        store: Store,
+        hub: Hub,
+        link: LinkService,
+        config: AgentRunConfig | None = None,
+        *,
+        rates: Rates,
+        egress: Egress | None = None,
+    ) -> None:
+        self._rates = rates
+        self._egress = egress or Egress()
+        self._store = store
+        self._hub = hub
+        self._link = link
+        self._dispatcher = link.dispatcher
+        self._message_bytes = (config or AgentRunConfig()).max_message_bytes
+
+    async def send(self, who: Principal, given: Acceptance) -> Accepted:
+        """Take a message, results or answers into a session; what it returns is committed.
+
+        If a worker has room and nothing waits before it, the run begins in the same commit. Raises UserError
+        `empty_message`, `message_too_large`, `invalid_message`, `invalid_answer`, `duplicate_answer`,
+        `egress_refused`, LimitExceeded `rate_limited`, and what `Store.accept` raises.
+        """
+        self._rates.take("message", who.credential, f"{who.tenant}/{who.user}")
+        check_input(given.messages, given.resume, self._message_bytes)
+        await check_addresses(self._egress, given.messages)
+        check_request(
+            RunRequest(
+                thread_id=given.session_id,
+                run_id=given.run_id,
+                messages=given.messages,
+                resume=given.resume,
+                tools=given.tools,
+                context=given.context,
+            )
+        )
+        if given.resume:
+            await check_edits(self._store, who, given.session_id, given.resume, self._link.offers_of)
+        given = structs.replace(given, request_id=REQUEST_ID.get())
+        # Once the store has it, the run must reach its worker even if the client does not wait for the answer.
+        accepting = asyncio.ensure_future(self._accept(who, given))
+        accepting.add_done_callback(lambda done: done.cancelled() or done.exception())
+        accepted = await asyncio.shield(accepting)
+        RUN_ID.set(accepted.run_id)
+        return accepted
+
+    async def _accept(self, who: Principal, given: Acceptance) -> Accepted:
+        slot = self._dispatcher.reserve(self._link.workers.choose(who.tenant))
+        if slot is not None:
+            given = structs.replace(given, claim=slot.by, code_agents=slot.seat.agents_for(who.tenant))
+        claimed = None
+        try:
+            accepted = await self._store.accept(who.tenant, who.user, given, self._dispatcher.limits)
+            claimed = accepted.claimed
+        finally:
+            if slot is not None:
+                self._dispatcher.settle(slot, claimed)
+        for info in accepted.to_cancel:
+            self._link.cancel(info)
+        if claimed is None and not accepted.repeated:
+            self._dispatcher.ring(queued=True)
+        return accepted
+
+    async def cancel(
+        self, who: Principal, *, session_id: str | None = None, run_id: str | None = None
+    ) -> list[RunInfo]:
+        """Cancel a run, or all runs of a session; returns those that had not ended.
+
+        One that is queued ends when its turn comes. Raises UserError `run_not_found`, `session_not_found`.
+        """
+        flagged = await self._store.request_cancel(who.tenant, who.user, session_id=session_id, run_id=run_id)
+        for info in flagged:
+            self._link.cancel(info)
+        self._dispatcher.ring()
+        return flagged
+
+    async def delete_session(self, who: Principal, session_id: str) -> None:
+        """Delete a session: its runs stop, its readers are told. Raises UserError `session_not_found`."""
+        for info in await self._store.delete_session(who.tenant, who.user, session_id):
+            self._link.drop(info)
+        self._hub.forget(session_id)

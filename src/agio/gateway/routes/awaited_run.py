@@ -1,0 +1,121 @@
+"""A turn for somebody who waits: a message goes the road of every message, and its run is read to its end.
+
+The run does not depend on whoever waits: it goes on when they leave or run out of patience.
+"""
+
+import asyncio
+from types import TracebackType
+from typing import Self
+
+from agio.core.identity.principal import Principal
+from agio.core.run.fold import Fold, fold_slices
+from agio.core.store.records import Acceptance
+from agio.core.store.repository import ENDED, RunInfo
+from agio.errors import AgioError, ModelError, UserError
+from agio.gateway.gateway import Gateway
+from agio.gateway.http.asgi import Receive
+from agio.gateway.http.body import ClientGone
+from agio.gateway.stream.connections import Cut
+from agio.gateway.stream.event_slice import Piece
+from agio.gateway.stream.hub import Subscription
+from agio.protocol.frames import ends_run
+
+_OURS = frozenset({"internal_error", "crash_loop", "agent_missing", "tool_missing"})
+_LIMITS = frozenset(
+    {
+        *("step_limit", "token_budget", "turn_too_large", "run_too_large"),
+        *("bad_tool_arguments", "output_invalid", "prompt_too_large"),
+    }
+)
+
+
+class Turn:
+    """A run that was begun, and a place to read it from. Leave it with `async with`."""
+
+    def __init__(self, gateway: Gateway, run_id: str, events: Subscription) -> None:
+        self.run_id = run_id
+        self.session_id = events.session_id
+        self.events = events
+        self._gateway = gateway
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.events.close()
+
+    async def ended(self, who: Principal, receive: Receive, timeout_s: float | None) -> bool:
+        """Wait for the run's end; false if it has not come in time.
+
+        Raises ClientGone when nobody waits any more, UserError `session_not_found` when the session is deleted,
+        `unauthenticated` when the credential is revoked, AgioError `not_ready` when the server stops.
+        """
+        watching = asyncio.ensure_future(self._watch(receive))
+        try:
+            async with asyncio.timeout(timeout_s), self._gateway.connections.open(who):
+                while pieces := await self.events.take():
+                    if self.is_last(pieces):
+                        return True
+        except TimeoutError:
+            return False
+        except Cut:
+            raise UserError("unauthenticated", "This credential is not good any more.") from None
+        finally:
+            watching.cancel()
+        match self.events.ended:
+            case "deleted":
+                raise UserError(
+                    "session_not_found", "The session was deleted.", {"session_id": self.session_id}
+                )
+            case "closing":
+                raise AgioError(
+                    "not_ready", "The server stops. The run goes on later.", {"run_id": self.run_id}
+                )
+            case _:
+                raise ClientGone
+
+    def is_last(self, pieces: list[Piece]) -> bool:
+        """Whether the run's end is among these."""
+        return any(piece.run_id == self.run_id and ends_run(piece.chunk.payload) for piece in pieces)
+
+    async def fold(self) -> tuple[RunInfo, Fold]:
+        """Return the run as it stands. Raises UserError `run_not_found`."""
+        log = await self._gateway.store.get_log(self.run_id)
+        fold = Fold()
+        await self._gateway.folds.finish(fold_slices(fold, log))
+        return log.info, fold
+
+    async def _watch(self, receive: Receive) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        self.events.end("left")
+
+
+async def begin_turn(gateway: Gateway, who: Principal, given: Acceptance, after: int) -> Turn:
+    """Have a run accepted; `after` is the session's last position. Raises what `Road.send` raises."""
+    events = gateway.hub.subscribe(given.session_id, after, from_now=True)
+    try:
+        accepted = await gateway.road.send(who, given)
+    except BaseException:
+        events.close()
+        raise
+    if not accepted.repeated and accepted.session_id == given.session_id:
+        return Turn(gateway, accepted.run_id, events)
+    events.close()
+    # It was accepted before, or into a session that was there: it may be under way, or over.
+    session = await gateway.store.get_session(who.tenant, who.user, accepted.session_id)
+    run = await gateway.store.find_run(who.tenant, who.user, accepted.run_id)
+    start = session.last_pos if run.status == "queued" else run.first_pos
+    return Turn(gateway, run.run_id, gateway.hub.subscribe(session.id, start))
+
+
+def check_success(info: RunInfo, fold: Fold) -> None:
+    """Raise the error of a run that failed, with its ids."""
+    if info.status not in ENDED or fold.error is None:
+        return
+    error = fold.error
+    code = "internal_error" if not isinstance(error.code, str) else error.code
+    kind = AgioError if code in _OURS else UserError if code in _LIMITS else ModelError
+    raise kind(code, error.message, {"run_id": info.run_id, "session_id": info.thread_id})

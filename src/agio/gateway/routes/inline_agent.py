@@ -1,0 +1,101 @@
+"""An agent that a program describes for one session: name, instructions, model; an agent of the name lends the rest."""
+
+from msgspec import Struct, structs
+
+from agio.core.identity.principal import Principal
+from agio.core.store.records import AgentFields, AgentRecord
+from agio.errors import UserError
+from agio.gateway.gateway import Gateway
+
+_DEMO = "demo"
+_SAME = {"openai-chat": "openai"}
+"""Providers that one key of the operator's opens both: the first is meant only by its name."""
+
+
+class Described(Struct, frozen=True, kw_only=True):
+    """What a program says of its agent."""
+
+    name: str
+    instructions: str = ""
+    model: str | None = None
+
+
+async def describe_agent(
+    gateway: Gateway, who: Principal, said: Described, now: AgentRecord | None = None
+) -> AgentFields:
+    """Make an agent of what is said; `now` is the one it changes, from which the rest is taken.
+
+    An agent of the name lends model and limits, and its prompt where no instructions are given; its tools, and
+    whether they ask, whenever a run begins, so that what a team takes from it is taken from all. Raises
+    UserError `empty_input`, `agent_inactive`, `invalid_model`, `unknown_provider`.
+    """
+    known = await gateway.store.find_agent(who.tenant, said.name) if said.name else None
+    if known is not None and known.status != "active":
+        raise UserError("agent_inactive", f"The agent {known.name} is not active.", {"agent": known.name})
+    base = known or now
+    name = said.name or (base.name if base else "")
+    instructions = said.instructions if said.instructions.strip() else base.system_prompt if base else ""
+    if not name.strip() or not instructions.strip():
+        raise UserError("empty_input", "An agent needs a name and instructions.")
+    if said.model is not None or base is None:
+        beside = base.model_provider if base is not None else _DEMO
+        provider, model = await choose_model(gateway, who.tenant, said.model, beside)
+    else:
+        provider, model = base.model_provider, base.model_name
+    fields = AgentFields(name=name, system_prompt=instructions, model_provider=provider, model_name=model)
+    if base is None:
+        return fields
+    return structs.replace(
+        fields,
+        description=base.description,
+        goal=base.goal,
+        temperature=base.temperature,
+        max_steps=base.max_steps,
+        approval=base.approval,
+        output_schema=base.output_schema,
+        limits=base.limits,
+    )
+
+
+async def choose_model(
+    gateway: Gateway, tenant: str, named: str | None, beside: str = _DEMO
+) -> tuple[str, str]:
+    """Return the provider and model meant by `provider:model`, or by a model alone.
+
+    That is one of the provider the agent has (`beside`), or of the only one that is set up. Nothing said and nothing
+    set up: the demo model. Raises UserError `invalid_model`, `unknown_provider`.
+    """
+    own = await gateway.store.list_providers(tenant)
+    seats = (seat for seat in gateway.link.workers.seats.values() if seat.may_serve(tenant))
+    set_up = {provider.name for provider in own}
+    if not set_up:
+        set_up = {_SAME.get(name, name) for seat in seats for name in seat.providers} - {_DEMO}
+    if named is None:
+        if (listed := next((provider for provider in own if provider.models), None)) is not None:
+            return listed.name, listed.models[0]
+        if not set_up:
+            return _DEMO, _DEMO
+        raise _which(set_up, "Say which model to use")
+    if not named.strip():
+        raise UserError("invalid_model", "A model's name is not blank.")
+    provider, colon, model = named.partition(":")
+    if colon and (provider in gateway.providers or any(provider == one.name for one in own)):
+        if not model.strip():
+            raise UserError("invalid_model", f"{named!r} names no model: write provider:model.")
+        return provider, model.strip()
+    if beside != _DEMO:
+        return beside, named
+    if len(set_up) == 1:
+        return set_up.pop(), named
+    if not set_up:
+        return _DEMO, _DEMO
+    raise _which(set_up, f"{named!r} may be any provider's")
+
+
+def _which(set_up: set[str], why: str) -> UserError:
+    known = sorted(set_up)
+    return UserError(
+        "invalid_model",
+        f"{why}: write provider:model. The providers are {', '.join(known)}.",
+        {"providers": known},
+    )

@@ -1,0 +1,112 @@
+"""What a worker is told of an agent and its tools: no more than it needs to run it."""
+
+import logging
+from collections.abc import Mapping
+
+import msgspec
+from msgspec import structs
+
+from agio.core.config import Price
+from agio.core.http_tool import HttpTool
+from agio.core.link.link import AgentOffer, ToolOffer
+from agio.core.profile import Profile
+from agio.core.provider import ModelEndpoint
+from agio.core.store.records import AgentRecord
+from agio.core.tool import AnyTool
+from agio.protocol.messages import ContextEntry
+from agio.tools.profile import PROFILE_TOOLS
+
+_log = logging.getLogger("agio.gateway")
+
+
+def offer_tools(tools: Mapping[str, AnyTool]) -> dict[str, ToolOffer]:
+    """Describe the tools that run at the gateway."""
+    return {
+        name: ToolOffer(
+            name=name,
+            description=tool.description,
+            parameters=tool.parameters,
+            place="gateway",
+            effect=tool.effect,
+            approval=tool.approval,
+            timeout_s=tool.timeout_s,
+        )
+        for name, tool in tools.items()
+    }
+
+
+def offer_agent(
+    agent: AgentRecord, endpoint: ModelEndpoint | None = None, prices: Mapping[str, Price] | None = None
+) -> AgentOffer:
+    """Describe an agent; with an endpoint, its model is at the tenant's own provider."""
+    return AgentOffer(
+        id=agent.id,
+        name=agent.name,
+        source=agent.source,
+        instructions=agent.system_prompt,
+        provider=agent.model_provider,
+        model=agent.model_name,
+        goal=agent.goal,
+        temperature=agent.temperature,
+        max_steps=agent.max_steps,
+        approval=agent.approval,
+        output_schema=agent.output_schema,
+        limits=agent.limits,
+        endpoint=endpoint,
+        price=None if prices is None else prices.get(f"{agent.model_provider}:{agent.model_name}"),
+    )
+
+
+def offer_http(name: str, http: HttpTool) -> ToolOffer:
+    """Describe an HTTP tool of a team."""
+    return ToolOffer(
+        name=name,
+        description=http.description,
+        parameters=http.parameters,
+        place="gateway",
+        effect=http.effect,
+        approval=http.approval,
+        timeout_s=http.timeout_s,
+    )
+
+
+def tools_of(
+    agent: AgentRecord, built_in: Mapping[str, ToolOffer], module: Mapping[str, ToolOffer]
+) -> dict[str, ToolOffer]:
+    """Choose an agent's tools from the team's, the gateway's and the worker's; its own module comes first for code.
+
+    Whether a person is asked first: always if the agent's policy says so, else as the assignment, else as the tool.
+    How long it may take: as the tool says, else as the agent.
+    """
+    offers: dict[str, ToolOffer] = {}
+    for assigned in agent.tools:
+        name = assigned.name
+        offer = module.get(name) if agent.source == "code" else None
+        if offer is None and assigned.http is not None:
+            offer = offer_http(name, assigned.http)
+        offer = offer or built_in.get(name) or module.get(name)
+        if offer is None:
+            _log.warning("agent %s has a tool %s that is not offered here", agent.id, name)
+            continue
+        approval = "ask" if agent.approval == "ask" else assigned.approval or offer.approval
+        timeout_s = offer.timeout_s or tool_timeout_s(agent)
+        same = (approval, timeout_s) == (offer.approval, offer.timeout_s)
+        offers[name] = offer if same else structs.replace(offer, approval=approval, timeout_s=timeout_s)
+    return offers
+
+
+def tool_timeout_s(agent: AgentRecord) -> float | None:
+    """How long a tool that does not say so itself may take, if the agent says so."""
+    return None if agent.limits is None else agent.limits.tool_timeout_s
+
+
+def knows_profile(tools: Mapping[str, ToolOffer]) -> bool:
+    """Whether an agent with these tools is told its user's profile when a run begins."""
+    return any(name in tools and tools[name].place == "gateway" for name in PROFILE_TOOLS)
+
+
+def offer_profile(profile: Profile) -> list[ContextEntry]:
+    """Describe a user's profile: nothing if it is empty."""
+    if not profile.fields:
+        return []
+    return [ContextEntry("the user's profile", msgspec.json.encode(profile.fields).decode())]

@@ -1,0 +1,99 @@
+"""The tools that run at this gateway, ready to be called: built-in ones, and those that teams define."""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from functools import partial
+from typing import Protocol
+
+from msgspec import structs
+
+from agio.core.config import AgentRunConfig
+from agio.core.http_tool import HttpTool
+from agio.core.provider import Sealed, SecretPlace
+from agio.core.store.records import AgentTool
+from agio.core.tool import AnyTool
+from agio.egress import Egress
+from agio.execution.tool_executor import ToolExecutor
+from agio.gateway.tools.endpoints import need_vault
+from agio.tools.http_template import LONGEST_TIMEOUT_S
+from agio.tools.http_tool import Sender, make_http_tool
+from agio.vault import Vault
+
+_KEPT = 1000
+
+
+class SecretStore(Protocol):
+    """Where the secrets of tools are kept."""
+
+    async def secrets_of(self, tenant: str, owner_id: str) -> dict[str, Sealed]:
+        """All sealed secrets of a tool, by field."""
+        ...
+
+
+class ToolRack:
+    """Finds whoever runs a tool. A team's own are made of their definitions, and kept while those are the same."""
+
+    def __init__(
+        self,
+        built_in: Mapping[str, AnyTool],
+        config: AgentRunConfig,
+        store: SecretStore,
+        vault: Vault | None,
+        egress: Egress,
+    ) -> None:
+        self.built_in = built_in
+        self._config = config
+        self._store = store
+        self._vault = vault
+        self._egress = egress
+        self._own = ToolExecutor(list(built_in.values()), config)
+        self._made: OrderedDict[tuple[str, str, float | None], tuple[HttpTool | None, ToolExecutor]] = (
+            OrderedDict()
+        )
+
+    def executor(self, tenant: str, tool: AgentTool | None, timeout_s: float | None = None) -> ToolExecutor:
+        """Return who runs a team's tool, or with None the built-in ones.
+
+        `timeout_s` is for tools that do not say themselves how long they may take. Raises UserError
+        `invalid_tool`, `invalid_schema`.
+        """
+        http = None if tool is None else tool.http
+        if timeout_s is None and http is None:
+            return self._own
+        name = ("", "", timeout_s) if tool is None or http is None else (tool.id, tool.name, timeout_s)
+        known = self._made.get(name)
+        if known is None or known[0] != http:
+            if tool is None or http is None:
+                made = ToolExecutor(list(self.built_in.values()), self._within(timeout_s))
+            else:
+                made = self.make(tenant, tool, http, self._egress, timeout_s)
+            known = self._made[name] = http, made
+            if len(self._made) > _KEPT:
+                self._made.popitem(last=False)
+        self._made.move_to_end(name)
+        return known[1]
+
+    def make(
+        self,
+        tenant: str,
+        tool: AgentTool,
+        http: HttpTool,
+        sender: Sender,
+        timeout_s: float | None = None,
+    ) -> ToolExecutor:
+        """Make who runs a team's tool, over a sender of one's own."""
+        secrets = partial(self.open_secrets, tenant, tool.id)
+        if http.timeout_s is None and timeout_s is not None:
+            http = structs.replace(http, timeout_s=min(timeout_s, LONGEST_TIMEOUT_S))
+        return ToolExecutor([make_http_tool(tool.name, http, secrets, sender)], self._config)
+
+    def _within(self, timeout_s: float | None) -> AgentRunConfig:
+        return self._config if timeout_s is None else structs.replace(self._config, tool_timeout_s=timeout_s)
+
+    async def open_secrets(self, tenant: str, tool_id: str) -> dict[str, str]:
+        """Open the secrets of a tool, by field. Raises StoreError `secret_unreadable`, UserError `no_secret_key`."""
+        sealed = await self._store.secrets_of(tenant, tool_id)
+        vault = need_vault(self._vault)
+        return {
+            field: vault.open(SecretPlace(tenant, tool_id, field), secret) for field, secret in sealed.items()
+        }

@@ -1,0 +1,98 @@
+"""Ends runs nobody runs: cancelled in the queue, cancelled and not obeyed, waited too long, crashed too often.
+
+The end is written as a worker would: the log is folded, what is open is closed, under a claim of our own.
+"""
+
+from collections.abc import Mapping
+from typing import assert_never
+
+from msgspec import structs
+
+from agio.core.config import Price
+from agio.core.run.closing import closing_frame, outcome_of
+from agio.core.run.fold import Fold
+from agio.core.run.metrics import run_cost
+from agio.core.store.records import Chunk, Claimed
+from agio.core.store.repository import Append, RunInfo, RunStatus, ToolEnd
+from agio.core.store.store import Store
+from agio.errors import AgioError, StoreError
+from agio.gateway.counters import Figures
+from agio.gateway.stream.folds import Folds
+from agio.gateway.stream.hub import Hub
+
+
+class Ender:
+    """Writes the end of claimed runs."""
+
+    def __init__(self, store: Store, hub: Hub, figures: Figures, prices: Mapping[str, Price]) -> None:
+        self._store = store
+        self._hub = hub
+        self._figures = figures
+        self._prices = prices
+        self._folds = Folds()
+
+    async def end(self, claimed: Claimed, failure: AgioError | None = None) -> None:
+        """End a run: failed, or as its claim says it must, `cancelled` if it does not say.
+
+        Raises StoreError, and UserError `run_not_found`.
+        """
+        info, store = claimed.info, self._store
+        if claimed.started:
+            self._hub.publish(claimed.session_id, Chunk(info.run_id, info.first_pos + 1, 1, claimed.started))
+        status, error = _outcome(claimed) if failure is None else ("failed", failure)
+        damaged = False
+        try:
+            fold = await self._folds.fold_run(store, await store.get_log(info.run_id))
+        except StoreError as damage:
+            if damage.code != "store_corrupt":
+                raise
+            # What cannot be read cannot be closed either, but the session must be able to go on.
+            fold = Fold()
+            fold.run_id, fold.thread_id, fold.seq = info.run_id, info.thread_id, info.last_seq
+            status, error, damaged = "failed", damage, True
+        acted: list[str] = []
+        if fold.pending:
+            acted = await self._acted(info)
+        frame = closing_frame(fold, info.epoch, error, acted)
+        # Whether a step that has no turn got as far as its model is not known: better no figure than a wrong one.
+        untold = fold.untold or (fold.step > 0 and not fold.turn_done)
+        outcome = outcome_of(fold, status, run_cost(fold.usage, info.model, self._prices), untold)
+        await store.append(
+            Append(
+                frame,
+                end=status,
+                error_code=None if error is None else error.code,
+                ends=[ToolEnd(key, "unknown") for key in acted],
+                outcome=structs.replace(outcome, totals=None) if damaged else outcome,
+                error_message=None if error is None else error.message,
+            )
+        )
+        self._figures.runs_ended[status] += 1
+        chunk = Chunk(info.run_id, info.first_pos + frame.first_seq, frame.count, frame.payload)
+        self._hub.publish(claimed.session_id, chunk)
+
+    async def _acted(self, info: RunInfo) -> list[str]:
+        """Return the calls that must happen once and may have taken effect."""
+        acted: list[str] = []
+        after: str | None = None
+        while True:
+            page = await self._store.list_tool_executions(info.tenant, info.user, info.run_id, after=after)
+            acted += [call.key for call in page.items if call.state == "started" and call.effect == "once"]
+            if (after := page.next) is None:
+                return acted
+
+
+def _outcome(claimed: Claimed) -> tuple[RunStatus, AgioError | None]:
+    match claimed.doomed:
+        case None | "cancelled":
+            return "cancelled", None
+        case "expired":
+            return "expired", AgioError("expired", "The run waited too long for its turn and was given up.")
+        case "crash_loop":
+            text = "The run was begun three times and no turn of it was ever finished: it was given up."
+            return "failed", AgioError("crash_loop", text)
+        case "unreadable":
+            text = "The run could not begin: what it was given cannot be read. Send the message again."
+            return "failed", AgioError("run_unreadable", text)
+        case _:
+            assert_never(claimed.doomed)
