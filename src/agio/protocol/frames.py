@@ -29,3 +29,21 @@ def ends_run(payload: bytes) -> bool:
     """Whether the last event of these JSON lines is the end of its run. Nothing is decoded."""
     line = payload.rfind(b"\n", 0, -1) + 1
     return payload.startswith((b'{"type":"RUN_FINISHED"', b'{"type":"RUN_ERROR"'), line)
+
+
+def skip_lines(payload: bytes, count: int) -> bytes:
+    """The payload without its first `count` lines."""
+    at = 0
+    for _ in range(count):
+        at = payload.index(b"\n", at) + 1
+    return payload[at:]
+
+
+def cut_lines(payload: bytes, first_seq: int, last_seq: int, after: int, upto: int) -> bytes:
+    """The lines of events after `after` and up to `upto` of a payload that has `first_seq` to `last_seq`."""
+    if first_seq <= after:
+        payload = skip_lines(payload, after - first_seq + 1)
+        first_seq = after + 1
+    if upto < last_seq:
+        payload = payload[: len(payload) - len(skip_lines(payload, upto - first_seq + 1))]
+    return payload

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from agio.cli.operate.backup import back_up, put_back
+from agio.db.migrations import known_version
 from agio.db.operate.backup import check_copy, copy_store, restore_store
 from agio.db.repository import open_store
 from agio.db.sqlite.database import open_unchecked, open_writable
-from agio.db.sqlite.migrate import known_version, migrate
+from agio.db.sqlite.migrate import migrate
 from agio.errors import AgioError, StoreError, UserError
 from agio.settings import ServerSettings, Settings
 from tests.contract.store.scenes import person

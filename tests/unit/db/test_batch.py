@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from agio.core.store.repository import Append, NewRun, Outcome
+from agio.db.pace import MAX_PACE_S, pace_s
 from agio.db.plan import Hold, Plan, ask
 from agio.db.plans.people.identity import KEPT_MS, sweep
 from agio.db.plans.runs.log import get_log
@@ -19,7 +20,6 @@ from agio.db.sqlite.connector import Connection, Cursor
 from agio.db.sqlite.database import open_writable
 from agio.db.sqlite.live import DamagedLog, LiveRuns, load_live_runs
 from agio.db.sqlite.reader import LogReader
-from agio.db.sqlite.writer import MAX_PACE_S, pace_s
 from agio.errors import StoreError
 from agio.protocol.frames import Frame
 from agio.protocol.messages import UserMessage

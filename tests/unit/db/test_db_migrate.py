@@ -7,11 +7,12 @@ import apsw
 import msgspec
 
 from agio.core.store.repository import Append, ToolRecord
+from agio.db.migrations import known_version, load_migrations
 from agio.db.repository import open_store
 from agio.db.sqlite.connector import Connection
 from agio.db.sqlite.database import APPLICATION_ID
 from agio.db.sqlite.live import pack_frames
-from agio.db.sqlite.migrate import known_version, load_migrations, migrate, schema_version
+from agio.db.sqlite.migrate import migrate, schema_version
 from agio.protocol.frames import Frame
 from tests.contract.repository.backends import turn
 

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
+from agio.db.migrations import known_version
 from agio.db.postgres.driver import connect
 from agio.db.postgres.executor import open_postgres
 from agio.db.postgres.migrate import migrate_database
 from agio.db.repository import Repository
-from agio.db.sqlite.migrate import known_version
 from agio.errors import StoreError
 from tests.postgres import PostgresServer
 

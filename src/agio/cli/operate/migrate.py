@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+from agio.db.migrations import known_version
 from agio.db.postgres.migrate import migrate_database
 from agio.db.sqlite.database import open_writable
-from agio.db.sqlite.migrate import known_version, migrate
+from agio.db.sqlite.migrate import migrate
 from agio.errors import UserError
 from agio.server.announcement import place_of
 from agio.server.composition import database_of

@@ -7,13 +7,14 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from agio.db.migrations import known_version
 from agio.db.postgres.driver import connect
 from agio.db.postgres.errors import opening_error
 from agio.db.postgres.migrate import check_schema
 from agio.db.postgres.plans import ask_query
 from agio.db.queries import load_queries
 from agio.db.sqlite.database import check_pages, open_readable, store_error
-from agio.db.sqlite.migrate import known_version, schema_version
+from agio.db.sqlite.migrate import schema_version
 from agio.errors import StoreError
 
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from agio.core.store.repository import Append
+from agio.db.pace import pace_s
 from agio.db.postgres.batch import Group, Waiting, advance, advance_and_keep, append_alone, arrange
 from agio.db.postgres.pool import PostgresPool
 from agio.db.records import check_frame, pack_turns
-from agio.db.sqlite.writer import pace_s
 from agio.errors import AgioError, StoreError
 
 RECENT_S = 1.0

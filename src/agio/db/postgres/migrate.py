@@ -2,10 +2,10 @@
 
 import msgspec
 
+from agio.db.migrations import known_version, load_migrations
 from agio.db.postgres.driver import Connection, connect
 from agio.db.postgres.errors import opening_error, postgres_error, where
 from agio.db.postgres.plans import ask_query
-from agio.db.sqlite.migrate import known_version, load_migrations
 from agio.errors import StoreError
 
 LOCK = 0x6167696F

@@ -9,8 +9,7 @@ import msgspec
 from agio.db.plan import Ask, Each, Events, Forget, Head, Hold, Plan, Row, Rows, Step
 from agio.db.postgres.driver import Connection
 from agio.db.queries import Numbered, load_queries, number_parameters
-from agio.db.sqlite.live import skip_lines
-from agio.protocol.frames import Frame
+from agio.protocol.frames import Frame, cut_lines
 
 T = TypeVar("T")
 
@@ -47,7 +46,7 @@ async def read_events(connection: Connection, step: Events) -> list[tuple[bytes]
             await ask_query(connection, "read_frames", asked), list[tuple[int, int, bytes]]
         )
         for first_seq, last_seq, payload in rows:
-            lines = _between(payload, first_seq, last_seq, step)
+            lines = cut_lines(payload, first_seq, last_seq, step.after, step.upto)
             payloads.append((lines,))
             after = last_seq
             size += len(lines)
@@ -106,12 +105,3 @@ def _clean(value: object) -> object:
             return [_clean(item) for item in cast("list[object]", value)]
         case _:
             return value
-
-
-def _between(payload: bytes, first_seq: int, last_seq: int, step: Events) -> bytes:
-    """A frame's events after `after` and up to `upto`."""
-    if first_seq > step.after and last_seq <= step.upto:
-        return payload
-    begun = skip_lines(payload, max(step.after - first_seq + 1, 0))
-    rest = skip_lines(payload, min(step.upto, last_seq) - first_seq + 1)
-    return begun[: len(begun) - len(rest)]

@@ -7,12 +7,13 @@ from typing import cast
 
 import msgspec
 
+from agio.db.migrations import known_version
 from agio.db.queries import load_queries
 from agio.db.search.message_text import fold_case, said
 from agio.db.sqlite.connector import Connection
 from agio.db.sqlite.live import DamagedLog
 from agio.db.sqlite.lock import StoreLock
-from agio.db.sqlite.migrate import known_version, migrate, schema_version
+from agio.db.sqlite.migrate import migrate, schema_version
 from agio.errors import AgioError, StoreError
 
 APPLICATION_ID = 0x6167696F

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from agio.db.sqlite.connector import Connection
-from agio.protocol.frames import Frame
+from agio.protocol.frames import Frame, cut_lines
 
 
 class DamagedLog(Exception):
@@ -100,21 +100,3 @@ def pack_frames(frames: list[Frame]) -> bytes:
 def unpack_frames(blob: bytes) -> list[tuple[str, int, int, bytes]]:
     """A tail row's frames: run, first seq, count, payload. Raises msgspec.DecodeError."""
     return _decode(blob)
-
-
-def skip_lines(payload: bytes, count: int) -> bytes:
-    """The payload without its first `count` lines."""
-    at = 0
-    for _ in range(count):
-        at = payload.index(b"\n", at) + 1
-    return payload[at:]
-
-
-def cut_lines(payload: bytes, first_seq: int, last_seq: int, after: int, upto: int) -> bytes:
-    """The lines of events after `after` and up to `upto` of a payload that has `first_seq` to `last_seq`."""
-    if first_seq <= after:
-        payload = skip_lines(payload, after - first_seq + 1)
-        first_seq = after + 1
-    if upto < last_seq:
-        payload = payload[: len(payload) - len(skip_lines(payload, upto - first_seq + 1))]
-    return payload

@@ -7,7 +7,8 @@ import msgspec
 
 from agio.db.plan import Ask, Each, Events, Head, Plan, Rows, Step
 from agio.db.sqlite.connector import Connection
-from agio.db.sqlite.live import LiveRun, cut_lines
+from agio.db.sqlite.live import LiveRun
+from agio.protocol.frames import cut_lines
 
 T = TypeVar("T")
 

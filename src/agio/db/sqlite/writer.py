@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from agio.db.pace import pace_s
 from agio.db.queries import load_queries
 from agio.db.sqlite.batch import Batch
 from agio.db.sqlite.database import open_writable, store_error
@@ -18,9 +19,6 @@ from agio.errors import AgioError, StoreError
 
 T = TypeVar("T")
 
-PACE_S = 0.001
-"""The time between two commits of frames alone, for each running run."""
-MAX_PACE_S = 0.05
 ROOM_BYTES = 1024 * 1024
 """With less room than this on its disk a store is not ready for more."""
 
@@ -187,11 +185,6 @@ class Writer:
             batch.rollback()
         except Exception:  # the connection says so again at the next write
             return
-
-
-def pace_s(running: int) -> float:
-    """How long after a commit the next one is made if it has nothing but frames; alone, a run never waits."""
-    return min(MAX_PACE_S, PACE_S * running) if running > 1 else 0.0
 
 
 def run_read(job: Job[LogReader], reader: LogReader, path: Path | None) -> None:
