@@ -35,7 +35,7 @@ def result_codes() -> set[str]:
 
 def notice_codes() -> set[str]:
     """Return the codes of notices: what the prompt leaves out, and how a turn may stop."""
-    tree = ast.parse((SOURCE / "core" / "context.py").read_text())
+    tree = ast.parse((SOURCE / "core" / "engine" / "context.py").read_text())
     pairs = [node for node in ast.walk(tree) if isinstance(node, ast.Tuple) and len(node.elts) == 2]
     left_out = {
         code
