@@ -1,1 +1,1 @@
-"""One file a command; the composition root."""
+"""The `agio` command: its options, what a terminal shows, a client of running servers, care for a store."""

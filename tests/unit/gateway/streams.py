@@ -15,8 +15,9 @@ from agio.drivers.scripted import Script
 from agio.gateway.auth.authenticator import Authenticator, describe_key, hash_secret, new_api_key
 from agio.gateway.doors.ag_ui import run_agent
 from agio.gateway.doors.realtime import realtime
-from agio.gateway.doors.sse import App, session_stream
+from agio.gateway.doors.sse import session_stream
 from agio.gateway.gateway import Gateway
+from agio.gateway.http.asgi import Application
 from agio.gateway.intake.forks import Forks
 from agio.protocol.ids import new_id
 from agio.worker.service import WorkerService
@@ -146,7 +147,7 @@ async def server(
 class _Client:
     """One end of an ASGI conversation. Waits are bounded."""
 
-    def __init__(self, app: App, scope: Json) -> None:
+    def __init__(self, app: Application, scope: Json) -> None:
         self._incoming: asyncio.Queue[Json] = asyncio.Queue()
         self._changed = asyncio.Event()
         self.open = asyncio.Event()
@@ -185,7 +186,7 @@ class _Client:
 class Reading(_Client):
     """A request and its response of server-sent events."""
 
-    def __init__(self, app: App, scope: Json, body: bytes = b"") -> None:
+    def __init__(self, app: Application, scope: Json, body: bytes = b"") -> None:
         self.status = 0
         self.headers: dict[str, str] = {}
         self.body = b""
@@ -233,7 +234,7 @@ class Reading(_Client):
 class Talking(_Client):
     """A WebSocket."""
 
-    def __init__(self, app: App, scope: Json) -> None:
+    def __init__(self, app: Application, scope: Json) -> None:
         self.messages: list[Json] = []
         self.closed: int | None = None
         self.status = 0

@@ -1,1 +1,1 @@
-"""terminal."""
+"""What a person sees in a terminal: events rendered to text, cards and tables."""

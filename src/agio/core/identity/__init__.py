@@ -1,1 +1,1 @@
-"""identity."""
+"""Who is asking: accounts, teams, roles, API keys, worker keys, OpenID providers."""

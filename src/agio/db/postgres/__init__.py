@@ -1,1 +1,1 @@
-"""postgres."""
+"""The store on Postgres, through asyncpg."""

@@ -1,1 +1,1 @@
-"""search."""
+"""What a search reads of a message, and the excerpt it shows."""

@@ -1,1 +1,1 @@
-"""auth."""
+"""Who is asking: API keys, browser sessions, passwords, OpenID Connect, revocation."""

@@ -25,8 +25,9 @@ from agio.gateway.doors.projection import (
     snapshot_after,
     takes_back,
 )
-from agio.gateway.doors.sse import App, EventStream, Receive, Scope, Send, cursor_of, owner_of, position
+from agio.gateway.doors.sse import cursor_of, owner_of, position
 from agio.gateway.gateway import Gateway
+from agio.gateway.http.asgi import Application, Receive, Scope, Send
 from agio.gateway.http.body import ClientGone, check_json_type, read_body
 from agio.gateway.http.errors import send_error, wrapped
 from agio.gateway.http.in_flight import held_of
@@ -34,6 +35,7 @@ from agio.gateway.http.route import check_permission
 from agio.gateway.stream.connections import Cut
 from agio.gateway.stream.event_slice import Piece, frame
 from agio.gateway.stream.hub import Subscription
+from agio.gateway.stream.sse import EventStream
 from agio.protocol.frames import ends_run
 from agio.protocol.ids import new_id
 
@@ -281,6 +283,6 @@ def _acceptance(session_id: str, taken: Taken, start: SessionStart | None = None
     )
 
 
-def run_agent(gateway: Gateway) -> App:
+def run_agent(gateway: Gateway) -> Application:
     """Make the application of `POST /api/agents/{id}/ag-ui`."""
     return RunAgent(gateway)

@@ -18,9 +18,10 @@ from agio.core.identity.principal import Principal
 from agio.core.store.records import Acceptance, SessionStart
 from agio.errors import AgioError, LimitExceeded, StoreError, UserError
 from agio.gateway.auth.authenticator import Headers
-from agio.gateway.doors.sse import App, Receive, Scope, Send, position
+from agio.gateway.doors.sse import position
 from agio.gateway.gateway import Gateway
 from agio.gateway.http.access import begin_command, write_command_line
+from agio.gateway.http.asgi import Application, Receive, Scope, Send
 from agio.gateway.http.body import decode_json
 from agio.gateway.http.errors import refuse, wrapped
 from agio.gateway.http.route import check_permission
@@ -80,7 +81,7 @@ class Realtime:
             await Socket(self._gateway, who, scope["headers"], receive, send).serve()
 
 
-def realtime(gateway: Gateway) -> App:
+def realtime(gateway: Gateway) -> Application:
     """Make the application of `/realtime`."""
     return Realtime(gateway)
 

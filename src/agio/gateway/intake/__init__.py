@@ -1,1 +1,1 @@
-"""intake."""
+"""The one way in: messages, answers and results are accepted, runs cancelled, sessions copied and deleted."""

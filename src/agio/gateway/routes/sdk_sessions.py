@@ -15,7 +15,6 @@ from pydantic import Field
 from agio.core.inline import InlineSession
 from agio.core.store.records import Acceptance, AgentFields, AgentRecord, SessionRecord
 from agio.errors import LimitExceeded, UserError
-from agio.gateway.doors.sse import EventStream
 from agio.gateway.gateway import Gateway
 from agio.gateway.http.asgi import Receive, Scope, Send
 from agio.gateway.http.errors import send_error
@@ -28,6 +27,7 @@ from agio.gateway.routes.inline_agent import Described, describe_agent
 from agio.gateway.routes.log import Download
 from agio.gateway.routes.turn_views import TurnToolCall, interrupts_of, said_by, tool_calls_of
 from agio.gateway.stream.connections import Cut
+from agio.gateway.stream.sse import EventStream
 from agio.protocol.codec import encode
 from agio.protocol.events import Interrupt
 from agio.protocol.ids import new_id

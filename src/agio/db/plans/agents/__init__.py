@@ -1,1 +1,1 @@
-"""agents."""
+"""Transactions about what a team defines: agents, tools, providers, secrets, drafts."""

@@ -1,1 +1,1 @@
-"""runs."""
+"""Transactions on the road of a message: accept, claim, append, answer, read the log."""

@@ -1,1 +1,1 @@
-"""sessions."""
+"""Transactions about conversations: sessions, files, forks, retention."""
