@@ -5,6 +5,14 @@ from msgspec import Struct
 from agio.protocol.codec import decode_lines
 from agio.protocol.events import AgentEvent
 
+STARTED = b'{"type":"RUN_STARTED"'
+FINISHED = b'{"type":"RUN_FINISHED"'
+FAILED = b'{"type":"RUN_ERROR"'
+CUSTOM = b'{"type":"CUSTOM"'
+TOOL_RESULT = b'{"type":"TOOL_CALL_RESULT"'
+SPEECH = (b'{"type":"TEXT_MESSAGE_', b'{"type":"REASONING_MESSAGE_')
+"""How the line of an event begins: enough to recognise it without decoding."""
+
 
 class Frame(Struct, frozen=True):
     """Events `first_seq` to `last_seq` of a run, written under the claim `epoch`; lines end with LF."""
@@ -28,7 +36,7 @@ class Frame(Struct, frozen=True):
 def ends_run(payload: bytes) -> bool:
     """Whether the last event of these JSON lines is the end of its run. Nothing is decoded."""
     line = payload.rfind(b"\n", 0, -1) + 1
-    return payload.startswith((b'{"type":"RUN_FINISHED"', b'{"type":"RUN_ERROR"'), line)
+    return payload.startswith((FINISHED, FAILED), line)
 
 
 def skip_lines(payload: bytes, count: int) -> bytes:

@@ -15,6 +15,7 @@ from agio.core.engine.runner import LET_GO
 from agio.core.link.link import Answer, Claim, Link
 from agio.core.store.repository import Append, Effect, RunStatus, ToolRecord
 from agio.errors import AgioError, StoreError
+from agio.protocol.frames import TOOL_RESULT
 from agio.telemetry.logging import write_often
 
 _log = logging.getLogger("agio.worker")
@@ -206,4 +207,4 @@ def _nothing() -> None: ...
 
 def _rests(write: Append) -> bool:
     """Whether this append leaves the run between two turns: a turn is complete, or a call has its result."""
-    return bool(write.turns) or b'{"type":"TOOL_CALL_RESULT"' in write.frame.payload
+    return bool(write.turns) or TOOL_RESULT in write.frame.payload

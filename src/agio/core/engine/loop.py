@@ -14,7 +14,8 @@ from agio.core.engine.goal import goal_tool
 from agio.core.engine.journal import Journal
 from agio.core.engine.turn import take_back, take_turn
 from agio.core.model import ModelDriver, ModelEvent, ModelRequest, ToolSpec, Usage
-from agio.core.run.metrics import Stopwatch, cost, now_s, report, run_cost, token_usage
+from agio.core.run.boundary import run_finished
+from agio.core.run.metrics import Stopwatch, cost, now_s, report, run_cost
 from agio.core.run.spec import AgentSpec, RunRequest
 from agio.core.schema.schema import to_json
 from agio.core.tool import ToolRunner
@@ -195,15 +196,11 @@ class LoopState:
         """Close the step and make the terminal event of a run that did not fail."""
         self.end_step()
         self.end_metrics()
-        event = RunFinished(self.fold.thread_id, self.fold.run_id)
-        event.usage = token_usage(self.fold.usage)
-        event.result = self._result()
-        interrupts = interrupts_of(self)
+        result, interrupts = self._result(), interrupts_of(self)
         if interrupts:
-            event.outcome = InterruptOutcome(interrupts)
-        else:
-            event.outcome = SuccessOutcome([call.id for call in self.fold.pending] or UNSET)
-        return event
+            return run_finished(self.fold, InterruptOutcome(interrupts), result)
+        pending = [call.id for call in self.fold.pending]
+        return run_finished(self.fold, SuccessOutcome(pending or UNSET), result)
 
     def _result(self) -> Json:
         goal = self.fold.goal

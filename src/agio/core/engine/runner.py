@@ -16,9 +16,10 @@ from agio.core.engine.loop import LoopState, run_loop
 from agio.core.engine.turn import take_back
 from agio.core.model import ModelDriver, Usage
 from agio.core.run.admission import check_run
+from agio.core.run.boundary import run_failed, run_finished, run_started
 from agio.core.run.closing import keep_events
 from agio.core.run.fold import Fold, fold_log, title_of
-from agio.core.run.metrics import token_usage, wall_ms
+from agio.core.run.metrics import wall_ms
 from agio.core.run.spec import AgentSpec, RunRequest
 from agio.core.store.repository import LogWriter, NewRun, RunLog, RunStatus
 from agio.core.text import clean
@@ -26,14 +27,11 @@ from agio.core.tool import ToolAnswer, ToolRunner
 from agio.errors import AgioError, LimitExceeded, StoreError, UserError
 from agio.protocol.events import (
     ERROR,
-    PROTOCOL_VERSION,
     AgentEvent,
     CancelledOutcome,
     Interrupt,
     InterruptOutcome,
-    RunError,
     RunFinished,
-    RunStarted,
 )
 from agio.protocol.messages import (
     Json,
@@ -339,7 +337,7 @@ class RunStream(AsyncIterator[AgentEvent]):
         given.resume = list(request.resume) or UNSET
         given.tools = list(request.tools) or UNSET
         given.context = list(request.context) or UNSET
-        self._journal.emit(RunStarted(request.thread_id, request.run_id, PROTOCOL_VERSION, input=given))
+        self._journal.emit(run_started(request.thread_id, request.run_id, given))
 
     def _settle_orphans(self, fold: Fold) -> None:
         """Give a result to calls nobody answered before the conversation went on without them."""
@@ -377,8 +375,7 @@ class RunStream(AsyncIterator[AgentEvent]):
         settle_calls(self._state, "Not run: the run failed.", "not_run")
         self._state.total.add(self._state.watch)
         self._state.end_metrics()
-        event = RunError(clean(error.message), error.code)
-        event.usage = token_usage(fold.usage) or UNSET
+        event = run_failed(fold, error.code, clean(error.message))
         self._journal.end(event, "failed", error.code, cost=self._state.cost, untold=self._state.untold)
 
     def _end_cancelled(self) -> None:
@@ -391,6 +388,5 @@ class RunStream(AsyncIterator[AgentEvent]):
         settle_calls(state, "Cancelled.", "cancelled")
         state.end_step()
         state.end_metrics()
-        last = RunFinished(fold.thread_id, fold.run_id, outcome=CancelledOutcome())
-        last.usage = token_usage(fold.usage) or UNSET
+        last = run_finished(fold, CancelledOutcome())
         self._journal.end(last, "cancelled", cost=self._state.cost, untold=self._state.untold)

@@ -7,8 +7,9 @@ from collections.abc import Collection, Sequence
 
 from msgspec import UNSET
 
+from agio.core.run.boundary import run_failed, run_finished
 from agio.core.run.fold import Fold
-from agio.core.run.metrics import token_usage, wall_ms
+from agio.core.run.metrics import wall_ms
 from agio.core.store.repository import Outcome, Question, RunStatus, Totals
 from agio.errors import AgioError
 from agio.protocol.codec import encode
@@ -17,8 +18,6 @@ from agio.protocol.events import (
     AgentEvent,
     CancelledOutcome,
     Custom,
-    RunError,
-    RunFinished,
     StepFinished,
     ToolCallEnd,
     ToolCallResult,
@@ -93,11 +92,9 @@ def closing_frame(fold: Fold, epoch: int, ended: AgioError | None, acted: Collec
     if fold.step_open:
         emit(StepFinished(f"step-{fold.step}"))
     if ended is None:
-        last = RunFinished(fold.thread_id, fold.run_id, outcome=CancelledOutcome())
+        emit(run_finished(fold, CancelledOutcome()))
     else:
-        last = RunError(ended.message, ended.code)
-    last.usage = token_usage(fold.usage) or UNSET
-    emit(last)
+        emit(run_failed(fold, ended.code, ended.message))
     payload = b"".join(encode(event) + b"\n" for event in events)
     return Frame(fold.run_id, epoch, seq + 1, len(events), payload)
 

@@ -204,7 +204,7 @@ class Acceptance(Struct, frozen=True, kw_only=True):
     """The run id an AG-UI client gave it: the same alias in the same session is the same run."""
     idempotency_key: str | None = None
     digest: bytes = b""
-    """What was sent, hashed: the same key with another digest is refused."""
+    """The hash of what was sent, set by the intake: the same key with another digest is refused."""
     on_busy: OnBusy | None = None
     """Instead of the session's own."""
     claim: ClaimBy | None = None

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType, structs
 
-from agio.core.config import AgentRunConfig, ServerLimits
+from agio.core.config import ServerLimits
 from agio.core.tool import check_offered_size
 from agio.errors import UserError
 from agio.gateway.doors.projection import ClientIds
@@ -21,7 +21,6 @@ from agio.protocol.messages import (
     UserMessage,
 )
 
-_MESSAGE_BYTES = AgentRunConfig().max_message_bytes
 _ID_CHARS = 200
 _MAX_MESSAGES = 20_000
 _ANSWERS = ("assistant", "tool")
@@ -135,8 +134,6 @@ class Taken(Struct, frozen=True):
         """Refuse what is too large or too deep to be kept. Raises UserError."""
         for message in self.messages:
             check_id(message.id, "a message's id")
-            if len(encode(message)) > _MESSAGE_BYTES:
-                raise UserError("message_too_large", f"A message may have {_MESSAGE_BYTES} bytes.")
         whole = encode(self)
         if len(whole) > limits.json_body_bytes:
             raise _too_large(limits)

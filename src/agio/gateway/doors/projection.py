@@ -31,12 +31,9 @@ from agio.protocol.events import (
     ToolCallStart,
     seq_of,
 )
-from agio.protocol.frames import ends_run
+from agio.protocol.frames import CUSTOM, FINISHED, STARTED, ends_run
 from agio.protocol.messages import AssistantMessage, FunctionCall, Message, ReasoningMessage, ToolCall
 
-_STARTED = b'{"type":"RUN_STARTED"'
-_FINISHED = b'{"type":"RUN_FINISHED"'
-_CUSTOM = b'{"type":"CUSTOM"'
 _REWIND = REWIND.encode()
 
 
@@ -59,7 +56,7 @@ class View(Struct, frozen=True):
 
 def is_plain(payload: bytes) -> bool:
     """Whether these lines go to a client as they are. Nothing is decoded."""
-    return not (payload.startswith(_STARTED) or _REWIND in payload or ends_run(payload))
+    return not (payload.startswith(STARTED) or _REWIND in payload or ends_run(payload))
 
 
 def takes_back(payload: bytes) -> bool:
@@ -70,19 +67,19 @@ def takes_back(payload: bytes) -> bool:
 def rename_ends(payload: bytes, ids: ClientIds) -> bytes:
     """Return a run's lines with the client's ids in its start and its end, if they are among them."""
     first = payload.find(b"\n") + 1
-    if payload.startswith(_STARTED):
+    if payload.startswith(STARTED):
         payload = rename(payload[: first - 1], ids) + payload[first - 1 :]
     last = payload.rfind(b"\n", 0, -1) + 1
-    if payload.startswith(_FINISHED, last):
+    if payload.startswith(FINISHED, last):
         payload = payload[:last] + rename(payload[last:-1], ids) + b"\n"
     return payload
 
 
 def snapshot_after(line: bytes, *, start: bool) -> int:
     """Return the seq of an event that a snapshot must follow: a rewind, with `start` the run's start; else 0."""
-    if start and line.startswith(_STARTED):
+    if start and line.startswith(STARTED):
         return 1
-    if not line.startswith(_CUSTOM) or _REWIND not in line:
+    if not line.startswith(CUSTOM) or _REWIND not in line:
         return 0
     event = decode_event(line)
     return seq_of(event) if isinstance(event, Custom) and event.name == REWIND else 0
@@ -93,7 +90,7 @@ def rename(line: bytes, ids: ClientIds, *, bare: bool = False) -> bytes:
 
     A `bare` start is without its input: a client would put the messages before those of the snapshot that follows.
     """
-    if not line.startswith((_STARTED, _FINISHED)):
+    if not line.startswith((STARTED, FINISHED)):
         return line
     event = decode_event(line)
     match event:

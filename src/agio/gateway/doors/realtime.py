@@ -5,15 +5,11 @@ slowly makes those wait, and nobody else.
 """
 
 import asyncio
-import hashlib
 import logging
 import time
 from contextlib import ExitStack, suppress
 from typing import Literal, assert_never
 
-import msgspec
-
-from agio.core.config import AgentRunConfig
 from agio.core.identity.principal import Principal
 from agio.core.store.records import Acceptance, SessionStart
 from agio.errors import AgioError, LimitExceeded, StoreError, UserError
@@ -57,9 +53,7 @@ _NONSENSE = 20
 """After so many commands in a row that cannot be read, the socket is closed."""
 _GOODBYE_S = 1.0
 _ID_CHARS = 50
-_MESSAGE_BYTES = AgentRunConfig().max_message_bytes
 _log = logging.getLogger("agio.gateway")
-_digestible = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Realtime:
@@ -196,11 +190,7 @@ class Socket:
                 assert_never(command)
 
     async def _message(self, command: SendMessage) -> Ack:
-        if len(encode(command.content)) > _MESSAGE_BYTES:
-            raise UserError("message_too_large", f"A message may have {_MESSAGE_BYTES} bytes.")
         session_id, start = _goal_of(command)
-        key = command.client_message_id
-        said = ["message", command.content, command.on_busy]
         accepted = await self._gateway.road.send(
             self._who,
             Acceptance(
@@ -208,8 +198,7 @@ class Socket:
                 run_id=new_id("run"),
                 start=start,
                 messages=[UserMessage(id=new_id("msg"), content=command.content)],
-                idempotency_key=key,
-                digest=b"" if key is None else hashlib.sha256(_digestible(said)).digest(),
+                idempotency_key=command.client_message_id,
                 on_busy=command.on_busy,
             ),
         )

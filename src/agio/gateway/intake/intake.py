@@ -1,7 +1,10 @@
 """Road: what clients ask for. Messages are accepted (law 2) and dispatched, runs cancelled, sessions deleted."""
 
 import asyncio
+import hashlib
+from collections.abc import Sequence
 
+import msgspec
 from msgspec import structs
 
 from agio.core.config import AgentRunConfig
@@ -12,12 +15,17 @@ from agio.core.store.records import Acceptance, Accepted
 from agio.core.store.repository import RunInfo
 from agio.core.store.store import Store
 from agio.egress import Egress
+from agio.errors import UserError
 from agio.gateway.http.rate_limits import Rates
 from agio.gateway.intake.remote_parts import check_addresses
 from agio.gateway.stream.hub import Hub
 from agio.gateway.tools.approvals import check_edits
 from agio.gateway.workers.link import LinkService
+from agio.protocol.codec import encode
+from agio.protocol.messages import Message, ToolMessage, UserMessage
 from agio.telemetry.context import REQUEST_ID, RUN_ID
+
+_ordered = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Road:
@@ -50,6 +58,7 @@ class Road:
         """
         self._rates.take("message", who.credential, f"{who.tenant}/{who.user}")
         check_input(given.messages, given.resume, self._message_bytes)
+        check_parts(given.messages, self._message_bytes)
         await check_addresses(self._egress, given.messages)
         check_request(
             RunRequest(
@@ -63,7 +72,8 @@ class Road:
         )
         if given.resume:
             await check_edits(self._store, who, given.session_id, given.resume, self._link.offers_of)
-        given = structs.replace(given, request_id=REQUEST_ID.get())
+        digest = b"" if given.idempotency_key is None else digest_of(given)
+        given = structs.replace(given, digest=digest, request_id=REQUEST_ID.get())
         # Once the store has it, the run must reach its worker even if the client does not wait for the answer.
         accepting = asyncio.ensure_future(self._accept(who, given))
         accepting.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -106,3 +116,26 @@ class Road:
         for info in await self._store.delete_session(who.tenant, who.user, session_id):
             self._link.drop(info)
         self._hub.forget(session_id)
+
+
+def check_parts(messages: Sequence[Message], limit_bytes: int) -> None:
+    """Refuse a message whose content parts, inline data included, are too large. Raises UserError."""
+    for message in messages:
+        content = message.content if isinstance(message, UserMessage | ToolMessage) else None
+        if not isinstance(content, str | None) and len(encode(content)) > limit_bytes:
+            raise UserError(
+                "message_too_large",
+                f"A message may have {limit_bytes} bytes. Upload large files with POST /api/files.",
+                {"limit_bytes": limit_bytes},
+            )
+
+
+def digest_of(given: Acceptance) -> bytes:
+    """Hash what a client sent, without the ids made here: over every door the same request has the same digest."""
+    said = [
+        [message.tool_call_id, message.content]
+        if isinstance(message, ToolMessage)
+        else [message.content if isinstance(message, UserMessage) else None]
+        for message in given.messages
+    ]
+    return hashlib.sha256(_ordered([said, given.resume, given.context, given.on_busy])).digest()

@@ -1,9 +1,7 @@
 """One turn on the server: `POST /api/agent/run` sends a message, waits for its run, and says what it came to."""
 
-import hashlib
 from typing import Annotated
 
-import msgspec
 from fastapi.responses import Response
 from pydantic import Field
 
@@ -21,7 +19,6 @@ from agio.protocol.ids import new_id
 from agio.protocol.messages import ContextEntry, UserMessage
 
 MAX_WAIT_S = 24 * 3600.0
-_digestible = msgspec.json.Encoder(order="deterministic").encode
 
 
 class ContextBody(Body):
@@ -53,7 +50,6 @@ async def run_agent_once(call: Call, body: AgentRunBody, idempotency_key: Idempo
         messages=[UserMessage(id=new_id("msg"), content=body.input)],
         context=[ContextEntry(entry.description, entry.value) for entry in body.context or ()],
         idempotency_key=idempotency_key,
-        digest=_digest(body) if idempotency_key is not None else b"",
     )
     after = 0
     if body.session_id is not None:
@@ -87,8 +83,3 @@ async def _agent(gateway: Gateway, who: Principal, named: str) -> AgentRecord:
 def _start(agent: AgentRecord, key: str | None) -> SessionStart:
     """Begin a session, once for each key."""
     return SessionStart(agent_id=agent.id, alias=None if key is None else f"message:{key}")
-
-
-def _digest(body: AgentRunBody) -> bytes:
-    said = ["run", body.agent, body.input, [entry.model_dump() for entry in body.context or ()]]
-    return hashlib.sha256(_digestible(said)).digest()

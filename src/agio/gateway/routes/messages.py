@@ -1,9 +1,7 @@
 """What a person or program says in a session: messages, answers, results of client-side tools, and stop."""
 
-import hashlib
 from collections.abc import Sequence
 
-import msgspec
 from fastapi.responses import Response
 
 from agio.core.store.records import Acceptance, OnBusy
@@ -14,8 +12,6 @@ from agio.gateway.routes.bodies import AnswersBody, MessageBody, ToolResultsBody
 from agio.gateway.routes.views import Cancelled, CancelledRun, Sent
 from agio.protocol.ids import new_id
 from agio.protocol.messages import Message, ResumeEntry, ToolMessage, UserMessage
-
-_encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 async def send_message(
@@ -31,7 +27,6 @@ async def send_message(
         session_id,
         idempotency_key or body.client_message_id,
         messages=[UserMessage(id=new_id("msg"), content=body.content)],
-        said=["message", body.content, body.on_busy],
         on_busy=body.on_busy,
     )
 
@@ -41,7 +36,7 @@ async def answer_interrupts(
 ) -> Response:
     """Answer a session's open questions, all of them at once: a new run goes on with what was decided."""
     resume = [given.entry() for given in body.answers]
-    return await _send(call, session_id, idempotency_key, resume=resume, said=["answer", resume])
+    return await _send(call, session_id, idempotency_key, resume=resume)
 
 
 async def send_tool_results(
@@ -52,9 +47,7 @@ async def send_tool_results(
         ToolMessage(id=new_id("msg"), content=content, tool_call_id=call_id)
         for call_id, content in body.results.items()
     ]
-    return await _send(
-        call, session_id, idempotency_key, messages=messages, said=["tool-results", body.results]
-    )
+    return await _send(call, session_id, idempotency_key, messages=messages)
 
 
 async def cancel_session(call: Call, session_id: Id) -> Response:
@@ -74,7 +67,6 @@ async def _send(
     session_id: str,
     key: str | None,
     *,
-    said: object,
     messages: Sequence[Message] = (),
     resume: Sequence[ResumeEntry] = (),
     on_busy: OnBusy | None = None,
@@ -85,7 +77,6 @@ async def _send(
         messages=messages,
         resume=resume,
         idempotency_key=key,
-        digest=hashlib.sha256(_encode(said)).digest() if key is not None else b"",
         on_busy=on_busy,
     )
     accepted = await call.gateway.road.send(call.who, given)

@@ -20,11 +20,10 @@ from agio.gateway.stream.folds import Folds
 from agio.gateway.stream.hub import Hub
 from agio.gateway.workers.append_check import ESCAPED, check_append, checked_questions
 from agio.gateway.workers.pool import HeldRun, Workers
-from agio.protocol.frames import Frame
+from agio.protocol.frames import SPEECH, Frame
 
 GONE = frozenset({"stale_epoch", "run_not_found", "run_ended"})
 """Why a claim is no longer good, in the store's words."""
-_SPEECH = (b'{"type":"TEXT_MESSAGE_', b'{"type":"REASONING_MESSAGE_')
 
 
 class Recorder:
@@ -119,7 +118,7 @@ class Recorder:
         held.last_seq = frame.last_seq
         self._figures.appends += 1
         self._figures.append_events += frame.count
-        if not held.speaking and any(mark in frame.payload for mark in _SPEECH):
+        if not held.speaking and any(mark in frame.payload for mark in SPEECH):
             held.speaking = True
             self._figures.first_token_s.observe(now - held.claimed_at)
         first_pos = held.info.first_pos + frame.first_seq

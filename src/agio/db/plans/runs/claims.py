@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
-from msgspec import UNSET
 
+from agio.core.run.boundary import run_started
 from agio.core.store.records import AgentRecord, ClaimBy, Claimed, Limits
 from agio.core.store.repository import RunInfo
 from agio.db.plan import Hold, Plan, ask, ask_one
@@ -15,7 +15,6 @@ from agio.db.plans.runs.questions import cancel_questions
 from agio.db.records import now_ms
 from agio.errors import StoreError, UserError
 from agio.protocol.codec import decode_input, encode
-from agio.protocol.events import PROTOCOL_VERSION, RunStarted
 from agio.protocol.frames import Frame
 from agio.protocol.messages import RunAgentInput
 
@@ -181,7 +180,7 @@ def request_cancel(
 
 def started_line(info: RunInfo, given: RunAgentInput | None, now: int) -> bytes:
     """A run's first event, as a line of its log."""
-    event = RunStarted(info.thread_id, info.run_id, PROTOCOL_VERSION, input=given or UNSET)
+    event = run_started(info.thread_id, info.run_id, given)
     event.timestamp = now
     event.metadata = {"run": info.run_id, "seq": 1}
     return encode(event) + b"\n"

@@ -1,0 +1,56 @@
+"""What the architecture says is done in one place is done in one place."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import agio
+
+SOURCE = Path(agio.__file__).parent
+
+
+def nodes() -> Iterator[tuple[str, ast.AST]]:
+    """Every node of the source, with its file. The model servers of `testing` speak other protocols."""
+    for file in sorted(SOURCE.rglob("*.py")):
+        name = str(file.relative_to(SOURCE))
+        if not name.startswith("testing/"):
+            yield from ((name, node) for node in ast.walk(ast.parse(file.read_text())))
+
+
+def calls_of(name: str) -> list[str]:
+    """The files that call a function, a class or a method of this name, once for each call."""
+    called = ((file, node.func) for file, node in nodes() if isinstance(node, ast.Call))
+    return [
+        file
+        for file, func in called
+        if getattr(func, "attr" if isinstance(func, ast.Attribute) else "id", None) == name
+    ]
+
+
+def test_the_first_and_last_event_of_a_run_are_built_in_one_module() -> None:
+    """R8: the runner, the store and the gateway share the builders of RUN_STARTED, RUN_FINISHED, RUN_ERROR."""
+    for event in ("RunStarted", "RunFinished", "RunError"):
+        assert calls_of(event) == ["core/run/boundary.py"]
+
+
+def test_one_function_accepts() -> None:
+    """R3: every door sends its messages through the intake, which hashes, checks and commits them."""
+    accepting = [
+        file
+        for file, node in nodes()
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("store.accept")
+    ]
+    assert accepting == ["gateway/intake/intake.py"]
+    assert calls_of("digest_of") == ["gateway/intake/intake.py"]
+
+
+def test_event_bytes_are_recognised_in_one_module() -> None:
+    """R8: no other file knows how the line of an event begins."""
+    knowing = {
+        file
+        for file, node in nodes()
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, bytes)
+        and node.value.startswith(b'{"type":')
+    }
+    assert knowing == {"protocol/frames.py"}
