@@ -1,4 +1,6 @@
-"""What agio tests itself with, for your tests too: a model server in every wire format, with faults."""
+"""What agio tests itself with, for your tests too: a model server in every wire format, with faults, and a server."""
+
+from typing import TYPE_CHECKING, Any
 
 from agio.testing.capture import ModelCall, ToolResult
 from agio.testing.faults import (
@@ -27,7 +29,12 @@ from agio.testing.faults import (
 from agio.testing.script import Call, Reply
 from agio.testing.server import ModelServer
 
+if TYPE_CHECKING:
+    from agio.testing.in_process import ServingClient, serving
+
 __all__ = [
+    "serving",
+    "ServingClient",
     "ModelServer",
     "Reply",
     "Call",
@@ -55,3 +62,12 @@ __all__ = [
     "NoIds",
     "HtmlPage",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a server's parts, which are many, when they are first asked for."""
+    if name not in ("serving", "ServingClient"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from agio.testing import in_process
+
+    return getattr(in_process, name)

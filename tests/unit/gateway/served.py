@@ -1,6 +1,5 @@
 """The whole server on a real socket, in this process: gateway, worker with the demo model, uvicorn."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -8,14 +7,12 @@ from pathlib import Path
 from agio.core.config import ServerLimits
 from agio.drivers.endpoint import Endpoint
 from agio.egress import Egress
-from agio.gateway.app import create_app
 from agio.gateway.auth.authenticator import SignInLink
 from agio.gateway.gateway import Gateway
-from agio.server.composition import Plan, opened_gateway
-from agio.server.http_server import HttpServer
-from agio.server.listening import listen, url_of
+from agio.server.composition import Plan
+from agio.testing.in_process import serve_in_process
 from agio.worker.service import WorkerService
-from tests.unit.gateway.engine import QUICK, soon
+from tests.unit.gateway.engine import QUICK
 
 KEY = "agio_" + "k" * 43
 
@@ -51,21 +48,9 @@ async def served(
     """Serve on a free port of loopback until the test is done. `endpoints` are the worker's own models."""
     place = database or folder / "agio.db"
     plan = Plan(database=place, limits=limits, bootstrap_key=KEY, egress_allow=egress_allow)
-    with listen("127.0.0.1", 0) as socket:
-        async with opened_gateway(plan) as gateway:
-            http = HttpServer(create_app(gateway), socket, max_message_bytes=limits.ag_ui_body_bytes)
-            await gateway.link.start("at once")
-            worker = WorkerService(
-                "w1", room=10, endpoints=endpoints or {"demo": Endpoint()}, egress=Egress(egress_allow)
-            )
-            await soon(worker.join(gateway.link.connect(worker)))
-            serving = asyncio.create_task(http.run())
-            await soon(http.wait_started())
-            try:
-                sign_in = await SignInLink().keep(gateway.store)
-                yield Served(url_of(socket, "127.0.0.1"), gateway, sign_in)
-            finally:
-                gateway.hub.close()
-                http.stop(at_once=True)
-                await soon(serving)
-                await soon(worker.aclose())
+    worker = WorkerService(
+        "w1", room=10, endpoints=endpoints or {"demo": Endpoint()}, egress=Egress(egress_allow)
+    )
+    async with serve_in_process(plan, worker) as running:
+        sign_in = await SignInLink().keep(running.gateway.store)
+        yield Served(running.url, running.gateway, sign_in)
