@@ -1,5 +1,6 @@
 """Puts a gateway together from its parts: the one place that knows them all."""
 
+import socket
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,11 +10,13 @@ from msgspec import Struct, field
 from agio.agents import demo
 from agio.core.config import AgentRunConfig, Price, ServerLimits
 from agio.core.identity.oidc import OidcProvider
+from agio.core.link.wire import MAX_UP_BYTES
 from agio.core.store.store import Store
 from agio.core.tool import AnyTool
 from agio.db.postgres.lock import lock_database
 from agio.drivers.registry import PROVIDERS
 from agio.egress import Egress
+from agio.gateway.app import create_app
 from agio.gateway.auth.authenticator import Authenticator
 from agio.gateway.gateway import Gateway
 from agio.gateway.http.address import Addresses, Network
@@ -24,7 +27,9 @@ from agio.gateway.intake.intake import Road
 from agio.gateway.stream.connections import Connections
 from agio.gateway.stream.hub import Hub
 from agio.gateway.workers.link import LinkService
+from agio.server.descriptors import raise_descriptor_limit
 from agio.server.first_start import make_first
+from agio.server.http_server import HttpServer
 from agio.server.oidc import open_oidc
 from agio.server.stores import check_secrets, open_database, open_vault
 from agio.settings import ServerSettings, Settings
@@ -139,3 +144,16 @@ async def opened_gateway(plan: Plan) -> AsyncGenerator[Gateway]:
         await store.close()
         if lock is not None:
             await lock.release()
+
+
+def make_http_server(gateway: Gateway, sock: socket.socket) -> HttpServer:
+    """Make the HTTP server of a gateway, with the gateway's limits."""
+    limits = gateway.limits
+    return HttpServer(
+        create_app(gateway),
+        sock,
+        max_message_bytes=limits.json_body_bytes,
+        message_bytes={"/link": MAX_UP_BYTES},
+        max_connections=min(limits.open_connections, raise_descriptor_limit() * 3 // 4),
+        write_timeout_s=limits.write_timeout_s,
+    )

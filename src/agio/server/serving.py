@@ -8,19 +8,15 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from agio.core.link.wire import MAX_UP_BYTES
 from agio.db.operate.preflight import has_account
 from agio.egress import Egress
 from agio.errors import UserError
-from agio.gateway.app import create_app
 from agio.gateway.gateway import Gateway
 from agio.protocol.ids import new_id
 from agio.server.address import note_address
 from agio.server.announcement import Announcement
-from agio.server.composition import Plan, database_of, opened_gateway
-from agio.server.descriptors import raise_descriptor_limit
+from agio.server.composition import Plan, database_of, make_http_server, opened_gateway
 from agio.server.first_start import offer_sign_in
-from agio.server.http_server import HttpServer
 from agio.server.lifetime import Lifetime
 from agio.server.listening import is_public, listen, loopback_url, url_of
 from agio.server.loops import event_loop, spare_what_stays
@@ -106,15 +102,7 @@ class _Server:
             works=self._options.workers is None,
         )
         async with opened_gateway(plan) as gateway:
-            limits = gateway.limits
-            http = HttpServer(
-                create_app(gateway),
-                self._socket,
-                max_message_bytes=limits.json_body_bytes,
-                message_bytes={"/link": MAX_UP_BYTES},
-                max_connections=min(limits.open_connections, raise_descriptor_limit() * 3 // 4),
-                write_timeout_s=limits.write_timeout_s,
-            )
+            http = make_http_server(gateway, self._socket)
             # A worker on another machine may still hold runs; one in or under this process cannot.
             await gateway.link.start("after grace" if self._options.workers == 0 else "at once")
             lifetime.begin("link", gateway.link.watch())

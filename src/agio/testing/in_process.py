@@ -14,13 +14,11 @@ from agio.core.config import ServerLimits
 from agio.core.identity.principal import DEFAULT_TENANT, LOCAL_USER
 from agio.core.tool import AnyTool
 from agio.drivers.endpoint import Endpoint
-from agio.gateway.app import create_app
 from agio.gateway.auth.authenticator import describe_key, hash_secret, new_api_key
 from agio.gateway.gateway import Gateway
 from agio.gateway.routes.turn_views import RunOutcome
 from agio.protocol.ids import new_id
-from agio.server.composition import STORE_NAME, Plan, opened_gateway
-from agio.server.http_server import HttpServer
+from agio.server.composition import STORE_NAME, Plan, make_http_server, opened_gateway
 from agio.server.listening import listen, loopback_url
 from agio.testing.server import ModelServer
 from agio.worker.app import App, CodeAgent
@@ -59,7 +57,7 @@ async def serve_in_process(
     """
     with listen("127.0.0.1", 0) as sock:
         async with opened_gateway(plan) as gateway:
-            server = HttpServer(create_app(gateway), sock, max_message_bytes=plan.limits.ag_ui_body_bytes)
+            server = make_http_server(gateway, sock)
             await gateway.link.start("at once")
             tasks = [asyncio.create_task(gateway.link.watch()), asyncio.create_task(server.run())]
             socket_link: SocketLink | None = None
