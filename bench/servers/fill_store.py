@@ -12,7 +12,7 @@ import msgspec
 
 from agio.core.identity.principal import DEFAULT_TENANT, LOCAL_USER
 from agio.core.model import Usage, VendorTurn
-from agio.core.store.records import Acceptance, AgentRecord, ClaimBy, Limits
+from agio.core.store.records import AgentRecord, ClaimBy, Limits, Submission
 from agio.core.store.repository import Append, Outcome, ToolBegin, ToolEnd, TurnRecord
 from agio.core.store.store import Store
 from agio.db.repository import open_store
@@ -47,7 +47,7 @@ async def write_runs(path: Path, runs: int) -> None:
 async def write_run(store: Store, agent: AgentRecord) -> None:
     """A session, a message, a tool call, an answer: what a run of the benchmark leaves."""
     session = await store.start_session(DEFAULT_TENANT, LOCAL_USER, agent.id, alias=new_id("thr"))
-    given = Acceptance(
+    given = Submission(
         session_id=session.id,
         run_id=new_id("run"),
         messages=[UserMessage(id=new_id("msg"), content="What is 2+3?")],

@@ -12,7 +12,7 @@ from msgspec import Struct
 from agio.core.identity.principal import DEFAULT_TENANT
 from agio.core.provider import KEY_FIELD, Sealed
 from agio.core.store.audit import Actor
-from agio.core.store.records import Acceptance, InterruptRecord
+from agio.core.store.records import InterruptRecord, Submission
 from agio.db.plan import Plan
 from agio.db.plans.agents import agents, providers, tools
 from agio.db.plans.people import identity
@@ -40,7 +40,7 @@ def _of_account(path: str, when: Callable[[Values], bool] | None = None) -> Told
 
 
 def _asked(values: Values) -> Plan[object]:
-    given = cast("Acceptance", values["given"])
+    given = cast("Submission", values["given"])
     return (
         yield from sessions.list_interrupts(_text(values, "tenant"), _text(values, "user"), given.session_id)
     )
@@ -49,7 +49,7 @@ def _asked(values: Values) -> Plan[object]:
 def _answers(values: Values) -> Plan[Sequence[Note]]:
     """Tell who said yes or no to which call."""
     yield from ()
-    given = cast("Acceptance", values["given"])
+    given = cast("Submission", values["given"])
     if getattr(values["result"], "repeated", False):
         return []
     asked = {each.id: each for each in cast("list[InterruptRecord]", values["before"])}

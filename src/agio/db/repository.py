@@ -12,7 +12,7 @@ from agio.core.file import FileQuota, FileRecord
 from agio.core.identity.principal import Principal
 from agio.core.identity.worker_key import WorkerKey
 from agio.core.store.audit import ACTOR
-from agio.core.store.records import Acceptance, Accepted, ForkLimits, Limits, SessionRecord
+from agio.core.store.records import Accepted, ForkLimits, Limits, SessionRecord, Submission
 from agio.core.store.repository import Append
 from agio.db.audited import AUDITED, expire_session
 from agio.db.executor import Executor
@@ -340,7 +340,7 @@ class Repository:
     running_runs = _read(log.running_runs)
     count_runs = _read(log.count_runs)
 
-    async def accept(self, tenant: str, user: str, given: Acceptance, limits: Limits) -> Accepted:
+    async def accept(self, tenant: str, user: str, given: Submission, limits: Limits) -> Accepted:
         """Take a message into its session; who answers a question about a call is told in the audit log."""
         take = self._take_answers if given.resume else self._take_in
         return await take(tenant, user, given, limits)

@@ -8,7 +8,7 @@ from agio.gateway.http.address import network_of
 from agio.gateway.http.asgi import Application, Receive, Scope, Send
 from agio.gateway.http.errors import refuse, wrapped
 from agio.gateway.http.in_flight import IN_FLIGHT, InFlight
-from agio.gateway.http.security_headers import Shield
+from agio.gateway.http.security_headers import SecurityHeaders
 from agio.gateway.routes.rest import make_rest, not_allowed, not_found
 
 
@@ -22,7 +22,7 @@ class App:
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
-        self._shield = Shield(secure=gateway.auth.origins.secure)
+        self._security_headers = SecurityHeaders(secure=gateway.auth.origins.secure)
         self._rest = make_rest()
         self._doors = Doorway(gateway)
         self.in_flight = InFlight(gateway.limits.in_flight_bytes_per_credential)
@@ -33,7 +33,7 @@ class App:
             await self._rest(scope, receive, send)
             return
         address = self._gateway.addresses.client_of(scope)
-        access = Access(scope, send, address, self._shield)
+        access = Access(scope, send, address, self._security_headers)
         scope[IN_FLIGHT] = held = self.in_flight.hold(network_of(address))
         door = self._doors.find(scope["path"])
         try:

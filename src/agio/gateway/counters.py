@@ -22,7 +22,7 @@ class Histogram:
         self.total += value
 
 
-class Figures:
+class Counters:
     """The counts of one gateway since it started."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ from agio.gateway.auth.passwords import Passwords
 from agio.gateway.http.address import Addresses
 from agio.gateway.http.rate_limits import Rates
 from agio.gateway.intake.forks import Forks
-from agio.gateway.intake.intake import Road
+from agio.gateway.intake.intake import Intake
 from agio.gateway.searches import Searches
 from agio.gateway.stream.connections import Connections
 from agio.gateway.stream.folds import Folds
@@ -34,7 +34,7 @@ class Gateway:
     hub: Hub
     link: LinkService
     forks: Forks
-    road: Road
+    intake: Intake
     auth: Authenticator
     rates: Rates
     addresses: Addresses

@@ -27,7 +27,7 @@ class _Figures(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """Turn the plain numbers into metrics."""
-        figures = self._gateway.link.figures
+        counters = self._gateway.link.counters
         seats = self._gateway.link.workers.seats.values()
         yield _by(
             GaugeMetricFamily("agio_runs", "Runs now, by state.", labels=["state"]),
@@ -38,27 +38,27 @@ class _Figures(Collector):
         )
         yield _by(
             CounterMetricFamily("agio_runs_ended", "Runs that ended, by status.", labels=["status"]),
-            figures.runs_ended,
+            counters.runs_ended,
         )
-        yield CounterMetricFamily("agio_runs_claimed", "Claims of runs.", value=figures.runs_claimed)
+        yield CounterMetricFamily("agio_runs_claimed", "Claims of runs.", value=counters.runs_claimed)
         yield _histogram(
             "agio_first_token_seconds",
             "From a run's claim to the commit of its first text or reasoning.",
-            figures.first_token_s,
+            counters.first_token_s,
         )
         yield _histogram(
             "agio_append_seconds",
             "From a worker's append to its answer, the commit included.",
-            figures.append_s,
+            counters.append_s,
         )
-        yield _histogram("agio_commit_appends", "Appends that shared a commit.", figures.commit_appends)
-        yield CounterMetricFamily("agio_appends", "Appends to logs.", value=figures.appends)
+        yield _histogram("agio_commit_appends", "Appends that shared a commit.", counters.commit_appends)
+        yield CounterMetricFamily("agio_appends", "Appends to logs.", value=counters.appends)
         yield CounterMetricFamily(
-            "agio_append_events", "Events appended to logs.", value=figures.append_events
+            "agio_append_events", "Events appended to logs.", value=counters.append_events
         )
         yield _by(
             CounterMetricFamily("agio_tool_calls", "Calls of the gateway's own tools.", labels=["tool"]),
-            figures.tool_calls,
+            counters.tool_calls,
         )
         yield GaugeMetricFamily(
             "agio_open_streams", "Readers of sessions, connected now.", value=self._gateway.hub.open_streams
@@ -82,14 +82,14 @@ def _by(
     return family
 
 
-def _histogram(name: str, words: str, figures: Histogram) -> HistogramMetricFamily:
+def _histogram(name: str, words: str, counters: Histogram) -> HistogramMetricFamily:
     family = HistogramMetricFamily(name, words)
-    family.add_metric([], list(_buckets(figures)), figures.total)
+    family.add_metric([], list(_buckets(counters)), counters.total)
     return family
 
 
-def _buckets(figures: Histogram) -> Iterator[tuple[str, float]]:
+def _buckets(counters: Histogram) -> Iterator[tuple[str, float]]:
     below = 0
-    for bound, count in zip((*figures.bounds, float("inf")), figures.counts, strict=True):
+    for bound, count in zip((*counters.bounds, float("inf")), counters.counts, strict=True):
         below += count
         yield ("+Inf" if bound == float("inf") else repr(bound)), below

@@ -23,7 +23,7 @@ from agio.gateway.http.address import Addresses, Network
 from agio.gateway.http.origin import Origins
 from agio.gateway.http.rate_limits import Rates
 from agio.gateway.intake.forks import Forks
-from agio.gateway.intake.intake import Road
+from agio.gateway.intake.intake import Intake
 from agio.gateway.stream.connections import Connections
 from agio.gateway.stream.hub import Hub
 from agio.gateway.workers.link import LinkService
@@ -42,7 +42,7 @@ from agio.tools.project_context import make_project_context_tool
 STORE_NAME = "agio.db"
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class GatewayConfig(Struct, frozen=True, kw_only=True):
     """What a gateway is to be made of."""
 
     database: str | Path
@@ -89,7 +89,7 @@ def database_of(settings: Settings, server: ServerSettings, data: Path | None) -
 
 
 @asynccontextmanager
-async def opened_gateway(plan: Plan) -> AsyncGenerator[Gateway]:
+async def opened_gateway(plan: GatewayConfig) -> AsyncGenerator[Gateway]:
     """Open the store and make the parts around it; closed in order at the end. Raises StoreError."""
     store: Store = await open_database(plan.database)
     lock = None
@@ -115,7 +115,7 @@ async def opened_gateway(plan: Plan) -> AsyncGenerator[Gateway]:
             hub=hub,
             link=link,
             forks=Forks(store, plan.limits),
-            road=Road(store, hub, link, rates=rates, egress=egress),
+            intake=Intake(store, hub, link, rates=rates, egress=egress),
             auth=Authenticator(store, rates=rates, addresses=addresses, origins=origins),
             rates=rates,
             addresses=addresses,

@@ -15,7 +15,7 @@ from agio.gateway.gateway import Gateway
 from agio.protocol.ids import new_id
 from agio.server.address import note_address
 from agio.server.announcement import Announcement
-from agio.server.composition import Plan, database_of, make_http_server, opened_gateway
+from agio.server.composition import GatewayConfig, database_of, make_http_server, opened_gateway
 from agio.server.first_start import offer_sign_in
 from agio.server.lifetime import Lifetime
 from agio.server.listening import is_public, listen, loopback_url, url_of
@@ -85,7 +85,7 @@ class _Server:
         lifetime.listen()
         database = database_of(self._settings, self._server, self._options.data)
         await self._check_edge(database)
-        plan = Plan(
+        plan = GatewayConfig(
             database=database,
             limits=self._server.limits,
             worker_key=self._worker_key,

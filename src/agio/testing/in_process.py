@@ -18,7 +18,7 @@ from agio.gateway.auth.authenticator import describe_key, hash_secret, new_api_k
 from agio.gateway.gateway import Gateway
 from agio.gateway.routes.turn_views import RunOutcome
 from agio.protocol.ids import new_id
-from agio.server.composition import STORE_NAME, Plan, make_http_server, opened_gateway
+from agio.server.composition import STORE_NAME, GatewayConfig, make_http_server, opened_gateway
 from agio.server.listening import listen, loopback_url
 from agio.testing.server import ModelServer
 from agio.worker.app import App, CodeAgent
@@ -49,7 +49,7 @@ class ServedGateway(Struct, frozen=True):
 
 @asynccontextmanager
 async def serve_in_process(
-    plan: Plan, worker: WorkerService, *, link: Literal["direct", "websocket"] = "direct"
+    plan: GatewayConfig, worker: WorkerService, *, link: Literal["direct", "websocket"] = "direct"
 ) -> AsyncGenerator[ServedGateway]:
     """Serve a gateway with one worker on a free loopback port; stopped at the end, the store stays.
 
@@ -101,7 +101,7 @@ async def serving(
     app = App({agent.spec.name: agent for agent in agents}, {tool.name: tool for tool in tools})
     limits = limits or ServerLimits()
     with tempfile.TemporaryDirectory(prefix="agio-") as folder:
-        plan = Plan(database=(data or Path(folder)) / STORE_NAME, limits=limits)
+        plan = GatewayConfig(database=(data or Path(folder)) / STORE_NAME, limits=limits)
         worker = WorkerService(new_id("wrk"), room=limits.running_per_worker, endpoints=endpoints, app=app)
         async with serve_in_process(plan, worker) as served:
             key = new_api_key()

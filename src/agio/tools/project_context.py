@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from agio.core.draft import DraftRecord
 from agio.core.profile import Profile
-from agio.core.store.records import Chunk, Page, SessionRecord
+from agio.core.store.records import EventSlice, Page, SessionRecord
 from agio.core.tool import AnyTool, ToolContext, tool
 from agio.protocol.codec import decode_event
 from agio.protocol.events import RunStarted
@@ -24,7 +24,7 @@ class ProjectStore(Protocol):
         """A session. Raises UserError `session_not_found`."""
         ...
 
-    async def read_run(self, run_id: str, after: int, limit_bytes: int) -> Chunk:
+    async def read_run(self, run_id: str, after: int, limit_bytes: int) -> EventSlice:
         """A run's events after a seq."""
         ...
 

@@ -141,7 +141,7 @@ async def test_a_cancel_is_told_and_every_answer_carries_it(room: Engine, join: 
     visitor = Visitor()
     link = await join(visitor)
     session, hand = await begun(room, link, visitor)
-    await room.road.cancel(ANN, run_id=hand.run_id)
+    await room.intake.cancel(ANN, run_id=hand.run_id)
     assert await soon(visitor.cancelled.get()) == (hand.run_id, hand.claim.epoch)
     with suppress(StoreError):  # if the gateway has ended it already, for want of an answer
         await hand.say("still here")
@@ -185,7 +185,7 @@ async def test_a_deleted_session_takes_its_run_from_the_worker(room: Engine, joi
     visitor = Visitor()
     link = await join(visitor)
     session, hand = await begun(room, link, visitor)
-    await room.road.delete_session(ANN, session.id)
+    await room.intake.delete_session(ANN, session.id)
     assert await soon(visitor.dropped.get()) == (hand.run_id, hand.claim.epoch)
     with pytest.raises(StoreError):
         await hand.say("too late")

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from msgspec import UNSET, Struct, structs
 
 from agio.core.store.records import (
-    Acceptance,
     Accepted,
     AgentFields,
     AgentRecord,
@@ -15,6 +14,7 @@ from agio.core.store.records import (
     OnBusy,
     SessionRecord,
     SessionStart,
+    Submission,
 )
 from agio.core.store.repository import Append, Outcome, Question, RunStatus, ToolBegin, ToolEnd
 from agio.core.store.store import Store
@@ -64,7 +64,7 @@ class Person(Struct, frozen=True):
     ) -> Accepted:
         """Send a message, or what is given instead of its text."""
         spoken: list[Message] = [] if text is None else [UserMessage(id=new_id("msg"), content=text)]
-        given = Acceptance(
+        given = Submission(
             session_id=session if isinstance(session, str) else session.id,
             run_id=new_id("run"),
             messages=[*spoken, *messages],

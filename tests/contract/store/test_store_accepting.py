@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from agio.core.store.records import Acceptance, Limits
+from agio.core.store.records import Limits, Submission
 from agio.core.store.repository import Append, Outcome
 from agio.core.store.store import Store
 from agio.errors import AgioError, LimitExceeded, StoreError, UserError
@@ -155,7 +155,7 @@ async def test_a_run_id_is_taken_once(store: Store) -> None:
     sent = await who.send(await who.session())
     session = await who.session()
     message = UserMessage(id="m", content="x")
-    repeat = Acceptance(session_id=session.id, run_id=sent.run_id, messages=[message])
+    repeat = Submission(session_id=session.id, run_id=sent.run_id, messages=[message])
     with pytest.raises(StoreError, match="run_exists"):
         await store.accept("default", "local", repeat, LIMITS)
     assert (await store.list_messages("default", "local", session.id)).items == []
@@ -289,7 +289,7 @@ async def test_what_a_client_declares_is_in_the_input(store: Store) -> None:
     """B8: client-side tools and context travel to the run."""
     who = await person(store)
     session = await who.session()
-    given = Acceptance(
+    given = Submission(
         session_id=session.id,
         run_id="run_1",
         messages=[UserMessage(id="m", content="x")],

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agio.core.store.records import Chunk, ToolExecution
+from agio.core.store.records import EventSlice, ToolExecution
 from agio.core.store.repository import Append, Outcome, RunStatus, ToolBegin, ToolEnd, ToolRecord, Totals
 from agio.core.store.store import Store
 from agio.db.records import now_ms
@@ -47,7 +47,7 @@ async def test_a_run_is_read_from_any_event(store: Store) -> None:
     lines = whole.splitlines(keepends=True)[info.first_pos :]
     for after in range(len(lines) + 2):
         chunk = await store.read_run(run_id, after, 1_000_000)
-        assert chunk == Chunk(
+        assert chunk == EventSlice(
             run_id, info.first_pos + after + 1, max(len(lines) - after, 0), b"".join(lines[after:])
         )
     assert (await store.read_run(run_id, 0, 1)).count >= 1
@@ -271,15 +271,15 @@ async def _three_runs(store: Store) -> tuple[str, bytes]:
     return session.id, b"".join(written)
 
 
-async def _read_all(store: Store, session_id: str, after: int, limit_bytes: int) -> list[Chunk]:
-    read: list[Chunk] = []
+async def _read_all(store: Store, session_id: str, after: int, limit_bytes: int) -> list[EventSlice]:
+    read: list[EventSlice] = []
     while chunks := await store.read_session(session_id, after, limit_bytes):
         read += chunks
         after = chunks[-1].last_pos
     return read
 
 
-def _check_positions(chunks: list[Chunk], after: int) -> None:
+def _check_positions(chunks: list[EventSlice], after: int) -> None:
     for chunk in chunks:
         assert chunk.first_pos == after + 1
         assert chunk.count == chunk.payload.count(b"\n")

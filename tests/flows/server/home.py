@@ -12,7 +12,7 @@ from msgspec import Struct
 from agio.core.config import Price, ServerLimits
 from agio.gateway.gateway import Gateway
 from agio.protocol.ids import new_id
-from agio.server.composition import Plan
+from agio.server.composition import GatewayConfig
 from agio.testing import ModelServer
 from agio.testing.in_process import START_S, serve_in_process
 from agio.worker.app import App
@@ -72,7 +72,7 @@ async def open_home(
     """Open a server on a store; it is stopped at the end, and the store stays."""
     async with AsyncExitStack() as stack:
         model = await stack.enter_async_context(ModelServer())
-        plan = Plan(
+        plan = GatewayConfig(
             database=database,
             limits=limits,
             worker_key=secrets.token_urlsafe(32),

@@ -13,12 +13,12 @@ from agio.core.link.link import Answer, Claim, Greeting, Job, Link, Task, TaskRe
 from agio.core.model import Usage, VendorTurn
 from agio.core.run.fold import Fold, fold_log
 from agio.core.store.records import (
-    Acceptance,
     Accepted,
     AgentFields,
     AgentTool,
     ApprovalPolicy,
     SessionRecord,
+    Submission,
 )
 from agio.core.store.repository import Append, Effect, RunInfo, ToolBegin, TurnRecord
 from agio.core.store.store import Store
@@ -27,7 +27,7 @@ from agio.db.postgres.executor import open_postgres
 from agio.db.repository import Repository, open_store
 from agio.gateway.http.address import Addresses
 from agio.gateway.http.rate_limits import Rates
-from agio.gateway.intake.intake import Road
+from agio.gateway.intake.intake import Intake
 from agio.gateway.stream.connections import Connections
 from agio.gateway.stream.hub import Hub
 from agio.gateway.workers.link import LinkService, Takeover, WorkerLink
@@ -159,7 +159,7 @@ class Engine:
         self.rates = Rates(limits)
         self.addresses = Addresses()
         self.connections = Connections(store, limits.recheck_s, limits.streams_per_credential)
-        self.road = Road(store, self.hub, self.link, rates=self.rates)
+        self.intake = Intake(store, self.hub, self.link, rates=self.rates)
 
     async def join(
         self,
@@ -205,8 +205,8 @@ class Engine:
     ) -> Accepted:
         """Send a message."""
         messages = [UserMessage(id=new_id("msg"), content=text)] if text else []
-        given = Acceptance(session_id=session.id, run_id=new_id("run"), messages=messages, resume=resume)
-        return await soon(self.road.send(who, given))
+        given = Submission(session_id=session.id, run_id=new_id("run"), messages=messages, resume=resume)
+        return await soon(self.intake.accept(who, given))
 
     async def log(self, run_id: str) -> list[str]:
         """Return the types of a run's events."""

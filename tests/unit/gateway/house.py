@@ -47,7 +47,7 @@ class House:
             hub=room.hub,
             link=room.link,
             forks=Forks(room.store, limits),
-            road=room.road,
+            intake=room.intake,
             auth=self.auth,
             rates=room.rates,
             addresses=room.addresses,

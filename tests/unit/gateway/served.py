@@ -9,7 +9,7 @@ from agio.drivers.endpoint import Endpoint
 from agio.egress import Egress
 from agio.gateway.auth.authenticator import SignInLink
 from agio.gateway.gateway import Gateway
-from agio.server.composition import Plan
+from agio.server.composition import GatewayConfig
 from agio.testing.in_process import serve_in_process
 from agio.worker.service import WorkerService
 from tests.unit.gateway.engine import QUICK
@@ -47,7 +47,7 @@ async def served(
 ) -> AsyncGenerator[Served]:
     """Serve on a free port of loopback until the test is done. `endpoints` are the worker's own models."""
     place = database or folder / "agio.db"
-    plan = Plan(database=place, limits=limits, bootstrap_key=KEY, egress_allow=egress_allow)
+    plan = GatewayConfig(database=place, limits=limits, bootstrap_key=KEY, egress_allow=egress_allow)
     worker = WorkerService(
         "w1", room=10, endpoints=endpoints or {"demo": Endpoint()}, egress=Egress(egress_allow)
     )

@@ -132,7 +132,7 @@ async def server(
             hub=parts.hub,
             link=parts.link,
             forks=Forks(parts.store, limits),
-            road=parts.road,
+            intake=parts.intake,
             auth=Authenticator(parts.store),
             rates=parts.rates,
             addresses=parts.addresses,

@@ -333,8 +333,8 @@ async def test_a_tool_of_the_client_makes_its_round(official: OfficialVerifier) 
             ],
         }
         result = {"role": "tool", "id": "x1", "toolCallId": call_id, "content": "blue"}
-        stray = {"role": "tool", "id": "x2", "toolCallId": "call_9", "content": "red"}
-        given = _input(_user("Pick"), called, result, stray, run="r2", tools=[colour])
+        orphan = {"role": "tool", "id": "x2", "toolCallId": "call_9", "content": "red"}
+        given = _input(_user("Pick"), called, result, orphan, run="r2", tools=[colour])
         second = await _whole(house.post(agent_id, given))
         check_flow(second, official, known_calls=[call_id])
         started, _ = _first_and_last(second)
@@ -424,7 +424,7 @@ async def test_a_stream_ends_when_its_session_is_deleted() -> None:
         agent_id = await house.agent()
         reading = house.post(agent_id, _input(_user("Hi")))
         await reading.count(2)
-        await house.gateway.road.delete_session(house.who, _session(reading))
+        await house.gateway.intake.delete_session(house.who, _session(reading))
         await reading.done()
         assert reading.sent[-1]["more_body"] is False
         again = house.post(agent_id, _input(_user("Hi")))

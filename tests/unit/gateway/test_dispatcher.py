@@ -174,7 +174,7 @@ async def test_a_cancelled_run_ends_even_if_there_is_no_worker() -> None:
     async with engine() as room:
         session = await room.session()
         accepted = await room.say(session)
-        await soon(room.road.cancel(ANN, session_id=session.id))
+        await soon(room.intake.cancel(ANN, session_id=session.id))
         assert (await room.ended(session, accepted.run_id)).status == "cancelled"
         assert await room.log(accepted.run_id) == ["RUN_STARTED", "RUN_FINISHED"]
 

@@ -27,7 +27,7 @@ async def test_a_call_that_may_have_taken_effect_is_said_to_be_unknown() -> None
         hand = Hand(link, await worker.next_job())
         key = await hand.ask("pay")
         asked = asyncio.ensure_future(link.call_tool(hand.claim, key, "pay", {}))
-        await room.road.cancel(ANN, run_id=accepted.run_id)
+        await room.intake.cancel(ANN, run_id=accepted.run_id)
         assert (await soon(asked)).error == "cancelled"
         info = await room.ended(session, accepted.run_id)
         assert info.status == "cancelled"
@@ -51,7 +51,7 @@ async def test_what_a_run_used_before_it_was_ended_for_its_worker_is_kept() -> N
         await soon(hand.journal.commit())
         running = await room.store.find_run("default", "ann", accepted.run_id)
         assert (running.steps, running.input_tokens, running.cost) == (None, None, None)
-        await room.road.cancel(ANN, session_id=session.id)
+        await room.intake.cancel(ANN, session_id=session.id)
         info = await room.ended(session, accepted.run_id)
         assert (info.status, info.steps, info.input_tokens, info.output_tokens) == ("cancelled", 1, 1000, 500)
         assert info.cost == 0.002
@@ -92,7 +92,7 @@ async def test_the_session_goes_on_after_a_run_was_ended_for_its_worker() -> Non
         first = await room.say(session, "One")
         await Hand(link, await worker.next_job()).say("I will never")
         second = await room.say(session, "Two")
-        await room.road.cancel(ANN, run_id=first.run_id)
+        await room.intake.cancel(ANN, run_id=first.run_id)
         job = await worker.next_job()
         assert job.claim.run_id == second.run_id
         hand = Hand(link, job)

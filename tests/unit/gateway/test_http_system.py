@@ -48,17 +48,17 @@ async def test_the_figures_say_what_the_server_does() -> None:
         async with place.room.hub.subscribe(session_id, 0):
             answered = await client.get("/metrics")
         assert answered.headers["content-type"].startswith("text/plain")
-        figures = _figures(answered.text)
-        assert (figures["agio_runs running"], figures["agio_runs queued"]) == (1, 1)
-        assert (figures["agio_queue_depth"], figures["agio_open_streams"], figures["agio_workers"]) == (
+        counters = _figures(answered.text)
+        assert (counters["agio_runs running"], counters["agio_runs queued"]) == (1, 1)
+        assert (counters["agio_queue_depth"], counters["agio_open_streams"], counters["agio_workers"]) == (
             1,
             1,
             1,
         )
-        assert figures["agio_first_token_seconds_count"] == 1
-        assert figures["agio_append_seconds_count"] == figures["agio_appends_total"] >= 1
-        assert 1 <= figures["agio_commit_appends_count"] <= figures["agio_commit_appends_sum"]
-        assert figures["agio_append_seconds_bucket +Inf"] == figures["agio_append_seconds_count"]
+        assert counters["agio_first_token_seconds_count"] == 1
+        assert counters["agio_append_seconds_count"] == counters["agio_appends_total"] >= 1
+        assert 1 <= counters["agio_commit_appends_count"] <= counters["agio_commit_appends_sum"]
+        assert counters["agio_append_seconds_bucket +Inf"] == counters["agio_append_seconds_count"]
         await hand.finish()
         assert _figures((await client.get("/metrics")).text)["agio_runs_ended_total completed"] == 1
 

@@ -10,7 +10,7 @@ from msgspec import structs
 from agio.core.identity.principal import Principal
 from agio.core.store.records import AgentTool
 from agio.core.store.repository import ToolRecord
-from agio.gateway.counters import Figures
+from agio.gateway.counters import Counters
 from agio.gateway.tools.calls import Asked, ToolCalls
 from tests.canary import answer_with
 from tests.unit.gateway.engine import QUICK, soon
@@ -230,7 +230,7 @@ async def test_a_repeat_at_another_gateway_waits_for_the_first(tmp_path: Path) -
         made = await shop.make(effect="once")
         kept = await shop.store.get_tool_definition("default", made["id"])
         link = shop.server.gateway.link
-        elsewhere = ToolCalls(shop.store, link.rack, Figures(), 0.01)
+        elsewhere = ToolCalls(shop.store, link.rack, Counters(), 0.01)
         elsewhere.others = True
         team = AgentTool(kept.name, None, kept.id, kept.http)
         asked = Asked(tool="weather", effect="once", arguments={"city": "Wien"}, team=team, key="k1")

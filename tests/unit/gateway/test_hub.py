@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from agio.core.config import ServerLimits
-from agio.core.store.records import Chunk
+from agio.core.store.records import EventSlice
 from agio.db.repository import open_store
-from agio.gateway.stream.event_slice import Piece
+from agio.gateway.stream.event_slice import OutgoingSlice
 from agio.gateway.stream.hub import BATCH_BYTES, Hub, Subscription
 from tests.unit.gateway.engine import soon
 from tests.unit.gateway.written_run import WrittenRun, new_session
@@ -34,9 +34,9 @@ async def _log(run: WrittenRun) -> bytes:
     return b"".join(chunk.payload for chunk in chunks)
 
 
-async def _read(reader: Subscription, until: int) -> list[Piece]:
+async def _read(reader: Subscription, until: int) -> list[OutgoingSlice]:
     """Read up to a position; what comes is consecutive."""
-    pieces: list[Piece] = []
+    pieces: list[OutgoingSlice] = []
     while not pieces or pieces[-1].last_pos < until:
         taken = await soon(reader.take())
         assert taken
@@ -46,7 +46,7 @@ async def _read(reader: Subscription, until: int) -> list[Piece]:
     return pieces
 
 
-def _bytes(pieces: list[Piece]) -> bytes:
+def _bytes(pieces: list[OutgoingSlice]) -> bytes:
     return b"".join(piece.chunk.payload for piece in pieces)
 
 
@@ -79,7 +79,7 @@ async def test_two_readers_share_the_texts_of_what_is_published() -> None:
 def test_a_thread_may_have_any_name_on_the_websocket() -> None:
     """R1: what a program called its thread is quoted, so that what is sent stays JSON."""
     name = 'my "thread" \\ \n'
-    shown = msgspec.json.decode(Piece(name, Chunk("run_1", 1, 1, b'{"type":"X"}\n')).realtime)
+    shown = msgspec.json.decode(OutgoingSlice(name, EventSlice("run_1", 1, 1, b'{"type":"X"}\n')).realtime)
     assert (shown["session_id"], shown["run_id"], shown["events"]) == (name, "run_1", [{"type": "X"}])
 
 
@@ -89,7 +89,7 @@ async def test_what_was_published_before_is_dropped() -> None:
         first = await run.write(2)
         run.hub.publish(run.session_id, first)
         second = await run.commit_custom(3)
-        both = Chunk(run.run_id, first.first_pos, 5, first.payload + second.payload)
+        both = EventSlice(run.run_id, first.first_pos, 5, first.payload + second.payload)
         run.hub.publish(run.session_id, both)
         run.hub.publish(run.session_id, second)
         pieces = await _read(reader, 6)
@@ -220,8 +220,8 @@ async def test_publishing_costs_a_few_microseconds_a_reader() -> None:
         assert best < 100 * 50e-6
 
 
-def _timed(run: WrittenRun, chunk: Chunk, pos: int) -> float:
-    again = Chunk(chunk.run_id, pos, 1, chunk.payload)
+def _timed(run: WrittenRun, chunk: EventSlice, pos: int) -> float:
+    again = EventSlice(chunk.run_id, pos, 1, chunk.payload)
     start = time.perf_counter()
     run.hub.publish(run.session_id, again)
     return time.perf_counter() - start

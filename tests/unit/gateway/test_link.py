@@ -162,7 +162,7 @@ async def test_a_cancelled_run_is_ended_even_if_its_worker_is_gone_and_no_other_
         worker, link, _ = await room.join()
         accepted = await room.say(session)
         await Hand(link, await worker.next_job()).say("I will nev")
-        await room.road.cancel(ANN, run_id=accepted.run_id)
+        await room.intake.cancel(ANN, run_id=accepted.run_id)
         link.closed()
         info = await room.ended(session, accepted.run_id)
         assert (info.status, info.epoch) == ("cancelled", 2)
@@ -239,7 +239,7 @@ async def test_a_cancel_asked_for_before_a_restart_is_carried_out_after_it(tmp_p
         worker, _, _ = await room.join()
         accepted = await room.say(session)
         await worker.next_job()
-        await room.road.cancel(ANN, run_id=accepted.run_id)
+        await room.intake.cancel(ANN, run_id=accepted.run_id)
     async with engine(path=tmp_path / "agio.db") as room:
         worker, _, _ = await room.join()
         assert (await room.ended(session, accepted.run_id)).status == "cancelled"
@@ -253,7 +253,7 @@ async def test_a_cancel_asked_for_before_a_restart_needs_no_worker(tmp_path: Pat
         worker, _, _ = await room.join()
         accepted = await room.say(session)
         await worker.next_job()
-        await room.road.cancel(ANN, run_id=accepted.run_id)
+        await room.intake.cancel(ANN, run_id=accepted.run_id)
     async with engine(path=tmp_path / "agio.db", takeover="after grace") as room:
         assert (await room.ended(session, accepted.run_id)).status == "cancelled"
 
@@ -265,7 +265,7 @@ async def test_a_worker_that_brings_back_a_cancelled_run_is_told_to_end_it(tmp_p
         worker, _, _ = await room.join()
         accepted = await room.say(session)
         job = await worker.next_job()
-        await room.road.cancel(ANN, run_id=accepted.run_id)
+        await room.intake.cancel(ANN, run_id=accepted.run_id)
     async with engine(path=tmp_path / "agio.db", takeover="after grace") as room:
         worker, _, welcome = await room.join(claims=[job.claim])
         assert welcome.claims == [accepted.run_id]

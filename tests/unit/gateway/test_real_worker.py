@@ -122,7 +122,7 @@ async def test_a_cancelled_run_is_ended_by_the_worker_in_good_time() -> None:
         session = await room.session()
         accepted = await room.say(session)
         await room.read(session, 5)
-        await room.road.cancel(ANN, session_id=session.id)
+        await room.intake.cancel(ANN, session_id=session.id)
         ended = await room.ended(session, accepted.run_id)
         assert (ended.status, ended.epoch) == ("cancelled", 1)
         events = await stream(room, session, ended)

@@ -349,7 +349,7 @@ async def test_a_subscriber_is_told_that_its_session_was_deleted() -> None:
         session = await house.session()
         socket = house.socket()
         await socket.command("subscribe", session_id=session.id)
-        await house.gateway.road.delete_session(house.who, session.id)
+        await house.gateway.intake.delete_session(house.who, session.id)
         await socket.until(lambda: any(message["type"] == "deleted" for message in socket.messages))
         assert socket.messages[-1]["session_id"] == session.id
         assert _code(await socket.command("subscribe", session_id=session.id)) == "session_not_found"

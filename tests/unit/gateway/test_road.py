@@ -3,7 +3,7 @@
 import pytest
 
 from agio.core.config import ServerLimits
-from agio.core.store.records import Acceptance
+from agio.core.store.records import Submission
 from agio.errors import UserError
 from agio.protocol.ids import new_id
 from agio.protocol.messages import (
@@ -88,9 +88,9 @@ async def test_what_can_be_seen_to_be_wrong_is_refused_before_the_store_is_asked
         session = await room.session()
 
         async def refusal(*messages: Message, resume: tuple[ResumeEntry, ...] = ()) -> str:
-            given = Acceptance(session_id=session.id, run_id=new_id("run"), messages=messages, resume=resume)
+            given = Submission(session_id=session.id, run_id=new_id("run"), messages=messages, resume=resume)
             with pytest.raises(UserError) as refused:
-                await room.road.send(ANN, given)
+                await room.intake.accept(ANN, given)
             return refused.value.code
 
         def user(text: str) -> UserMessage:
@@ -130,15 +130,15 @@ async def test_the_same_message_sent_twice_starts_one_run() -> None:
     async with engine() as room:
         session = await room.session()
         worker, _, _ = await room.join()
-        given = Acceptance(
+        given = Submission(
             session_id=session.id,
             run_id=new_id("run"),
             messages=[UserMessage(id=new_id("msg"), content="Hi")],
             idempotency_key="k1",
             digest=b"same",
         )
-        first = await soon(room.road.send(ANN, given))
-        again = await soon(room.road.send(ANN, given))
+        first = await soon(room.intake.accept(ANN, given))
+        again = await soon(room.intake.accept(ANN, given))
         assert again.repeated
         assert again.run_id == first.run_id
         await worker.next_job()
@@ -153,7 +153,7 @@ async def test_a_cancelled_run_is_ended_by_its_worker() -> None:
         worker, link, _ = await room.join()
         accepted = await room.say(session)
         hand = Hand(link, await worker.next_job())
-        flagged = await room.road.cancel(ANN, run_id=accepted.run_id)
+        flagged = await room.intake.cancel(ANN, run_id=accepted.run_id)
         assert [info.run_id for info in flagged] == [accepted.run_id]
         assert await soon(worker.cancelled.get()) == (accepted.run_id, 1)
         await hand.say("wait")
@@ -168,7 +168,7 @@ async def test_a_cancel_nobody_obeys_is_carried_out_by_the_gateway() -> None:
         accepted = await room.say(session)
         hand = Hand(link, await worker.next_job())
         await hand.say("I go on and on")
-        await room.road.cancel(ANN, session_id=session.id)
+        await room.intake.cancel(ANN, session_id=session.id)
         info = await room.ended(session, accepted.run_id)
         assert (info.status, info.epoch) == ("cancelled", 2)
         assert await soon(worker.dropped.get()) == (accepted.run_id, 1)
@@ -186,7 +186,7 @@ async def test_a_run_cancelled_in_the_queue_writes_two_events_when_its_turn_come
         hand = Hand(link, await worker.next_job())
         second = await room.say(session, "Two")
         third = await room.say(session, "Three")
-        await room.road.cancel(ANN, run_id=second.run_id)
+        await room.intake.cancel(ANN, run_id=second.run_id)
         await hand.say("Answer")
         assert (await room.store.get_run(second.run_id)).status == "queued"
         await hand.finish()
@@ -207,13 +207,13 @@ async def test_a_deleted_session_takes_its_run_from_the_worker_and_its_readers_w
         hand = Hand(link, await worker.next_job())
         async with room.hub.subscribe(session.id, 0) as reader:
             assert await soon(reader.next()) is not None
-            await room.road.delete_session(ANN, session.id)
+            await room.intake.delete_session(ANN, session.id)
             assert await soon(reader.next()) is None
         assert await soon(worker.dropped.get()) == (accepted.run_id, 1)
         with pytest.raises(Exception, match="stale_epoch"):
             await hand.say("too late")
         with pytest.raises(UserError, match="session_not_found"):
-            await room.road.delete_session(ANN, session.id)
+            await room.intake.delete_session(ANN, session.id)
 
 
 @pytest.mark.parametrize(
@@ -234,9 +234,9 @@ async def test_an_address_that_a_models_service_must_not_call_is_refused(url: st
     async with engine() as room:
         session = await room.session()
         message = UserMessage(id=new_id("msg"), content=[ImagePart(source=UrlSource(url))])
-        given = Acceptance(session_id=session.id, run_id=new_id("run"), messages=[message])
+        given = Submission(session_id=session.id, run_id=new_id("run"), messages=[message])
         with pytest.raises(UserError) as refused:
-            await soon(room.road.send(ANN, given))
+            await soon(room.intake.accept(ANN, given))
         assert refused.value.code == "egress_refused"
         assert (await room.store.list_messages("default", "ann", session.id)).items == []
 
@@ -249,5 +249,5 @@ async def test_a_public_address_in_a_message_is_taken(url: str) -> None:
     async with engine() as room:
         session = await room.session()
         message = UserMessage(id=new_id("msg"), content=[ImagePart(source=UrlSource(url))])
-        given = Acceptance(session_id=session.id, run_id=new_id("run"), messages=[message])
-        assert (await soon(room.road.send(ANN, given))).run_id == given.run_id
+        given = Submission(session_id=session.id, run_id=new_id("run"), messages=[message])
+        assert (await soon(room.intake.accept(ANN, given))).run_id == given.run_id

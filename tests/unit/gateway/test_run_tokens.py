@@ -393,7 +393,7 @@ async def test_a_claim_dies_with_its_run(transport: Transport) -> None:
     async with _scene(transport) as scene:
         ended = Hand(_Spoken(scene.thief), scene.own)  # pyright: ignore[reportArgumentType]
         await ended.finish()
-        await scene.room.road.delete_session(ANN, scene.sessions["ann"].id)
+        await scene.room.intake.delete_session(ANN, scene.sessions["ann"].id)
         for caller, job in ((scene.thief, scene.own), (scene.victim, scene.anns)):
             for frame in (
                 wire.Write(0, job.claim, scene.write(job)),

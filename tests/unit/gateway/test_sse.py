@@ -147,7 +147,7 @@ async def test_a_stream_ends_when_its_session_is_deleted() -> None:
         readings = [house.read(session.id), house.read(session.id)]
         for reading in readings:
             await reading.until(lambda reading=reading: reading.status)
-        await house.gateway.road.delete_session(house.who, session.id)
+        await house.gateway.intake.delete_session(house.who, session.id)
         for reading in readings:
             await reading.done()
             assert reading.sent[-1] == {"type": "http.response.body", "body": b"", "more_body": False}

@@ -67,7 +67,7 @@ async def _serve(path: Path) -> AsyncGenerator[Place]:
             hub=room.hub,
             link=room.link,
             forks=Forks(room.store, ServerLimits()),
-            road=room.road,
+            intake=room.intake,
             auth=Authenticator(room.store),
             rates=room.rates,
             addresses=room.addresses,

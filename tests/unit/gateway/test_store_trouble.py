@@ -94,7 +94,7 @@ async def test_a_cancelled_run_is_ended_when_the_store_is_well_again() -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(room.store, "reclaim", failing(1, room.store.reclaim))
             patch.setattr(room.store, "get_log", failing(1, room.store.get_log))
-            await room.road.cancel(ANN, run_id=accepted.run_id)
+            await room.intake.cancel(ANN, run_id=accepted.run_id)
             ended = await room.ended(session, accepted.run_id)
         assert ended.status == "cancelled"
         assert await soon(worker.dropped.get()) == (accepted.run_id, 1)

@@ -197,7 +197,7 @@ async def test_no_tool_starts_after_a_cancel_and_those_that_run_are_told() -> No
         key = await hand.ask("look", effect="read")
         asked = asyncio.ensure_future(link.call_tool(hand.claim, key, "look", {}))
         await soon(bench.begun.wait())
-        await room.road.cancel(ANN, run_id=accepted.run_id)
+        await room.intake.cancel(ANN, run_id=accepted.run_id)
         assert (await soon(asked)).error == "cancelled"
         reply = await soon(link.call_tool(hand.claim, key[:-1] + "1", "pay", {}))
         assert reply.error == "cancelled"

@@ -98,7 +98,7 @@ async def test_runs_that_are_only_to_be_ended_need_no_worker_of_their_tenants() 
         session = await room.session(ANN)
         sent = await room.say(session, who=ANN)
         assert sent.claimed is None
-        await room.road.cancel(ANN, run_id=sent.run_id)
+        await room.intake.cancel(ANN, run_id=sent.run_id)
         assert (await room.ended(session, sent.run_id)).status == "cancelled"
 
 

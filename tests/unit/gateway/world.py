@@ -25,7 +25,7 @@ from agio.gateway.auth.passwords import Passwords
 from agio.gateway.gateway import Gateway
 from agio.gateway.workers.link import WorkerLink
 from agio.protocol.ids import new_id
-from agio.server.composition import Plan, opened_gateway
+from agio.server.composition import GatewayConfig, opened_gateway
 from tests.unit.gateway.engine import Hand, HandWorker, soon
 from tests.unit.gateway.house import ADDRESS
 from tests.unit.gateway.open_calls import end_with_call, end_with_question
@@ -362,7 +362,9 @@ async def world(
 ) -> AsyncGenerator[World]:
     """Open the world: two teams of an owner, an admin and two members; who of them is furnished has things."""
     path = folder / "agio.db"
-    async with opened_gateway(Plan(database=path, limits=limits, egress_allow=["127.0.0.1:9"])) as gateway:
+    async with opened_gateway(
+        GatewayConfig(database=path, limits=limits, egress_allow=["127.0.0.1:9"])
+    ) as gateway:
         await gateway.link.start("at once")
         worker = HandWorker()
         link = gateway.link.connect(worker)

@@ -1,6 +1,6 @@
 """A run whose log a test writes itself: committed to a real store, then published, as the recorder does."""
 
-from agio.core.store.records import Acceptance, AgentFields, Chunk, ClaimBy, Limits, SessionRecord
+from agio.core.store.records import AgentFields, ClaimBy, EventSlice, Limits, SessionRecord, Submission
 from agio.core.store.repository import Append, Outcome
 from agio.core.store.store import Store
 from agio.gateway.stream.hub import Hub
@@ -34,7 +34,7 @@ class WrittenRun:
 
     async def start(self) -> "WrittenRun":
         """Have it accepted and claimed: its first event is there."""
-        given = Acceptance(
+        given = Submission(
             session_id=self.session_id,
             run_id=self.run_id,
             messages=[UserMessage(id=new_id("msg"), content="Go")],
@@ -45,28 +45,28 @@ class WrittenRun:
         self.info = accepted.claimed.info
         self.seq = 1
         self.hub.publish(
-            self.session_id, Chunk(self.run_id, self.info.first_pos + 1, 1, accepted.claimed.started)
+            self.session_id, EventSlice(self.run_id, self.info.first_pos + 1, 1, accepted.claimed.started)
         )
         return self
 
-    async def write(self, count: int = 1, size_bytes: int = 20) -> Chunk:
+    async def write(self, count: int = 1, size_bytes: int = 20) -> EventSlice:
         """Commit events in one frame and publish them."""
         chunk = await self.commit_custom(count, size_bytes)
         self.hub.publish(self.session_id, chunk)
         return chunk
 
-    async def commit_custom(self, count: int, size_bytes: int = 20) -> Chunk:
+    async def commit_custom(self, count: int, size_bytes: int = 20) -> EventSlice:
         """Commit events in one frame, and publish nothing."""
         return await self.commit([Custom(name="test", value="x" * size_bytes) for _ in range(count)])
 
-    async def finish(self) -> Chunk:
+    async def finish(self) -> EventSlice:
         """End the run."""
         done = RunFinished(thread_id=self.session_id, run_id=self.run_id)
         chunk = await self.commit([done], end=True)
         self.hub.publish(self.session_id, chunk)
         return chunk
 
-    async def commit(self, events: list[AgentEvent], *, end: bool = False) -> Chunk:
+    async def commit(self, events: list[AgentEvent], *, end: bool = False) -> EventSlice:
         """Commit events in one frame, and publish nothing."""
         lines: list[bytes] = []
         for seq, event in enumerate(events, self.seq + 1):
@@ -75,6 +75,6 @@ class WrittenRun:
         payload = b"".join(lines)
         frame = Frame(self.run_id, self.info.epoch, self.seq + 1, len(events), payload)
         await self.store.append(Append(frame, end="completed", outcome=Outcome()) if end else Append(frame))
-        chunk = Chunk(self.run_id, self.info.first_pos + self.seq + 1, len(events), payload)
+        chunk = EventSlice(self.run_id, self.info.first_pos + self.seq + 1, len(events), payload)
         self.seq += len(events)
         return chunk

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from agio.core.config import AgentRunConfig
-from agio.core.store.records import Acceptance, ClaimBy, Limits
+from agio.core.store.records import ClaimBy, Limits, Submission
 from agio.core.store.store import Store
 from agio.core.tool import ToolAnswer, ToolContext
 from agio.db.repository import open_store
@@ -75,7 +75,7 @@ async def test_the_project_is_told_within_bounds(store: Store) -> None:
     ann = await person(store)
     agent = await ann.agent("helper")
     session = await ann.session(agent)
-    given = Acceptance(
+    given = Submission(
         session_id=session.id,
         run_id="run_1",
         messages=[UserMessage(id="m1", content="What is this?")],

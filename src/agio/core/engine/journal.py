@@ -133,16 +133,16 @@ class Journal:
         error_code: str | None = None,
         *,
         cost: float | None = None,
-        untold: bool = False,
+        usage_unknown: bool = False,
     ) -> None:
         """Add the terminal event: the commit that stores it ends the run, which cost so much.
 
-        `untold`: a model call did not tell what it used.
+        `usage_unknown`: a model call did not tell what it used.
         """
         self.emit(event)
         self._end, self._error_code = status, error_code
         self._error_message = event.message if isinstance(event, RunError) else None
-        self._outcome = outcome_of(self.fold, status, cost, untold)
+        self._outcome = outcome_of(self.fold, status, cost, usage_unknown)
         self._hurry()
 
     async def commit(self) -> None:

@@ -87,9 +87,9 @@ class LoopState:
         self.started_s = now_s()
 
     @property
-    def untold(self) -> bool:
+    def usage_unknown(self) -> bool:
         """Whether a model call of the run did not tell what it used."""
-        return self.fold.untold or self.calling
+        return self.fold.usage_unknown or self.calling
 
     @property
     def steps(self) -> int:
@@ -117,7 +117,7 @@ class LoopState:
         specs = list(self.tools.specs)
         return [*specs, goal_tool(self.agent.output)] if self.agent.goal else specs
 
-    def count_told(self) -> None:
+    def count_partial_usage(self) -> None:
         """Count what a model call told that did not come to its end: more was used, nobody knows how much."""
         if self.told.total:
             self.fold.count(self.agent.model_id, self.told)
@@ -159,8 +159,10 @@ class LoopState:
             return
         self.total.add(self.watch)
         usage = self.fold.step_usage
-        untold = self.calling or self.fold.step_untold
-        figures = report(usage, self.watch, cost(usage, self.agent.model_id, self.config.prices), untold)
+        usage_unknown = self.calling or self.fold.step_usage_unknown
+        figures = report(
+            usage, self.watch, cost(usage, self.agent.model_id, self.config.prices), usage_unknown
+        )
         self.tell(METRICS, {"scope": "step", "step": self.fold.step, "model": self.agent.model_id, **figures})
         self.journal.emit(StepFinished(f"step-{self.fold.step}"))
         self.watch = Stopwatch()
@@ -168,7 +170,7 @@ class LoopState:
     def end_metrics(self) -> None:
         """Emit the metrics of the whole run."""
         elapsed = now_s() - self.started_s
-        figures = report(self.fold.total_usage, self.total, self.cost, self.untold)
+        figures = report(self.fold.total_usage, self.total, self.cost, self.usage_unknown)
         self.tell(
             METRICS, {"scope": "run", "steps": self.fold.step, "run_ms": round(elapsed * 1000), **figures}
         )

@@ -252,7 +252,7 @@ class RunStream(AsyncIterator[AgentEvent]):
             ended = await self._run()
             self._ending = True
             status: RunStatus = "interrupted" if isinstance(ended.outcome, InterruptOutcome) else "completed"
-            journal.end(ended, status, cost=self._state.cost, untold=self._state.untold)
+            journal.end(ended, status, cost=self._state.cost, usage_unknown=self._state.usage_unknown)
         except asyncio.CancelledError:
             self._ending = True
             task = asyncio.current_task()
@@ -371,12 +371,14 @@ class RunStream(AsyncIterator[AgentEvent]):
         self._journal.limit_bytes = None
         fold = self._journal.fold
         take_back(self._state)
-        self._state.count_told()
+        self._state.count_partial_usage()
         settle_calls(self._state, "Not run: the run failed.", "not_run")
         self._state.total.add(self._state.watch)
         self._state.end_metrics()
         event = run_failed(fold, error.code, clean(error.message))
-        self._journal.end(event, "failed", error.code, cost=self._state.cost, untold=self._state.untold)
+        self._journal.end(
+            event, "failed", error.code, cost=self._state.cost, usage_unknown=self._state.usage_unknown
+        )
 
     def _end_cancelled(self) -> None:
         """End the log of a cancelled run: what is open is closed, what was said stays."""
@@ -384,9 +386,9 @@ class RunStream(AsyncIterator[AgentEvent]):
         self._journal.limit_bytes = None
         for event in keep_events(fold, "Cancelled.", "cancelled"):
             self._journal.emit(event)
-        state.count_told()
+        state.count_partial_usage()
         settle_calls(state, "Cancelled.", "cancelled")
         state.end_step()
         state.end_metrics()
         last = run_finished(fold, CancelledOutcome())
-        self._journal.end(last, "cancelled", cost=self._state.cost, untold=self._state.untold)
+        self._journal.end(last, "cancelled", cost=self._state.cost, usage_unknown=self._state.usage_unknown)

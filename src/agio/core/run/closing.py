@@ -99,8 +99,10 @@ def closing_frame(fold: Fold, epoch: int, ended: AgioError | None, acted: Collec
     return Frame(fold.run_id, epoch, seq + 1, len(events), payload)
 
 
-def outcome_of(fold: Fold, status: RunStatus, cost: float | None = None, untold: bool = False) -> Outcome:
-    """What a run that has ended, and cost so much, leaves beside its log; `untold`: a call did not tell its usage."""
+def outcome_of(
+    fold: Fold, status: RunStatus, cost: float | None = None, usage_unknown: bool = False
+) -> Outcome:
+    """What a run that has ended leaves beside its log. `usage_unknown`: a model call did not report its usage."""
     calls = {call.id: call.function for call in fold.pending}
     goal_met = json_object(fold.result).get("goal_met")
     return Outcome(
@@ -114,13 +116,13 @@ def outcome_of(fold: Fold, status: RunStatus, cost: float | None = None, untold:
         else (),
         pending=list(calls) if status == "completed" else (),
         goal_met=goal_met if isinstance(goal_met, bool) else None,
-        totals=_totals(fold, cost, untold),
+        totals=_totals(fold, cost, usage_unknown),
         ended_at=fold.ended_at_ms or None,
     )
 
 
-def _totals(fold: Fold, cost: float | None, untold: bool) -> Totals:
+def _totals(fold: Fold, cost: float | None, usage_unknown: bool) -> Totals:
     usage = fold.total_usage
-    if untold and not usage.total:
+    if usage_unknown and not usage.total:
         return Totals(fold.step, None, None, None, partial=True)
-    return Totals(fold.step, usage.input, usage.output, cost, partial=untold)
+    return Totals(fold.step, usage.input, usage.output, cost, partial=usage_unknown)

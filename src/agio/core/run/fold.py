@@ -132,9 +132,9 @@ class Fold:
         self.draft: TurnDraft | None = None
         self.usage: dict[str, Usage] = {}
         self.step_usage = Usage()
-        self.step_untold = False
+        self.step_usage_unknown = False
         """Whether a model call of the step that began to answer did not tell what it used."""
-        self.untold = False
+        self.usage_unknown = False
         """Whether one of the run did not."""
         self.text = ""
         """The text of the newest finished turn of this run."""
@@ -201,7 +201,7 @@ class Fold:
                 self.turn_done = False
                 self._corrected = False
                 self.step_usage = Usage()
-                self.step_untold = False
+                self.step_usage_unknown = False
             case StepFinished():
                 self.step_open = False
             case ToolCallStart():
@@ -239,14 +239,14 @@ class Fold:
         self.turn_done = True
         self.stop = record.stop
         if not record.usage.total:
-            self.step_untold = self.untold = True
+            self.step_usage_unknown = self.usage_unknown = True
             return
         self.count(record.model, record.usage)
 
     def count(self, model: str, usage: Usage) -> None:
         """Add the tokens of a model call to those of the step and the run, if they can be true."""
         if not usage.plausible:
-            self.step_untold = self.untold = True
+            self.step_usage_unknown = self.usage_unknown = True
             return
         self.step_usage = self.step_usage + usage
         self.usage[model] = self.usage.get(model, Usage()) + usage
@@ -337,7 +337,7 @@ class Fold:
         value = json_object(event.value)
         if event.name == REWIND:
             if self.draft is not None:
-                self.step_untold = self.untold = True
+                self.step_usage_unknown = self.usage_unknown = True
             self.draft = None
             return
         if event.name not in (ERROR, NOTICE):
@@ -345,7 +345,7 @@ class Fold:
         self._note(event, value)
         if event.name == ERROR and isinstance(used := value.get("usage"), dict):
             self.count(str(value.get("model")), msgspec.convert(used, Usage))
-            self.step_untold = self.untold = True
+            self.step_usage_unknown = self.usage_unknown = True
         elif event.name == ERROR and isinstance(correction := value.get("tell_model"), str):
             self.corrections += 1
             self.messages.append(UserMessage(id=f"{self.run_id}_c{self.corrections}", content=correction))

@@ -57,12 +57,14 @@ def run_cost(by_model: Mapping[str, Usage], model_id: str, prices: Mapping[str, 
     return round(sum(known), 9) if known else None
 
 
-def report(usage: Usage, watch: Stopwatch, cost: float | None, untold: bool = False) -> dict[str, Json]:
+def report(
+    usage: Usage, watch: Stopwatch, cost: float | None, usage_unknown: bool = False
+) -> dict[str, Json]:
     """Put the figures of a step or a run into the value of an `agio.metrics` event.
 
-    `untold`: a model call did not tell what it used. If no other did, there are no tokens and no cost.
+    `usage_unknown`: a model call did not tell what it used. If no other did, there are no tokens and no cost.
     """
-    is_known = usage.total > 0 or not untold
+    is_known = usage.total > 0 or not usage_unknown
     tokens: dict[str, Json] = {
         "input_tokens": usage.input,
         "output_tokens": usage.output,
@@ -79,7 +81,7 @@ def report(usage: Usage, watch: Stopwatch, cost: float | None, untold: bool = Fa
         value["first_token_ms"] = round(watch.first_token_s * 1000)
     if cost is not None and is_known:
         value["cost"] = round(cost, 9)
-    if untold:
+    if usage_unknown:
         value["usage_partial"] = True
     return value
 

@@ -188,7 +188,7 @@ class SessionStart(Struct, frozen=True, kw_only=True):
     on_busy: OnBusy = "queue"
 
 
-class Acceptance(Struct, frozen=True, kw_only=True):
+class Submission(Struct, frozen=True, kw_only=True):
     """A message, or answers and results, to be taken into a session as a run. Ids are made by the caller."""
 
     session_id: str
@@ -243,7 +243,7 @@ class Accepted(Struct, frozen=True, kw_only=True):
     """Running runs this message interrupts: their workers must be told."""
 
 
-class Chunk(Struct, frozen=True):
+class EventSlice(Struct, frozen=True):
     """Consecutive events of one run in a session's stream: the first has position `first_pos`."""
 
     run_id: str

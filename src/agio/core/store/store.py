@@ -19,14 +19,13 @@ from agio.core.profile import ProfileStore
 from agio.core.provider import ProviderStore
 from agio.core.store.audit import AuditStore
 from agio.core.store.records import (
-    Acceptance,
     Accepted,
     AgentFields,
     AgentRecord,
     AgentStatus,
-    Chunk,
     ClaimBy,
     Claimed,
+    EventSlice,
     ForkLimits,
     InterruptRecord,
     Limits,
@@ -34,6 +33,7 @@ from agio.core.store.records import (
     OnBusy,
     Page,
     SessionRecord,
+    Submission,
     ToolExecution,
 )
 from agio.core.store.repository import AgentRunRepository, RunInfo, RunLog
@@ -220,7 +220,7 @@ class Store(
 
     # The road
 
-    async def accept(self, tenant: str, user: str, given: Acceptance, limits: Limits) -> Accepted:
+    async def accept(self, tenant: str, user: str, given: Submission, limits: Limits) -> Accepted:
         """Take a message into its session: message, run and answers in one commit.
 
         Open questions are answered by `resume`, all of them at once, or cancelled by a user message. Raises
@@ -341,12 +341,12 @@ class Store(
         """
         ...
 
-    async def read_session(self, session_id: str, after: int, limit_bytes: int) -> list[Chunk]:
+    async def read_session(self, session_id: str, after: int, limit_bytes: int) -> list[EventSlice]:
         """The session's events after position `after`, oldest first, at least one event if there is one and
         then about `limit_bytes`. The caller has checked the tenant."""
         ...
 
-    async def read_run(self, run_id: str, after: int, limit_bytes: int) -> Chunk:
+    async def read_run(self, run_id: str, after: int, limit_bytes: int) -> EventSlice:
         """A run's events after seq `after`; `first_pos` is the session's. The caller has checked the tenant."""
         ...
 

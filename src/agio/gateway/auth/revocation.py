@@ -9,19 +9,19 @@ if TYPE_CHECKING:
     from agio.gateway.gateway import Gateway
 
 
-def drop_credential(gateway: "Gateway", credential: str) -> None:
+def revoke_credential(gateway: "Gateway", credential: str) -> None:
     """Let go of an API key or a browser's session."""
     gateway.auth.forget(credential)
     gateway.connections.close_credential(credential)
 
 
-def drop_user(gateway: "Gateway", tenant: str, user: str) -> None:
+def revoke_user(gateway: "Gateway", tenant: str, user: str) -> None:
     """Let go of everything that stands for a user."""
     gateway.auth.forget_user(tenant, user)
     gateway.connections.close_user(tenant, user)
 
 
-async def drop_account(gateway: "Gateway", account: str) -> None:
+async def revoke_account(gateway: "Gateway", account: str) -> None:
     """Let go of everything that stands for a person, in every team. What is still good comes back by itself."""
     gateway.auth.forget_account(account)
     for team in await gateway.store.memberships(account):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from msgspec import structs
 
 from agio.core.identity.principal import Principal
-from agio.core.store.records import Acceptance, SessionRecord, SessionStart
+from agio.core.store.records import SessionRecord, SessionStart, Submission
 from agio.core.store.repository import ENDED, RunInfo
 from agio.errors import UserError
 from agio.gateway.doors.ag_ui_input import ClientInput, Taken, begins, read_input, take
@@ -33,7 +33,7 @@ from agio.gateway.http.errors import send_error, wrapped
 from agio.gateway.http.in_flight import held_of
 from agio.gateway.http.route import check_permission
 from agio.gateway.stream.connections import Cut
-from agio.gateway.stream.event_slice import Piece, frame
+from agio.gateway.stream.event_slice import OutgoingSlice, frame
 from agio.gateway.stream.hub import Subscription
 from agio.gateway.stream.sse import EventStream
 from agio.protocol.frames import ends_run
@@ -126,10 +126,10 @@ class RunAgent:
         """
         taken.check(self._gateway.limits)
         start = SessionStart(agent_id=agent_id, alias=taken.ids.thread_id)
-        given = _acceptance(new_id("ses"), taken, start)
+        given = _submission(new_id("ses"), taken, start)
         events = self._gateway.hub.subscribe(given.session_id, 0, from_now=True)
         try:
-            accepted = await self._gateway.road.send(who, given)
+            accepted = await self._gateway.intake.accept(who, given)
         except BaseException as error:
             events.close()
             if isinstance(error, UserError) and error.code == "idempotency_conflict":
@@ -172,7 +172,7 @@ class RunAgent:
         taken.check(self._gateway.limits)
         events = self._gateway.hub.subscribe(session.id, session.last_pos, from_now=True)
         try:
-            accepted = await self._gateway.road.send(who, _acceptance(session.id, taken))
+            accepted = await self._gateway.intake.accept(who, _submission(session.id, taken))
             if not accepted.repeated:
                 return Visit(who, session.id, accepted.run_id, taken.ids, events)
             run = await self._store.find_run(who.tenant, who.user, accepted.run_id)
@@ -235,14 +235,14 @@ class RunAgent:
         finally:
             stream.release()
         if stream.left and not over and visit.cancel_on_disconnect:
-            await self._gateway.road.cancel(visit.who, run_id=visit.run_id)
+            await self._gateway.intake.cancel(visit.who, run_id=visit.run_id)
 
-    async def _project(self, visit: Visit, piece: Piece) -> bytes:
+    async def _project(self, visit: Visit, piece: OutgoingSlice) -> bytes:
         """Return the frames of a piece that has a start, an end or a rewind in it."""
         chunk = piece.chunk
         if not visit.greet and not takes_back(chunk.payload):
             payload = rename_ends(chunk.payload, visit.ids)
-            return Piece(visit.session_id, structs.replace(chunk, payload=payload)).sse
+            return OutgoingSlice(visit.session_id, structs.replace(chunk, payload=payload)).sse
         frames: list[bytes] = []
         for pos, line in piece.lines():
             shown = rename(line, visit.ids, bare=visit.greet)
@@ -269,8 +269,8 @@ class RunAgent:
         return (await self._store.read_run(run_id, seq - 1, 1)).payload[:-1]
 
 
-def _acceptance(session_id: str, taken: Taken, start: SessionStart | None = None) -> Acceptance:
-    return Acceptance(
+def _submission(session_id: str, taken: Taken, start: SessionStart | None = None) -> Submission:
+    return Submission(
         session_id=session_id,
         run_id=new_id("run"),
         start=start,

@@ -11,7 +11,7 @@ from contextlib import ExitStack, suppress
 from typing import Literal, assert_never
 
 from agio.core.identity.principal import Principal
-from agio.core.store.records import Acceptance, SessionStart
+from agio.core.store.records import SessionStart, Submission
 from agio.errors import AgioError, LimitExceeded, StoreError, UserError
 from agio.gateway.auth.authenticator import Headers
 from agio.gateway.doors.sse import position
@@ -191,9 +191,9 @@ class Socket:
 
     async def _message(self, command: SendMessage) -> Ack:
         session_id, start = _goal_of(command)
-        accepted = await self._gateway.road.send(
+        accepted = await self._gateway.intake.accept(
             self._who,
-            Acceptance(
+            Submission(
                 session_id=session_id,
                 run_id=new_id("run"),
                 start=start,
@@ -211,18 +211,18 @@ class Socket:
         )
 
     async def _approve(self, command: Approve) -> Ack:
-        given = Acceptance(
+        given = Submission(
             session_id=command.session_id,
             run_id=new_id("run"),
             resume=[answer.entry() for answer in command.answers],
         )
-        accepted = await self._gateway.road.send(self._who, given)
+        accepted = await self._gateway.intake.accept(self._who, given)
         return Ack(id=command.id, session_id=command.session_id, run_id=accepted.run_id)
 
     async def _cancel(self, command: Cancel) -> Ack:
         if (command.session_id is None) == (command.run_id is None):
             raise UserError("invalid_command", "Cancel a session_id or a run_id.")
-        runs = await self._gateway.road.cancel(
+        runs = await self._gateway.intake.cancel(
             self._who, session_id=command.session_id, run_id=command.run_id
         )
         return Ack(id=command.id, session_id=command.session_id, run_ids=[run.run_id for run in runs])

@@ -12,7 +12,7 @@ from msgspec import structs
 from agio.core.identity.principal import Principal
 from agio.core.store.audit import ACTOR, Actor
 from agio.gateway.http.asgi import Event, Scope, Send
-from agio.gateway.http.security_headers import Shield
+from agio.gateway.http.security_headers import SecurityHeaders
 from agio.telemetry.context import HEADER, REQUEST_ID, RUN_ID, TENANT, accept_request_id
 from agio.telemetry.logging import NAMED, write_often
 
@@ -30,12 +30,12 @@ _is_id = re.compile(r"[a-z]{2,5}_[0-9a-z]{26}").fullmatch
 class Access:
     """One request, or one WebSocket from its handshake to its end. Its answers go through `send`."""
 
-    def __init__(self, scope: Scope, send: Send, address: str, shield: Shield) -> None:
+    def __init__(self, scope: Scope, send: Send, address: str, security_headers: SecurityHeaders) -> None:
         given = next((value for name, value in scope["headers"] if name == _HEADER), None)
         self.request_id = accept_request_id(given)
         self._scope = scope
         self._send = send
-        self._shield = shield
+        self._security_headers = security_headers
         self._began = time.perf_counter()
         self._status = 0
         self._bytes = 0
@@ -51,7 +51,7 @@ class Access:
                 self._status = 101
             else:
                 self._status = event["status"]
-                headers = self._shield.cover(headers)
+                headers = self._security_headers.cover(headers)
             event["headers"] = [*headers, (_HEADER, self.request_id.encode())]
         elif kind == "websocket.send":
             self._bytes += len(event.get("text") or event.get("bytes") or "")

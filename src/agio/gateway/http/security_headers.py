@@ -15,7 +15,7 @@ _ALWAYS: tuple[Header, ...] = (
 _OVER_TLS: tuple[Header, ...] = ((b"strict-transport-security", b"max-age=31536000"),)
 
 
-class Shield:
+class SecurityHeaders:
     """Covers answers. `secure`: browsers are to come over TLS alone, for a year."""
 
     def __init__(self, *, secure: bool = False) -> None:

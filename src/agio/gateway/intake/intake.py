@@ -11,7 +11,7 @@ from agio.core.config import AgentRunConfig
 from agio.core.identity.principal import Principal
 from agio.core.run.admission import check_input
 from agio.core.run.spec import RunRequest, check_request
-from agio.core.store.records import Acceptance, Accepted
+from agio.core.store.records import Accepted, Submission
 from agio.core.store.repository import RunInfo
 from agio.core.store.store import Store
 from agio.egress import Egress
@@ -28,7 +28,7 @@ from agio.telemetry.context import REQUEST_ID, RUN_ID
 _ordered = msgspec.json.Encoder(order="deterministic").encode
 
 
-class Road:
+class Intake:
     """The commands of clients. Whoever calls has found out who is asking."""
 
     def __init__(
@@ -49,7 +49,7 @@ class Road:
         self._dispatcher = link.dispatcher
         self._message_bytes = (config or AgentRunConfig()).max_message_bytes
 
-    async def send(self, who: Principal, given: Acceptance) -> Accepted:
+    async def accept(self, who: Principal, given: Submission) -> Accepted:
         """Take a message, results or answers into a session; what it returns is committed.
 
         If a worker has room and nothing waits before it, the run begins in the same commit. Raises UserError
@@ -75,13 +75,13 @@ class Road:
         digest = b"" if given.idempotency_key is None else digest_of(given)
         given = structs.replace(given, digest=digest, request_id=REQUEST_ID.get())
         # Once the store has it, the run must reach its worker even if the client does not wait for the answer.
-        accepting = asyncio.ensure_future(self._accept(who, given))
+        accepting = asyncio.ensure_future(self._commit(who, given))
         accepting.add_done_callback(lambda done: done.cancelled() or done.exception())
         accepted = await asyncio.shield(accepting)
         RUN_ID.set(accepted.run_id)
         return accepted
 
-    async def _accept(self, who: Principal, given: Acceptance) -> Accepted:
+    async def _commit(self, who: Principal, given: Submission) -> Accepted:
         slot = self._dispatcher.reserve(self._link.workers.choose(who.tenant))
         if slot is not None:
             given = structs.replace(given, claim=slot.by, code_agents=slot.seat.agents_for(who.tenant))
@@ -130,7 +130,7 @@ def check_parts(messages: Sequence[Message], limit_bytes: int) -> None:
             )
 
 
-def digest_of(given: Acceptance) -> bytes:
+def digest_of(given: Submission) -> bytes:
     """Hash what a client sent, without the ids made here: over every door the same request has the same digest."""
     said = [
         [message.tool_call_id, message.content]

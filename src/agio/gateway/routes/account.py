@@ -8,7 +8,7 @@ from agio.core.identity.principal import Principal
 from agio.core.identity.team import Membership
 from agio.errors import UserError
 from agio.gateway.auth.passwords import check_new_password
-from agio.gateway.auth.revocation import drop_account, drop_credential, drop_user
+from agio.gateway.auth.revocation import revoke_account, revoke_credential, revoke_user
 from agio.gateway.http.route import Call, answer
 from agio.gateway.routes.identity_bodies import AccountBody, AccountChange, PasswordBody
 from agio.gateway.routes.identity_views import Me, account_view, team_view
@@ -80,7 +80,7 @@ async def set_password(call: Call, body: PasswordBody) -> Response:
     _take(call, account.email)
     await call.gateway.store.set_password(account.id, await call.gateway.passwords.hash(body.password))
     await call.gateway.store.end_web_sessions(account.id, but=who.credential)
-    await drop_account(call.gateway, account.id)
+    await revoke_account(call.gateway, account.id)
     return Response(status_code=204)
 
 
@@ -99,11 +99,11 @@ async def sign_out_everywhere(call: Call) -> Response:
     who = _in_browser(call)
     if who.account is None:
         await call.gateway.store.end_user_sessions(who.tenant, who.user)
-        drop_user(call.gateway, who.tenant, who.user)
+        revoke_user(call.gateway, who.tenant, who.user)
     else:
         await call.gateway.store.end_web_sessions(who.account)
-        await drop_account(call.gateway, who.account)
-    drop_credential(call.gateway, who.credential)
+        await revoke_account(call.gateway, who.account)
+    revoke_credential(call.gateway, who.credential)
     cookie = await call.gateway.auth.sign_out(call.scope["headers"])
     return Response(status_code=204, headers={"set-cookie": cookie, "cache-control": "no-store"})
 

@@ -6,13 +6,13 @@ from fastapi.responses import Response
 from pydantic import Field
 
 from agio.core.identity.principal import Principal
-from agio.core.store.records import Acceptance, AgentRecord, SessionStart
+from agio.core.store.records import AgentRecord, SessionStart, Submission
 from agio.core.store.repository import ENDED
 from agio.errors import UserError
 from agio.gateway.gateway import Gateway
 from agio.gateway.http.query import IdempotencyKey
 from agio.gateway.http.route import Call, answer
-from agio.gateway.routes.awaited_run import begin_turn, check_success
+from agio.gateway.routes.awaited_run import begin_awaited_run, check_success
 from agio.gateway.routes.bodies import Body, GivenContent, Identifier
 from agio.gateway.routes.turn_views import outcome_view
 from agio.protocol.ids import new_id
@@ -43,7 +43,7 @@ async def run_agent_once(call: Call, body: AgentRunBody, idempotency_key: Idempo
     """Run an agent once and wait for what it comes to."""
     gateway, who = call.gateway, call.who
     agent = await _agent(gateway, who, body.agent)
-    given = Acceptance(
+    given = Submission(
         session_id=body.session_id or new_id("ses"),
         run_id=new_id("run"),
         start=_start(agent, idempotency_key) if body.session_id is None else None,
@@ -61,7 +61,7 @@ async def run_agent_once(call: Call, body: AgentRunBody, idempotency_key: Idempo
                 {"session_id": session.id},
             )
         after = session.last_pos
-    async with await begin_turn(gateway, who, given, after) as turn:
+    async with await begin_awaited_run(gateway, who, given, after) as turn:
         await turn.ended(who, call.receive, body.timeout_s)
         info, fold = await turn.fold()
     check_success(info, fold)

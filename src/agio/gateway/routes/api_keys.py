@@ -9,7 +9,7 @@ from msgspec import structs
 from agio.core.identity.principal import ApiKey, Permission
 from agio.errors import UserError
 from agio.gateway.auth.authenticator import describe_key, hash_secret, new_api_key
-from agio.gateway.auth.revocation import drop_credential
+from agio.gateway.auth.revocation import revoke_credential
 from agio.gateway.http.query import Id
 from agio.gateway.http.route import Call, answer, check_permission
 from agio.gateway.routes.identity_bodies import KeyBody
@@ -54,7 +54,7 @@ async def revoke_key(call: Call, key_id: Id) -> Response:
         if owner != who.user and "own" not in who.permissions:
             await _check_no_owner(call, owner)
     for revoked in await store.revoke_api_key(who.tenant, owner, key_id):
-        drop_credential(call.gateway, revoked)
+        revoke_credential(call.gateway, revoked)
     return Response(status_code=204)
 
 

@@ -9,14 +9,14 @@ from typing import Self
 
 from agio.core.identity.principal import Principal
 from agio.core.run.fold import Fold, fold_slices
-from agio.core.store.records import Acceptance
+from agio.core.store.records import Submission
 from agio.core.store.repository import ENDED, RunInfo
 from agio.errors import AgioError, ModelError, UserError
 from agio.gateway.gateway import Gateway
 from agio.gateway.http.asgi import Receive
 from agio.gateway.http.body import ClientGone
 from agio.gateway.stream.connections import Cut
-from agio.gateway.stream.event_slice import Piece
+from agio.gateway.stream.event_slice import OutgoingSlice
 from agio.gateway.stream.hub import Subscription
 from agio.protocol.frames import ends_run
 
@@ -29,7 +29,7 @@ _LIMITS = frozenset(
 )
 
 
-class Turn:
+class AwaitedRun:
     """A run that was begun, and a place to read it from. Leave it with `async with`."""
 
     def __init__(self, gateway: Gateway, run_id: str, events: Subscription) -> None:
@@ -76,7 +76,7 @@ class Turn:
             case _:
                 raise ClientGone
 
-    def is_last(self, pieces: list[Piece]) -> bool:
+    def is_last(self, pieces: list[OutgoingSlice]) -> bool:
         """Whether the run's end is among these."""
         return any(piece.run_id == self.run_id and ends_run(piece.chunk.payload) for piece in pieces)
 
@@ -93,22 +93,22 @@ class Turn:
         self.events.end("left")
 
 
-async def begin_turn(gateway: Gateway, who: Principal, given: Acceptance, after: int) -> Turn:
-    """Have a run accepted; `after` is the session's last position. Raises what `Road.send` raises."""
+async def begin_awaited_run(gateway: Gateway, who: Principal, given: Submission, after: int) -> AwaitedRun:
+    """Have a run accepted; `after` is the session's last position. Raises what `Intake.accept` raises."""
     events = gateway.hub.subscribe(given.session_id, after, from_now=True)
     try:
-        accepted = await gateway.road.send(who, given)
+        accepted = await gateway.intake.accept(who, given)
     except BaseException:
         events.close()
         raise
     if not accepted.repeated and accepted.session_id == given.session_id:
-        return Turn(gateway, accepted.run_id, events)
+        return AwaitedRun(gateway, accepted.run_id, events)
     events.close()
     # It was accepted before, or into a session that was there: it may be under way, or over.
     session = await gateway.store.get_session(who.tenant, who.user, accepted.session_id)
     run = await gateway.store.find_run(who.tenant, who.user, accepted.run_id)
     start = session.last_pos if run.status == "queued" else run.first_pos
-    return Turn(gateway, run.run_id, gateway.hub.subscribe(session.id, start))
+    return AwaitedRun(gateway, run.run_id, gateway.hub.subscribe(session.id, start))
 
 
 def check_success(info: RunInfo, fold: Fold) -> None:

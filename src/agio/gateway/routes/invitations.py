@@ -11,7 +11,7 @@ from agio.core.identity.email import checked_email
 from agio.core.identity.team import Invitation, Membership
 from agio.errors import UserError
 from agio.gateway.auth.authenticator import hash_secret
-from agio.gateway.auth.revocation import drop_credential
+from agio.gateway.auth.revocation import revoke_credential
 from agio.gateway.http.query import Id
 from agio.gateway.http.route import Call, answer
 from agio.gateway.routes.account import new_account
@@ -92,7 +92,7 @@ async def accept_invitation(call: Call, body: AcceptBody) -> Response:
         account = await call.gateway.store.get_account(who.account)
         joined = await call.gateway.store.accept_invitation(hash_secret(body.token), account)
         cookie, _ = await call.gateway.auth.switch(headers, joined.tenant)
-        drop_credential(call.gateway, who.credential)
+        revoke_credential(call.gateway, who.credential)
     else:
         joined = await _join(call, invitation, body)
         cookie = await begin_session(call, joined.tenant, joined.user)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from fastapi.responses import Response
 
-from agio.core.store.records import Acceptance, OnBusy
+from agio.core.store.records import OnBusy, Submission
 from agio.errors import UserError
 from agio.gateway.http.query import Id, IdempotencyKey
 from agio.gateway.http.route import Call, answer
@@ -52,13 +52,13 @@ async def send_tool_results(
 
 async def cancel_session(call: Call, session_id: Id) -> Response:
     """Stop what is going on in a session and what waits in its queue."""
-    runs = await call.gateway.road.cancel(call.who, session_id=session_id)
+    runs = await call.gateway.intake.cancel(call.who, session_id=session_id)
     return answer(Cancelled([CancelledRun(run.run_id, run.status) for run in runs]), 202)
 
 
 async def cancel_run(call: Call, run_id: Id) -> Response:
     """Stop a run. One that has ended stays as it is."""
-    runs = await call.gateway.road.cancel(call.who, run_id=run_id)
+    runs = await call.gateway.intake.cancel(call.who, run_id=run_id)
     return answer(Cancelled([CancelledRun(run.run_id, run.status) for run in runs]), 202)
 
 
@@ -71,7 +71,7 @@ async def _send(
     resume: Sequence[ResumeEntry] = (),
     on_busy: OnBusy | None = None,
 ) -> Response:
-    given = Acceptance(
+    given = Submission(
         session_id=session_id,
         run_id=new_id("run"),
         messages=messages,
@@ -79,7 +79,7 @@ async def _send(
         idempotency_key=key,
         on_busy=on_busy,
     )
-    accepted = await call.gateway.road.send(call.who, given)
+    accepted = await call.gateway.intake.accept(call.who, given)
     status = "queued" if accepted.claimed is None else "running"
     if accepted.repeated:
         run = await call.gateway.store.find_run(call.who.tenant, call.who.user, accepted.run_id)

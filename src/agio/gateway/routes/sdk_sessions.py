@@ -13,14 +13,14 @@ from msgspec import UNSET, Struct, UnsetType
 from pydantic import Field
 
 from agio.core.inline import InlineSession
-from agio.core.store.records import Acceptance, AgentFields, AgentRecord, SessionRecord
+from agio.core.store.records import AgentFields, AgentRecord, SessionRecord, Submission
 from agio.errors import LimitExceeded, UserError
 from agio.gateway.gateway import Gateway
 from agio.gateway.http.asgi import Receive, Scope, Send
 from agio.gateway.http.errors import send_error
 from agio.gateway.http.query import ID_CHARS
 from agio.gateway.http.route import Call, answer, check_permission
-from agio.gateway.routes.awaited_run import Turn, begin_turn, check_success
+from agio.gateway.routes.awaited_run import AwaitedRun, begin_awaited_run, check_success
 from agio.gateway.routes.bodies import Body, GivenContent, Identifier, NameOrNone
 from agio.gateway.routes.conversation import Part, conversation
 from agio.gateway.routes.inline_agent import Described, describe_agent
@@ -122,13 +122,13 @@ async def send_sdk_message(call: Call, body: SdkMessageBody) -> Response:
         )
         fields = await _describe(call, change, found.agent)
         found = await gateway.store.change_inline_agent(who.tenant, who.user, body.session_id, fields)
-    given = Acceptance(
+    given = Submission(
         session_id=found.session.id,
         run_id=new_id("run"),
         messages=[UserMessage(id=new_id("msg"), content=body.user_input)],
     )
     with gateway.connections.room(who) if body.stream else nullcontext():  # none: before the message is taken
-        turn = await begin_turn(gateway, who, given, found.session.last_pos)
+        turn = await begin_awaited_run(gateway, who, given, found.session.last_pos)
     if body.stream:
         return TurnStream(turn, call)
     async with turn:
@@ -171,7 +171,7 @@ async def _transcript(gateway: Gateway, session: SessionRecord, key: str) -> Asy
 class TurnStream(Response):
     """A turn's events as server-sent events, to its end."""
 
-    def __init__(self, turn: Turn, call: Call) -> None:
+    def __init__(self, turn: AwaitedRun, call: Call) -> None:
         super().__init__()
         self._turn = turn
         self._gateway = call.gateway

@@ -102,7 +102,7 @@ async def fork_session(
 
 async def delete_session(call: Call, session_id: Id) -> Response:
     """Delete a session and everything in it. What is going on in it is stopped."""
-    await call.gateway.road.delete_session(call.who, session_id)
+    await call.gateway.intake.delete_session(call.who, session_id)
     return Response(status_code=204)
 
 

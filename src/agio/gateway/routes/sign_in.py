@@ -11,7 +11,7 @@ from agio.core.identity.account import Account
 from agio.core.identity.email import fold_email
 from agio.core.store.store import Store
 from agio.errors import UserError
-from agio.gateway.auth.revocation import drop_credential
+from agio.gateway.auth.revocation import revoke_credential
 from agio.gateway.http.route import Call, answer
 from agio.gateway.pages import page_response
 from agio.gateway.routes.identity_bodies import SignInBody
@@ -113,5 +113,5 @@ async def _end_session(call: Call) -> str:
     who = await call.gateway.auth.browser(call.scope["headers"])
     cookie = await call.gateway.auth.sign_out(call.scope["headers"])
     if who is not None:
-        drop_credential(call.gateway, who.credential)
+        revoke_credential(call.gateway, who.credential)
     return cookie

@@ -6,7 +6,7 @@ from agio.agents.demo import demo_agent
 from agio.core.identity.principal import DEFAULT_TENANT
 from agio.errors import UserError
 from agio.gateway.auth.authenticator import SignInLink
-from agio.gateway.auth.revocation import drop_credential, drop_user
+from agio.gateway.auth.revocation import revoke_credential, revoke_user
 from agio.gateway.http.query import Id
 from agio.gateway.http.route import Call, answer
 from agio.gateway.routes.account import teams_of
@@ -42,7 +42,7 @@ async def switch_tenant(call: Call, body: SwitchBody) -> Response:
     if call.who.authenticated_at is None:
         raise UserError("forbidden", "An API key belongs to one team. Make one in the other team.")
     cookie, team = await call.gateway.auth.switch(call.scope["headers"], body.tenant)
-    drop_credential(call.gateway, call.who.credential)
+    revoke_credential(call.gateway, call.who.credential)
     response = answer(team_view(team))
     response.headers["set-cookie"] = cookie
     return response
@@ -77,7 +77,7 @@ async def change_member(call: Call, user: Id, body: MemberChange) -> Response:
     member = await call.gateway.store.set_role(
         call.who.tenant, user, body.role, by_owner=by_owner, by=call.who.user
     )
-    drop_user(call.gateway, call.who.tenant, user)
+    revoke_user(call.gateway, call.who.tenant, user)
     return answer(member_view(member))
 
 
@@ -93,5 +93,5 @@ async def remove_member(call: Call, user: Id) -> Response:
     """Remove a member: their keys and sessions end. Only owners remove owners; the last one stays."""
     by_owner = "own" in call.who.permissions
     await call.gateway.store.remove_member(call.who.tenant, user, by_owner=by_owner, by=call.who.user)
-    drop_user(call.gateway, call.who.tenant, user)
+    revoke_user(call.gateway, call.who.tenant, user)
     return Response(status_code=204)

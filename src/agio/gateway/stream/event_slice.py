@@ -7,17 +7,17 @@ from collections.abc import Iterator
 
 import msgspec
 
-from agio.core.store.records import Chunk
+from agio.core.store.records import EventSlice
 
 _encode = msgspec.json.Encoder().encode
 
 
-class Piece:
+class OutgoingSlice:
     """Consecutive events of one run. Lines end with LF, as the log has them."""
 
     __slots__ = ("_realtime", "_sse", "chunk", "first_pos", "last_pos", "run_id", "session_id")
 
-    def __init__(self, session_id: str, chunk: Chunk) -> None:
+    def __init__(self, session_id: str, chunk: EventSlice) -> None:
         self.session_id = session_id
         self.chunk = chunk
         self.run_id = chunk.run_id
@@ -30,12 +30,12 @@ class Piece:
         """Yield each event's position and line, without the line's end."""
         return enumerate(self.chunk.payload.split(b"\n")[:-1], self.first_pos)
 
-    def after(self, pos: int) -> "Piece":
+    def after(self, pos: int) -> "OutgoingSlice":
         """Return the part after a position, which must lie in it."""
         chunk = self.chunk
         seen = pos + 1 - self.first_pos
         rest = chunk.payload.split(b"\n", seen)[seen]
-        return Piece(self.session_id, Chunk(chunk.run_id, pos + 1, chunk.count - seen, rest))
+        return OutgoingSlice(self.session_id, EventSlice(chunk.run_id, pos + 1, chunk.count - seen, rest))
 
     @property
     def sse(self) -> bytes:

@@ -11,9 +11,9 @@ from types import TracebackType
 from typing import Literal, TypeAlias
 
 from agio.core.config import ServerLimits
-from agio.core.store.records import Chunk
+from agio.core.store.records import EventSlice
 from agio.core.store.store import Store
-from agio.gateway.stream.event_slice import Piece
+from agio.gateway.stream.event_slice import OutgoingSlice
 
 End: TypeAlias = Literal["left", "deleted", "closing"]
 """Why a subscription ended: its reader left, its session was deleted, the server stops."""
@@ -32,10 +32,10 @@ class Hub:
         self.closing = asyncio.Event()
         self._readers: dict[str, set[Subscription]] = {}
 
-    def publish(self, session_id: str, chunk: Chunk) -> None:
+    def publish(self, session_id: str, chunk: EventSlice) -> None:
         """Hand committed events to the readers of their session. Each reader drops positions it has."""
         if readers := self._readers.get(session_id):
-            piece = Piece(session_id, chunk)
+            piece = OutgoingSlice(session_id, chunk)
             for reader in readers:
                 reader.push(piece)
 
@@ -82,9 +82,9 @@ class Subscription:
         self.ended: End | None = None
         self._hub = hub
         self._after = after
-        self._stored: deque[Piece] = deque()
+        self._stored: deque[OutgoingSlice] = deque()
         """What the store said comes next: goes before the window."""
-        self._window: deque[Piece] = deque()
+        self._window: deque[OutgoingSlice] = deque()
         self._events = 0
         self._bytes = 0
         self._edge: int | None = after
@@ -119,7 +119,7 @@ class Subscription:
         self._nudged = True
         self._wake()
 
-    def push(self, piece: Piece) -> None:
+    def push(self, piece: OutgoingSlice) -> None:
         """Take what was published: into the window if it comes next, else the window is lost."""
         if self._lost or self.ended:
             return
@@ -145,14 +145,14 @@ class Subscription:
             self._lose()
         self._wake()
 
-    async def next(self) -> Piece | None:
+    async def next(self) -> OutgoingSlice | None:
         """Return the next consecutive events; None when the subscription has ended. Raises StoreError."""
         while self.ended is None:
             if pieces := await self.take(limit_bytes=1):
                 return pieces[0]
         return None
 
-    async def take(self, limit_bytes: int = BATCH_BYTES) -> list[Piece]:
+    async def take(self, limit_bytes: int = BATCH_BYTES) -> list[OutgoingSlice]:
         """Return what comes next, as much as is there: at least one piece, and then up to about a limit.
 
         Nothing is returned when the subscription has `ended`, or was nudged. Raises StoreError.
@@ -169,8 +169,8 @@ class Subscription:
                 await self._wait()
         return []
 
-    def _pop(self, limit_bytes: int) -> list[Piece]:
-        pieces: list[Piece] = []
+    def _pop(self, limit_bytes: int) -> list[OutgoingSlice]:
+        pieces: list[OutgoingSlice] = []
         size = 0
         while size < limit_bytes and self._stored:
             pieces.append(self._stored.popleft())
@@ -181,7 +181,7 @@ class Subscription:
         self._after = pieces[-1].last_pos
         return pieces
 
-    def _pop_window(self) -> Piece:
+    def _pop_window(self) -> OutgoingSlice:
         piece = self._window.popleft()
         self._events -= piece.chunk.count
         self._bytes -= len(piece.chunk.payload)
@@ -197,7 +197,7 @@ class Subscription:
             raise
         if self.ended:
             return
-        self._stored.extend(Piece(self.session_id, chunk) for chunk in chunks)
+        self._stored.extend(OutgoingSlice(self.session_id, chunk) for chunk in chunks)
         reached = chunks[-1].last_pos if chunks else self._after
         while self._window and self._window[0].last_pos <= reached:
             self._pop_window()

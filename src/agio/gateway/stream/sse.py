@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from agio.errors import StoreError
 from agio.gateway.http.asgi import Receive, Send
-from agio.gateway.stream.event_slice import Piece
+from agio.gateway.stream.event_slice import OutgoingSlice
 from agio.gateway.stream.hub import Subscription
 
 _log = logging.getLogger("agio.gateway")
@@ -40,7 +40,7 @@ class EventStream:
         self._watching = self._loop.create_task(self._watch())
         self._timer = self._loop.call_later(self._keep_alive_s, self._tick)
 
-    async def take(self) -> list[Piece]:
+    async def take(self) -> list[OutgoingSlice]:
         """Return what comes next, nothing at the end. While nothing comes, comments keep the connection open."""
         try:
             while not (pieces := await self._events.take()) and self._events.ended is None:

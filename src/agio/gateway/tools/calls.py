@@ -22,7 +22,7 @@ from agio.core.store.store import Store
 from agio.core.tool import ToolAnswer, ToolContext
 from agio.errors import StoreError, ToolError
 from agio.execution.tool_executor import ToolExecutor, unknown_effect
-from agio.gateway.counters import Figures
+from agio.gateway.counters import Counters
 from agio.gateway.shared_tasks import SharedTasks
 from agio.gateway.tools.rack import ToolRack
 from agio.protocol.ids import new_id
@@ -57,10 +57,10 @@ class Asked(Struct, frozen=True, kw_only=True):
 class ToolCalls:
     """Makes calls for those who ask. `close` stops what is under way."""
 
-    def __init__(self, store: Store, rack: ToolRack, figures: Figures, retry_s: float) -> None:
+    def __init__(self, store: Store, rack: ToolRack, counters: Counters, retry_s: float) -> None:
         self._store = store
         self._rack = rack
-        self._figures = figures
+        self._figures = counters
         self._retry_s = retry_s
         self._tasks = SharedTasks[ToolRequestRecord]("call")
         self.others = False

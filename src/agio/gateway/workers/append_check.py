@@ -121,8 +121,8 @@ def _status_of(last: RunFinished) -> RunStatus:
 
 
 def _is_plausible(totals: Totals) -> bool:
-    figures = (totals.steps, totals.input_tokens or 0, totals.output_tokens or 0, totals.cost or 0)
-    return all(isfinite(figure) and 0 <= figure <= _MOST for figure in figures)
+    counters = (totals.steps, totals.input_tokens or 0, totals.output_tokens or 0, totals.cost or 0)
+    return all(isfinite(figure) and 0 <= figure <= _MOST for figure in counters)
 
 
 def checked_questions(info: RunInfo, fold: Fold, events: list[AgentEvent], given: Outcome) -> Outcome:

@@ -13,11 +13,11 @@ from msgspec import Struct
 
 from agio.core.config import Price, ServerLimits
 from agio.core.link.link import ToolOffer
-from agio.core.store.records import AgentRecord, Chunk, ClaimBy, Claimed, Limits
+from agio.core.store.records import AgentRecord, ClaimBy, Claimed, EventSlice, Limits
 from agio.core.store.repository import RunInfo, RunLog
 from agio.core.store.store import Store
 from agio.errors import AgioError, StoreError, UserError
-from agio.gateway.counters import Figures
+from agio.gateway.counters import Counters
 from agio.gateway.stream.hub import Hub
 from agio.gateway.tools.endpoints import ModelEndpoints
 from agio.gateway.tools.offers import knows_profile, tools_of
@@ -33,7 +33,7 @@ GATEWAY = "gateway"
 """Who claims a run that is to be ended."""
 
 
-class Stray(Struct):
+class OrphanedRun(Struct):
     """A running run that no worker holds, and its agent once it is known."""
 
     info: RunInfo
@@ -53,7 +53,7 @@ class Dispatcher:
         endpoints: ModelEndpoints,
         limits: ServerLimits,
         built_in: Mapping[str, ToolOffer],
-        figures: Figures,
+        counters: Counters,
         prices: Mapping[str, Price],
     ) -> None:
         self.limits = Limits(
@@ -69,8 +69,8 @@ class Dispatcher:
         self._endpoints = endpoints
         self._times = limits
         self._built_in = built_in
-        self._figures = figures
-        self._ender = Ender(store, hub, figures, prices)
+        self._figures = counters
+        self._ender = Ender(store, hub, counters, prices)
         self._delivery = Delivery(
             store,
             workers,
@@ -81,7 +81,7 @@ class Dispatcher:
             on_hopeless=self._end_hopeless,
         )
         self._rung = asyncio.Event()
-        self._strays: dict[str, Stray] = {}
+        self._orphans: dict[str, OrphanedRun] = {}
         """Running runs that no worker holds."""
         self._waiting = True
         """Whether the queue may have runs: whoever ends a run need not ask the store about an empty one."""
@@ -108,7 +108,7 @@ class Dispatcher:
                 tick_at = loop.time() + self._times.tick_s
             self._rung.clear()
             try:
-                while self.claiming and (await self._claim_stray() or await self._claim_next()):
+                while self.claiming and (await self._claim_orphan() or await self._claim_next()):
                     pass
             except AgioError as error:
                 _log.warning("the queue could not be read, and is looked at again soon: %s", error)
@@ -153,7 +153,7 @@ class Dispatcher:
         )
         self._workers.hold(held)
         if claimed.started:
-            chunk = Chunk(info.run_id, info.first_pos + 1, 1, claimed.started)
+            chunk = EventSlice(info.run_id, info.first_pos + 1, 1, claimed.started)
             self._hub.publish(info.thread_id, chunk)
         found = self._endpoints.at_hand(claimed.agent)
         at_once = claimed.started and not info.first_pos and not knows_profile(held.tools)
@@ -164,7 +164,7 @@ class Dispatcher:
 
     def take_over(self, info: RunInfo, agent: AgentRecord | None = None, *, given_back: bool = False) -> None:
         """Give a running run that nobody holds to whoever has room."""
-        self._strays[info.run_id] = Stray(info, agent, given_back)
+        self._orphans[info.run_id] = OrphanedRun(info, agent, given_back)
         self.ring()
 
     def pass_on(self, held: HeldRun, *, given_back: bool = False) -> None:
@@ -176,36 +176,36 @@ class Dispatcher:
 
     def forget(self, run_id: str) -> None:
         """Leave a run that waits to be taken over: it was deleted, or its worker came back."""
-        self._strays.pop(run_id, None)
+        self._orphans.pop(run_id, None)
 
     def end_cancelled(self, info: RunInfo) -> None:
         """Claim a running run and write its end: nobody obeyed its cancellation."""
         self._spawn(self._take_and_end(info))
 
-    async def _claim_stray(self) -> bool:
+    async def _claim_orphan(self) -> bool:
         """Take over a run if a worker can. Whether it is worth asking again."""
-        if not self._strays or not self._workers.with_room():
+        if not self._orphans or not self._workers.with_room():
             return False
-        for stray in list(self._strays.values()):
-            run_id = stray.info.run_id
-            stray.agent = stray.agent or await self._agent_of(stray.info)
-            seat = self._workers.choose(stray.info.tenant, stray.agent)
-            if seat is None or self._strays.get(run_id) is not stray:
+        for orphan in list(self._orphans.values()):
+            run_id = orphan.info.run_id
+            orphan.agent = orphan.agent or await self._agent_of(orphan.info)
+            seat = self._workers.choose(orphan.info.tenant, orphan.agent)
+            if seat is None or self._orphans.get(run_id) is not orphan:
                 continue
             if (slot := self.reserve(seat)) is None:
                 return False
-            del self._strays[run_id]
+            del self._orphans[run_id]
             claimed = None
             try:
                 claimed = await self._store.reclaim(
-                    run_id, stray.info.epoch, slot.by, given_back=stray.given_back
+                    run_id, orphan.info.epoch, slot.by, given_back=orphan.given_back
                 )
             except StoreError as error:
-                self._strays[run_id] = stray
+                self._orphans[run_id] = orphan
                 if error.code != "store_corrupt":
                     raise
                 words = "run %s cannot be taken over: %s"
-                _log.warning(words, run_id, error, extra=about(stray.info))
+                _log.warning(words, run_id, error, extra=about(orphan.info))
                 continue  # one row that cannot be read must not hold up the others
             finally:
                 self.settle(slot, claimed)

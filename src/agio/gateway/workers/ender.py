@@ -12,11 +12,11 @@ from agio.core.config import Price
 from agio.core.run.closing import closing_frame, outcome_of
 from agio.core.run.fold import Fold
 from agio.core.run.metrics import run_cost
-from agio.core.store.records import Chunk, Claimed
+from agio.core.store.records import Claimed, EventSlice
 from agio.core.store.repository import Append, RunInfo, RunStatus, ToolEnd
 from agio.core.store.store import Store
 from agio.errors import AgioError, StoreError
-from agio.gateway.counters import Figures
+from agio.gateway.counters import Counters
 from agio.gateway.stream.folds import Folds
 from agio.gateway.stream.hub import Hub
 
@@ -24,10 +24,10 @@ from agio.gateway.stream.hub import Hub
 class Ender:
     """Writes the end of claimed runs."""
 
-    def __init__(self, store: Store, hub: Hub, figures: Figures, prices: Mapping[str, Price]) -> None:
+    def __init__(self, store: Store, hub: Hub, counters: Counters, prices: Mapping[str, Price]) -> None:
         self._store = store
         self._hub = hub
-        self._figures = figures
+        self._figures = counters
         self._prices = prices
         self._folds = Folds()
 
@@ -38,7 +38,9 @@ class Ender:
         """
         info, store = claimed.info, self._store
         if claimed.started:
-            self._hub.publish(claimed.session_id, Chunk(info.run_id, info.first_pos + 1, 1, claimed.started))
+            self._hub.publish(
+                claimed.session_id, EventSlice(info.run_id, info.first_pos + 1, 1, claimed.started)
+            )
         status, error = _outcome(claimed) if failure is None else ("failed", failure)
         damaged = False
         try:
@@ -55,8 +57,8 @@ class Ender:
             acted = await self._acted(info)
         frame = closing_frame(fold, info.epoch, error, acted)
         # Whether a step that has no turn got as far as its model is not known: better no figure than a wrong one.
-        untold = fold.untold or (fold.step > 0 and not fold.turn_done)
-        outcome = outcome_of(fold, status, run_cost(fold.usage, info.model, self._prices), untold)
+        usage_unknown = fold.usage_unknown or (fold.step > 0 and not fold.turn_done)
+        outcome = outcome_of(fold, status, run_cost(fold.usage, info.model, self._prices), usage_unknown)
         await store.append(
             Append(
                 frame,
@@ -68,7 +70,7 @@ class Ender:
             )
         )
         self._figures.runs_ended[status] += 1
-        chunk = Chunk(info.run_id, info.first_pos + frame.first_seq, frame.count, frame.payload)
+        chunk = EventSlice(info.run_id, info.first_pos + frame.first_seq, frame.count, frame.payload)
         self._hub.publish(claimed.session_id, chunk)
 
     async def _acted(self, info: RunInfo) -> list[str]:

@@ -30,7 +30,7 @@ from agio.core.store.store import Store
 from agio.core.tool import AnyTool
 from agio.egress import Egress
 from agio.errors import AgioError, ModelError, StoreError
-from agio.gateway.counters import Figures
+from agio.gateway.counters import Counters
 from agio.gateway.stream.hub import Hub
 from agio.gateway.tools.calls import ToolCalls
 from agio.gateway.tools.endpoints import ModelEndpoints
@@ -73,15 +73,15 @@ class LinkService:
         config = config or AgentRunConfig()
         built_in = offer_tools(tools)
         self.rack = ToolRack(tools, config, store, vault, egress or Egress())
-        self.figures = Figures()
+        self.counters = Counters()
         self.workers = Workers()
         self.endpoints = ModelEndpoints(store, vault)
         self.dispatcher = Dispatcher(
-            store, hub, self.workers, self.endpoints, limits, built_in, self.figures, config.prices
+            store, hub, self.workers, self.endpoints, limits, built_in, self.counters, config.prices
         )
-        self.recorder = Recorder(store, hub, self.workers, self.figures, self._freed, config.max_event_bytes)
-        self.tools = ToolBackend(store, self.rack, self.figures, limits.tick_s)
-        self.calls = ToolCalls(store, self.rack, self.figures, limits.tick_s)
+        self.recorder = Recorder(store, hub, self.workers, self.counters, self._freed, config.max_event_bytes)
+        self.tools = ToolBackend(store, self.rack, self.counters, limits.tick_s)
+        self.calls = ToolCalls(store, self.rack, self.counters, limits.tick_s)
         self.attendance = Attendance(
             store,
             self.workers,

@@ -11,11 +11,11 @@ from functools import partial
 from msgspec import structs
 
 from agio.core.link.link import Answer
-from agio.core.store.records import Chunk
+from agio.core.store.records import EventSlice
 from agio.core.store.repository import Append, Outcome, RunInfo, RunLog
 from agio.core.store.store import Store
 from agio.errors import AgioError, StoreError
-from agio.gateway.counters import Figures
+from agio.gateway.counters import Counters
 from agio.gateway.stream.folds import Folds
 from agio.gateway.stream.hub import Hub
 from agio.gateway.workers.append_check import ESCAPED, check_append, checked_questions
@@ -34,14 +34,14 @@ class Recorder:
         store: Store,
         hub: Hub,
         workers: Workers,
-        figures: Figures,
+        counters: Counters,
         on_free: Callable[[], None],
         max_event_bytes: int,
     ) -> None:
         self._store = store
         self._hub = hub
         self._workers = workers
-        self._figures = figures
+        self._figures = counters
         self._on_free = on_free
         self._folds = Folds()
         self._event_bytes = ESCAPED * max_event_bytes
@@ -122,4 +122,6 @@ class Recorder:
             held.speaking = True
             self._figures.first_token_s.observe(now - held.claimed_at)
         first_pos = held.info.first_pos + frame.first_seq
-        self._hub.publish(held.info.thread_id, Chunk(frame.run_id, first_pos, frame.count, frame.payload))
+        self._hub.publish(
+            held.info.thread_id, EventSlice(frame.run_id, first_pos, frame.count, frame.payload)
+        )

@@ -12,7 +12,7 @@ from agio.core.store.store import Store
 from agio.core.tool import ToolAnswer, ToolContext
 from agio.errors import StoreError, ToolError, UserError
 from agio.execution.tool_executor import unknown_effect
-from agio.gateway.counters import Figures
+from agio.gateway.counters import Counters
 from agio.gateway.tools.approvals import approved_arguments
 from agio.gateway.tools.offers import tool_timeout_s
 from agio.gateway.tools.rack import ToolRack
@@ -33,12 +33,12 @@ class ToolBackend:
         self,
         store: Store,
         rack: ToolRack,
-        figures: Figures,
+        counters: Counters,
         retry_s: float,
     ) -> None:
         self._store = store
         self._rack = rack
-        self._figures = figures
+        self._figures = counters
         self._retry_s = retry_s
         self._running: dict[tuple[str, str], asyncio.Task[ToolReply]] = {}
         self._closing = False

@@ -42,19 +42,19 @@ def reach(point: str) -> None:
 
 def install() -> None:
     """Put the points where they belong, and take away what is to be left out."""
-    import agio.gateway.intake.intake as road
+    import agio.gateway.intake.intake as intake
     import agio.gateway.workers.dispatcher as dispatcher
     import agio.gateway.workers.recorder as recorder
     import agio.worker.outbox as outbox
 
-    send = road.Road.send
+    send = intake.Intake.accept
 
     async def sending(self: object, *given: object) -> object:
         accepted = await send(self, *given)
         reach("after_accept")
         return accepted
 
-    road.Road.send = sending
+    intake.Intake.accept = sending
 
     settle = dispatcher.Dispatcher.settle
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from agio.core.store.records import Acceptance, Accepted, ClaimBy, Limits
+from agio.core.store.records import Accepted, ClaimBy, Limits, Submission
 from agio.core.store.repository import RunInfo
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.plans.people.identity import KEPT_MS
@@ -31,7 +31,7 @@ class _Active(Struct, frozen=True, array_like=True):
     running: int
 
 
-def accept(tenant: str, user: str, given: Acceptance, limits: Limits) -> Plan[Accepted]:
+def accept(tenant: str, user: str, given: Submission, limits: Limits) -> Plan[Accepted]:
     """Take a message into its session: message, run and answers in one commit. Raises as the port says."""
     sent = yield from receive(tenant, user, given)
     if sent.session.is_new:

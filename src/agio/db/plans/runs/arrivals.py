@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from agio.core.run.fold import title_of
-from agio.core.store.records import Acceptance, AgentRecord, OnBusy, SessionStart
+from agio.core.store.records import AgentRecord, OnBusy, SessionStart, Submission
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.plans.sessions.sessions import NewSession, add_session, session_of_alias
 from agio.db.records import agent_record, now_ms
@@ -42,7 +42,7 @@ class Arrival(Struct, frozen=True):
 
     tenant: str
     user: str
-    given: Acceptance
+    given: Submission
     session: Target
     now: int
 
@@ -52,7 +52,7 @@ class Arrival(Struct, frozen=True):
         return {"tenant": self.tenant, "user_id": self.user, "session_id": self.given.session_id}
 
 
-def receive(tenant: str, user: str, given: Acceptance) -> Plan[Arrival]:
+def receive(tenant: str, user: str, given: Submission) -> Plan[Arrival]:
     """Find the session that a message goes to, or begin it.
 
     Raises UserError `session_not_found`; with `start`, what `start_session` raises.
@@ -77,7 +77,7 @@ def receive(tenant: str, user: str, given: Acceptance) -> Plan[Arrival]:
     return Arrival(tenant, user, given, session, now)
 
 
-def _begin(tenant: str, user: str, given: Acceptance, start: SessionStart, now: int) -> Plan[Target | None]:
+def _begin(tenant: str, user: str, given: Submission, start: SessionStart, now: int) -> Plan[Target | None]:
     new = NewSession(given.session_id, start.title or title_of(given.messages), secrets.token_hex(8), now)
     agent = yield from add_session(tenant, user, start, new)
     if agent is None:

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from agio.core.store.records import Chunk, Page, ToolExecution
+from agio.core.store.records import EventSlice, Page, ToolExecution
 from agio.core.store.repository import InterruptState, RunInfo, RunLog
 from agio.db.cursors import page_of, page_size, read_cursor
 from agio.db.plan import Events, Head, Plan, Row, Rows, ask, ask_one
@@ -185,16 +185,16 @@ def next_log(session_id: str, after: int) -> Plan[RunLog | None]:
     return (yield from _log_of((yield from current(run_info(rows[0][1:]))), 0))
 
 
-def read_run(run_id: str, after: int, limit_bytes: int) -> Plan[Chunk]:
+def read_run(run_id: str, after: int, limit_bytes: int) -> Plan[EventSlice]:
     """A run's events after seq `after`; `first_pos` is the session's. Raises UserError `run_not_found`."""
     return (yield from _chunk((yield from get_run(run_id)), max(after, 0), limit_bytes))
 
 
-def read_session(session_id: str, after: int, limit_bytes: int) -> Plan[list[Chunk]]:
+def read_session(session_id: str, after: int, limit_bytes: int) -> Plan[list[EventSlice]]:
     """The session's events after position `after`, oldest first, about `limit_bytes` of them."""
     row = yield from ask_one("run_at", session_id=session_id, pos=after)
     place: tuple[object, object] = (-1, 0) if row is None else (run_info(row).first_pos, 0)
-    chunks: list[Chunk] = []
+    chunks: list[EventSlice] = []
     left = max(limit_bytes, 1)
     while left > 0:
         rows = yield from ask(
@@ -275,9 +275,9 @@ def _log_of(info: RunInfo, after: int) -> Plan[RunLog]:
     return RunLog(info, payload, [turn_record(blob) for (blob,) in msgspec.convert(rows, list[tuple[bytes]])])
 
 
-def _chunk(info: RunInfo, after: int, limit_bytes: int) -> Plan[Chunk]:
+def _chunk(info: RunInfo, after: int, limit_bytes: int) -> Plan[EventSlice]:
     payload = yield from _payload(Events(info.run_id, after, info.last_seq, limit_bytes))
-    return Chunk(info.run_id, info.first_pos + after + 1, payload.count(b"\n"), payload)
+    return EventSlice(info.run_id, info.first_pos + after + 1, payload.count(b"\n"), payload)
 
 
 def _payload(asked: Events) -> Plan[bytes]:

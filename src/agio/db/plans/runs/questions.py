@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from agio.core.store.records import Acceptance
+from agio.core.store.records import Submission
 from agio.core.store.repository import InterruptState
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.records import now_ms
@@ -12,7 +12,7 @@ from agio.errors import UserError
 from agio.protocol.messages import Message, UserMessage
 
 
-def settle_questions(given: Acceptance, messages: Sequence[Message], now: int) -> Plan[bool]:
+def settle_questions(given: Submission, messages: Sequence[Message], now: int) -> Plan[bool]:
     """Close a session's open questions as what came says; whether it answered any.
 
     Raises UserError `unknown_interrupt`, `interrupt_closed`, `incomplete_answer`.
