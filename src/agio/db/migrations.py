@@ -1,11 +1,13 @@
-"""The migrations of both dialects: the numbered files of `sql/<dialect>/`."""
+"""The migrations: numbered files in `sql/<dialect>/`. A number and its name mean the same change in both dialects."""
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
 from msgspec import Struct
 
 from agio.db.queries import SQL_FOLDER
+from agio.errors import StoreError
 
 _FILE = re.compile(r"(\d{3})_(\w+)\.up\.sql")
 
@@ -39,3 +41,31 @@ def load_migrations(dialect: str) -> tuple[Migration, ...]:
 def known_version(dialect: str) -> int:
     """The newest schema this agio knows."""
     return load_migrations(dialect)[-1].version
+
+
+def check_applied(applied: Sequence[tuple[int, str]], dialect: str, store: str) -> int:
+    """Return the version of a store from its rows of `schema_migrations`, which are sorted by version; 0 if none.
+
+    Raises StoreError `store_prerelease` if the rows have the numbering from before 0.1.0, and `store_newer`.
+    """
+    if not applied:
+        return 0
+    known = load_migrations(dialect)
+    first, version = applied[0][1], applied[-1][0]
+    kind, empty = ("database", "database") if dialect == "postgres" else ("file", "data folder")
+    details = {"store": store, "version": version}
+    if first != known[0].name:
+        raise StoreError(
+            "store_prerelease",
+            f"The store {store} was written by a pre-release of agio 0.1.0 and cannot be migrated. "
+            f"Start with an empty {empty}, or keep using that version.",
+            details,
+        )
+    if version > known[-1].version:
+        raise StoreError(
+            "store_newer",
+            f"The store {store} was written by a newer agio (schema {version}, this one knows "
+            f"{known[-1].version}). Upgrade agio or use another {kind}.",
+            details,
+        )
+    return version

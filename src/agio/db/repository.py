@@ -69,7 +69,8 @@ async def open_store(path: str | Path, *, read_only: bool = False, beside: bool 
     Read-only needs no lock: it reads beside the writer. With `beside` a store that is there is also written without
     the lock: only what is no part of a run, since the lock's holder keeps running runs in memory.
 
-    Raises StoreError `store_locked`, `store_corrupt`, `store_newer`, `store_older`, `store_unavailable`.
+    Raises StoreError `store_locked`, `store_corrupt`, `store_newer`, `store_older`,
+    `store_prerelease`, `store_unavailable`.
     """
     return Repository(await open_sqlite(path, read_only=read_only, beside=beside))
 

@@ -74,10 +74,10 @@ def test_what_is_no_store_cannot_be_copied_or_put_back(tmp_path: Path) -> None:
     ]
 
 
-def test_a_store_of_an_older_agio_can_be_copied_and_put_back(tmp_path: Path) -> None:
+def test_a_store_of_an_older_agio_can_be_copied_and_put_back(tmp_path: Path, later_migration: int) -> None:
     """B1: before an upgrade is when one makes a copy."""
     connection, lock = open_writable(tmp_path / "agio.db")
-    older = known_version("sqlite") - 1
+    older = later_migration - 1
     migrate(connection, older)
     connection.close()
     assert lock is not None

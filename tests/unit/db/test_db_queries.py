@@ -19,6 +19,7 @@ WHOLE_TABLES = {
     "any_api_key": "one row is enough",
     "list_worker_keys": "all of them, for the operator",
     "count_secrets": "as many rows as there are keys and secret headers, when a gateway starts",
+    "applied_migrations": "the schema",
     "count_tables": "the schema",
     "has_migrations": "the schema",
     "old_sessions": "the tenants; of those that keep sessions for a time their users, and by index what is old",

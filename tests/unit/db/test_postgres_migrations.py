@@ -17,11 +17,15 @@ _TABLES = (
 )
 
 
-async def test_a_database_goes_up_down_and_up_again(postgres: PostgresServer) -> None:
-    """C1: migrations can be taken back whole, and made again."""
+async def test_a_database_goes_up_down_and_up_again(postgres: PostgresServer, later_migration: int) -> None:
+    """C1: migrations can be taken back, one by one, and made again."""
     url = postgres.create_database()
+    await migrate_database(url, later_migration - 1)
+    first = await _ask(url, _TABLES)
     await migrate_database(url)
     made = await _ask(url, _TABLES)
+    await migrate_database(url, later_migration - 1)
+    assert await _ask(url, _TABLES) == first != made
     await migrate_database(url, 0)
     assert {table for table, *_ in await _ask(url, _TABLES)} == {"schema_migrations"}
     await migrate_database(url)
@@ -46,6 +50,16 @@ async def test_a_store_of_a_newer_agio_is_left_alone(postgres: PostgresServer) -
     await _ask(url, "insert into schema_migrations values (999, 'later', 0)")
     with pytest.raises(StoreError, match="store_newer"):
         await open_postgres(url)
+
+
+async def test_a_store_of_the_earlier_numbering_is_refused(postgres: PostgresServer) -> None:
+    """C1: version 1 was `server` before 0.1.0; such a database is not touched, and the message says what to do."""
+    url = postgres.create_database()
+    await migrate_database(url)
+    await _ask(url, "update schema_migrations set name = 'server'")
+    with pytest.raises(StoreError, match="store_prerelease") as refusal:
+        await open_postgres(url)
+    assert "Start with an empty database" in refusal.value.message
 
 
 async def test_the_tables_of_another_program_are_left_alone(postgres: PostgresServer) -> None:

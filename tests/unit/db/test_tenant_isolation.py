@@ -36,7 +36,7 @@ from tests.contract.store.uploads import file_record, upload
 
 WITHOUT_TENANT = {
     "the schema, or the store as a whole": (
-        "count_tables has_migrations create_migrations schema_version add_migration remove_migration any_api_key "
+        "count_tables has_migrations create_migrations applied_migrations add_migration remove_migration any_api_key "
         "any_account count_all next_tenant running_runs copy_store newest_run_at server_version server_time"
     ),
     "what is over, of every tenant": (

@@ -10,9 +10,6 @@ from agio.db.postgres.plans import ask_query
 from agio.db.repository import open_store
 from agio.errors import StoreError
 
-_ACCOUNTS_SINCE = 2
-"""The version of the Postgres schema that has accounts first."""
-
 
 async def has_account(database: str | Path) -> bool:
     """Whether a store is there and somebody can sign in to it without a link. Raises StoreError."""
@@ -23,7 +20,7 @@ async def has_account(database: str | Path) -> bool:
     try:
         store = await open_store(database, read_only=True)
     except StoreError as error:
-        if error.code == "store_older":  # of a time before there were accounts
+        if error.code == "store_older":  # it has no tables yet
             return False
         raise
     try:
@@ -38,7 +35,7 @@ async def _postgres_has(url: str) -> bool:
     except Exception as error:
         raise opening_error(error, url) from error
     try:
-        if await check_schema(connection, url) < _ACCOUNTS_SINCE:
+        if await check_schema(connection, url) == 0:
             return False
         return bool(await ask_query(connection, "any_account", {}))
     except Exception as error:

@@ -18,7 +18,7 @@ T = TypeVar("T")
 async def open_postgres(url: str) -> "PostgresExecutor":
     """Open a database, making or migrating its tables if need be.
 
-    Raises StoreError `store_unavailable`, `store_newer`, `store_corrupt`, `store_failed`.
+    Raises StoreError `store_unavailable`, `store_newer`, `store_prerelease`, `store_corrupt`, `store_failed`.
     """
     await migrate_database(url)
     return PostgresExecutor(await open_pool(url))

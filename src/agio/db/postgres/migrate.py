@@ -2,7 +2,7 @@
 
 import msgspec
 
-from agio.db.migrations import known_version, load_migrations
+from agio.db.migrations import check_applied, load_migrations
 from agio.db.postgres.driver import Connection, connect
 from agio.db.postgres.errors import opening_error, postgres_error, where
 from agio.db.postgres.plans import ask_query
@@ -16,7 +16,7 @@ MIGRATION_TIMEOUT_S = 3600.0
 async def migrate_database(url: str, to: int | None = None) -> None:
     """Bring a database to version `to` (the newest by default), each step in its own transaction.
 
-    Raises StoreError `store_newer`, `store_corrupt`, `store_unavailable`, `store_failed`.
+    Raises StoreError `store_newer`, `store_prerelease`, `store_corrupt`, `store_unavailable`, `store_failed`.
     """
     try:
         connection = await connect(url)
@@ -34,7 +34,7 @@ async def migrate_database(url: str, to: int | None = None) -> None:
 async def check_schema(connection: Connection, url: str) -> int:
     """The database's version; 0 if it has no tables of ours.
 
-    Raises StoreError `store_newer`, and `store_corrupt` if another program's table has our table's name.
+    Raises StoreError as `check_applied` does, and `store_corrupt` if another program's table has our table's name.
     """
     [(ours,)] = await ask_query(connection, "has_migrations", {})
     if ours is None:
@@ -44,16 +44,8 @@ async def check_schema(connection: Connection, url: str) -> int:
             "store_corrupt",
             f"The database {where(url)} has the tables of another program. Use another database or schema.",
         )
-    [(found,)] = await ask_query(connection, "schema_version", {})
-    version = msgspec.convert(found, int)
-    if version > known_version("postgres"):
-        raise StoreError(
-            "store_newer",
-            f"The store {where(url)} was written by a newer agio (schema {version}, this one knows "
-            f"{known_version('postgres')}). Upgrade agio or use another database.",
-            {"store": where(url), "version": version},
-        )
-    return version
+    rows = await ask_query(connection, "applied_migrations", {})
+    return check_applied(msgspec.convert(rows, list[tuple[int, str]]), "postgres", where(url))
 
 
 async def _migrate(connection: Connection, url: str, to: int | None) -> None:

@@ -7,13 +7,13 @@ from typing import cast
 
 import msgspec
 
-from agio.db.migrations import known_version
+from agio.db.migrations import check_applied, known_version
 from agio.db.queries import load_queries
 from agio.db.search.message_text import fold_case, said
 from agio.db.sqlite.connector import Connection
 from agio.db.sqlite.live import DamagedLog
 from agio.db.sqlite.lock import StoreLock
-from agio.db.sqlite.migrate import migrate, schema_version
+from agio.db.sqlite.migrate import applied_migrations, migrate
 from agio.errors import AgioError, StoreError
 
 APPLICATION_ID = 0x6167696F
@@ -30,7 +30,8 @@ def open_writable(path: Path | None, *, beside: bool = False) -> tuple[Connectio
 
     With `beside` the file stays its holder's: it is neither locked, made nor migrated.
 
-    Raises StoreError `store_locked`, `store_corrupt`, `store_newer`, `store_unavailable`, `store_full`.
+    Raises StoreError `store_locked`, `store_corrupt`, `store_newer`, `store_prerelease`, `store_unavailable`,
+    `store_full`.
     """
     lock: StoreLock | None = None
     with wrapped_errors(path), ExitStack() as undo:
@@ -57,7 +58,7 @@ def open_writable(path: Path | None, *, beside: bool = False) -> tuple[Connectio
 def open_readable(path: Path, *, any_version: bool = False) -> Connection:
     """Open a file for reading, beside whoever writes it; with `any_version` also one of an older agio's.
 
-    Raises StoreError `store_corrupt`, `store_newer`, `store_older`, `store_unavailable`.
+    Raises StoreError `store_corrupt`, `store_newer`, `store_older`, `store_prerelease`, `store_unavailable`.
     """
     with wrapped_errors(path), ExitStack() as undo:
         return _checked(path, undo, read_only=True, any_version=any_version)
@@ -160,19 +161,11 @@ def _check_path(path: Path, *, must_exist: bool = False) -> None:
 
 
 def _check_schema(connection: Connection, path: Path | None) -> int:
-    """The file's version. Raises StoreError for a file of another program or of a newer agio."""
+    """The file's version. Raises StoreError `store_corrupt` for another program's file, and as `check_applied` does."""
     if connection.execute(load_queries("sqlite")["count_tables"]).get == 0:
         return 0
     if connection.pragma("application_id") != APPLICATION_ID:
         raise StoreError(
             "store_corrupt", f"The file {path} is the database of another program. Use another file."
         )
-    version = schema_version(connection)
-    if version > known_version("sqlite"):
-        raise StoreError(
-            "store_newer",
-            f"The store {path} was written by a newer agio (schema {version}, this one knows "
-            f"{known_version('sqlite')}). Upgrade agio or use another file.",
-            {"path": str(path), "version": version},
-        )
-    return version
+    return check_applied(applied_migrations(connection), "sqlite", str(path))

@@ -8,12 +8,19 @@ from agio.db.records import now_ms
 from agio.db.sqlite.connector import Connection
 
 
-def schema_version(connection: Connection) -> int:
-    """The schema a SQLite store has; 0 if it has none."""
+def applied_migrations(connection: Connection) -> list[tuple[int, str]]:
+    """The versions and names of the migrations that a store has, sorted by version."""
     queries = load_queries("sqlite")
     if not connection.execute(queries["has_migrations"]).get:
-        return 0
-    return msgspec.convert(connection.execute(queries["schema_version"]).get, int)
+        return []
+    return msgspec.convert(
+        connection.execute(queries["applied_migrations"]).fetchall(), list[tuple[int, str]]
+    )
+
+
+def schema_version(connection: Connection) -> int:
+    """The schema a SQLite store has; 0 if it has none."""
+    return max((version for version, _ in applied_migrations(connection)), default=0)
 
 
 def migrate(connection: Connection, to: int | None = None) -> None:

@@ -23,6 +23,7 @@ _MOST_SECRETS = 10_000
 _ADVICE = {
     "store_corrupt": "Stop the server and restore a copy: agio restore FILE.",
     "store_newer": "Upgrade agio, or restore a copy of before the upgrade.",
+    "store_prerelease": "Start with an empty data folder or database, or keep using that version.",
     "store_unavailable": "Check the path, the address, the user and the permissions.",
 }
 

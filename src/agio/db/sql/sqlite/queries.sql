@@ -14,8 +14,8 @@ create table if not exists schema_migrations (
     applied_at integer not null
 ) strict;
 
--- name: schema_version
-select coalesce(max(version), 0) from schema_migrations;
+-- name: applied_migrations
+select version, name from schema_migrations order by version;
 
 -- name: add_migration
 insert into schema_migrations (version, name, applied_at) values (:version, :name, :now);

@@ -1,1 +1,0 @@
-alter table runs drop column copied_from;
