@@ -7,10 +7,10 @@ from typing import TypeVar
 import msgspec
 
 from agio.core.store.records import Page
-from agio.db.plan import Row
 from agio.errors import UserError
 
 K = TypeVar("K", bound=Sequence[object])
+R = TypeVar("R")
 T = TypeVar("T")
 
 MAX_PAGE = 500
@@ -23,7 +23,7 @@ def page_size(limit: int) -> int:
 
 
 def page_of(
-    rows: Sequence[Row], limit: int, item: Callable[[Row], T], key: Callable[[Row], Sequence[object]]
+    rows: Sequence[R], limit: int, item: Callable[[R], T], key: Callable[[R], Sequence[object]]
 ) -> Page[T]:
     """Make a page of rows of which one more than its size was asked for."""
     size = page_size(limit)

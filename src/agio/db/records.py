@@ -1,8 +1,7 @@
-"""Rows to the port's structs and back. A row's columns are in the order of a struct's fields."""
+"""Rows to the port's structs and back."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -16,39 +15,18 @@ from agio.core.store.records import (
     SessionRecord,
     SessionState,
 )
-from agio.core.store.repository import Append, Approval, RunInfo, ToolRecord, TurnRecord
+from agio.core.store.repository import Append, RunInfo, ToolRecord, TurnRecord
+from agio.db.rows import AgentRow, MessageRow, RunRow, SessionRow, ToolRow, as_row
 from agio.errors import StoreError
 from agio.protocol.messages import Content, Json, Message
 
-S = TypeVar("S", bound=msgspec.Struct)
-
-_RUN = [name for name in RunInfo.__struct_fields__ if name not in ("user_name", "question")]
-_AGENT = [name for name in AgentRecord.__struct_fields__ if name != "tools"]
 _encode = msgspec.json.Encoder().encode
 _decode_turn = msgspec.json.Decoder(TurnRecord).decode
 _decode_content = msgspec.json.Decoder(Content).decode
 _decode_http_tool = msgspec.json.Decoder(HttpTool).decode
-_AGENT_JSON: dict[str, Callable[[bytes], object]] = {
-    "output_schema": msgspec.json.Decoder(dict[str, Json]).decode,
-    "limits": msgspec.json.Decoder(AgentLimits).decode,
-}
-"""The columns of an agent that are JSON."""
+_decode_schema = msgspec.json.Decoder(dict[str, Json]).decode
+_decode_limits = msgspec.json.Decoder(AgentLimits).decode
 _decode_names = msgspec.json.Decoder(list[str]).decode
-
-
-class _ToolRow(msgspec.Struct, frozen=True, array_like=True):
-    """A struct and no tuple: msgspec looks at a struct's types once, at a tuple's at every row."""
-
-    name: str
-    approval: Approval | None
-    tool_id: str
-    definition: bytes | None
-    updated_at: int
-
-
-class _SessionState(msgspec.Struct, frozen=True, array_like=True):
-    active: SessionState | None
-    questions: int
 
 
 def now_ms() -> int:
@@ -56,47 +34,87 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def to_struct(kind: type[S], row: Sequence[object]) -> S:
-    """A row that has a struct's fields in their order."""
-    return msgspec.convert(dict(zip(kind.__struct_fields__, row, strict=True)), kind)
-
-
 def run_info(row: Sequence[object]) -> RunInfo:
-    """A row of `runs`."""
-    values = dict(zip(_RUN, row, strict=True))
-    values["cancel_requested"] = values["cancel_requested"] is not None
-    for name in ("goal_met", "usage_partial"):
-        if values[name] is not None:
-            values[name] = bool(values[name])
-    return msgspec.convert(values, RunInfo)
+    """A row of `run_columns`."""
+    return run_of(as_row(RunRow, row))
 
 
-def agent_record(row: Sequence[object], tools: Iterable[AgentTool]) -> AgentRecord:
-    """A row of `agents`, with the tools it was given."""
-    values = dict(zip(_AGENT, row, strict=True))
-    for name, decode in _AGENT_JSON.items():
-        if (packed := values[name]) is not None:
-            values[name] = decode(msgspec.convert(packed, bytes))
-    return msgspec.convert({**values, "tools": list(tools)}, AgentRecord)
+def run_of(row: RunRow) -> RunInfo:
+    """The run of a row."""
+    # In the order of RunInfo's fields: thirty keywords would cost three times as much, and every read pays it.
+    return RunInfo(
+        row.run_id,
+        row.thread_id,
+        row.agent,
+        row.model,
+        row.status,
+        row.epoch,
+        row.last_seq,
+        row.created_at,
+        row.ended_at,
+        row.mark,
+        row.tenant,
+        row.user,
+        row.first_pos,
+        row.error_code,
+        row.title,
+        row.agent_id,
+        row.alias,
+        row.cancel_requested_at is not None,
+        row.worker,
+        row.token_hash,
+        row.started_at,
+        None if row.goal_met is None else bool(row.goal_met),
+        row.request_id,
+        row.steps,
+        row.input_tokens,
+        row.output_tokens,
+        row.cost,
+        None if row.usage_partial is None else bool(row.usage_partial),
+        row.error_message,
+        row.copied_from,
+    )
+
+
+def agent_record(row: AgentRow, tools: Iterable[AgentTool]) -> AgentRecord:
+    """An agent with the tools it was given."""
+    return AgentRecord(
+        name=row.name,
+        system_prompt=row.system_prompt,
+        model_provider=row.model_provider,
+        model_name=row.model_name,
+        description=row.description,
+        goal=row.goal,
+        temperature=row.temperature,
+        max_steps=row.max_steps,
+        status=row.status,
+        approval=row.approval,
+        output_schema=None if row.output_schema is None else _decode_schema(row.output_schema),
+        limits=None if row.limits is None else _decode_limits(row.limits),
+        tools=list(tools),
+        id=row.id,
+        tenant=row.tenant,
+        source=row.source,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+    )
 
 
 def agent_values(fields: AgentFields) -> dict[str, object]:
     """What is said of an agent as its row has it, without its tools. Raises StoreError `not_storable`."""
     values: dict[str, object] = {name: getattr(fields, name) for name in AgentFields.__struct_fields__}
     del values["tools"]
-    for name in _AGENT_JSON:
+    for name in ("output_schema", "limits"):
         if values[name] is not None:
             values[name] = encode_json(f"agent's {name}", values[name])
     return values
 
 
-def agent_tool(row: Sequence[object]) -> AgentTool:
-    """A row of `tools_of_agents`, without the agent's id."""
-    found = msgspec.convert(row, _ToolRow)
-    if found.definition is None:
-        return AgentTool(found.name, found.approval)
-    http = _decode_http_tool(found.definition)
-    return AgentTool(found.name, found.approval, found.tool_id, http, found.updated_at)
+def agent_tool(row: ToolRow) -> AgentTool:
+    """A tool as its agent has it."""
+    if row.definition is None:
+        return AgentTool(row.name, row.approval)
+    return AgentTool(row.name, row.approval, row.tool_id, _decode_http_tool(row.definition), row.updated_at)
 
 
 def http_tool(definition: object) -> HttpTool:
@@ -104,18 +122,39 @@ def http_tool(definition: object) -> HttpTool:
     return _decode_http_tool(msgspec.convert(definition, bytes))
 
 
-def session_record(row: Sequence[object], last_pos: int) -> SessionRecord:
-    """A row of `session_columns`: what is active and asked becomes the state."""
-    now = msgspec.convert(row[7:9], _SessionState)
-    state: SessionState = "waiting" if now.questions and now.active != "running" else now.active or "idle"
-    pending = decode_names(msgspec.convert(row[10], str))
-    fields = (*row[:7], state, row[9], pending, *row[11:14], last_pos, *row[17:], None)
-    return to_struct(SessionRecord, fields)
+def session_record(row: SessionRow, last_pos: int) -> SessionRecord:
+    """A session. Its state follows from its active run and its open questions."""
+    state: SessionState = "waiting" if row.questions and row.active != "running" else row.active or "idle"
+    return SessionRecord(
+        id=row.id,
+        tenant=row.tenant,
+        user=row.user,
+        agent_id=row.agent_id,
+        agent_name=row.agent_name,
+        title=row.title,
+        on_busy=row.on_busy,
+        state=state,
+        alias=row.alias,
+        pending=decode_names(row.pending),
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        last_run_id=row.last_run_id,
+        last_pos=last_pos,
+        seen_pos=row.seen_pos,
+        forked_from=row.forked_from,
+    )
 
 
-def message_record(row: Sequence[object]) -> MessageRecord:
-    """A row of `message_columns`."""
-    return to_struct(MessageRecord, row[:6])
+def message_record(row: MessageRow) -> MessageRecord:
+    """A message without its place in the session."""
+    return MessageRecord(
+        id=row.id,
+        run_id=row.run_id,
+        role=row.role,
+        message=row.message,
+        created_at=row.created_at,
+        pos=row.pos,
+    )
 
 
 def encode_message(message: Message) -> bytes:
@@ -164,9 +203,8 @@ def pack_content(record: ToolRecord) -> bytes | None:
     return None if record.content is None else encode_json("tool result", record.content)
 
 
-def tool_record(row: Sequence[object]) -> ToolRecord:
-    """A row of `tool_executions`: content and error."""
-    content, error = msgspec.convert(row, tuple[bytes | None, str | None])
+def tool_record(content: bytes | None, error: str | None) -> ToolRecord:
+    """A tool call from its columns."""
     return ToolRecord(None if content is None else _decode_content(content), error)
 
 

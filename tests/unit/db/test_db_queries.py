@@ -1,9 +1,14 @@
 """The named queries: all used, all there in both dialects, all on an index."""
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
+import apsw
 import pytest
+from apsw.ext import query_info  # pyright: ignore[reportUnknownVariableType] (apsw has types for part of it)
 
 import agio.db
 from agio.db.queries import load_queries, number_parameters, parameters_of
@@ -56,6 +61,52 @@ def test_every_query_is_used_and_every_used_query_exists() -> None:
     asked = set(re.findall(r'\bask(?:_one|_query)?\(\s*(?:connection,\s*)?"(\w+)"', text))
     assert known - named == set()
     assert asked - known == set()
+
+
+def test_rows_are_read_by_name() -> None:
+    """L10: no column is known by its number, but the first of a query that selects one."""
+    connection, _ = open_writable(None)
+    for path in SOURCES:
+        tree = ast.parse(path.read_text("utf-8"))
+        for function in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]:
+            asked = dict(_asked_rows(function))
+            for name, index in _indexed(function):
+                if name == "row" or name in asked:
+                    assert index == "0", f"{path.name}: {name}[{index}]"
+                    columns = _columns(connection, asked[name]) if name in asked else 1
+                    assert columns == 1, (
+                        f"{path.name}: {name}[0] of {asked[name]}, which has {columns} columns"
+                    )
+
+
+def _asked_rows(function: ast.FunctionDef) -> Iterator[tuple[str, str]]:
+    """The names that `ask_one` rows are given, and the queries they come from."""
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(
+                targets=[ast.Name(name)],
+                value=ast.YieldFrom(ast.Call(ast.Name("ask_one"), [ast.Constant(str(query))])),
+            ):
+                yield name, query
+            case _:
+                pass
+
+
+def _indexed(function: ast.FunctionDef) -> Iterator[tuple[str, str]]:
+    """What has an index or is unpacked with a rest, and the index."""
+    for node in ast.walk(function):
+        match node:
+            case ast.Subscript(ast.Name(name), index):
+                yield name, ast.unparse(index)
+            case ast.Starred(ast.Name(name)):
+                yield name, "*"
+            case _:
+                pass
+
+
+def _columns(connection: Connection, query: str) -> int:
+    info = query_info(cast("apsw.Connection", connection), QUERIES[query], actions=False, explain=False)
+    return len(info.description)
 
 
 def test_both_dialects_answer_the_same_plans() -> None:

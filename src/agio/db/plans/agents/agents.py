@@ -9,11 +9,9 @@ from agio.db.cursors import page_of, page_size, pattern_of, read_cursor
 from agio.db.plan import Plan, Row, ask, ask_one
 from agio.db.records import agent_record, agent_tool, agent_values, now_ms
 from agio.db.refusals import agent_not_found, changed_elsewhere
+from agio.db.rows import AgentRow, ToolRow, as_row
 from agio.errors import UserError
 from agio.protocol.ids import new_id
-
-_ID = 12
-"""Where in `agent_columns` the agent's id is."""
 
 
 def list_agents(
@@ -31,9 +29,10 @@ def list_agents(
         rows = yield from ask("search_agents", pattern=pattern, **page)
     else:
         rows = yield from ask("list_agents", **page)
-    tools = yield from _tools_of(tenant, rows)
+    agents = [as_row(AgentRow, row) for row in rows]
+    tools = yield from _tools_of(tenant, agents)
     return page_of(
-        rows, limit, lambda row: agent_record(row, tools.get(str(row[_ID]), ())), lambda row: row[:1]
+        agents, limit, lambda agent: agent_record(agent, tools.get(agent.id, ())), lambda agent: [agent.name]
     )
 
 
@@ -50,7 +49,7 @@ def agent_of_run(tenant: str, agent_id: str) -> Plan[AgentRecord]:
     row = yield from ask_one("agent_of_run", tenant=tenant, agent_id=agent_id)
     if row is None:
         raise agent_not_found(agent_id)
-    return (yield from with_tools(agent_record(row, ())))
+    return (yield from with_tools(agent_record(as_row(AgentRow, row), ())))
 
 
 def with_tools(agent: AgentRecord) -> Plan[AgentRecord]:
@@ -61,7 +60,7 @@ def with_tools(agent: AgentRecord) -> Plan[AgentRecord]:
             return agent
         return structs.replace(agent, tools=known.tools, approval=known.approval)
     tools = yield from ask("tools_of_agents", tenant=agent.tenant, agent_ids=[agent.id])
-    return structs.replace(agent, tools=[agent_tool(tool) for _, *tool in tools])
+    return structs.replace(agent, tools=[agent_tool(as_row(ToolRow, tool)) for tool in tools])
 
 
 def agent_named(tenant: str, name: str) -> Plan[AgentRecord | None]:
@@ -100,7 +99,7 @@ def update_agent(
     yield from ask("lock_tenant", tenant=tenant)
     check_stored((yield from get_agent(tenant, agent_id)))
     named = yield from ask_one("agent_by_name", tenant=tenant, name=fields.name)
-    if named is not None and named[_ID] != agent_id:
+    if named is not None and as_row(AgentRow, named).id != agent_id:
         raise _agent_exists(fields.name)
     return (yield from _replace(tenant, agent_id, fields, "stored", expected))
 
@@ -131,9 +130,9 @@ def put_code_agents(tenant: str, agents: Sequence[AgentFields]) -> Plan[list[Age
         else:
             records.append((yield from _replace(tenant, known.id, fields, "code")))
     kept = {record.id for record in records}
-    for row in (yield from ask("list_code_agents", tenant=tenant)):
-        if row[0] not in kept:
-            yield from ask("retire_agent", tenant=tenant, agent_id=row[0], now=now_ms())
+    for (agent_id,) in (yield from ask("list_code_agents", tenant=tenant)):
+        if agent_id not in kept:
+            yield from ask("retire_agent", tenant=tenant, agent_id=agent_id, now=now_ms())
     return records
 
 
@@ -148,7 +147,7 @@ def library_agent(tenant: str, name: str, model: str) -> Plan[str]:
         row = yield from ask_one("agent_by_name", tenant=tenant, name=name)
     if row is None:
         raise agent_not_found(name)
-    return str(row[_ID])
+    return as_row(AgentRow, row).id
 
 
 def _add(tenant: str, fields: AgentFields, source: AgentSource) -> Plan[AgentRecord]:
@@ -193,17 +192,19 @@ def tool_id_of(tenant: str, name: str) -> Plan[str]:
 
 
 def _with_tools(tenant: str, row: Row) -> Plan[AgentRecord]:
-    tools = yield from _tools_of(tenant, [row])
-    return agent_record(row, tools.get(str(row[_ID]), ()))
+    agent = as_row(AgentRow, row)
+    tools = yield from _tools_of(tenant, [agent])
+    return agent_record(agent, tools.get(agent.id, ()))
 
 
-def _tools_of(tenant: str, agents: Sequence[Row]) -> Plan[dict[str, list[AgentTool]]]:
-    """The tools of agents' rows, by the agent's id."""
+def _tools_of(tenant: str, agents: Sequence[AgentRow]) -> Plan[dict[str, list[AgentTool]]]:
+    """The tools of agents, by the agent's id."""
     tools: dict[str, list[AgentTool]] = {}
     if agents:
-        ids = [row[_ID] for row in agents]
-        for agent_id, *tool in (yield from ask("tools_of_agents", tenant=tenant, agent_ids=ids)):
-            tools.setdefault(str(agent_id), []).append(agent_tool(tool))
+        ids = [agent.id for agent in agents]
+        for row in (yield from ask("tools_of_agents", tenant=tenant, agent_ids=ids)):
+            tool = as_row(ToolRow, row)
+            tools.setdefault(tool.agent_id, []).append(agent_tool(tool))
     return tools
 
 

@@ -7,12 +7,11 @@ from agio.core.store.records import Page
 from agio.db.cursors import page_of, page_size, read_cursor
 from agio.db.plan import Plan, Row, ask, ask_one
 from agio.db.plans.runs.log import BEYOND_ALL
-from agio.db.records import encode_json, now_ms, to_struct
+from agio.db.records import encode_json, now_ms
+from agio.db.rows import by_name, to_struct
 from agio.errors import StoreError, UserError
 from agio.protocol.ids import new_id
 from agio.protocol.messages import Json
-
-_VERSION = DraftVersionHead.__struct_fields__
 
 
 def write_draft(tenant: str, user: str, write: DraftWrite) -> Plan[DraftRecord]:
@@ -64,7 +63,8 @@ def list_drafts(
         rows = yield from ask("list_drafts", **values)
     else:
         rows = yield from ask("list_drafts_of_kind", kind=kind, **values)
-    return page_of(rows, limit, lambda row: to_struct(DraftRecord, row), lambda row: [row[6], row[0]])
+    drafts = [to_struct(DraftRecord, row) for row in rows]
+    return page_of(drafts, limit, lambda draft: draft, lambda draft: [draft.updated_at, draft.id])
 
 
 def get_draft(tenant: str, user: str, draft_id: str) -> Plan[tuple[DraftRecord, DraftVersion]]:
@@ -87,7 +87,8 @@ def list_draft_versions(
         before=before,
         limit=page_size(limit) + 1,
     )
-    return page_of(rows, limit, lambda row: to_struct(DraftVersionHead, row), lambda row: row[:1])
+    versions = [to_struct(DraftVersionHead, row) for row in rows]
+    return page_of(versions, limit, lambda head: head, lambda head: [head.version])
 
 
 def get_draft_version(tenant: str, user: str, draft_id: str, version: int) -> Plan[DraftVersion]:
@@ -116,8 +117,9 @@ def _draft(tenant: str, user: str, draft_id: str) -> Plan[DraftRecord]:
 
 
 def _version(row: Row) -> DraftVersion:
-    content: Json = msgspec.json.decode(msgspec.convert(row[-1], bytes))
-    return msgspec.convert({**dict(zip(_VERSION, row[:-1], strict=True)), "content": content}, DraftVersion)
+    values = by_name(DraftVersionHead, row, "content")
+    content: Json = msgspec.json.decode(msgspec.convert(values["content"], bytes))
+    return msgspec.convert({**values, "content": content}, DraftVersion)
 
 
 def _not_found(draft_id: str) -> UserError:

@@ -5,18 +5,19 @@ from typing import Literal
 import msgspec
 
 from agio.core.provider import KEY_FIELD, ProviderFields, ProviderRecord, Sealed, SecretPlace
-from agio.db.plan import Plan, Row, ask, ask_one
+from agio.db.plan import Plan, ask, ask_one
 from agio.db.plans.agents.secrets import delete_secret, delete_secrets_of, put_secrets, sealed_of
 from agio.db.records import decode_names, encode_names, now_ms
 from agio.db.refusals import changed_elsewhere
+from agio.db.rows import by_name
 from agio.errors import UserError
-
-_COLUMNS = len(ProviderRecord.__struct_fields__)
 
 
 def list_providers(tenant: str) -> Plan[list[ProviderRecord]]:
     """A tenant's providers, by name."""
-    return [_record(row) for row in (yield from ask("list_providers", tenant=tenant))]
+    return [
+        _record(by_name(ProviderRecord, row)) for row in (yield from ask("list_providers", tenant=tenant))
+    ]
 
 
 def get_provider(tenant: str, provider_id: str) -> Plan[ProviderRecord]:
@@ -24,7 +25,7 @@ def get_provider(tenant: str, provider_id: str) -> Plan[ProviderRecord]:
     row = yield from ask_one("get_provider", tenant=tenant, provider_id=provider_id)
     if row is None:
         raise _not_found(provider_id)
-    return _record(row)
+    return _record(by_name(ProviderRecord, row))
 
 
 def find_provider(tenant: str, name: str) -> Plan[tuple[ProviderRecord, Sealed | None] | None]:
@@ -32,8 +33,9 @@ def find_provider(tenant: str, name: str) -> Plan[tuple[ProviderRecord, Sealed |
     row = yield from ask_one("find_provider", tenant=tenant, name=name)
     if row is None:
         return None
-    key_id, data = row[_COLUMNS:]
-    return _record(row[:_COLUMNS]), None if key_id is None else sealed_of(key_id, data)
+    values = by_name(ProviderRecord, row, "key_id", "sealed")
+    key_id, data = values["key_id"], values["sealed"]
+    return _record(values), None if key_id is None else sealed_of(key_id, data)
 
 
 def create_provider(
@@ -86,8 +88,7 @@ def delete_provider(tenant: str, provider_id: str) -> Plan[None]:
     yield from delete_secrets_of(tenant, provider_id)
 
 
-def _record(row: Row) -> ProviderRecord:
-    values = dict(zip(ProviderRecord.__struct_fields__, row, strict=True))
+def _record(values: dict[str, object]) -> ProviderRecord:
     values["models"] = decode_names(str(values["models"]))
     values["has_key"] = bool(values["has_key"])
     return msgspec.convert(values, ProviderRecord)

@@ -7,18 +7,19 @@ import msgspec
 from agio.core.provider import Sealed, SecretPlace
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.records import now_ms
+from agio.db.rows import to_struct
 
 
 def get_secret(place: SecretPlace) -> Plan[Sealed | None]:
     """A sealed secret."""
     row = yield from ask_one("get_secret", **_where(place))
-    return None if row is None else sealed_of(*row)
+    return None if row is None else to_struct(Sealed, row)
 
 
 def secrets_of(tenant: str, owner_id: str) -> Plan[dict[str, Sealed]]:
     """All sealed secrets of a provider or tool, by field."""
     rows = yield from ask("secrets_of", tenant=tenant, owner_id=owner_id)
-    return {str(field): sealed_of(*sealed) for field, *sealed in rows}
+    return {str(field): sealed_of(key_id, data) for field, key_id, data in rows}
 
 
 def put_secrets(tenant: str, owner_id: str, secrets: Mapping[str, Sealed]) -> Plan[None]:
@@ -58,7 +59,10 @@ def secrets_to_rotate(
         after_field=last.field,
         limit=limit,
     )
-    return [(SecretPlace(*map(str, row[:3])), sealed_of(*row[3:])) for row in rows]
+    return [
+        (SecretPlace(str(tenant), str(owner_id), str(field)), sealed_of(key_id, data))
+        for tenant, owner_id, field, key_id, data in rows
+    ]
 
 
 def replace_secrets(changes: Sequence[tuple[SecretPlace, Sealed, Sealed]]) -> Plan[int]:
@@ -86,7 +90,7 @@ def count_secrets() -> Plan[dict[str, int]]:
 
 def sealed_of(key_id: object, data: object) -> Sealed:
     """A sealed secret from its two columns."""
-    return Sealed(*msgspec.convert((key_id, data), tuple[str, bytes]))
+    return to_struct(Sealed, (key_id, data))
 
 
 def _where(place: SecretPlace) -> dict[str, object]:

@@ -6,17 +6,31 @@ import msgspec
 
 from agio.core.http_tool import HttpTool, ToolDefinition, ToolRequest, ToolRequestRecord, ToolUse
 from agio.core.provider import Sealed, SecretPlace
-from agio.core.store.repository import Approval, ToolRecord
+from agio.core.store.repository import Approval, Effect, ToolRecord
 from agio.db.plan import Plan, Row, ask, ask_one
 from agio.db.plans.agents.agents import check_stored, get_agent, tool_id_of
 from agio.db.plans.agents.secrets import delete_secret, delete_secrets_of, put_secrets, secrets_of
 from agio.db.plans.runs.log import check_session
-from agio.db.records import encode_json, http_tool, now_ms, pack_content, to_struct, tool_record
+from agio.db.records import encode_json, http_tool, now_ms, pack_content, tool_record
 from agio.db.refusals import changed_elsewhere, idempotency_conflict
+from agio.db.rows import Columns, as_row, by_name, to_struct
 from agio.errors import StoreError, UserError
 
 MAX_TOOLS = 1000
 """How many HTTP tools a team may have."""
+
+
+class _RequestRow(Columns, frozen=True):
+    """`request_columns`, and the digest where it is selected."""
+
+    id: str
+    tool: str
+    effect: Effect
+    content: bytes | None
+    error: str | None
+    started_at: int
+    ended_at: int | None
+    digest: bytes = b""
 
 
 def list_tool_definitions(tenant: str) -> Plan[list[ToolDefinition]]:
@@ -131,13 +145,14 @@ def begin_tool_request(tenant: str, user: str, request: ToolRequest) -> Plan[tup
         now=now_ms(),
     )
     if row is not None:
-        return _request(row), True
+        return _request(as_row(_RequestRow, row)), True
     known = yield from ask_one("find_tool_request", tenant=tenant, user_id=user, key_hash=request.key_hash)
     if known is None:
         raise StoreError("not_storable", f"The id {request.id} is another call's.")
-    if known[-1] != request.digest:
+    before = as_row(_RequestRow, known)
+    if before.digest != request.digest:
         raise idempotency_conflict("key")
-    return _request(known[:-1]), False
+    return _request(before), False
 
 
 def end_tool_request(
@@ -148,7 +163,7 @@ def end_tool_request(
     content = pack_content(record)
     yield from ask("end_tool_request", content=content, error=record.error, now=now_ms(), **who)
     row = yield from ask_one("get_tool_request", **who)
-    return None if row is None else _request(row)
+    return None if row is None else _request(as_row(_RequestRow, row))
 
 
 def _say(
@@ -186,13 +201,14 @@ def _say(
 def _take_name(tenant: str, tool_id: str, name: str) -> Plan[None]:
     """Make a name free: agents that were given it, when it was nobody's, have this tool. UserError `tool_exists`."""
     row = yield from ask_one("tool_by_name", tenant=tenant, name=name)
-    if row is None or row[0] == tool_id:
+    other = None if row is None else row[0]
+    if other is None or other == tool_id:
         return
-    if (yield from ask_one("get_tool_definition", tenant=tenant, tool_id=row[0])) is not None:
+    if (yield from ask_one("get_tool_definition", tenant=tenant, tool_id=other)) is not None:
         raise _tool_exists(name)
-    yield from ask("inherit_assignments", tenant=tenant, tool_id=tool_id, other_tool=row[0])
-    yield from ask("clear_assignments_of_tool", tenant=tenant, tool_id=row[0])
-    yield from ask("delete_tool", tenant=tenant, tool_id=row[0])
+    yield from ask("inherit_assignments", tenant=tenant, tool_id=tool_id, other_tool=other)
+    yield from ask("clear_assignments_of_tool", tenant=tenant, tool_id=other)
+    yield from ask("delete_tool", tenant=tenant, tool_id=other)
 
 
 def _keep_secrets(tenant: str, tool_id: str, fields: set[str]) -> Plan[None]:
@@ -202,11 +218,20 @@ def _keep_secrets(tenant: str, tool_id: str, fields: set[str]) -> Plan[None]:
 
 
 def _definition(row: Row) -> ToolDefinition:
-    return to_struct(ToolDefinition, (*row[:3], http_tool(row[3]), *row[4:]))
+    values = by_name(ToolDefinition, row)
+    values["http"] = http_tool(values["http"])
+    return msgspec.convert(values, ToolDefinition)
 
 
-def _request(row: Row) -> ToolRequestRecord:
-    return to_struct(ToolRequestRecord, (*row[:3], tool_record(row[3:5]), *row[5:]))
+def _request(row: _RequestRow) -> ToolRequestRecord:
+    return ToolRequestRecord(
+        id=row.id,
+        tool=row.tool,
+        effect=row.effect,
+        record=tool_record(row.content, row.error),
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+    )
 
 
 def _tool_not_found(tool_id: str) -> UserError:

@@ -7,8 +7,9 @@ from agio.core.identity.email import fold_email
 from agio.core.identity.principal import Role
 from agio.core.identity.team import Membership
 from agio.db.plan import Plan, ask, ask_one
-from agio.db.records import now_ms, to_struct
+from agio.db.records import now_ms
 from agio.db.refusals import tenant_not_found, user_not_found
+from agio.db.rows import by_name, to_struct
 from agio.errors import UserError
 from agio.protocol.ids import new_id
 
@@ -138,6 +139,15 @@ def memberships(account_id: str) -> Plan[list[Membership]]:
     """The teams an account is in, by name."""
     rows = yield from ask("memberships", account_id=account_id)
     return [to_struct(Membership, row) for row in rows]
+
+
+def membership_in(account_id: str | None, tenant: str) -> Plan[tuple[Membership, int | None] | None]:
+    """An account's membership in a team, and when it was removed from it."""
+    row = yield from ask_one("membership_in", account_id=account_id, tenant=tenant)
+    if row is None:
+        return None
+    values = by_name(Membership, row, "removed_at")
+    return msgspec.convert(values, Membership), msgspec.convert(values["removed_at"], int | None)
 
 
 def add_sign_in_flow(state_hash: bytes, flow: bytes, expires_at: int) -> Plan[None]:

@@ -11,7 +11,8 @@ from agio.core.store.records import Page
 from agio.db.cursors import page_of, page_size, read_cursor
 from agio.db.plan import Plan, ask
 from agio.db.plans.runs.log import BEYOND_ALL
-from agio.db.records import now_ms, to_struct
+from agio.db.records import now_ms
+from agio.db.rows import by_name
 
 T = TypeVar("T")
 Values: TypeAlias = Mapping[str, object]
@@ -82,7 +83,7 @@ def list_audit(
     rows = yield from ask(
         "list_audit", tenant=tenant, action=action, user_id=user, before=before, limit=page_size(limit) + 1
     )
-    return page_of(rows, limit, _entry, lambda row: row[:1])
+    return page_of([_entry(row) for row in rows], limit, lambda entry: entry, lambda entry: [entry.number])
 
 
 def look(path: str, values: Values) -> object:
@@ -139,5 +140,6 @@ def _plain(value: object) -> object:
 
 
 def _entry(row: Sequence[object]) -> AuditEntry:
-    details = msgspec.json.decode(str(row[-1]), type=dict[str, object])
-    return to_struct(AuditEntry, (*row[:-1], details))
+    values = by_name(AuditEntry, row)
+    values["details"] = msgspec.json.decode(str(values["details"]), type=dict[str, object])
+    return msgspec.convert(values, AuditEntry)

@@ -5,7 +5,8 @@ from agio.core.identity.team import Membership
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.plans.people.accounts import add_identity, create_account
 from agio.db.plans.people.teams import accept_invitation
-from agio.db.records import now_ms, to_struct
+from agio.db.records import now_ms
+from agio.db.rows import to_struct
 from agio.errors import UserError
 
 

@@ -15,8 +15,10 @@ from agio.core.identity.principal import (
 )
 from agio.core.identity.team import Membership, TenantRecord
 from agio.db.plan import Plan, Row, ask, ask_one
-from agio.db.records import decode_names, encode_names, now_ms, to_struct
+from agio.db.plans.people.accounts import membership_in
+from agio.db.records import decode_names, encode_names, now_ms
 from agio.db.refusals import tenant_not_found, user_not_found
+from agio.db.rows import Columns, as_row, by_name, to_struct
 from agio.errors import UserError
 
 NOTED_EVERY_MS = 60_000
@@ -25,6 +27,19 @@ KEPT_MS = 7 * 24 * 3600 * 1000
 """How long an idempotency key is remembered."""
 FORKED_WITHIN_MS = 3600 * 1000
 """A copy of a session that is not whole by then never will be."""
+
+
+class _PrincipalRow(Columns, frozen=True):
+    """`key_principal` and `browser_principal`."""
+
+    tenant: str
+    user: str
+    role: Role
+    credential: str
+    permissions: str | None
+    account: str | None
+    authenticated_at: int | None
+    last_used_at: int | None
 
 
 def add_tenant(tenant: str, name: str) -> Plan[None]:
@@ -105,7 +120,10 @@ def revoke_api_key(tenant: str, user: str, key_id: str) -> Plan[list[str]]:
 def find_api_key(key_hash: bytes) -> Plan[tuple[Principal, int | None] | None]:
     """Who a key stands for, and when its use was noted last; None if there is none, or it is over."""
     row = yield from ask_one("find_api_key", hash=key_hash, now=now_ms())
-    return None if row is None else (_principal(row), msgspec.convert(row[7], int | None))
+    if row is None:
+        return None
+    found = as_row(_PrincipalRow, row)
+    return _principal(found), found.last_used_at
 
 
 def note_api_key(key_hash: bytes) -> Plan[None]:
@@ -130,7 +148,7 @@ def add_web_session(session: WebSession) -> Plan[None]:
 def find_web_session(token_hash: bytes) -> Plan[Principal | None]:
     """Who a browser's session stands for; None if it is over."""
     row = yield from ask_one("find_web_session", token_hash=token_hash, now=now_ms())
-    return None if row is None else _principal(row)
+    return None if row is None else _principal(as_row(_PrincipalRow, row))
 
 
 def end_web_session(token_hash: bytes) -> Plan[None]:
@@ -147,10 +165,9 @@ def switch_tenant(token_hash: bytes, tenant: str, session_id: str, new_hash: byt
     """End a browser's session and begin one of its account's user of another tenant. UserError `tenant_not_found`."""
     known = yield from find_web_session(token_hash)
     account = None if known is None else known.account
-    row = yield from ask_one("membership_in", account_id=account, tenant=tenant)
-    if row is None or row[4] is not None:
+    membership, removed_at = (yield from membership_in(account, tenant)) or (None, None)
+    if membership is None or removed_at is not None:
         raise tenant_not_found(tenant)
-    membership = to_struct(Membership, row[:4])
     ended = yield from ask_one("end_web_session", token_hash=token_hash)
     if ended is None:
         raise tenant_not_found(tenant)
@@ -181,7 +198,7 @@ def end_user_sessions(tenant: str, user: str) -> Plan[int]:
 def find_credentials(ids: Sequence[str]) -> Plan[list[Principal]]:
     """Those of these API keys and web sessions (by id) that are still good, as they stand now."""
     rows = yield from ask("find_credentials", ids=list(ids), now=now_ms())
-    return [_principal(row) for row in rows]
+    return [_principal(as_row(_PrincipalRow, row)) for row in rows]
 
 
 def sweep() -> Plan[None]:
@@ -201,15 +218,16 @@ def touch_store() -> Plan[None]:
 
 
 def _api_key(row: Row) -> ApiKey:
-    permissions = None if row[8] is None else decode_names(msgspec.convert(row[8], str))
-    return to_struct(ApiKey, (*row[:8], permissions, *row[9:]))
+    values = by_name(ApiKey, row)
+    if values["permissions"] is not None:
+        values["permissions"] = decode_names(msgspec.convert(values["permissions"], str))
+    return msgspec.convert(values, ApiKey)
 
 
-def _principal(row: Row) -> Principal:
-    tenant, user, role, credential, names, account, authenticated_at = msgspec.convert(
-        row[:7], tuple[str, str, Role, str, str | None, str | None, int | None]
+def _principal(row: _PrincipalRow) -> Principal:
+    permissions = PERMISSIONS[row.role]
+    if row.permissions is not None:
+        permissions &= msgspec.convert(decode_names(row.permissions), frozenset[Permission])
+    return Principal(
+        row.tenant, row.user, row.role, row.credential, permissions, row.account, row.authenticated_at
     )
-    permissions = PERMISSIONS[role]
-    if names is not None:
-        permissions &= msgspec.convert(decode_names(names), frozenset[Permission])
-    return Principal(tenant, user, role, credential, permissions, account, authenticated_at)

@@ -5,10 +5,11 @@ from agio.core.identity.email import fold_email
 from agio.core.identity.principal import PERMISSIONS, Role
 from agio.core.identity.team import Invitation, Member, Membership, SdkSessions, TenantRecord
 from agio.db.plan import Plan, ask, ask_one
-from agio.db.plans.people.accounts import add_account, add_user_of, already_member
+from agio.db.plans.people.accounts import add_account, add_user_of, already_member, membership_in
 from agio.db.plans.people.identity import get_tenant
-from agio.db.records import now_ms, to_struct
+from agio.db.records import now_ms
 from agio.db.refusals import tenant_not_found, user_not_found
+from agio.db.rows import to_struct
 from agio.errors import UserError
 from agio.protocol.ids import new_id
 
@@ -129,17 +130,19 @@ def accept_invitation(token_hash: bytes, account: Account) -> Plan[Membership]:
 def _join(account: Account, invitation: Invitation) -> Plan[Membership]:
     tenant, role = invitation.tenant, invitation.role
     yield from ask("lock_tenant", tenant=tenant)
-    before = yield from ask_one("membership_in", account_id=account.id, tenant=tenant)
+    before = yield from membership_in(account.id, tenant)
     if before is None:
         yield from add_user_of(account, tenant, role)
-    elif before[4] is None:
-        raise already_member()
     else:
-        yield from ask("reinstate_user", tenant=tenant, user_id=before[2], role=role, name=account.name)
-    row = yield from ask_one("membership_in", account_id=account.id, tenant=tenant)
-    if row is None:
+        known, removed_at = before
+        if removed_at is None:
+            raise already_member()
+        yield from ask("reinstate_user", tenant=tenant, user_id=known.user, role=role, name=account.name)
+    joined = yield from membership_in(account.id, tenant)
+    if joined is None:
         raise tenant_not_found(tenant)
-    return to_struct(Membership, row[:4])
+    membership, _ = joined
+    return membership
 
 
 def _changeable(tenant: str, user: str, *, by_owner: bool, stays_owner: bool) -> Plan[Member]:
@@ -165,9 +168,10 @@ def _acts_as_owner(tenant: str, by: str | None, *, by_owner: bool = True) -> Pla
     if by is None:
         return by_owner
     row = yield from ask_one("get_user", tenant=tenant, user_id=by)
-    if row is None or row[1] not in ("owner", "admin"):
+    _, role = (None, None) if row is None else row
+    if role not in ("owner", "admin"):
         raise UserError("forbidden", "You may not manage this team any more.", {"needs": "manage"})
-    return by_owner and row[1] == "owner"
+    return by_owner and role == "owner"
 
 
 def _forbidden() -> UserError:

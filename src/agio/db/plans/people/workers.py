@@ -5,7 +5,8 @@ import msgspec
 from agio.core.identity.worker_key import WorkerKey
 from agio.db.plan import Plan, Row, ask, ask_one
 from agio.db.plans.people.identity import get_tenant
-from agio.db.records import decode_names, encode_names, now_ms, to_struct
+from agio.db.records import decode_names, encode_names, now_ms
+from agio.db.rows import by_name
 from agio.errors import UserError
 
 
@@ -49,5 +50,7 @@ def note_worker_key(key_hash: bytes) -> Plan[None]:
 
 
 def _worker_key(row: Row) -> WorkerKey:
-    tenants = None if row[3] is None else decode_names(msgspec.convert(row[3], str))
-    return to_struct(WorkerKey, (*row[:3], tenants, *row[4:]))
+    values = by_name(WorkerKey, row)
+    if values["tenants"] is not None:
+        values["tenants"] = decode_names(msgspec.convert(values["tenants"], str))
+    return msgspec.convert(values, WorkerKey)

@@ -2,9 +2,6 @@
 
 from collections.abc import Sequence
 
-import msgspec
-from msgspec import Struct
-
 from agio.core.store.records import Accepted, ClaimBy, Limits, Submission
 from agio.core.store.repository import RunInfo
 from agio.db.plan import Plan, ask, ask_one
@@ -18,11 +15,12 @@ from agio.db.plans.sessions.files import attach_files
 from agio.db.plans.sessions.sessions import find_messages, hash_key
 from agio.db.records import decode_names, encode_message
 from agio.db.refusals import agent_inactive, idempotency_conflict
+from agio.db.rows import Columns, KeyRow, RunRow, as_row
 from agio.errors import LimitExceeded, UserError
 from agio.protocol.messages import Message, ToolMessage, UserMessage
 
 
-class _Active(Struct, frozen=True, array_like=True):
+class _Active(Columns, frozen=True):
     """A row of `count_active`."""
 
     sessions: int
@@ -61,14 +59,14 @@ def _accepted_before(sent: Arrival) -> Plan[str | None]:
             since=sent.now - KEPT_MS,
         )
         if row is not None:
-            digest, run_id = msgspec.convert(row, tuple[bytes, str])
-            if digest != sent.given.digest:
+            known = as_row(KeyRow, row)
+            if known.digest != sent.given.digest:
                 raise idempotency_conflict("key")
-            return run_id
+            return known.made_id
     if alias is not None:
         row = yield from ask_one("find_alias", alias=alias, **sent.place)
         if row is not None:
-            return str(row[0])
+            return as_row(RunRow, row).run_id
     return None
 
 
@@ -168,7 +166,7 @@ def _make_way(sent: Arrival, kind: Kind, active: Sequence[RunInfo]) -> Plan[list
 def _check_limits(sent: Arrival, limits: Limits, is_active: bool) -> Plan[_Active]:
     """What goes on now. Raises LimitExceeded `too_many_sessions`, `queue_full`."""
     row = yield from ask_one("count_active", **sent.place)
-    counted = msgspec.convert(row, _Active)
+    counted = as_row(_Active, row or ())
     if not is_active and counted.sessions >= limits.running_per_user:
         raise LimitExceeded(
             "too_many_sessions",

@@ -2,7 +2,6 @@
 
 import secrets
 
-import msgspec
 from msgspec import Struct, structs
 
 from agio.core.run.fold import title_of
@@ -11,6 +10,7 @@ from agio.db.plan import Plan, ask, ask_one
 from agio.db.plans.sessions.sessions import NewSession, add_session, session_of_alias
 from agio.db.records import agent_record, now_ms
 from agio.db.refusals import session_not_found
+from agio.db.rows import AgentRow, as_row
 
 
 class Target(Struct, frozen=True):
@@ -27,8 +27,8 @@ class Target(Struct, frozen=True):
     """It begins with this: it has no run, message or question."""
 
 
-class _SessionRow(Struct, frozen=True, array_like=True):
-    """What `lock_session` says before the agent."""
+class _LockedSession(AgentRow, frozen=True):
+    """`lock_session`: the agent's columns, then the session's."""
 
     title: str
     on_busy: OnBusy
@@ -70,9 +70,9 @@ def receive(tenant: str, user: str, given: Submission) -> Plan[Arrival]:
     row = yield from ask_one("lock_session", tenant=tenant, user_id=user, session_id=given.session_id)
     if row is None:
         raise session_not_found(given.session_id)
-    said = msgspec.convert(row[:5], _SessionRow)
+    found = as_row(_LockedSession, row)
     session = Target(
-        said.title, said.on_busy, said.mark, said.pending, said.agent_deleted_at, agent_record(row[5:], ())
+        found.title, found.on_busy, found.mark, found.pending, found.agent_deleted_at, agent_record(found, ())
     )
     return Arrival(tenant, user, given, session, now)
 

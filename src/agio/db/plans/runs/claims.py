@@ -13,6 +13,7 @@ from agio.db.plans.agents.agents import agent_of_run
 from agio.db.plans.runs.log import all_current, check_session, find_run, get_run
 from agio.db.plans.runs.questions import cancel_questions
 from agio.db.records import now_ms
+from agio.db.rows import Columns, as_row
 from agio.errors import StoreError, UserError
 from agio.protocol.codec import decode_input, encode
 from agio.protocol.frames import Frame
@@ -22,6 +23,13 @@ Doom: TypeAlias = Literal["cancelled", "expired", "crash_loop", "unreadable"]
 
 FRUITLESS_CLAIMS = 3
 """So many claims without a finished turn, and a run is given up."""
+
+
+class _ClaimState(Columns, frozen=True):
+    epoch: int
+    fruitless: int
+    turns_at_claim: int
+    turns: int
 
 
 def claim_next(
@@ -130,20 +138,17 @@ def reclaim(run_id: str, epoch: int, by: ClaimBy, *, given_back: bool = False) -
     state = yield from ask_one("claim_state", run_id=run_id)
     if state is None:
         return None
-    known, fruitless, turns_before, turns = msgspec.convert(state, tuple[int, int, int, int])
-    if known != epoch:
+    known = as_row(_ClaimState, state)
+    if known.epoch != epoch:
         return None
-    if turns != turns_before:
-        fruitless = 0
-    elif not given_back:
-        fruitless += 1
+    fruitless = 0 if known.turns != known.turns_at_claim else known.fruitless + int(not given_back)
     taken = yield from ask_one(
         "take_over",
         run_id=run_id,
         epoch=epoch,
         worker=by.worker,
         token_hash=by.token_hash,
-        turns=turns,
+        turns=known.turns,
         fruitless=fruitless,
     )
     if taken is None:

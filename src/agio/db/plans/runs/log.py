@@ -6,8 +6,9 @@ from agio.core.store.records import EventSlice, Page, ToolExecution
 from agio.core.store.repository import InterruptState, RunInfo, RunLog
 from agio.db.cursors import page_of, page_size, read_cursor
 from agio.db.plan import Events, Head, Plan, Row, Rows, ask, ask_one
-from agio.db.records import run_info, to_struct, turn_record
+from agio.db.records import run_info, run_of, turn_record
 from agio.db.refusals import run_not_found, session_not_found
+from agio.db.rows import BlobRow, HeadRow, RunRow, as_row, to_struct
 from agio.protocol.events import AgentEvent
 
 BEYOND_ALL = 1 << 62
@@ -54,8 +55,8 @@ def current(info: RunInfo) -> Plan[RunInfo]:
     if not head:  # ended since its row was read, or the row says all
         row = yield from ask_one("get_run", run_id=info.run_id)
         return info if row is None else run_info(row)
-    epoch, last_seq = msgspec.convert(head[0], tuple[int, int])
-    return msgspec.structs.replace(info, epoch=epoch, last_seq=last_seq)
+    now = as_row(HeadRow, head[0])
+    return msgspec.structs.replace(info, epoch=now.epoch, last_seq=now.last_seq)
 
 
 def all_current(rows: Rows) -> Plan[list[RunInfo]]:
@@ -138,7 +139,7 @@ def find_runs(
         rows = yield from ask("find_runs_of_tenant", **values)
     else:
         rows = yield from ask("find_runs", user_id=user, **values)
-    page = page_of(rows, limit, lambda row: row[2:], lambda row: row[:2])
+    page = page_of(rows, limit, lambda row: row, _place)
     found = yield from all_current(page.items)
     return Page((yield from _named(tenant, found)), page.next)
 
@@ -159,17 +160,17 @@ def history(session_id: str, before_pos: int, enough: int) -> Plan[list[RunLog]]
     """The logs of the session's newest runs before a position that have `enough` messages together, oldest first."""
     logs: list[RunLog] = []
     messages = 0
-    place: tuple[object, object] = (before_pos, 0)
+    first_pos, number = before_pos, 0
     while messages <= enough:
         rows = yield from ask(
-            "runs_before", session_id=session_id, first_pos=place[0], number=place[1], limit=PAGE_RUNS
+            "runs_before", session_id=session_id, first_pos=first_pos, number=number, limit=PAGE_RUNS
         )
-        for number, *row in rows:
-            info = yield from current(run_info(row))
-            log = yield from _log_of(info, 0)
+        for row in rows:
+            run = as_row(RunRow, row)
+            log = yield from _log_of((yield from current(run_of(run))), 0)
             logs.append(log)
             messages += 1 + log.payload.count(_STEP)
-            place = (info.first_pos, number)
+            first_pos, number = run.first_pos, run.number
             if messages > enough:
                 break
         if len(rows) < PAGE_RUNS:
@@ -182,7 +183,7 @@ def next_log(session_id: str, after: int) -> Plan[RunLog | None]:
     rows = yield from ask("runs_from", session_id=session_id, first_pos=after, number=-1, limit=1)
     if not rows:
         return None
-    return (yield from _log_of((yield from current(run_info(rows[0][1:]))), 0))
+    return (yield from _log_of((yield from current(run_of(as_row(RunRow, rows[0])))), 0))
 
 
 def read_run(run_id: str, after: int, limit_bytes: int) -> Plan[EventSlice]:
@@ -193,17 +194,18 @@ def read_run(run_id: str, after: int, limit_bytes: int) -> Plan[EventSlice]:
 def read_session(session_id: str, after: int, limit_bytes: int) -> Plan[list[EventSlice]]:
     """The session's events after position `after`, oldest first, about `limit_bytes` of them."""
     row = yield from ask_one("run_at", session_id=session_id, pos=after)
-    place: tuple[object, object] = (-1, 0) if row is None else (run_info(row).first_pos, 0)
+    first_pos, number = -1 if row is None else as_row(RunRow, row).first_pos, 0
     chunks: list[EventSlice] = []
     left = max(limit_bytes, 1)
     while left > 0:
         rows = yield from ask(
-            "runs_from", session_id=session_id, first_pos=place[0], number=place[1], limit=PAGE_RUNS
+            "runs_from", session_id=session_id, first_pos=first_pos, number=number, limit=PAGE_RUNS
         )
-        for number, *row in rows:
-            info = yield from current(run_info(row))
+        for row in rows:
+            run = as_row(RunRow, row)
+            info = yield from current(run_of(run))
             chunk = yield from _chunk(info, max(after - info.first_pos, 0), left)
-            place = (info.first_pos, number)
+            first_pos, number = run.first_pos, run.number
             if chunk.count:
                 chunks.append(chunk)
                 left -= len(chunk.payload)
@@ -232,7 +234,8 @@ def list_tool_executions(
         key=key,
         limit=page_size(limit) + 1,
     )
-    return page_of(rows, limit, lambda row: to_struct(ToolExecution, row), lambda row: [row[6], row[1]])
+    found = [to_struct(ToolExecution, row) for row in rows]
+    return page_of(found, limit, lambda call: call, lambda call: (call.started_at, call.key))
 
 
 def check_session(tenant: str, user: str, session_id: str) -> Plan[None]:
@@ -272,7 +275,7 @@ def _questions(tenant: str, runs: list[RunInfo]) -> Plan[dict[str, InterruptStat
 def _log_of(info: RunInfo, after: int) -> Plan[RunLog]:
     payload = yield from _payload(Events(info.run_id, after, info.last_seq))
     rows = yield from ask("read_turns", run_id=info.run_id, after=after, upto=info.last_seq)
-    return RunLog(info, payload, [turn_record(blob) for (blob,) in msgspec.convert(rows, list[tuple[bytes]])])
+    return RunLog(info, payload, [turn_record(as_row(BlobRow, row).data) for row in rows])
 
 
 def _chunk(info: RunInfo, after: int, limit_bytes: int) -> Plan[EventSlice]:
@@ -284,4 +287,10 @@ def _payload(asked: Events) -> Plan[bytes]:
     if asked.after >= asked.upto:
         return b""
     rows = yield asked
-    return b"".join(payload for (payload,) in msgspec.convert(rows, list[tuple[bytes]]))
+    return b"".join(as_row(BlobRow, row).data for row in rows)
+
+
+def _place(row: Row) -> tuple[int, int]:
+    """A run's place in lists, newest first."""
+    run = as_row(RunRow, row)
+    return run.created_at, run.number

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import UNSET
 
 from agio.core.store.repository import Append, Effect, NewRun, Outcome, Question, RunInfo, ToolRecord
 from agio.core.text import clean
@@ -13,6 +13,7 @@ from agio.db.plans.agents.agents import library_agent
 from agio.db.plans.runs.log import get_run
 from agio.db.records import encode_message, encode_names, now_ms, pack_content, run_info, tool_record
 from agio.db.refusals import run_ended, run_exists, session_not_found, stale_epoch
+from agio.db.rows import Columns, ToolResultRow, as_row
 from agio.errors import StoreError
 
 ANSWER_WITHIN_MS = 7 * 24 * 3600 * 1000
@@ -21,7 +22,7 @@ ERROR_CHARS = 2000
 """How much of the words of an error stays with its run: the run's last event has them all."""
 
 
-class _EndedRow(Struct, frozen=True, array_like=True):
+class _EndedRow(Columns, frozen=True):
     """What `end_run` says."""
 
     session_id: str
@@ -111,7 +112,8 @@ def begin_tool(
         raise stale_epoch(run_id, info.epoch, epoch)
     known = yield from ask_one("get_tool", run_id=run_id, key=key)
     if known is not None:
-        return tool_record(known)
+        found = as_row(ToolResultRow, known)
+        return tool_record(found.content, found.error)
     if info.status != "running":
         raise run_ended(info)
     yield from ask("begin_tool", run_id=run_id, key=key, tool=tool, effect=effect, now=now_ms())
@@ -162,7 +164,7 @@ def _end(write: Append, last_seq: int, now: int) -> Plan[None]:
         usage_partial=None if totals is None else int(totals.partial),
         error_message=None if write.error_message is None else _kept(write.error_message),
     )
-    ended = msgspec.convert(row, _EndedRow)
+    ended = as_row(_EndedRow, row or ())
     session_id = ended.session_id
     for idx, message in enumerate(outcome.messages):
         yield from ask(

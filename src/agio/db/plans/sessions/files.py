@@ -7,8 +7,9 @@ import msgspec
 from agio.core.file import FilePiece, FileQuota, FileRecord, handles_in
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.plans.runs.log import check_session
-from agio.db.records import now_ms, to_struct
+from agio.db.records import now_ms
 from agio.db.refusals import file_not_found
+from agio.db.rows import by_name, to_struct
 from agio.errors import LimitExceeded
 from agio.protocol.messages import Message
 
@@ -82,7 +83,8 @@ def read_session_file(tenant: str, user: str, session_id: str, file_id: str, idx
     row = yield from ask_one("read_session_file", file_id=file_id, idx=idx, **place)
     if row is None:
         raise file_not_found(file_id)
-    return to_struct(FilePiece, (*row[:3], row[3] or b""))
+    values = by_name(FilePiece, row)
+    return msgspec.convert({**values, "data": values["data"] or b""}, FilePiece)
 
 
 def delete_file(tenant: str, user: str, file_id: str) -> Plan[None]:

@@ -1,10 +1,9 @@
 """A session's runs, read a stretch at a time, as rows of its copy: what names something copied names the copy."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from operator import itemgetter
-from typing import TypeAlias
+from operator import attrgetter
+from typing import TypeAlias, TypeVar
 
-import msgspec
 from msgspec import Struct
 
 from agio.core.store.repository import RunInfo
@@ -12,6 +11,7 @@ from agio.db.plan import Events, Plan, Rows, ask
 from agio.db.plans.sessions.fork_source import NOBODY, Fork
 from agio.db.records import now_ms
 from agio.db.refusals import session_not_found
+from agio.db.rows import BlobRow, Columns, as_row
 
 STRETCH_BYTES = 128 * 1024
 """How much of the log is read and copied at a time."""
@@ -19,11 +19,58 @@ _STRETCH_RUNS = 64
 
 Filled: TypeAlias = tuple[str, Mapping[str, object]]
 """A named query and its values."""
-_Turn: TypeAlias = tuple[str, int, int, bytes]
-_Tool: TypeAlias = tuple[str, str, str, str, str, bytes | None, str | None, int, int | None]
-_Question: TypeAlias = tuple[str, str, str, str, str, str, str, int, int, int | None, str | None]
-_Message: TypeAlias = tuple[str, str, int, int, str, bytes, int]
-_Log: TypeAlias = tuple[str, int, int, bytes]
+
+
+class _OfRun(Columns, frozen=True):
+    run_id: str
+
+
+R = TypeVar("R", bound=_OfRun)
+
+
+class _Log(_OfRun, frozen=True):
+    first_seq: int
+    last_seq: int
+    payload: bytes
+
+
+class _Turn(_OfRun, frozen=True):
+    seq: int
+    step: int
+    record: bytes
+
+
+class _Tool(_OfRun, frozen=True):
+    key: str
+    tool: str
+    effect: str
+    state: str
+    content: bytes | None
+    error: str | None
+    started_at: int
+    ended_at: int | None
+
+
+class _Question(_OfRun, frozen=True):
+    id: str
+    tool_call_id: str
+    tool: str
+    arguments: str
+    message: str
+    state: str
+    created_at: int
+    expires_at: int
+    closed_at: int | None
+    closed_by: str | None
+
+
+class _Message(_OfRun, frozen=True):
+    id: str
+    idx: int
+    pos: int
+    role: str
+    message: bytes
+    created_at: int
 
 
 class Stretch(Struct, frozen=True, kw_only=True):
@@ -82,13 +129,13 @@ def read_stretch(fork: Fork, runs: Sequence[RunInfo]) -> Plan[Stretch]:
     ours = {run.run_id for run in runs}  # one without events is where the next one is
     stretch = Stretch(
         runs=runs,
-        logs=[row for row in msgspec.convert(logs, list[_Log]) if row[0] in ours],
-        turns=[row for row in msgspec.convert(turns, list[_Turn]) if row[0] in ours],
-        tools=[row for row in msgspec.convert(tools, list[_Tool]) if row[0] in ours],
-        questions=[row for row in msgspec.convert(questions, list[_Question]) if row[0] in ours],
-        messages=[row for row in msgspec.convert(messages, list[_Message]) if row[0] in ours],
+        logs=_rows_of(ours, _Log, logs),
+        turns=_rows_of(ours, _Turn, turns),
+        tools=_rows_of(ours, _Tool, tools),
+        questions=_rows_of(ours, _Question, questions),
+        messages=_rows_of(ours, _Message, messages),
     )
-    found = sum(last - first + 1 for _, first, last, _ in stretch.logs)
+    found = sum(log.last_seq - log.first_seq + 1 for log in stretch.logs)
     if not is_long(fork, runs[0]) and found != sum(run.last_seq for run in runs):
         raise session_not_found(fork.source)
     return stretch
@@ -97,7 +144,7 @@ def read_stretch(fork: Fork, runs: Sequence[RunInfo]) -> Plan[Stretch]:
 def read_piece(fork: Fork, run: RunInfo, after: int) -> Plan[Piece]:
     """Read events of a long run. Raises UserError `session_not_found` if it was deleted."""
     found = yield Events(run.run_id, after, run.last_seq, STRETCH_BYTES)
-    payload = b"".join(part for (part,) in msgspec.convert(found, list[tuple[bytes]]))
+    payload = b"".join(as_row(BlobRow, row).data for row in found)
     if not payload:
         raise session_not_found(fork.source)
     return Piece(run, after, payload)
@@ -133,13 +180,20 @@ def stretch_rows(fork: Fork, stretch: Stretch) -> list[Filled]:
     return rows
 
 
+def _rows_of(runs: set[str], kind: type[R], rows: Rows) -> list[R]:
+    named = (as_row(kind, row) for row in rows)
+    return [row for row in named if row.run_id in runs]
+
+
 def _logs(fork: Fork, logs: Sequence[_Log]) -> list[Filled]:
     """Each run's log in one row, whatever number it had."""
     whole: dict[str, list[_Log]] = {}
-    for row in sorted(logs, key=itemgetter(1)):
-        whole.setdefault(row[0], []).append(row)
+    for log in sorted(logs, key=attrgetter("first_seq")):
+        whole.setdefault(log.run_id, []).append(log)
     return [
-        _log_row(fork, run_id, parts[0][1], parts[-1][2], b"".join(part[3] for part in parts))
+        _log_row(
+            fork, run_id, parts[0].first_seq, parts[-1].last_seq, b"".join(part.payload for part in parts)
+        )
         for run_id, parts in whole.items()
     ]
 
@@ -156,47 +210,45 @@ def _log_row(fork: Fork, run_id: str, first_seq: int, last_seq: int, payload: by
 
 def _turn(fork: Fork, row: _Turn) -> Filled:
     names = fork.names
-    run_id, seq, step, record = row
-    ours, vendor, theirs = record.partition(b'"vendor":')  # the vendor wants its own back as it was
+    ours, vendor, theirs = row.record.partition(b'"vendor":')  # the vendor wants its own back as it was
     return "put_turn", {
-        "run_id": names.renamed_id(run_id),
-        "seq": seq,
-        "step": step,
+        "run_id": names.renamed_id(row.run_id),
+        "seq": row.seq,
+        "step": row.step,
         "record": names.renamed(ours) + vendor + theirs,
     }
 
 
 def _tool(fork: Fork, row: _Tool) -> Filled:
     names = fork.names
-    run_id, key, tool, effect, state, content, error, started_at, ended_at = row
     return "copy_tool", {
-        "run_id": names.renamed_id(run_id),
-        "key": names.renamed_id(key),
-        "tool": tool,
-        "effect": effect,
-        "state": state,
-        "content": None if content is None else names.renamed(content),
-        "error": error,
-        "started_at": started_at,
-        "ended_at": ended_at,
+        "run_id": names.renamed_id(row.run_id),
+        "key": names.renamed_id(row.key),
+        "tool": row.tool,
+        "effect": row.effect,
+        "state": row.state,
+        "content": None if row.content is None else names.renamed(row.content),
+        "error": row.error,
+        "started_at": row.started_at,
+        "ended_at": row.ended_at,
     }
 
 
 def _question(fork: Fork, row: _Question, copied: set[str], now: int) -> Filled:
     names = fork.names
-    run_id, asked, call, tool, arguments, message, state, created_at, expires_at, closed_at, by = row
+    by = row.closed_by
     return "copy_interrupt", {
         "fork_id": fork.id,
-        "id": names.renamed_id(asked),
-        "run_id": names.renamed_id(run_id),
-        "tool_call_id": names.renamed_id(call),
-        "tool": tool,
-        "arguments": arguments,
-        "message": message,
-        "state": state,
-        "created_at": created_at,
-        "expires_at": expires_at,
-        "closed_at": closed_at,
+        "id": names.renamed_id(row.id),
+        "run_id": names.renamed_id(row.run_id),
+        "tool_call_id": names.renamed_id(row.tool_call_id),
+        "tool": row.tool,
+        "arguments": row.arguments,
+        "message": row.message,
+        "state": row.state,
+        "created_at": row.created_at,
+        "expires_at": row.expires_at,
+        "closed_at": row.closed_at,
         "closed_by": names.renamed_id(by) if by is not None and by in copied else None,
         "now": now,
     }
@@ -204,14 +256,13 @@ def _question(fork: Fork, row: _Question, copied: set[str], now: int) -> Filled:
 
 def _message(fork: Fork, row: _Message) -> Filled:
     names = fork.names
-    run_id, message_id, idx, pos, role, message, created_at = row
     return "copy_message", {
         "fork_id": fork.id,
-        "id": names.renamed_id(message_id),
-        "run_id": names.renamed_id(run_id),
-        "idx": idx,
-        "pos": pos,
-        "role": role,
-        "message": names.renamed(message),
-        "created_at": created_at,
+        "id": names.renamed_id(row.id),
+        "run_id": names.renamed_id(row.run_id),
+        "idx": row.idx,
+        "pos": row.pos,
+        "role": row.role,
+        "message": names.renamed(row.message),
+        "created_at": row.created_at,
     }

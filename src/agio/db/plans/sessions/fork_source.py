@@ -11,9 +11,10 @@ from agio.core.store.repository import RunInfo
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.plans.agents.agents import agent_of_run
 from agio.db.plans.sessions.sessions import fit_page, get_session
-from agio.db.records import run_info
+from agio.db.records import run_info, run_of
 from agio.db.refusals import agent_inactive, message_not_found, session_too_large
 from agio.db.renaming import Renaming
+from agio.db.rows import MessagePlace, MessageRow, RunRow, as_row
 from agio.errors import UserError
 from agio.protocol.ids import new_id
 
@@ -107,14 +108,15 @@ def _run_of_message(session: SessionRecord, message_id: str) -> Plan[RunInfo]:
     row = yield from ask_one(
         "find_messages", tenant=session.tenant, user_id=session.user, session_id=session.id, ids=[message_id]
     )
-    if row is None or row[2] != "user":
+    message = None if row is None else as_row(MessageRow, row)
+    if message is None or message.role != "user":
         raise message_not_found(message_id)
-    found = yield from ask_one("find_run", tenant=session.tenant, user_id=session.user, run_id=row[1])
+    found = yield from ask_one("find_run", tenant=session.tenant, user_id=session.user, run_id=message.run_id)
     if found is None:
         raise message_not_found(message_id)
     run = run_info(found)
     # What a run tells the model in the user's place is a message too, but not the user's.
-    if run.status != "queued" and row[5] != run.first_pos + 1:
+    if run.status != "queued" and message.pos != run.first_pos + 1:
         raise message_not_found(message_id)
     return run
 
@@ -132,17 +134,17 @@ def _runs_before(run: RunInfo, session: SessionRecord) -> Plan[list[RunInfo]]:
                 {"run_id": str(ahead[0])},
             )
     runs: list[RunInfo] = []
-    place: tuple[object, object] = (-1, 0)
+    first_pos, number = -1, 0
     while True:
         rows = yield from ask(
-            "runs_from", session_id=session.id, first_pos=place[0], number=place[1], limit=_PAGE
+            "runs_from", session_id=session.id, first_pos=first_pos, number=number, limit=_PAGE
         )
-        for number, *row in rows:
-            info = run_info(row)
-            if info.run_id == run.run_id:
+        for row in rows:
+            found = as_row(RunRow, row)
+            if found.run_id == run.run_id:
                 return runs
-            runs.append(info)
-            place = (info.first_pos, number)
+            runs.append(run_of(found))
+            first_pos, number = found.first_pos, found.number
         if len(rows) < _PAGE:
             return runs
 
@@ -155,23 +157,19 @@ def _messages_of(
     known = {file_id.encode() for file_id in files}
     used: set[bytes] = set()
     last_pos = _end_of(runs)
-    after: tuple[object, ...] = (-1, 0, -1)
+    pos, run_number, idx = -1, 0, -1
     while True:
-        rows = yield from ask(
-            "list_messages",
-            pos=after[0],
-            run_number=after[1],
-            idx=after[2],
-            limit=_PAGE,
-            **place,
-        )
-        copied = [row for row in rows if msgspec.convert(row[2], int) <= last_pos]
-        ids += [str(row[0]) for row in copied]
-        while known and copied:
-            part = fit_page(copied, _PAGE, _PAGE_BYTES)
-            copied = copied[len(part) :]
-            for row in (yield from ask("find_messages", ids=[str(row[0]) for row in part], **place)):
-                used.update(known.intersection(_FILE_ID.findall(msgspec.convert(row[3], bytes))))
-        if len(rows) < _PAGE or msgspec.convert(rows[-1][2], int) > last_pos:
+        rows = yield from ask("list_messages", pos=pos, run_number=run_number, idx=idx, limit=_PAGE, **place)
+        found = [as_row(MessagePlace, row) for row in rows]
+        copied = [message for message in found if message.pos is not None and message.pos <= last_pos]
+        ids += [message.id for message in copied]
+        waiting = copied if known else []
+        while waiting:
+            part = fit_page(waiting, _PAGE, _PAGE_BYTES)
+            waiting = waiting[len(part) :]
+            read = yield from ask("find_messages", ids=[message.id for message in part], **place)
+            for row in read:
+                used.update(known.intersection(_FILE_ID.findall(as_row(MessageRow, row).message)))
+        if len(found) < _PAGE or len(copied) < len(found):
             return ids, {file_id.decode() for file_id in used}
-        after = tuple(rows[-1][2:])
+        pos, run_number, idx = found[-1].pos, found[-1].run_number, found[-1].idx

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
 
-import msgspec
 from msgspec import Struct
 
 from agio.core.file import CHUNK_BYTES
@@ -19,6 +18,7 @@ from agio.db.plans.sessions.fork_source import NOBODY, Fork
 from agio.db.plans.sessions.sessions import get_session
 from agio.db.records import now_ms
 from agio.db.refusals import idempotency_conflict, session_not_found
+from agio.db.rows import KeyRow, as_row
 from agio.errors import UserError
 
 
@@ -93,8 +93,9 @@ def find_forked(tenant: str, user: str, session_id: str, key: ForkKey) -> Plan[S
     )
     if row is None:
         return None
-    digest, fork_id = msgspec.convert(row, tuple[bytes, str])
-    if digest != key.digest:
+    known = as_row(KeyRow, row)
+    fork_id = known.made_id
+    if known.digest != key.digest:
         raise idempotency_conflict("key")
     if (yield from ask_one("own_session", tenant=tenant, user_id=user, session_id=fork_id)) is None:
         raise UserError(

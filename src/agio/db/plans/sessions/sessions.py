@@ -24,8 +24,9 @@ from agio.db.plans.agents.agents import forget_inline_agent, get_agent
 from agio.db.plans.people.identity import KEPT_MS
 from agio.db.plans.runs.log import BEYOND_ALL, all_current, check_session, current
 from agio.db.plans.sessions.places import find_places, needle_of
-from agio.db.records import message_record, now_ms, run_info, session_record, to_struct
+from agio.db.records import message_record, now_ms, run_info, session_record
 from agio.db.refusals import agent_inactive, session_not_found
+from agio.db.rows import MessagePlace, MessageRow, SessionRow, as_row, to_struct
 from agio.errors import UserError
 from agio.protocol.ids import new_id
 
@@ -67,13 +68,14 @@ def list_sessions(
         rows = yield from ask("list_sessions", **values)
     else:
         rows = yield from ask("list_sessions_of_agent", agent_id=agent_id, **values)
-    page = page_of(rows, limit, lambda row: row, lambda row: [row[12], row[0]])
+    sessions = [as_row(SessionRow, row) for row in rows]
+    page = page_of(sessions, limit, lambda session: session, lambda session: [session.updated_at, session.id])
     places: dict[str, FoundMessage] = {}
     if needle is not None and page.items:
-        places = yield from find_places(tenant, user, [str(row[0]) for row in page.items], needle)
+        places = yield from find_places(tenant, user, [session.id for session in page.items], needle)
     records: list[SessionRecord] = []
-    for row in page.items:
-        record = yield from _current_session(row)
+    for session in page.items:
+        record = yield from _current_session(session)
         records.append(msgspec.structs.replace(record, found=places.get(record.id)))
     return Page(records, page.next)
 
@@ -147,7 +149,7 @@ def get_session(tenant: str, user: str, session_id: str) -> Plan[SessionRecord]:
     row = yield from ask_one("get_session", tenant=tenant, user_id=user, session_id=session_id)
     if row is None:
         raise session_not_found(session_id)
-    return (yield from _current_session(row))
+    return (yield from _current_session(as_row(SessionRow, row)))
 
 
 def update_session(
@@ -181,7 +183,7 @@ def delete_session(tenant: str, user: str, session_id: str) -> Plan[list[RunInfo
         raise session_not_found(session_id)
     session = yield from get_session(tenant, user, session_id)
     active = yield from ask("active_runs", tenant=tenant, user_id=user, session_id=session_id)
-    running = yield from all_current([row for row in active if row[4] == "running"])
+    running = [info for info in (yield from all_current(active)) if info.status == "running"]
     if session.alias is not None:
         yield from ask(
             "put_key",
@@ -228,11 +230,12 @@ def list_messages(
     if len(rows) < asked:
         left = asked - len(rows)
         rows += yield from ask("list_queued_messages", run_number=number, idx=idx, limit=left, **values)
-    shown = fit_page(rows, asked - 1, limit_bytes)
+    found = [as_row(MessagePlace, row) for row in rows]
+    shown = fit_page(found, asked - 1, limit_bytes)
     return Page(
         (yield from _read_messages(values, shown)),
-        write_cursor(shown[-1][2:]) if len(rows) > len(shown) else None,
-        write_cursor(shown[0][2:]) if after is not None and shown else None,
+        write_cursor(shown[-1].place) if len(found) > len(shown) else None,
+        write_cursor(shown[0].place) if after is not None and shown else None,
     )
 
 
@@ -260,37 +263,37 @@ def last_messages(
         pos, number, idx = BEYOND_ALL, 0, 0
     if (left := size + 1 - len(rows)) > 0:
         rows += yield from ask("last_messages", pos=pos, run_number=number, idx=idx, limit=left, **values)
-    shown = fit_page(rows, size, limit_bytes)[::-1]
+    shown = fit_page([as_row(MessagePlace, row) for row in rows], size, limit_bytes)[::-1]
     return Page(
         (yield from _read_messages(values, shown)),
-        write_cursor(shown[-1][2:]) if before is not None and shown else None,
-        write_cursor(shown[0][2:]) if len(rows) > len(shown) else None,
+        write_cursor(shown[-1].place) if before is not None and shown else None,
+        write_cursor(shown[0].place) if len(rows) > len(shown) else None,
     )
 
 
-def fit_page(rows: Sequence[Row], limit: int, limit_bytes: int | None) -> Sequence[Row]:
-    """The first rows of `message_places` that a page has room for, one at least."""
+def fit_page(places: list[MessagePlace], limit: int, limit_bytes: int | None) -> list[MessagePlace]:
+    """The first messages that fit on a page, at least one."""
     left = limit_bytes
-    for at, row in enumerate(rows[:limit]):
+    for at, place in enumerate(places[:limit]):
         if left is not None:
-            left -= msgspec.convert(row[1], int)
+            left -= place.size_bytes
             if left < 0 and at:
-                return rows[:at]
-    return rows[:limit]
+                return places[:at]
+    return places[:limit]
 
 
-def _read_messages(place: Mapping[str, object], rows: Sequence[Row]) -> Plan[list[MessageRecord]]:
-    """The messages of rows of `message_places`, in their order."""
-    ids = [str(row[0]) for row in rows]
-    found = (yield from ask("find_messages", ids=ids, **place)) if ids else ()
-    records = {record.id: record for record in map(message_record, found)}
+def _read_messages(values: Mapping[str, object], places: Sequence[MessagePlace]) -> Plan[list[MessageRecord]]:
+    """Read the messages at these places, in their order."""
+    ids = [place.id for place in places]
+    found = (yield from ask("find_messages", ids=ids, **values)) if ids else ()
+    records = {record.id: record for record in (message_record(as_row(MessageRow, row)) for row in found)}
     return [records[id_] for id_ in ids if id_ in records]
 
 
 def find_messages(tenant: str, user: str, session_id: str, ids: Sequence[str]) -> Plan[list[MessageRecord]]:
     """Those of a session's messages that have one of these ids, also of queued runs."""
     rows = yield from ask("find_messages", tenant=tenant, user_id=user, session_id=session_id, ids=list(ids))
-    return [message_record(row) for row in rows]
+    return [message_record(as_row(MessageRow, row)) for row in rows]
 
 
 def list_interrupts(tenant: str, user: str, session_id: str) -> Plan[list[InterruptRecord]]:
@@ -310,20 +313,10 @@ def hash_key(key: str) -> bytes:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
 
 
-class _LastRun(Struct, frozen=True, array_like=True):
-    """What a row of `session_columns` says of its newest run."""
-
-    run_id: str | None
-    first_pos: int | None
-    last_seq: int | None
-    status: str | None
-
-
-def _current_session(row: Row) -> Plan[SessionRecord]:
-    last = msgspec.convert(row[13:17], _LastRun)
-    last_seq = last.last_seq
-    if last.run_id is not None and last.status == "running":
-        found = yield from ask_one("get_run", run_id=last.run_id)
+def _current_session(session: SessionRow) -> Plan[SessionRecord]:
+    last_seq = session.last_seq
+    if session.last_run_id is not None and session.last_status == "running":
+        found = yield from ask_one("get_run", run_id=session.last_run_id)
         if found is not None:
             last_seq = (yield from current(run_info(found))).last_seq
-    return session_record(row, (last.first_pos or 0) + (last_seq or 0))
+    return session_record(session, (session.last_first_pos or 0) + (last_seq or 0))

@@ -1,7 +1,7 @@
 -- Agents and the tools they were given. Deleted agents keep their row for the sessions they had.
 
 -- part: agent_columns
--- In the order of AgentRecord's fields, without its tools.
+-- In the order of AgentRow's fields.
     a.name, a.system_prompt, a.model_provider, a.model_name, a.description, a.goal, a.temperature, a.max_steps,
     a.status, a.approval, a.output_schema, a.limits, a.id, a.tenant_id, a.source, a.created_at, a.updated_at
 
@@ -41,7 +41,7 @@ select {agent_columns} from agents a
 where tenant_id = :tenant and name = :name and deleted_at is null and source <> 'inline';
 
 -- name: list_code_agents
-select id, name from agents
+select id from agents
 where tenant_id = :tenant and source = 'code' and source <> 'inline' and deleted_at is null;
 
 -- name: add_agent

@@ -1,7 +1,7 @@
 -- Runs, their turn records and tool calls.
 
 -- part: run_columns
--- In the order of RunInfo's fields.
+-- In the order of RunRow's fields.
     run_id, session_id, agent_name, model, status, epoch, last_seq, created_at, ended_at, mark, tenant_id, user_id,
     coalesce(first_pos, 0) as first_pos, error_code, title, agent_id, alias, cancel_requested_at, worker, token_hash,
     started_at, goal_met, request_id, steps, input_tokens, output_tokens, cost, usage_partial, error_message,
@@ -29,8 +29,8 @@ created_at >= :since and created_at <= :upto and (created_at < :before_at or num
 order by created_at desc, number desc limit :limit
 
 -- name: find_runs
--- With the run's place, for the cursor.
-select created_at, number, {run_columns} from runs
+-- With the run's number, for the cursor.
+select {run_columns}, number from runs
 where tenant_id = :tenant and user_id = :user_id and {in_time}
     and (cast(:status as text) is null or status = :status)
     and (cast(:agent_id as text) is null or agent_id = :agent_id)
@@ -38,7 +38,7 @@ where tenant_id = :tenant and user_id = :user_id and {in_time}
 {newest_first};
 
 -- name: find_runs_of_tenant
-select created_at, number, {run_columns} from runs
+select {run_columns}, number from runs
 where tenant_id = :tenant and {in_time}
     and (cast(:status as text) is null or status = :status)
     and (cast(:agent_id as text) is null or agent_id = :agent_id)
@@ -47,7 +47,7 @@ where tenant_id = :tenant and {in_time}
 
 -- name: find_runs_ended_badly
 -- One of the states that few runs end in, which have an index of their own.
-select created_at, number, {run_columns} from runs
+select {run_columns}, number from runs
 where tenant_id = :tenant and status = :status and status in ('failed', 'cancelled', 'interrupted', 'expired')
     and {in_time}
     and (cast(:user_id as text) is null or user_id = :user_id)
@@ -57,7 +57,7 @@ where tenant_id = :tenant and status = :status and status in ('failed', 'cancell
 
 -- name: find_runs_going_on
 -- Queued and running ones: a tenant has few.
-select created_at, number, {run_columns} from runs
+select {run_columns}, number from runs
 where number in (
         select number from runs where tenant_id = :tenant and status = 'running'
         union all
@@ -71,7 +71,7 @@ where number in (
 
 -- name: find_runs_of_session
 -- A session is short: its runs are read, and sorted.
-select created_at, number, {run_columns} from runs
+select {run_columns}, number from runs
 where session_id = :session_id and {in_time}
     and (cast(:status as text) is null or status = :status)
     and (cast(:agent_id as text) is null or agent_id = :agent_id)
@@ -111,13 +111,13 @@ order by runs.first_pos desc, number desc limit 1;
 
 -- name: runs_from
 -- Runs of a session in the order of its stream.
-select number, {run_columns} from runs
+select {run_columns}, number from runs
 where session_id = :session_id and first_pos >= :first_pos and (first_pos > :first_pos or number > :number)
 order by runs.first_pos, number limit :limit;
 
 -- name: runs_before
 -- Runs of a session that began before a position, newest first.
-select number, {run_columns} from runs
+select {run_columns}, number from runs
 where session_id = :session_id and first_pos <= :first_pos and (first_pos < :first_pos or number < :number)
 order by runs.first_pos desc, number desc limit :limit;
 

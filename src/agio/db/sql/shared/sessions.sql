@@ -1,7 +1,7 @@
 -- Sessions, their messages and their questions. All of them are a user's own.
 
 -- part: session_columns
--- SessionRecord's fields in their order, but `last_pos` as the newest begun run's first position, last seq and status.
+-- In the order of SessionRow's fields. `r` is the newest run that has begun.
     s.id, s.tenant_id, s.user_id, s.agent_id, a.name, s.title, s.on_busy,
     coalesce(
         (
@@ -105,7 +105,7 @@ select s.id from agent_sessions s join tenants t on t.id = s.tenant_id
 where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id and {is_old};
 
 -- part: message_columns
--- In the order of MessageRecord's fields, then the run's number and the order within it.
+-- In the order of MessageRow's fields.
     m.id, m.run_id, m.role, m.message, m.created_at, m.pos, m.run_number, m.idx
 
 -- part: message_places

@@ -106,7 +106,7 @@ select id from tenants where id = :tenant;
 
 -- name: lock_session
 -- What accepting needs to know of a session and its agent. The one writer is the lock.
-select s.title, s.on_busy, s.mark, s.pending, a.deleted_at, {agent_columns}
+select {agent_columns}, s.title, s.on_busy, s.mark, s.pending, a.deleted_at
 from agent_sessions s join agents a on a.id = s.agent_id
 where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id;
 
