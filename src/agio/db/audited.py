@@ -1,7 +1,7 @@
-"""What is audited, and how it is told: one entry for each kind of change that a person or program makes.
+"""The audited changes: one rule for each kind of change that a person or program makes.
 
-Messages, runs and what is only read are not: they have logs of their own. A line of `db/repository.py` names its
-action; nothing here names a secret, a text somebody wrote, or an e-mail address, since no entry can be taken back.
+Messages, runs and reads are not audited: runs have logs of their own. A line of `db/repository.py` names its
+action; no rule names a secret, a person's text, or an e-mail address, since entries cannot be removed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,26 +17,26 @@ from agio.db.plan import Plan
 from agio.db.plans.agents import agents, providers, tools
 from agio.db.plans.people import identity
 from agio.db.plans.people.accounts import memberships
-from agio.db.plans.people.audit import Note, Told, Values, audited, look
+from agio.db.plans.people.audit import AuditRule, Note, Values, audited, look
 from agio.db.plans.sessions import retention, sessions
 
 _OPERATOR = f"={DEFAULT_TENANT}"
-"""What is nobody's but the operator's is told to the owners of the first team."""
+"""The operator's own actions are entries of the first team."""
 
 
 def _text(values: Values, name: str) -> str:
     return cast("str", values[name])
 
 
-def _of_account(path: str, when: Callable[[Values], bool] | None = None) -> Told:
-    """Tell every team of an account."""
+def _of_account(path: str, when: Callable[[Values], bool] | None = None) -> AuditRule:
+    """Make an entry in every team of an account."""
 
     def notes(values: Values) -> Plan[Sequence[Note]]:
         account_id = str(look(path, values))
         found = yield from memberships(account_id)
         return [Note(tenant=each.tenant, target=account_id, user=each.user) for each in found]
 
-    return Told(target=path, notes=notes, when=when)
+    return AuditRule(target=path, notes=notes, when=when)
 
 
 def _asked(values: Values) -> Plan[object]:
@@ -47,7 +47,7 @@ def _asked(values: Values) -> Plan[object]:
 
 
 def _answers(values: Values) -> Plan[Sequence[Note]]:
-    """Tell who said yes or no to which call."""
+    """Make an entry for each call that was approved or refused."""
     yield from ()
     given = cast("Submission", values["given"])
     if getattr(values["result"], "repeated", False):
@@ -71,7 +71,7 @@ def _answers(values: Values) -> Plan[Sequence[Note]]:
 
 
 def _revoked(values: Values) -> Plan[Sequence[Note]]:
-    """Tell of a key and of each that ended with it."""
+    """Make an entry for a key and for each key that was revoked with it."""
     yield from ()
     tenant, first = _text(values, "tenant"), _text(values, "key_id")
     of: dict[str, object] = {"of": _text(values, "user")}
@@ -82,7 +82,7 @@ def _revoked(values: Values) -> Plan[Sequence[Note]]:
 
 
 class _Was(Struct, frozen=True):
-    """A member as they were."""
+    """The member before the change."""
 
     role: str
 
@@ -116,12 +116,12 @@ def _browser(values: Values) -> Plan[object]:
     return (yield from identity.find_web_session(cast("bytes", values["token_hash"])))
 
 
-AUDITED: dict[str, Told] = {
-    # Who comes and goes
-    "sign_in": Told(
+AUDITED: dict[str, AuditRule] = {
+    # Sign-in and accounts
+    "sign_in": AuditRule(
         target="session.id", tenant="session.tenant", user="session.user", credential="session.id"
     ),
-    "sign_out": Told(
+    "sign_out": AuditRule(
         target="before.credential",
         tenant="before.tenant",
         user="before.user",
@@ -129,84 +129,84 @@ AUDITED: dict[str, Told] = {
         before=_browser,
         when=lambda values: values["before"] is not None,
     ),
-    "sign_in.link": Told(target="user"),
+    "sign_in.link": AuditRule(target="user"),
     "sign_in.fail": _of_account("account_id"),
-    "sign_in.switch": Told(target="session_id", user="result.user", credential="session_id"),
+    "sign_in.switch": AuditRule(target="session_id", user="result.user", credential="session_id"),
     "account.sign_out": _of_account("account_id"),
-    "user.sign_out": Told(target="user"),
-    "account.create": Told(target="account.id", user="user"),
+    "user.sign_out": AuditRule(target="user"),
+    "account.create": AuditRule(target="account.id", user="user"),
     "account.change": _of_account("account_id"),
     "account.password": _of_account("account_id", lambda values: values["instead_of"] is None),
     "account.identity": _of_account("account_id"),
     "account.unlink": _of_account("account_id"),
     # Keys
-    "key.create": Told(
+    "key.create": AuditRule(
         target="key.id",
         tenant="key.tenant",
         facts={"name": "key.name", "permissions": "key.permissions", "for": "key.user"},
         when=lambda values: values["result"] is True,
     ),
-    "key.revoke": Told(target="key_id", notes=_revoked),
-    "worker_key.create": Told(
+    "key.revoke": AuditRule(target="key_id", notes=_revoked),
+    "worker_key.create": AuditRule(
         target="key.id", tenant=_OPERATOR, facts={"name": "key.name", "tenants": "key.tenants"}
     ),
-    "worker_key.revoke": Told(target="key_id", tenant=_OPERATOR),
-    "secrets.rotate": Told(
+    "worker_key.revoke": AuditRule(target="key_id", tenant=_OPERATOR),
+    "secrets.rotate": AuditRule(
         target="", tenant=_OPERATOR, facts={"count": "result"}, when=lambda values: bool(values["result"])
     ),
     # Teams
-    "tenant.create": Told(target="result.tenant", tenant="result.tenant", user="result.user"),
-    "tenant.rename": Told(target="tenant"),
-    "tenant.retention": Told(target="tenant", facts={"days": "days"}),
-    "tenant.sdk_sessions": Told(target="tenant", facts={"needs": "needs"}),
-    "member.join": Told(target="result", user="result", facts={"role": "role"}),
-    "member.role": Told(target="user", before=_member, facts={"from": "before.role", "to": "role"}),
-    "member.remove": Told(target="user", before=_member, facts={"role": "before.role"}),
-    "invitation.create": Told(
+    "tenant.create": AuditRule(target="result.tenant", tenant="result.tenant", user="result.user"),
+    "tenant.rename": AuditRule(target="tenant"),
+    "tenant.retention": AuditRule(target="tenant", facts={"days": "days"}),
+    "tenant.sdk_sessions": AuditRule(target="tenant", facts={"needs": "needs"}),
+    "member.join": AuditRule(target="result", user="result", facts={"role": "role"}),
+    "member.role": AuditRule(target="user", before=_member, facts={"from": "before.role", "to": "role"}),
+    "member.remove": AuditRule(target="user", before=_member, facts={"role": "before.role"}),
+    "invitation.create": AuditRule(
         target="invitation.id", tenant="invitation.tenant", facts={"role": "invitation.role"}
     ),
-    "invitation.revoke": Told(target="invitation_id"),
-    "invitation.accept": Told(
+    "invitation.revoke": AuditRule(target="invitation_id"),
+    "invitation.accept": AuditRule(
         target="result.user", tenant="result.tenant", user="result.user", facts={"role": "result.role"}
     ),
-    # What a team builds
-    "agent.create": Told(target="result.id", facts={"name": "result.name"}),
-    "agent.update": Told(target="agent_id", facts={"name": "result.name"}, before=_agent, compare=True),
-    "agent.delete": Told(target="agent_id", before=_agent, facts={"name": "before.name"}),
-    "agent.assign": Told(target="agent_id", facts={"tool": "name", "approval": "approval"}),
-    "agent.unassign": Told(target="agent_id", facts={"tool": "name"}),
-    "tool.create": Told(target="tool_id", facts={"name": "name"}),
-    "tool.update": Told(
+    # Agents, tools and providers
+    "agent.create": AuditRule(target="result.id", facts={"name": "result.name"}),
+    "agent.update": AuditRule(target="agent_id", facts={"name": "result.name"}, before=_agent, compare=True),
+    "agent.delete": AuditRule(target="agent_id", before=_agent, facts={"name": "before.name"}),
+    "agent.assign": AuditRule(target="agent_id", facts={"tool": "name", "approval": "approval"}),
+    "agent.unassign": AuditRule(target="agent_id", facts={"tool": "name"}),
+    "tool.create": AuditRule(target="tool_id", facts={"name": "name"}),
+    "tool.update": AuditRule(
         target="tool_id", facts={"name": "name"}, before=_tool, compare=True, sealed=_new_secrets
     ),
-    "tool.delete": Told(target="tool_id", before=_tool, facts={"name": "before.name"}),
-    "provider.create": Told(target="provider_id", facts={"name": "fields.name", "kind": "fields.kind"}),
-    "provider.update": Told(
+    "tool.delete": AuditRule(target="tool_id", before=_tool, facts={"name": "before.name"}),
+    "provider.create": AuditRule(target="provider_id", facts={"name": "fields.name", "kind": "fields.kind"}),
+    "provider.update": AuditRule(
         target="provider_id",
         facts={"name": "fields.name"},
         before=_provider,
         compare=True,
         sealed=_new_key,
     ),
-    "provider.delete": Told(target="provider_id", before=_provider, facts={"name": "before.name"}),
-    # What somebody does by hand
-    "tool_call.answer": Told(target="", before=_asked, notes=_answers),
-    "tool_call.execute": Told(
+    "provider.delete": AuditRule(target="provider_id", before=_provider, facts={"name": "before.name"}),
+    # Calls, sessions and files
+    "tool_call.answer": AuditRule(target="", before=_asked, notes=_answers),
+    "tool_call.execute": AuditRule(
         target="request.id",
         facts={"tool": "request.tool", "effect": "request.effect"},
         when=lambda values: (
             look("request.effect", values) != "read" and cast("tuple[object, bool]", values["result"])[1]
         ),
     ),
-    "session.delete": Told(target="session_id"),
-    "session.fork": Told(target="result.id", facts={"from": "result.forked_from"}),
-    "session.expire": Told(target="session_id", when=lambda values: values["result"] is True),
-    "file.delete": Told(target="file_id"),
+    "session.delete": AuditRule(target="session_id"),
+    "session.fork": AuditRule(target="result.id", facts={"from": "result.forked_from"}),
+    "session.expire": AuditRule(target="session_id", when=lambda values: values["result"] is True),
+    "file.delete": AuditRule(target="file_id"),
 }
 
 
 def expire_session(tenant: str, user: str, session_id: str) -> Plan[bool]:
-    """Delete a session that its team keeps no longer, and tell of it: nobody did it but time."""
+    """Delete a session after its team's retention time, and audit it without a user."""
     actor = Actor(tenant=tenant, user="", credential="retention")
     return (
         yield from audited(

@@ -1,4 +1,4 @@
-"""What a database must be able to do for the repository: run plans, append to logs."""
+"""The port between the repository and a database: run plans, append to logs."""
 
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
@@ -13,7 +13,7 @@ class Executor(Protocol):
     """A database. Raises StoreError when it fails, and what a plan raises."""
 
     def write(self, make: Callable[[], Plan[T]]) -> Awaitable[T]:
-        """Run a plan as one transaction; done after the commit. The plan may be made more than once."""
+        """Run a plan as one transaction; done after the commit. `make` is called again for each attempt."""
         ...
 
     def read(self, make: Callable[[], Plan[T]]) -> Awaitable[T]:
@@ -23,8 +23,7 @@ class Executor(Protocol):
     def append(self, write: Append) -> Awaitable[None]:
         """Make a frame durable, as `LogWriter.append`.
 
-        A run it creates is made by the plan `runs.create_run`; what else comes with it is written by the plan
-        `runs.keep_append`.
+        The plan `runs.create_run` creates a run; the plan `runs.keep_append` writes turns, tool calls and the end.
         """
         ...
 
@@ -33,5 +32,5 @@ class Executor(Protocol):
         ...
 
     async def close(self) -> None:
-        """Write what is pending and let go."""
+        """Write pending appends and close the database."""
         ...

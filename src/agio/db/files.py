@@ -1,4 +1,4 @@
-"""Writes and clears away files, each in several short commits: nobody else waits long for the writer."""
+"""Writes and deletes files in short commits, so that other writes do not wait long."""
 
 from collections.abc import AsyncIterable
 from contextlib import suppress
@@ -15,7 +15,7 @@ _CHUNKS_A_COMMIT = 4
 async def keep_file(
     executor: Executor, record: FileRecord, chunks: AsyncIterable[bytes], quota: FileQuota
 ) -> None:
-    """Write a file. What a crash leaves half-way is seen by nobody, and swept.
+    """Write a file. It is hidden until it is complete; a sweep deletes what a crash leaves.
 
     Raises LimitExceeded `too_many_files`, UserError `session_not_found`.
     """

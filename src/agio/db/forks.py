@@ -1,4 +1,4 @@
-"""Copies sessions, each in several short commits: nobody else waits long for the writer."""
+"""Copies sessions in short commits, so that other writes do not wait long."""
 
 import hashlib
 from collections.abc import Sequence
@@ -32,23 +32,23 @@ _CHUNKS_A_COMMIT = 4
 
 
 def fork_key(key: str, before: str, title: str | None) -> ForkKey:
-    """By what a fork is known when it is asked for again."""
+    """The identity of a fork request, for repeats."""
     return ForkKey(hash_key(key), hashlib.sha256(msgspec.json.encode([before, title])).digest())
 
 
 async def find_forked(
     executor: Executor, tenant: str, user: str, session_id: str, key: ForkKey | None
 ) -> SessionRecord | None:
-    """The copy that a key made, if one did. Raises UserError `idempotency_conflict`, `session_deleted`."""
+    """The copy that this key made before. Raises UserError `idempotency_conflict`, `session_deleted`."""
     if key is None:
         return None
     return await executor.read(partial(forks.find_forked, tenant, user, session_id, key))
 
 
 async def copy_session(executor: Executor, fork: Fork) -> None:
-    """Copy all there is of a session up to where the fork ends. What a crash leaves is seen by nobody, and swept.
+    """Copy a session up to the end of the fork. The copy is hidden; a sweep deletes what a crash leaves.
 
-    Raises UserError `session_not_found` if the session is deleted meanwhile.
+    Raises UserError `session_not_found` if the session is deleted while it is copied.
     """
     await executor.write(partial(forks.begin_fork, fork))
     try:
@@ -64,7 +64,7 @@ async def copy_session(executor: Executor, fork: Fork) -> None:
 
 
 async def give_up(executor: Executor, fork: Fork) -> None:
-    """Remove what was copied. Raises UserError `session_not_found` if that is why the copy could not be made."""
+    """Delete the unfinished copy. Raises UserError `session_not_found` if the source was deleted."""
     with suppress(AgioError):
         await executor.write(partial(forks.drop_fork, fork))
     await executor.read(partial(check_session, fork.tenant, fork.user, fork.source))
@@ -78,7 +78,7 @@ async def _copy_runs(executor: Executor, fork: Fork) -> None:
 
 
 def _rows_of(fork: Fork, runs: Sequence[RunInfo]) -> Plan[list[Filled]]:
-    # New names take time for so many bytes: a plan that reads has a thread of its own on SQLite.
+    # Renaming ids in a large log takes CPU: on SQLite a reading plan runs in a reader's thread.
     return stretch_rows(fork, (yield from read_stretch(fork, runs)))
 
 

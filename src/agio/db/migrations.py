@@ -13,7 +13,7 @@ _FILE = re.compile(r"(\d{3})_(\w+)\.up\.sql")
 
 
 class Migration(Struct, frozen=True):
-    """One step of the schema: the SQL that makes it and the SQL that takes it back."""
+    """One step of the schema: the SQL that applies it and the SQL that reverts it."""
 
     version: int
     name: str

@@ -1,8 +1,8 @@
-"""Transactions written once for both databases: a plan asks named queries and is told their rows.
+"""Transactions written once for both databases: a plan is a generator that yields named queries and receives rows.
 
 SQLite runs a plan in the writer's thread, inside the batch that is being committed; Postgres awaits each
 query on a connection in a transaction. A plan that raises has changed nothing. A plan may be made and run
-again from its beginning; what `Hold` and `Forget` say counts when it has returned.
+again from its beginning; `Hold` and `Forget` take effect when it has returned.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -18,21 +18,21 @@ Rows: TypeAlias = Sequence[Row]
 
 
 class Ask(Struct, frozen=True):
-    """Run a named query; its rows come back."""
+    """Run a named query; the answer is its rows."""
 
     query: str
     values: Mapping[str, object]
 
 
 class Each(Struct, frozen=True):
-    """Run a named query for each of these values, in their order; no rows come back."""
+    """Run a named query for each of these values, in their order; the answer is empty."""
 
     query: str
     values: Sequence[Mapping[str, object]]
 
 
 class Hold(Struct, frozen=True):
-    """A run is running under this claim from here on. `frame` is its first, if it has no event yet."""
+    """The run is running under this claim from now on. `frame` is its first frame, if it has no event yet."""
 
     run_id: str
     epoch: int
@@ -41,15 +41,15 @@ class Hold(Struct, frozen=True):
 
 
 class Forget(Struct, frozen=True):
-    """A run was deleted: whoever still writes to it is refused."""
+    """The run was deleted: later appends to it are refused."""
 
     run_id: str
 
 
 class Head(Struct, frozen=True):
-    """Ask how far a running run is: a row (epoch, last_seq); none if it is not known to be running.
+    """Ask for a running run's head: a row (epoch, last_seq), or no row if the run is not running in this store.
 
-    On SQLite the run's row is behind the log while it runs. Where the row is always right, none may be said.
+    On SQLite a running run's row is behind its log. A database whose row is always current answers no row.
     """
 
     run_id: str
@@ -58,8 +58,8 @@ class Head(Struct, frozen=True):
 class Events(Struct, frozen=True):
     """Ask for a run's events after seq `after` and up to `upto`, which are in the log.
 
-    The answer is rows of payloads (bytes,): the events' whole JSON lines, oldest first, the first row beginning
-    with event after + 1. With `limit_bytes` it may stop after so many bytes, but not before one event.
+    The answer is rows of payloads (bytes,): complete JSON lines, oldest first, from event after + 1. With
+    `limit_bytes` it may stop after so many bytes, but returns at least one event.
     """
 
     run_id: str

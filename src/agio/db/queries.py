@@ -1,6 +1,6 @@
 """The named queries: `sql/shared/*.sql` for both dialects, `sql/<dialect>/queries.sql` for one.
 
-What several queries have in common is a `-- part: name`, and stands in them, and in other parts, as `{name}`.
+Text that queries share is a `-- part: name`; queries and other parts include it as `{name}`.
 """
 
 import re
@@ -45,7 +45,7 @@ class Numbered(Struct, frozen=True):
 
 
 def number_parameters(query: str) -> Numbered:
-    """Make `:name` into `$n`, the same name the same number; `::casts` and quoted text stay."""
+    """Replace each `:name` by `$n`, the same name by the same number; `::casts` and quoted text stay."""
     names: list[str] = []
 
     def number(found: re.Match[str]) -> str:

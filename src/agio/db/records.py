@@ -1,4 +1,4 @@
-"""Rows to the port's structs and back."""
+"""Converts rows to the port's structs and back."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -101,7 +101,7 @@ def agent_record(row: AgentRow, tools: Iterable[AgentTool]) -> AgentRecord:
 
 
 def agent_values(fields: AgentFields) -> dict[str, object]:
-    """What is said of an agent as its row has it, without its tools. Raises StoreError `not_storable`."""
+    """The columns of an agent's definition, without its tools. Raises StoreError `not_storable`."""
     values: dict[str, object] = {name: getattr(fields, name) for name in AgentFields.__struct_fields__}
     del values["tools"]
     for name in ("output_schema", "limits"):
@@ -111,7 +111,7 @@ def agent_values(fields: AgentFields) -> dict[str, object]:
 
 
 def agent_tool(row: ToolRow) -> AgentTool:
-    """A tool as its agent has it."""
+    """An assigned tool, with its definition if it is an HTTP tool."""
     if row.definition is None:
         return AgentTool(row.name, row.approval)
     return AgentTool(row.name, row.approval, row.tool_id, _decode_http_tool(row.definition), row.updated_at)
@@ -158,12 +158,12 @@ def message_record(row: MessageRow) -> MessageRecord:
 
 
 def encode_message(message: Message) -> bytes:
-    """A message as it is kept. Raises StoreError `not_storable`."""
+    """Encode a message. Raises StoreError `not_storable`."""
     return encode_json("message", message)
 
 
 def encode_json(what: str, value: object) -> bytes:
-    """A value as JSON. Raises StoreError `not_storable`."""
+    """Encode a value as JSON; `what` names it in the error. Raises StoreError `not_storable`."""
     try:
         return _encode(value)
     except (TypeError, ValueError) as error:
@@ -171,17 +171,17 @@ def encode_json(what: str, value: object) -> bytes:
 
 
 def encode_names(names: Iterable[str]) -> str:
-    """Names as JSON text."""
+    """Encode names as JSON text."""
     return _encode(list(names)).decode()
 
 
 def decode_names(text: str) -> list[str]:
-    """Names from JSON text."""
+    """Decode names from JSON text."""
     return _decode_names(text)
 
 
 def pack_turns(write: Append) -> list[dict[str, object]]:
-    """The rows of `turns` a write adds. Raises StoreError `not_storable`."""
+    """The rows of `turns` that an append adds. Raises StoreError `not_storable`."""
     return [
         {
             "run_id": write.frame.run_id,
@@ -194,7 +194,7 @@ def pack_turns(write: Append) -> list[dict[str, object]]:
 
 
 def turn_record(blob: bytes) -> TurnRecord:
-    """A row of `turns`."""
+    """Decode a turn record."""
     return _decode_turn(blob)
 
 
@@ -209,7 +209,7 @@ def tool_record(content: bytes | None, error: str | None) -> ToolRecord:
 
 
 def check_frame(write: Append) -> None:
-    """Raise StoreError `invalid_frame` for a frame that would break the log's counting."""
+    """Raise StoreError `invalid_frame` for a frame whose seqs or ids do not fit its payload."""
     frame = write.frame
     if (
         frame.first_seq < 1

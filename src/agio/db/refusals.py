@@ -1,4 +1,4 @@
-"""Why a store refuses: the errors that more than one room of db/ raises."""
+"""The refusals that more than one module of db/ raises."""
 
 from agio.core.store.repository import RunInfo
 from agio.errors import StoreError, UserError
@@ -33,15 +33,15 @@ def tenant_not_found(tenant: str) -> UserError:
 
 
 def user_not_found(user: str) -> UserError:
-    """The tenant has no such user, or not any more."""
+    """The tenant has no such user, or the user was removed."""
     return UserError("user_not_found", f"There is no user {user}.", {"user": user})
 
 
 def changed_elsewhere(what: str) -> UserError:
-    """Somebody saved another version since the one that is replaced was read."""
+    """Another version was saved since the one to replace was read."""
     return UserError(
         "changed_elsewhere",
-        f"Somebody else saved the {what} since you read it. Read it again, or leave out If-Match to replace it.",
+        f"The {what} was changed since you read it. Read it again, or leave out If-Match to replace it.",
     )
 
 
@@ -52,7 +52,7 @@ def agent_not_found(agent_id: str) -> UserError:
 
 def file_not_found(file_id: str) -> UserError:
     """The user has no file of this id, or it is another session's."""
-    shown = file_id[:_ID_CHARS]  # a message may refer to anything
+    shown = file_id[:_ID_CHARS]  # the id comes from a message and may be long
     return UserError("file_not_found", f"There is no file {shown}.", {"file_id": shown})
 
 
@@ -76,7 +76,7 @@ def run_ended(info: RunInfo) -> StoreError:
 
 
 def stale_epoch(run_id: str, epoch: int, claimed: int) -> StoreError:
-    """A run was taken over: `claimed` is the epoch of whoever is too late."""
+    """A run was taken over: `claimed` is the epoch of the stale writer."""
     return StoreError(
         "stale_epoch",
         f"Run {run_id} was taken over: its epoch is {epoch}, the writer's is {claimed}.",
@@ -94,7 +94,7 @@ def sequence_gap(frame: Frame, last_seq: int) -> StoreError:
 
 
 def append_conflict(frame: Frame, last_seq: int) -> StoreError:
-    """A frame whose place other events have."""
+    """A frame whose seqs are taken by other events."""
     return StoreError(
         "append_conflict",
         f"Run {frame.run_id} already has other events from {frame.first_seq} on.",
@@ -103,7 +103,7 @@ def append_conflict(frame: Frame, last_seq: int) -> StoreError:
 
 
 def idempotency_conflict(what: str) -> UserError:
-    """Something that may be sent once came again with other words."""
+    """A key or id was sent again with a different body."""
     return UserError(
         "idempotency_conflict",
         f"This {what} was used before for something else. Use a new one each time.",
@@ -111,7 +111,7 @@ def idempotency_conflict(what: str) -> UserError:
 
 
 def session_too_large(what: str, given: int, limit: int) -> UserError:
-    """A session of which too much would be copied."""
+    """A session that is too large to copy."""
     return UserError(
         "session_too_large",
         f"There are {given} {what} before this message, and at most {limit} are copied. "

@@ -1,8 +1,8 @@
-"""New ids for a copy: whatever names something that was copied names the copy.
+"""Replaces the ids of a session by new ids in its copy.
 
-Ids of ours end with 26 random characters, and the ids of a run's messages, calls and results have the run's. They are
-replaced in bytes that are not decoded, where JSON names something by its id. What people, models and tools said stays
-word for word, an id in it too: it may be known elsewhere, and pieces of a text that is streamed must stay the text.
+agio's ids end with 26 random characters, and the ids of a run's messages, calls and results have the run's. They are
+replaced in bytes that are not decoded, where JSON names something by its id. Text of people, models and tools
+stays unchanged, also an id in it: it may be known elsewhere, and streamed deltas must join to the same text.
 """
 
 import re
@@ -20,23 +20,23 @@ _NAMED = re.compile(
 
 
 class Renaming:
-    """The ids that change, and what they become. An id that somebody else made up stays."""
+    """The ids that change, and their new ids. Foreign ids stay."""
 
     def __init__(self, ids: Iterable[str]) -> None:
         bodies = {body for given in ids for body in _BODY.findall(given.encode("utf-8", "surrogatepass"))}
         self._new = {body: new_id("").encode() for body in bodies}
 
     def add(self, old: str, new: str) -> None:
-        """Let one id become another of our making."""
+        """Add an id with a given new id."""
         for body in _BODY.findall(old.encode("utf-8", "surrogatepass")):
             self._new[body] = b"_" + new.rpartition("_")[2].encode()
 
     def renamed(self, data: bytes) -> bytes:
-        """The same JSON, as we write it, with the new ids."""
+        """The same JSON, as agio encodes it, with the new ids."""
         return _NAMED.sub(self._named, data)
 
     def renamed_id(self, given: str) -> str:
-        """What an id becomes."""
+        """The new id; an id that does not change is returned as it is."""
         data = given.encode("utf-8", "surrogatepass")
         return _BODY.sub(self._replaced, data).decode("utf-8", "surrogatepass")
 

@@ -37,24 +37,24 @@ T = TypeVar("T")
 def _write(
     plan: Callable[P, Plan[T]], audit: str = ""
 ) -> "Callable[Concatenate[Repository, P], CoroutineType[None, None, T]]":
-    """Make a method of a plan that changes something; `audit` names it in the audit log if somebody acts."""
-    told = AUDITED[audit] if audit else None
+    """Make a method of a plan that writes; `audit` is its action in the audit log if there is an actor."""
+    rule = AUDITED[audit] if audit else None
     signature = inspect.signature(plan)
 
     @wraps(plan)
     async def method(self: "Repository", *args: P.args, **kwargs: P.kwargs) -> T:
-        if told is None or (actor := ACTOR.get()) is None:
+        if rule is None or (actor := ACTOR.get()) is None:
             return await self.executor.write(lambda: plan(*args, **kwargs))
         given = signature.bind(*args, **kwargs)
         given.apply_defaults()
-        tell = partial(audited, audit, told, actor, given.arguments)
+        tell = partial(audited, audit, rule, actor, given.arguments)
         return await self.executor.write(lambda: tell(lambda: plan(*args, **kwargs)))
 
     return method
 
 
 def _read(plan: Callable[P, Plan[T]]) -> "Callable[Concatenate[Repository, P], CoroutineType[None, None, T]]":
-    """Make a method of a plan that changes nothing."""
+    """Make a method of a plan that reads."""
 
     @wraps(plan)
     async def method(self: "Repository", *args: P.args, **kwargs: P.kwargs) -> T:
@@ -84,7 +84,7 @@ class Repository:
     # The log
 
     def append(self, write: Append) -> Awaitable[None]:
-        """Make a frame durable: what it returns is done after the commit.
+        """Make a frame durable; the result is done after the commit.
 
         It fails with StoreError `stale_epoch`, `sequence_gap`, `append_conflict`, `run_ended`, `run_exists`,
         `thread_busy`, `invalid_frame`, `not_storable`, `store_full`, `store_failed`; UserError `run_not_found`.
@@ -109,7 +109,7 @@ class Repository:
     next_log = _read(log.next_log)
     list_tool_executions = _read(log.list_tool_executions)
 
-    # Who may see it
+    # Identity
 
     add_tenant = _write(identity.add_tenant)
     get_tenant = _read(identity.get_tenant)
@@ -130,7 +130,7 @@ class Repository:
     sweep = _write(identity.sweep)
 
     async def find_api_key(self, key_hash: bytes) -> Principal | None:
-        """Who a key stands for; None if there is none or it was revoked. Notes its use, at most once a minute."""
+        """The principal of a key; None if it is unknown, revoked or expired. Notes its use, at most once a minute."""
         found = await self.executor.read(lambda: identity.find_api_key(key_hash))
         if found is None:
             return None
@@ -272,9 +272,9 @@ class Repository:
         key: str | None = None,
         limits: ForkLimits | None = None,
     ) -> SessionRecord:
-        """Copy a session up to, and without, a message of the user's; nobody sees the copy before it is whole.
+        """Copy a session up to, and without, a message of the user's; the copy is hidden until it is complete.
 
-        The same key and words again are the same copy. Raises UserError `session_not_found`, `message_not_found`,
+        The same key and request return the same copy. Raises UserError `session_not_found`, `message_not_found`,
         `session_busy`, `agent_inactive`, `session_too_large`, `idempotency_conflict`, `session_deleted`.
         """
         known = None if key is None else fork_key(key, before, title)
@@ -293,9 +293,9 @@ class Repository:
             raise
 
     async def delete_old_sessions(self, limit: int = 50) -> list[str]:
-        """Delete sessions that nobody changed for as long as their tenant keeps them; returns their ids.
+        """Delete sessions past their tenant's retention time; returns their ids.
 
-        Each in a commit of its own: nobody waits for more than one.
+        Each in its own commit, so that other writes do not wait long.
         """
         deleted: list[str] = []
         for tenant, user, session_id in await self.executor.read(partial(retention.old_sessions, limit)):
@@ -307,7 +307,7 @@ class Repository:
                 if not deleted:
                     raise
                 _log.warning("an old session could not be deleted: %s", error)
-                break  # those that are gone must be told
+                break  # report those that were deleted
         return deleted
 
     # Files
@@ -318,7 +318,7 @@ class Repository:
     delete_file = _write(files.delete_file, audit="file.delete")
 
     async def add_file(self, record: FileRecord, chunks: AsyncIterable[bytes], quota: FileQuota) -> None:
-        """Keep a file; it can be seen once all of it is there."""
+        """Store a file; it is hidden until it is complete."""
         await keep_file(self.executor, record, chunks, quota)
 
     async def sweep_files(self, before: int, limit: int = 50) -> int:
@@ -330,7 +330,7 @@ class Repository:
     list_audit = _read(audit.list_audit)
     note_failed_sign_in = _write(audit.note_failed_sign_in, audit="sign_in.fail")
 
-    # The road
+    # Accepting and claiming
 
     _take_in = _write(acceptance.accept)
     _take_answers = _write(acceptance.accept, audit="tool_call.answer")
@@ -353,5 +353,5 @@ class Repository:
         await self.executor.write(identity.touch_store)
 
     async def close(self) -> None:
-        """Write what is pending and let go of the files."""
+        """Write pending appends and close the store."""
         await self.executor.close()

@@ -1,6 +1,6 @@
-"""Rows by the names of their columns. A struct names the columns of a query in the order in which it selects them.
+"""Rows by the names of their columns: a struct names the columns of a query in the order of its select list.
 
-msgspec looks at a struct's types once, at those of a tuple in every call: reading a row as a struct is the cheaper way.
+msgspec analyses a struct's types once, a tuple's in every call: a struct is the cheaper way to read a row.
 """
 
 from collections.abc import Sequence
@@ -129,7 +129,7 @@ class MessageRow(Columns, frozen=True):
 
     @property
     def place(self) -> tuple[int | None, int, int]:
-        """Where it stands in its session."""
+        """The sort key of its session."""
         return self.pos, self.run_number, self.idx
 
 

@@ -36,7 +36,7 @@ async def test_a_claim_begins_the_run(store: Store) -> None:
     info = claimed.info
     assert (info.run_id, info.status, info.epoch) == (sent.run_id, "running", 1)
     assert (info.worker, info.token_hash, info.started_at is not None) == ("worker-1", b"token-1", True)
-    assert claimed.doomed is None
+    assert claimed.must_end is None
     assert await store.get_run(info.run_id) == info
     assert [type(event) for event in await store.get_events(info.run_id)] == [RunStarted]
     [message] = (await store.list_messages("default", "local", info.thread_id)).items
@@ -117,7 +117,7 @@ async def test_agents_in_code_run_where_their_code_is(store: Store) -> None:
     assert at_once.claimed is not None
 
 
-async def test_a_queued_run_that_was_cancelled_is_doomed_when_its_turn_comes(store: Store) -> None:
+async def test_a_queued_run_that_was_cancelled_must_end_when_its_turn_comes(store: Store) -> None:
     """L14: it is claimed to be ended, in its place among the session's runs."""
     who = await person(store)
     session = await who.session()
@@ -130,13 +130,13 @@ async def test_a_queued_run_that_was_cancelled_is_doomed_when_its_turn_comes(sto
     assert await nothing_to_claim(store)
     [first] = [info for info in await store.running_runs() if info.thread_id == session.id]
     await store.append(Append(events(first.run_id, 1, 2, 1), (), "completed"))
-    doomed = await claim(store)
-    assert (doomed.info.run_id, doomed.doomed, doomed.info.first_pos) == (queued, "cancelled", 2)
-    await end(store, doomed, "cancelled")
+    claimed = await claim(store)
+    assert (claimed.info.run_id, claimed.must_end, claimed.info.first_pos) == (queued, "cancelled", 2)
+    await end(store, claimed, "cancelled")
     assert (await store.get_run(queued)).status == "cancelled"
 
 
-async def test_a_run_that_waited_too_long_is_doomed(store: Store) -> None:
+async def test_a_run_that_waited_too_long_must_end(store: Store) -> None:
     """C6: it is claimed to be ended as expired, also if nobody has its agent's code."""
     who = await person(store)
     [agent] = await store.put_code_agents("default", [agent_fields("mine")])
@@ -144,7 +144,7 @@ async def test_a_run_that_waited_too_long_is_doomed(store: Store) -> None:
     created_at = (await store.get_run(sent.run_id)).created_at
     assert await nothing_to_claim(store)
     claimed = await claim(store, queued_before=created_at + 1)
-    assert claimed.doomed == "expired"
+    assert claimed.must_end == "expired"
     await end(store, claimed, "expired")
     assert (await store.get_run(sent.run_id)).status == "expired"
 
@@ -177,7 +177,7 @@ async def test_a_taken_over_run_is_fenced(store: Store) -> None:
     taken = await store.reclaim(run_id, 1, OTHER)
     assert taken is not None
     assert (taken.info.epoch, taken.info.last_seq, taken.info.worker) == (2, 3, "worker-2")
-    assert (taken.info.token_hash, taken.started, taken.doomed) == (b"token-2", b"", None)
+    assert (taken.info.token_hash, taken.started, taken.must_end) == (b"token-2", b"", None)
     with pytest.raises(StoreError, match="stale_epoch"):
         await store.append(Append(events(run_id, 1, 4, 1)))
     with pytest.raises(StoreError, match="stale_epoch"):
@@ -203,10 +203,10 @@ async def test_three_claims_without_a_finished_turn_are_a_crash_loop(store: Stor
     who = await person(store)
     sent = await who.send(await who.session(), claim=WORKER)
     run_id = sent.run_id
-    dooms = [await _doom(store, run_id, epoch) for epoch in (1, 2)]
+    reasons = [await _must_end(store, run_id, epoch) for epoch in (1, 2)]
     await store.append(Append(events(run_id, 3, 2, 1), [turn(run_id, 1, 2)]))
-    dooms += [await _doom(store, run_id, epoch) for epoch in (3, 4, 5, 6)]
-    assert dooms == [None, None, None, None, None, "crash_loop"]
+    reasons += [await _must_end(store, run_id, epoch) for epoch in (3, 4, 5, 6)]
+    assert reasons == [None, None, None, None, None, "crash_loop"]
 
 
 async def test_a_run_that_is_given_back_has_not_failed(store: Store) -> None:
@@ -216,15 +216,15 @@ async def test_a_run_that_is_given_back_has_not_failed(store: Store) -> None:
     for epoch in range(1, 6):
         taken = await store.reclaim(sent.run_id, epoch, OTHER, given_back=True)
         assert taken is not None
-        assert taken.doomed is None
+        assert taken.must_end is None
 
 
-async def test_a_cancelled_run_is_doomed_when_it_is_taken_over(store: Store) -> None:
+async def test_a_cancelled_run_must_end_when_it_is_taken_over(store: Store) -> None:
     """L14: nobody goes on with a run whose cancellation was asked for."""
     who = await person(store)
     sent = await who.send(await who.session(), claim=WORKER)
     await store.request_cancel("default", "local", run_id=sent.run_id)
-    assert await _doom(store, sent.run_id, 1) == "cancelled"
+    assert await _must_end(store, sent.run_id, 1) == "cancelled"
 
 
 async def test_an_end_counts_also_if_a_cancel_came_before_it(store: Store) -> None:
@@ -286,10 +286,10 @@ async def test_a_run_of_somebody_else_is_not_flagged(store: Store) -> None:
         await store.request_cancel("default", "local", session_id="nobody")
 
 
-async def _doom(store: Store, run_id: str, epoch: int) -> str | None:
+async def _must_end(store: Store, run_id: str, epoch: int) -> str | None:
     taken = await store.reclaim(run_id, epoch, WORKER)
     assert taken is not None
-    return taken.doomed
+    return taken.must_end
 
 
 async def _running(who: Person) -> Claimed:
@@ -308,7 +308,7 @@ async def test_a_run_that_was_given_back_before_a_stop_has_not_failed(store: Sto
         await store.give_back(claimed.info.run_id, epoch)
         again = await store.reclaim(claimed.info.run_id, epoch, WORKER)
         assert again is not None
-        assert again.doomed is None
+        assert again.must_end is None
 
 
 async def test_a_queued_run_without_its_input_is_claimed_to_be_ended(store: Store) -> None:
@@ -320,7 +320,7 @@ async def test_a_queued_run_without_its_input_is_claimed_to_be_ended(store: Stor
     sent = await who.send(await who.session())
     again = await claim(store)
     assert (again.info.run_id, again.info.epoch, again.info.last_seq) == (spoilt.info.run_id, 2, 2)
-    assert (again.doomed, again.started) == ("unreadable", b"")
+    assert (again.must_end, again.started) == ("unreadable", b"")
     assert (await claim(store)).info.run_id == sent.run_id
     await answer(store, again)
     assert (await store.get_run(spoilt.info.run_id)).status == "completed"

@@ -14,7 +14,7 @@ from tests.flows.server.home import API_KEY, Home
 from tests.flows.server.tools import paid
 from tests.official import NODE_FOLDER
 
-Told = dict[str, list[object]]
+AuditRule = dict[str, list[object]]
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def link() -> str:
     return "direct"
 
 
-async def play(home: Home, agent_id: str, scene: str) -> Told:
+async def play(home: Home, agent_id: str, scene: str) -> AuditRule:
     """Let the client play a scene; return what it has in the end."""
     node = shutil.which("node", path=str(Path(sys.executable).parent)) or shutil.which("node")
     assert node is not None
@@ -37,16 +37,16 @@ async def play(home: Home, agent_id: str, scene: str) -> Told:
     )
     async with asyncio.timeout(90):
         out, _ = await process.communicate()
-    told = cast(Told, json.loads(out))
+    told = cast(AuditRule, json.loads(out))
     assert told["warnings"] == []
     return told
 
 
-def roles(told: Told) -> list[str]:
+def roles(told: AuditRule) -> list[str]:
     return [str(cast("dict[str, object]", message)["role"]) for message in told["messages"]]
 
 
-def last_text(told: Told) -> str:
+def last_text(told: AuditRule) -> str:
     return str(cast("dict[str, object]", told["messages"][-1]).get("content"))
 
 

@@ -418,7 +418,7 @@ async def _fill(store: Repository) -> dict[str, object]:
         "user_ids": ["ann"],
         "updated_at": BEYOND_ALL,
         "queued_before": 0,
-        "doomed": 0,
+        "must_end": 0,
         "code_agents": [],
         "pos": -1,
         "run_number": -1,

@@ -218,14 +218,14 @@ class Submission(Struct, frozen=True, kw_only=True):
 class Claimed(Struct, frozen=True):
     """A run that was claimed: `info.epoch` is the claim's. RUN_STARTED is in its log.
 
-    `doomed` is why it must be ended at once rather than run: its cancellation was asked for, it waited too
+    `must_end` is why it must be ended at once rather than run: its cancellation was asked for, it waited too
     long, three claims brought no finished turn, or what it was given cannot be read.
     """
 
     info: RunInfo
     agent: AgentRecord
     session_id: str
-    doomed: Literal["cancelled", "expired", "crash_loop", "unreadable"] | None = None
+    must_end: Literal["cancelled", "expired", "crash_loop", "unreadable"] | None = None
     started: bytes = b""
     """RUN_STARTED's line, if this claim wrote it."""
 

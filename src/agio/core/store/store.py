@@ -240,14 +240,14 @@ class Store(
         code_tenants: Collection[str] | None = None,
         after_tenant: str = "",
         queued_before: int = 0,
-        doomed_only: bool = False,
+        must_end_only: bool = False,
     ) -> Claimed | None:
         """Claim the next run that may run: tenants in turn from the one after `after_tenant`, oldest first.
 
         A session has one running run, and an open question holds its queue; answers go before messages. With
         `tenants`, only theirs. Runs of agents defined in code are taken only if `code_agents` has the agent's
         name and `code_tenants` the tenant (None: every tenant). Runs queued before
-        `queued_before` (ms) come back doomed, `expired`. With `doomed_only`, runs that must be ended and no others.
+        `queued_before` (ms) come back with `must_end` = `expired`. With `must_end_only`, only runs that must end.
         """
         ...
 

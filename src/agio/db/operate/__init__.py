@@ -1,1 +1,1 @@
-"""A store seen from outside: backup, inspection, and a look before it is opened."""
+"""Operating a store: backup, inspection, and checks before it is opened."""

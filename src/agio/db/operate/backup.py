@@ -1,7 +1,7 @@
-"""Copies of an embedded store: made while it is written, and put back in its place.
+"""Backup and restore of an embedded store, while it is in use.
 
-A copy is read in one transaction, so it is the store as of one commit, and rebuilt, so what was deleted is not in it.
-A file appears under its name when it is whole and on the disk, never before.
+A copy is read in one transaction, so it is the store as of one commit. It is rebuilt, so it holds no deleted data.
+A file gets its name only after it is complete and synced.
 """
 
 import os
@@ -23,7 +23,7 @@ _BESIDE = ("-wal", "-shm")
 
 
 class Copy(Struct, frozen=True):
-    """A copy that was looked through."""
+    """A copy whose pages were checked."""
 
     path: Path
     version: int
@@ -32,7 +32,7 @@ class Copy(Struct, frozen=True):
 
 
 def copy_store(store: Path, target: Path, *, replace: bool = False) -> Copy:
-    """Copy a store that may be in use to a new file. It is whole when this returns.
+    """Copy a store that may be in use to a new file. The file is complete when this returns.
 
     Raises UserError `file_exists`; StoreError as opening a store does.
     """
@@ -53,7 +53,7 @@ def copy_store(store: Path, target: Path, *, replace: bool = False) -> Copy:
 
 
 def check_copy(path: Path) -> Copy:
-    """Look a copy through. Raises StoreError as opening does, `store_corrupt` also for damage further in."""
+    """Check all pages of a copy. Raises StoreError as opening does, and `store_corrupt` for a damaged page."""
     connection = open_readable(path, any_version=True)
     try:
         with wrapped_errors(path):
@@ -65,9 +65,9 @@ def check_copy(path: Path) -> Copy:
 
 
 def restore_store(copy: Path, store: Path) -> Path | None:
-    """Put a copy in a store's place; what was there is kept under the name that is returned.
+    """Replace a store by a copy. The old file is kept; its new name is returned.
 
-    Raises StoreError `store_locked` while somebody has the store, and what `check_copy` raises.
+    Raises StoreError `store_locked` while a process holds the store, and what `check_copy` raises.
     """
     check_copy(copy)
     with wrapped_errors(store):
@@ -88,8 +88,8 @@ def restore_store(copy: Path, store: Path) -> Path | None:
 
 
 def _set_aside(store: Path) -> Path:
-    """Give what is there another name as well: with everything that was committed, if it can be read at all."""
-    with suppress(Exception):  # what is replaced may be damaged: then it is kept as it is
+    """Link the old file to a second name, after a checkpoint of its WAL if it can be read."""
+    with suppress(Exception):  # a damaged file is kept as it is
         connection = open_unchecked(store)
         try:
             connection.pragma("wal_checkpoint", "truncate")
@@ -110,7 +110,7 @@ def _set_aside(store: Path) -> Path:
 
 @contextmanager
 def _new_file(target: Path) -> Generator[Path]:
-    """A name beside the target for an empty file that only we may read; gone at the end unless it was renamed."""
+    """Create a private empty file beside the target; it is deleted at the end unless it was renamed."""
     with wrapped_errors(target):
         unfinished = target.with_name(f".{target.name}.{os.getpid()}.unfinished")
         unfinished.unlink(missing_ok=True)
@@ -125,7 +125,7 @@ def _new_file(target: Path) -> Generator[Path]:
 def _check_free(target: Path, replace: bool) -> None:
     if target.is_dir() or (target.exists() and not replace):
         raise UserError(
-            "file_exists", f"There is a {target} already: name another file, or say --force to replace it."
+            "file_exists", f"{target} exists already. Name another file, or replace it with --force."
         )
 
 

@@ -1,4 +1,4 @@
-"""A look at a store from outside, beside whoever works on it: for `agio doctor`. Nothing is changed."""
+"""Read-only inspection of a store that may be in use, for `agio doctor`."""
 
 import threading
 import time
@@ -19,25 +19,25 @@ from agio.errors import StoreError
 
 
 class StoreReport(Struct, frozen=True, kw_only=True):
-    """What was seen."""
+    """The result of an inspection."""
 
     version: int
-    """The schema it has."""
+    """The store's schema version."""
     newest: int
-    """The schema this program has."""
+    """The newest schema version that this agio knows."""
     damage: str = ""
     thorough: bool = True
-    """Whether there was time to look at all of it."""
+    """Whether all pages were checked within the time limit."""
     newest_run_at: int = 0
     """When the newest run began (ms)."""
     server_version: int = 0
-    """Postgres: such as 160002."""
+    """Postgres: `server_version_num`, such as 160002."""
     skew_ms: int = 0
     """Postgres: how far its clock is ahead of ours."""
 
 
 def inspect_file(path: Path, within_s: float) -> StoreReport:
-    """Look at a file, for at most about this long. Raises StoreError as opening it does."""
+    """Inspect a file, for at most about `within_s`. Raises StoreError as opening it does."""
     import apsw
 
     connection = open_readable(path, any_version=True)
@@ -66,7 +66,7 @@ def inspect_file(path: Path, within_s: float) -> StoreReport:
 
 
 async def inspect_database(url: str) -> StoreReport:
-    """Look at a Postgres database. Raises StoreError as opening it does."""
+    """Inspect a Postgres database. Raises StoreError as opening it does."""
     try:
         connection = await connect(url)
     except Exception as error:

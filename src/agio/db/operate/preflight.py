@@ -1,4 +1,4 @@
-"""Looks into a store before it is opened for good: nothing is made, migrated or locked."""
+"""Reads a store before it is opened: creates, migrates and locks nothing."""
 
 import asyncio
 from pathlib import Path
@@ -12,7 +12,7 @@ from agio.errors import StoreError
 
 
 async def has_account(database: str | Path) -> bool:
-    """Whether a store is there and somebody can sign in to it without a link. Raises StoreError."""
+    """Whether the store exists and has an account. Raises StoreError."""
     if isinstance(database, str):
         return await _postgres_has(database)
     if not await asyncio.to_thread(database.exists):

@@ -1,1 +1,1 @@
-"""The transactions of the store, as plans: one module a part of the port."""
+"""The transactions of the store as plans, one package a subject."""

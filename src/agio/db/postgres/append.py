@@ -1,4 +1,4 @@
-"""Appends on Postgres: a queue, and a task that commits what waits in it together, deltas at a pace."""
+"""Appends on Postgres: a queue, and a task that commits waiting appends together, deltas at a pace."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from agio.errors import AgioError, StoreError
 RECENT_S = 1.0
 """A run that appended within this time counts as running, for the pace."""
 _HOPELESS = ("store_unavailable", "store_closed")
-"""What one append will be told as well as the next."""
+"""Errors that every waiting append would get too."""
 
 
 class PostgresAppender:
-    """Group commit for one store: a queue of appends, and a task as long as there are any."""
+    """Group commit for one store: a queue of appends, and a task while the queue is not empty."""
 
     def __init__(self, pool: PostgresPool) -> None:
         self._pool = pool
@@ -47,7 +47,7 @@ class PostgresAppender:
         return done
 
     async def close(self) -> None:
-        """Commit what waits."""
+        """Commit the waiting appends."""
         self._closed = True
         self._hurry.set()
         if self._task is not None:
@@ -60,7 +60,7 @@ class PostgresAppender:
             self._hurry.clear()
             try:
                 await self._commit(taken)
-            finally:  # only if this task is cancelled is anything left
+            finally:  # not empty only if this task was cancelled
                 for item in taken:
                     item.done.cancel()
 
@@ -92,7 +92,7 @@ class PostgresAppender:
         self._committed_at = asyncio.get_running_loop().time()
 
     async def _commit_groups(self, groups: Sequence[Group]) -> list[Waiting]:
-        """Commit all groups together; returns what was not taken, in order."""
+        """Commit all groups together; returns the appends that were not taken, in order."""
         items = [item for group in groups for item in group.items]
         try:
             if all(item.is_plain for item in items):
@@ -103,7 +103,7 @@ class PostgresAppender:
                 )
         except AgioError as error:
             if error.code not in _HOPELESS:
-                return items  # what one of them cannot have, the others still may
+                return items  # one failing append must not fail the others
             for item in items:
                 item.fail(error)
             return []

@@ -1,7 +1,7 @@
-"""What of the appends that wait can be committed together on Postgres, and the transactions that do it.
+"""Groups waiting appends that can share a commit on Postgres, and commits them.
 
-Frames that continue their run are one compare-and-set and one insert for all of them. What that does not take,
-because it repeats, does not fit or creates its run, is looked at one by one.
+Frames that continue their run share one compare-and-set and one insert. An append that this does not take,
+because it repeats, does not fit or creates its run, is processed alone.
 """
 
 import asyncio
@@ -25,39 +25,39 @@ class Waiting(Struct, eq=False):
     done: asyncio.Future[None]
 
     def succeed(self) -> None:
-        """Say that it is stored."""
+        """Report success."""
         if not self.done.done():
             self.done.set_result(None)
 
     def fail(self, error: AgioError) -> None:
-        """Say why it is not."""
+        """Report a failure."""
         if not self.done.done():
             self.done.set_exception(error)
 
     @property
     def run_id(self) -> str:
-        """The run it is for."""
+        """The append's run."""
         return self.write.frame.run_id
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a frame and nothing else: it may wait for others, and needs one statement."""
+        """Whether it is only a frame, which may wait to share a commit."""
         write = self.write
         return not (write.turns or write.begins or write.ends or write.create) and write.end is None
 
 
 class Group(Struct):
-    """Appends that continue one run without a gap, as far as can be told without asking."""
+    """Appends to one run without a gap between them; whether they continue the run is not checked yet."""
 
     items: list[Waiting]
 
     @property
     def run_id(self) -> str:
-        """The run they are for."""
+        """The group's run."""
         return self.items[0].run_id
 
     def takes(self, write: Append) -> bool:
-        """Whether an append goes on where this group ends."""
+        """Whether an append continues this group."""
         last = self.items[-1].write
         return (
             last.end is None
@@ -68,7 +68,7 @@ class Group(Struct):
 
 
 def arrange(items: Sequence[Waiting]) -> tuple[list[Group], list[Waiting]]:
-    """The appends of each run that seem to continue it, and those that must be looked at after them."""
+    """Group appends by run; returns the groups, and the appends to process one by one after them."""
     groups: dict[str, Group] = {}
     alone: list[Waiting] = []
     closed: set[str] = set()
@@ -87,7 +87,7 @@ def arrange(items: Sequence[Waiting]) -> tuple[list[Group], list[Waiting]]:
 
 
 async def advance(connection: Connection, groups: Sequence[Group]) -> set[object]:
-    """Store the frames of the groups whose run is where they say; returns those runs."""
+    """Store the frames of the groups that continue their run; returns those runs."""
     frames = [[item.write.frame for item in group.items] for group in groups]
     given = {
         "run_ids": [group[0].run_id for group in frames],
@@ -100,7 +100,7 @@ async def advance(connection: Connection, groups: Sequence[Group]) -> set[object
 
 
 async def advance_and_keep(connection: Connection, groups: Sequence[Group]) -> set[object]:
-    """Do so in a transaction, with all that comes with the frames."""
+    """Store groups in a transaction, with the rows that come with their frames."""
     ending = [group.run_id for group in groups if group.items[-1].write.end is not None]
     await _lock_sessions(connection, ending)
     taken = await advance(connection, groups)
@@ -113,7 +113,7 @@ async def advance_and_keep(connection: Connection, groups: Sequence[Group]) -> s
 
 
 async def append_alone(connection: Connection, item: Waiting) -> None:
-    """One append with all that comes with it. Raises the refusal."""
+    """Store one append with all its rows. Raises the refusal."""
     write, frame = item.write, item.write.frame
     if write.end is not None:
         await _lock_sessions(connection, [frame.run_id])
@@ -132,6 +132,6 @@ async def _keep(connection: Connection, item: Waiting) -> None:
 
 
 async def _lock_sessions(connection: Connection, run_ids: Sequence[str]) -> None:
-    # Whoever changes a session locks it before its runs; so must the end of a run, or the two wait for each other.
+    # Sessions are locked before their runs everywhere: the end of a run does the same, to avoid a deadlock.
     if run_ids:
         await ask_query(connection, "lock_sessions_of_runs", {"run_ids": run_ids})

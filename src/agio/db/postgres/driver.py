@@ -1,4 +1,4 @@
-"""asyncpg as the rest of db/ sees it: what we use of it, fully typed, imported when a database is opened."""
+"""The part of asyncpg that db/ uses, fully typed; imported when a database is opened."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache
@@ -15,7 +15,7 @@ STATEMENTS = 500
 SETTINGS = {
     "application_name": "agio",
     "jit": "off",
-    "idle_in_transaction_session_timeout": "10s",  # a process stopped in the middle must not keep others waiting
+    "idle_in_transaction_session_timeout": "10s",  # a stopped process must not block others
 }
 
 
@@ -31,11 +31,11 @@ class Connection(Protocol):
         ...
 
     async def executemany(self, command: str, args: Sequence[Sequence[object]]) -> None:
-        """Run a statement for each of these arguments, without waiting for one before the next is sent."""
+        """Run a statement for each of these arguments, pipelined."""
         ...
 
     async def close(self, *, timeout: float | None = None) -> None:
-        """Say goodbye to the server."""
+        """Close the connection in good order."""
         ...
 
     def terminate(self) -> None:
@@ -44,7 +44,7 @@ class Connection(Protocol):
 
 
 class Connections(Protocol):
-    """A pool of connections, which replaces those that break."""
+    """A pool of connections; it replaces broken ones."""
 
     async def acquire(self, *, timeout: float | None = None) -> Connection:
         """Take a connection out."""
@@ -55,7 +55,7 @@ class Connections(Protocol):
         ...
 
     async def close(self) -> None:
-        """Wait for the connections that are out and close all."""
+        """Wait for the connections in use and close all."""
         ...
 
     def terminate(self) -> None:
@@ -67,9 +67,9 @@ class Driver(Protocol):
     """The module asyncpg."""
 
     InterfaceError: type[Exception]
-    """It was called wrongly, or its connection is closed."""
+    """A wrong call, or a closed connection."""
     InternalClientError: type[Exception]
-    """It is confused: the server said something unexpected, as when it ends a connection that is idle."""
+    """An unexpected protocol message, such as the end of an idle connection."""
     DataError: type[Exception]
     """A value does not fit its column."""
 
@@ -128,4 +128,4 @@ async def connect_pool(url: str) -> Connections:
 
 
 async def _keep(_: Connection) -> None:
-    """Leave a returned connection as it is: nothing of ours outlives its transaction."""
+    """Skip the reset of a returned connection: no state outlives its transaction."""

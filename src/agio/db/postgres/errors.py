@@ -1,4 +1,4 @@
-"""Postgres's and the connection's errors as ours, and which of them pass if one tries again."""
+"""Maps errors of Postgres and of connections to StoreError, and says which are worth a retry."""
 
 from urllib.parse import urlsplit
 
@@ -8,11 +8,11 @@ from agio.db.postgres.driver import driver
 from agio.errors import AgioError, StoreError
 
 _LOST = ("08", "57P01", "57P02", "57P03", "57P05", "53300", "25P03")
-"""SQLSTATEs, or how they begin: connection errors, shutdowns, too many connections, idle for too long."""
+"""SQLSTATEs or their prefixes: connection errors, shutdowns, too many connections, idle timeouts."""
 _GONE = ("closed", "closing", "released")
-"""What asyncpg says of a connection that ended before it was used, or while it was."""
+"""asyncpg's messages for a connection that ended before or during its use."""
 _CONFLICT = ("40001", "40P01", "23505")
-"""Serialization failures, deadlocks, and a unique row that somebody else has just added."""
+"""Serialization failures, deadlocks, and unique violations by a concurrent insert."""
 _FULL = ("53100",)
 _CORRUPT = ("XX001", "XX002")
 _NOT_STORABLE = ("22", "54")
@@ -21,7 +21,7 @@ _REFUSED = ("3D000", "28")
 
 
 def is_lost(error: BaseException) -> bool:
-    """Whether the server could not be reached, or went away in the middle."""
+    """Whether the server could not be reached, or the connection was lost."""
     if isinstance(error, driver().InterfaceError):
         return any(word in str(error) for word in _GONE)
     broken = (OSError, driver().InternalClientError)  # TimeoutError is an OSError
@@ -29,19 +29,19 @@ def is_lost(error: BaseException) -> bool:
 
 
 def is_conflict(error: BaseException) -> bool:
-    """Whether transactions were in each other's way: nothing was done, and again it may go well."""
+    """Whether a transaction conflicted with another one: it changed nothing and may be retried."""
     return _sqlstate(error).startswith(_CONFLICT)
 
 
 def opening_error(error: Exception, url: str) -> AgioError:
-    """Why a database could not be opened: also what its URL says may be wrong."""
+    """The error of opening a database; its URL may be wrong too."""
     if _sqlstate(error).startswith(_REFUSED) or isinstance(error, ValueError):
         return _wrap("store_unavailable", "cannot be opened: check its URL, user and password", error, url)
     return postgres_error(error, url)
 
 
 def postgres_error(error: Exception, url: str) -> AgioError:
-    """What went wrong with the store, as an error of ours; ours stay as they are."""
+    """Wrap an error in a StoreError; an AgioError is returned as it is."""
     state = _sqlstate(error)
     if isinstance(error, AgioError):
         return error
@@ -65,7 +65,7 @@ def where(url: str) -> str:
         host, port = parts.hostname or "localhost", parts.port
     except ValueError:
         return "postgresql://..."
-    if "@" in parts.path:  # it is mistyped, and what should be the password is here
+    if "@" in parts.path:  # a mistyped URL may have its password here
         return "postgresql://..."
     return f"postgresql://{host}{f':{port}' if port else ''}{parts.path}"
 
@@ -78,7 +78,7 @@ def _wrap(code: str, text: str, error: Exception, url: str) -> StoreError:
 
 
 def _words(error: Exception) -> str:
-    """Return what a database says, but for the values it repeats: in its details, and of one it cannot take."""
+    """The database's message without the values that it may quote."""
     repeats = _sqlstate(error).startswith(_NOT_STORABLE) or isinstance(error, driver().DataError)
     words = "" if repeats else str(error).partition("\n")[0]
     return words or type(error).__name__

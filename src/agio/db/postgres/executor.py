@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 async def open_postgres(url: str) -> "PostgresExecutor":
-    """Open a database, making or migrating its tables if need be.
+    """Open a database, creating or migrating its tables.
 
     Raises StoreError `store_unavailable`, `store_newer`, `store_prerelease`, `store_corrupt`, `store_failed`.
     """
@@ -49,9 +49,9 @@ class PostgresExecutor:
             return refused
 
     def check_room(self) -> None:
-        """Leave that to the database, which knows its disks."""
+        """Do nothing: the database watches its own disks."""
 
     async def close(self) -> None:
-        """Write what is pending and close the connections."""
+        """Write pending appends and close the connections."""
         await self._appender.close()
         await self._pool.close()

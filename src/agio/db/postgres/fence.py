@@ -1,4 +1,4 @@
-"""Who may append what on Postgres: the run's row, locked, says whether a frame is the next one."""
+"""The fence of appends on Postgres: the locked row of the run says whether a frame is the next one."""
 
 from agio.core.store.repository import Append, RunInfo
 from agio.db.plan import Events
@@ -33,7 +33,7 @@ async def is_next(connection: Connection, write: Append) -> bool:
 
 
 async def repeats_creation(connection: Connection, frame: Frame) -> bool:
-    """Whether the first frame of a run that an append would create is there already."""
+    """Whether the run that an append would create, and its first frame, are stored already."""
     if not frame.count:
         return False
     run = await _lock_run(connection, frame.run_id)

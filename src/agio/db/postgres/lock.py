@@ -1,11 +1,11 @@
-"""One gateway on a database: whoever holds this lock may claim runs. It ends with the connection, however that ends."""
+"""The lock of the one gateway on a database. Its holder may claim runs; it ends with its connection."""
 
 from agio.db.postgres.driver import Connection, connect
 from agio.db.postgres.errors import opening_error
 from agio.errors import StoreError
 
 _KEY = 0x6167696F2D6777
-"""`agio-gw` in ASCII: another than that of whoever migrates, who may come while a gateway works."""
+"""`agio-gw` in ASCII: not the key of migrations, which may run beside a gateway."""
 _TAKE = f"select pg_try_advisory_lock({_KEY})"
 
 
@@ -16,7 +16,7 @@ class GatewayLock:
         self._connection = connection
 
     async def release(self) -> None:
-        """Let another gateway have the database."""
+        """Free the database for another gateway."""
         await self._connection.close()
 
 
@@ -31,6 +31,6 @@ async def lock_database(url: str) -> GatewayLock:
         await connection.close()
         raise StoreError(
             "store_locked",
-            "Another agio server or gateway works on this database: stop it there. Several at once come later.",
+            "Another agio server or gateway uses this database. Stop it first: several at once are not supported yet.",
         )
     return GatewayLock(connection)

@@ -9,7 +9,7 @@ from agio.db.postgres.plans import ask_query
 from agio.errors import StoreError
 
 LOCK = 0x6167696F
-"""The advisory lock of whoever migrates: `agio` in ASCII."""
+"""The advisory lock of migrations: `agio` in ASCII."""
 MIGRATION_TIMEOUT_S = 3600.0
 
 
@@ -32,9 +32,9 @@ async def migrate_database(url: str, to: int | None = None) -> None:
 
 
 async def check_schema(connection: Connection, url: str) -> int:
-    """The database's version; 0 if it has no tables of ours.
+    """The database's schema version; 0 if it has no tables of agio.
 
-    Raises StoreError as `check_applied` does, and `store_corrupt` if another program's table has our table's name.
+    Raises StoreError as `check_applied` does, and `store_corrupt` if another program has a table `schema_migrations`.
     """
     [(ours,)] = await ask_query(connection, "has_migrations", {})
     if ours is None:

@@ -14,7 +14,7 @@ from agio.protocol.frames import Frame, cut_lines
 T = TypeVar("T")
 
 PAGE_ROWS = 256
-"""How many frames are read at a time."""
+"""How many frames one query reads."""
 
 
 async def run_plan(connection: Connection, plan: Plan[T]) -> T:
@@ -58,7 +58,7 @@ async def read_events(connection: Connection, step: Events) -> list[tuple[bytes]
 
 
 async def store_frame(connection: Connection, frame: Frame) -> None:
-    """Add a frame that is the next one of its run."""
+    """Add the next frame of a run."""
     given = {
         "run_id": frame.run_id,
         "epoch": frame.epoch,

@@ -1,4 +1,4 @@
-"""Connections to Postgres: a pool, transactions on it, and patience with a server that goes away and comes back."""
+"""Connections to Postgres: a pool, transactions, and retries while the server restarts."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -12,17 +12,17 @@ from agio.errors import AgioError, StoreError
 T = TypeVar("T")
 
 PATIENCE_S = 5.0
-"""How long a server that cannot be reached is waited for."""
+"""How long to retry while the server cannot be reached."""
 PAUSE_S = 0.02
 MAX_PAUSE_S = 0.5
 ATTEMPTS = 5
-"""How often a transaction is tried that others are in the way of."""
+"""How often a conflicting transaction is tried."""
 
 Work: TypeAlias = Callable[[Connection], Awaitable[T]]
 
 
 class PostgresPool:
-    """Work on connections of a pool. Whatever asyncpg raises becomes an error of ours here."""
+    """Runs work on connections of a pool. Errors of asyncpg become StoreErrors here."""
 
     def __init__(self, pool: Connections, url: str) -> None:
         self._pool = pool
@@ -30,14 +30,14 @@ class PostgresPool:
         self._closed = False
 
     async def read(self, work: Work[T]) -> T:
-        """Do work that may be done again if the connection is lost, outside of a transaction.
+        """Run work outside a transaction, again if the connection is lost.
 
         Raises StoreError `store_unavailable`, `store_failed`, `store_closed`.
         """
         return await self._patiently(work, is_lost)
 
     async def write(self, work: Work[T], *, repeatable: bool = False) -> T:
-        """Do work in a transaction: again if it certainly was not committed, or if it is `repeatable`.
+        """Run work in a transaction: again if it was not committed, or if it is `repeatable`.
 
         Raises StoreError `store_unavailable`, `store_full`, `store_failed`, `store_closed`.
         """
@@ -51,13 +51,13 @@ class PostgresPool:
         return await self._patiently(transaction.run, may_repeat)
 
     async def close(self) -> None:
-        """Wait for what is under way and close the connections."""
+        """Wait for running work and close the connections."""
         if self._closed:
             return
         self._closed = True
         try:
             await asyncio.wait_for(self._pool.close(), ANSWER_TIMEOUT_S)
-        except Exception:  # the server is gone: there is nobody to say goodbye to
+        except Exception:  # the server is gone
             self._pool.terminate()
 
     async def _patiently(self, work: Work[T], may_repeat: Callable[[BaseException], bool]) -> T:
@@ -87,7 +87,7 @@ class PostgresPool:
                     connection.terminate()
             raise
         finally:
-            # What was done is done, whatever happens to the connection now: the pool replaces it.
+            # The work is done: an error of the release only makes the pool replace the connection.
             with suppress(Exception):
                 await self._pool.release(connection, timeout=ANSWER_TIMEOUT_S)
 

@@ -1,1 +1,1 @@
-"""What a search reads of a message, and the excerpt it shows."""
+"""The text that a search compares, and the excerpts that it shows."""

@@ -1,18 +1,18 @@
-"""The place of a search in a text: the words themselves and some around them, on one line."""
+"""Excerpts: the match of a search and some words around it, on one line."""
 
 import unicodedata
 
 from msgspec import Struct
 
 AROUND = 200
-"""How much of a text before and after the words is looked at, in characters."""
+"""How many characters before and after the match are read."""
 _BEFORE = 36
 _CHARS = 120
 _JOINER = "\u200d"
 
 
 class Excerpt(Struct, frozen=True):
-    """What was found, as it is written there, and what stands before and after it."""
+    """The matching text as it is written, and the text before and after it."""
 
     before: str
     match: str
@@ -20,7 +20,7 @@ class Excerpt(Struct, frozen=True):
 
 
 def excerpt(text: str, start: int, length: int, *, goes_on: tuple[bool, bool] = (False, False)) -> Excerpt:
-    """Cut about 120 characters out of a text, at words where there are some, never within a character as people see it.
+    """Cut about 120 characters out of a text, at word boundaries where possible, never within a grapheme cluster.
 
     `goes_on` says whether there is more before and after `text`.
     """
@@ -58,7 +58,7 @@ def _last_words(text: str, chars: int, goes_on: bool) -> str:
 
 
 def _on_one_line(text: str) -> str:
-    """With one space for any white space, also at the ends."""
+    """Collapse each run of white space to one space, also at the ends."""
     words = " ".join(text.split())
     if not words:
         return " " if text else ""
@@ -66,7 +66,7 @@ def _on_one_line(text: str) -> str:
 
 
 def _is_between(text: str, at: int) -> bool:
-    """Whether a character as people see it, which may be several of Unicode's, ends here and another begins."""
+    """Whether a grapheme cluster boundary is here."""
     if not 0 < at < len(text):
         return True
     last, following = text[at - 1], text[at]
@@ -81,7 +81,7 @@ def _is_between(text: str, at: int) -> bool:
 
 
 def _extends(char: str) -> bool:
-    """Marks, joiners, skin colours, the tags of flags, and the later letters of a Korean syllable."""
+    """Whether a character extends the one before: marks, joiners, skin tones, flag tags, later Hangul jamo."""
     return (
         unicodedata.category(char) in ("Mn", "Me", "Mc")
         or char in (_JOINER, "\u200c")

@@ -1,4 +1,4 @@
-"""What was said in a message, as a search reads it."""
+"""The text of a message, as a search compares it."""
 
 import msgspec
 from msgspec import Struct
@@ -14,12 +14,12 @@ class _Message(Struct, frozen=True):
 
 _SIGMA = "\u03c3"
 _EVEN = {"\0": "\ufffd", "İ": "i", "Σ": _SIGMA, "ς": _SIGMA}
-"""What no store has in text, grows when it is folded, or is folded by what follows it."""
+"""Characters that a store cannot hold, that change length when folded, or that fold by context."""
 _decode = msgspec.json.Decoder(_Message).decode
 
 
 def said(message: object) -> str | None:
-    """The text of a stored message, its parts on lines of their own; None if it is none that is said."""
+    """The text of a stored message, one line a part; None if it cannot be decoded."""
     if not isinstance(message, bytes):
         return None
     try:
@@ -32,7 +32,7 @@ def said(message: object) -> str | None:
 
 
 def fold_case(text: str) -> str:
-    """A text as a search compares it: of the same length, so that a place in one is the same place in the other."""
+    """Fold case without changing the length, so that offsets stay valid."""
     for written, read in _EVEN.items():
         text = text.replace(written, read)
     return text.lower()

@@ -1,4 +1,4 @@
-"""One transaction of the writer: the writes of all runs that were waiting, fenced one by one.
+"""One transaction of the writer: the waiting writes of all runs, each fenced.
 
 A refused write raises before it changes anything. `planned` shadows the writer's memory until the commit.
 """
@@ -22,7 +22,7 @@ from agio.protocol.frames import Frame
 T = TypeVar("T")
 
 SEGMENT_BYTES = 256 * 1024
-"""A running run's frames move from the tail to `logs` when they pass this."""
+"""A running run's frames move from the tail to `logs` above this size."""
 TAIL_ROWS = 4096
 """A run whose oldest frame is this many commits old is moved too: a slow run must not keep the tail long."""
 
@@ -41,19 +41,19 @@ class Batch:
         self._released = False
 
     def run(self, plan: Plan[T]) -> T:
-        """Run a plan in this transaction; if it refuses, nothing of it stays. Raises what it raises."""
+        """Run a plan in this transaction. If it raises, its changes are undone."""
         claims: list[Hold | Forget] = []
         reader = self._reader()
 
         def answer(step: Step) -> Rows:
-            if type(step) is Ask:  # nearly all of them
+            if type(step) is Ask:  # the common case
                 return reader.ask(step.query, step.values)
             if isinstance(step, (Hold, Forget)):
                 claims.append(step)
                 return ()
             return reader.answer(step)
 
-        # Before the first plan nothing was written, so it needs no savepoint: frames are kept in memory until the end.
+        # Frames stay in memory until the commit, so the first plan needs no savepoint.
         is_first = not self._begun
         if is_first:
             self._begin()
@@ -107,7 +107,7 @@ class Batch:
         return None
 
     def commit(self) -> None:
-        """Make everything durable, then let readers see it."""
+        """Make everything durable, then visible to readers."""
         live = self._live
         if live.next_tail - live.first_tail > TAIL_ROWS:
             self._release_oldest()
@@ -142,7 +142,7 @@ class Batch:
             self._execute("rollback")
 
     def _begin(self) -> None:
-        # A commit of nothing but frames is one statement and needs no transaction around it.
+        # A commit of frames only is one statement and needs no explicit transaction.
         if not self._begun:
             self._execute("begin immediate")
             self._begun = True
@@ -165,7 +165,7 @@ class Batch:
         self._planned[claim.run_id] = run
 
     def _forget(self, run_id: str) -> None:
-        """Let go of a deleted run. Its frames share tail rows with others', which are moved so that the rows go."""
+        """Drop a deleted run. Other runs share its tail rows: their frames move to `logs`, to free the rows."""
         self._planned[run_id] = None
         self._tail.pop(run_id, None)
         self._released = True

@@ -1,4 +1,4 @@
-"""A connection to a store's database as the rest of db/ sees it: what we use of apsw, fully typed."""
+"""The part of apsw that db/ uses, fully typed."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
@@ -12,7 +12,7 @@ class Cursor(Protocol):
 
     @property
     def get(self) -> object:
-        """The one value of the one row; None if there is no row."""
+        """The value of a single column and row; None if there is no row."""
         ...
 
     def fetchone(self) -> Row | None:
@@ -20,7 +20,7 @@ class Cursor(Protocol):
         ...
 
     def fetchall(self) -> list[Row]:
-        """All rows that are left."""
+        """The remaining rows."""
         ...
 
 
@@ -43,7 +43,7 @@ class Connection(Protocol):
         ...
 
     def pragma(self, name: str, value: int | str | None = None) -> object:
-        """Set or ask for a setting."""
+        """Set or read a pragma."""
         ...
 
     def create_scalar_function(
@@ -57,11 +57,11 @@ class Connection(Protocol):
         ...
 
     def interrupt(self) -> None:
-        """Let what another thread is doing fail, as soon as can be."""
+        """Make the statement of another thread fail soon."""
         ...
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         ...
 
     def __enter__(self) -> object: ...

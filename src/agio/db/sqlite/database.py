@@ -1,4 +1,4 @@
-"""Opens SQLite files: settings, schema check and migration, and SQLite's errors as ours."""
+"""Opens SQLite files: settings, schema check, migration; maps SQLite's errors to StoreError."""
 
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
@@ -17,7 +17,7 @@ from agio.db.sqlite.migrate import applied_migrations, migrate
 from agio.errors import AgioError, StoreError
 
 APPLICATION_ID = 0x6167696F
-"""`agio` in ASCII, in the header of every file of ours."""
+"""`agio` in ASCII, in the header of every store."""
 BUSY_TIMEOUT_MS = 5_000
 STATEMENTS = 512
 """How many prepared statements a connection keeps: more than there are queries."""
@@ -56,7 +56,7 @@ def open_writable(path: Path | None, *, beside: bool = False) -> tuple[Connectio
 
 
 def open_readable(path: Path, *, any_version: bool = False) -> Connection:
-    """Open a file for reading, beside whoever writes it; with `any_version` also one of an older agio's.
+    """Open a file for reading, beside the writer; with `any_version` also with an older schema.
 
     Raises StoreError `store_corrupt`, `store_newer`, `store_older`, `store_prerelease`, `store_unavailable`.
     """
@@ -65,18 +65,18 @@ def open_readable(path: Path, *, any_version: bool = False) -> Connection:
 
 
 def open_unchecked(path: Path) -> Connection:
-    """Open a file for whoever has its lock, whatever is in it. Raises what apsw raises."""
+    """Open a file without a check; the caller holds its lock. Raises what apsw raises."""
     return _connect(path, read_only=False)
 
 
 def check_pages(connection: Connection) -> str:
-    """Return what is wrong with a file's pages, as far as a look through them tells; nothing if they are good."""
+    """Check a file's pages; returns the damage, or nothing."""
     found = connection.pragma("quick_check", _DAMAGES_TOLD)
     return "" if found == "ok" else str(found)
 
 
 def store_error(error: Exception, path: Path | None) -> AgioError:
-    """What went wrong with the store, as an error of ours; ours stay as they are."""
+    """Wrap an error in a StoreError; an AgioError is returned as it is."""
     import apsw
 
     where = "The store in memory" if path is None else f"The store {path}"
@@ -101,7 +101,7 @@ def store_error(error: Exception, path: Path | None) -> AgioError:
 
 @contextmanager
 def wrapped_errors(path: Path | None) -> Generator[None]:
-    """Let what goes wrong with a file be an error of ours."""
+    """Raise errors of a file as StoreErrors."""
     try:
         yield
     except AgioError:
@@ -116,7 +116,7 @@ def _connect(path: Path | None, *, read_only: bool) -> Connection:
     flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
     name = ":memory:" if path is None else str(path)
     connection = cast("Connection", apsw.Connection(name, flags=flags, statementcachesize=STATEMENTS))
-    # Else a statement is planned anew for every value it is run with.
+    # Without this a statement is planned again for every bound value.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
     connection.create_scalar_function("lower", _lower, 1, deterministic=True)
@@ -124,7 +124,7 @@ def _connect(path: Path | None, *, read_only: bool) -> Connection:
     connection.create_scalar_function("fold_case", _fold_case, 1, deterministic=True)
     connection.pragma("foreign_keys", "on")
     connection.pragma("synchronous", "full")
-    connection.pragma("temp_store", "memory")  # else what a savepoint may undo goes to a file
+    connection.pragma("temp_store", "memory")  # keeps the undo data of savepoints in memory
     return connection
 
 
@@ -145,7 +145,7 @@ def _checked(path: Path, undo: ExitStack, *, read_only: bool, any_version: bool 
 
 
 def _lower(text: object) -> object:
-    """SQLite's own knows ASCII alone."""
+    """SQLite's own `lower` handles ASCII only."""
     return text.lower() if isinstance(text, str) else text
 
 

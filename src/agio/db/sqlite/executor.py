@@ -1,4 +1,4 @@
-"""Runs plans and appends on SQLite: what changes something in the one writer, what reads in the readers."""
+"""Runs plans and appends on SQLite: writes in the one writer, reads in the readers."""
 
 import asyncio
 from collections.abc import Callable
@@ -44,7 +44,7 @@ class SqliteExecutor:
         return await self._writing().write(lambda batch: batch.run(make()))
 
     async def read(self, make: Callable[[], Plan[T]]) -> T:
-        """Run a plan that changes nothing."""
+        """Run a plan that reads."""
         if self._readers is not None:
             return await self._readers.read(lambda reader: reader.run(make()))
         return await self._writing().read(lambda reader: reader.run(make()))
@@ -67,7 +67,7 @@ class SqliteExecutor:
             self._writer.check_room()
 
     async def close(self) -> None:
-        """Write what is pending and let go of the files."""
+        """Write pending appends and close the files."""
         if self._readers is not None:
             await self._readers.close()
         if self._writer is not None:
@@ -84,4 +84,4 @@ def _resolve(path: str | Path) -> Path:
 
 
 def _touch(reader: LogReader) -> None:
-    """Opens the file, which is all that is asked."""
+    """Does nothing: the read opens the file."""

@@ -1,4 +1,4 @@
-"""What the writer knows of running runs: the claim, the last seq, and the frames not yet in `logs`."""
+"""The writer's memory of running runs: claim, last seq, and the frames not yet in `logs`."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from agio.protocol.frames import Frame, cut_lines
 
 
 class DamagedLog(Exception):
-    """A log that is not what agio wrote."""
+    """A log with a gap."""
 
 
 class LiveRun(Struct, frozen=True):
@@ -24,10 +24,10 @@ class LiveRun(Struct, frozen=True):
     held: int
     size_bytes: int
     tail_from: int
-    """The first tail row with a frame of `frames`; it means nothing while `held` is 0."""
+    """The first tail row with a frame of `frames`; undefined while `held` is 0."""
 
     def grow(self, frame: Frame, tail_id: int) -> "LiveRun":
-        """Add a frame that will stand in tail row `tail_id`."""
+        """Add a frame of tail row `tail_id`."""
         self.frames.append(frame)
         return LiveRun(
             self.epoch,
@@ -58,7 +58,7 @@ def new_live_run(epoch: int, last_seq: int = 0) -> LiveRun:
 
 
 class LiveRuns(Struct):
-    """All running runs, and which rows of the tail they need."""
+    """All running runs, and the range of tail rows they need."""
 
     runs: dict[str, LiveRun]
     first_tail: int
@@ -66,7 +66,7 @@ class LiveRuns(Struct):
 
 
 def load_live_runs(connection: Connection, queries: Mapping[str, str]) -> LiveRuns:
-    """Rebuild what the writer knew from the run rows and the tail. Raises DamagedLog, msgspec.DecodeError."""
+    """Rebuild the writer's memory from the run rows and the tail. Raises DamagedLog, msgspec.DecodeError."""
     runs = {
         run_id: new_live_run(epoch, last_seq)
         for run_id, epoch, last_seq in msgspec.convert(
@@ -81,7 +81,7 @@ def load_live_runs(connection: Connection, queries: Mapping[str, str]) -> LiveRu
         for run_id, first_seq, count, payload in unpack_frames(blob):
             run = runs.get(run_id)
             if run is None or first_seq <= run.last_seq:
-                continue  # ended, or moved to `logs` since
+                continue  # the run has ended, or the frame moved to `logs`
             if first_seq != run.last_seq + 1:
                 raise DamagedLog(f"run {run_id} lacks events {run.last_seq + 1} to {first_seq - 1}")
             runs[run_id] = run.grow(Frame(run_id, run.epoch, first_seq, count, payload), tail_id)

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class LogReader:
-    """Reads on one connection. `find` gives a running run as of its last commit."""
+    """Reads on one connection. `find` returns a running run as of its last commit."""
 
     def __init__(
         self, connection: Connection, queries: Mapping[str, str], find: Callable[[str], LiveRun | None]
@@ -24,7 +24,7 @@ class LogReader:
         self._find = find
 
     def run(self, plan: Plan[T]) -> T:
-        """Run a plan that changes nothing. Raises what it raises."""
+        """Run a plan that reads. Raises what the plan raises."""
         return drive(plan, self.answer)
 
     def answer(self, step: Step) -> Rows:

@@ -1,4 +1,4 @@
-"""A few threads that read a store's file, each with its own connection."""
+"""Threads that read a store's file, each with its own connection."""
 
 import asyncio
 import threading
@@ -11,7 +11,7 @@ from agio.db.queries import load_queries
 from agio.db.sqlite.database import open_readable, store_error
 from agio.db.sqlite.live import LiveRun, load_live_runs
 from agio.db.sqlite.reader import LogReader
-from agio.db.sqlite.thread_calls import Job, make_job, settle
+from agio.db.sqlite.thread_calls import ThreadCall, new_call, settle
 from agio.errors import StoreError
 
 T = TypeVar("T")
@@ -20,39 +20,39 @@ THREADS = 2
 
 
 class Readers:
-    """Reads off the event loop. Without `find` (nobody here writes) the tail is read from the file."""
+    """Reads off the event loop. Without `find` (a store opened read-only) the tail is read from the file."""
 
     def __init__(self, path: Path, find: Callable[[str], LiveRun | None] | None) -> None:
         self._path = path
         self._find = find
-        self._queue: SimpleQueue[Job[LogReader] | None] = SimpleQueue()
-        self._closing: list[Job[None]] = []
+        self._queue: SimpleQueue[ThreadCall[LogReader] | None] = SimpleQueue()
+        self._closing: list[ThreadCall[None]] = []
         self._mutex = threading.Lock()
         self._started = 0
         self._closed = False
 
     def read(self, work: Callable[[LogReader], T]) -> asyncio.Future[T]:
         """Queue a read. Raises StoreError `store_closed`."""
-        job, future = make_job(work)
+        call, future = new_call(work)
         with self._mutex:
             if self._closed:
                 raise StoreError("store_closed", "The store was closed.")
             if self._started < THREADS:
                 self._started += 1
                 threading.Thread(target=self._run, name="agio-reader", daemon=True).start()
-            self._queue.put(job)
+            self._queue.put(call)
         return future
 
     async def close(self) -> None:
-        """Finish what is queued and close the connections."""
+        """Finish queued reads and close the connections."""
         with self._mutex:
             if self._closed:
                 return
             self._closed = True
         waiting: list[asyncio.Future[None]] = []
         for _ in range(self._started):
-            job, closed = make_job(_nothing)
-            self._closing.append(job)
+            call, closed = new_call(_nothing)
+            self._closing.append(call)
             waiting.append(closed)
         for _ in waiting:
             self._queue.put(None)
@@ -61,13 +61,13 @@ class Readers:
 
     def _run(self) -> None:
         reading: _Reading | None = None
-        while (job := self._queue.get()) is not None:
+        while (call := self._queue.get()) is not None:
             try:
                 reading = reading or _Reading(self._path, self._find)
-                job.result = reading.run(job)
+                call.result = reading.run(call)
             except Exception as error:
-                job.error = store_error(error, self._path)
-            settle([job])
+                call.error = store_error(error, self._path)
+            settle([call])
         if reading is not None:
             reading.connection.close()
         settle([self._closing.pop()])
@@ -80,13 +80,13 @@ class _Reading:
         self.connection = open_readable(path)
         self._find = find
 
-    def run(self, job: Job[LogReader]) -> object:
+    def run(self, call: ThreadCall[LogReader]) -> object:
         queries = load_queries("sqlite")
         if self._find is not None:
-            return job.work(LogReader(self.connection, queries, self._find))
+            return call.work(LogReader(self.connection, queries, self._find))
         with self.connection:
             live = load_live_runs(self.connection, queries)
-            return job.work(LogReader(self.connection, queries, live.runs.get))
+            return call.work(LogReader(self.connection, queries, live.runs.get))
 
 
 def _nothing(_: None) -> None: ...

@@ -1,4 +1,4 @@
-"""Store files that parts of one process share: locked for them together, closed with the last."""
+"""Store files that are shared within a process: locked once, closed by the last user."""
 
 import asyncio
 from pathlib import Path
@@ -7,7 +7,7 @@ from agio.db.repository import Repository, open_store
 
 
 class _Shared:
-    """An open store, or one that is being opened or closed, and how many use it."""
+    """A store that is open, opening or closing, and the number of its users."""
 
     def __init__(self, path: Path) -> None:
         self.opening = asyncio.ensure_future(open_store(path))
@@ -16,7 +16,7 @@ class _Shared:
 
     @property
     def lost(self) -> bool:
-        """Whether it was being opened or closed by an event loop that has ended in the middle of it."""
+        """Whether the event loop that was opening or closing it has ended."""
         under_way = self.closing or self.opening
         return self.opening.cancelled() or (under_way.get_loop().is_closed() and not under_way.done())
 
@@ -25,7 +25,7 @@ _shared: dict[Path, _Shared] = {}
 
 
 async def acquire_store(path: Path) -> Repository:
-    """Open a store file, or join those who have it open. Raises what `open_store` raises."""
+    """Open a store file, or share the open one. Raises what `open_store` raises."""
     while (entry := _shared.get(path)) is not None and entry.closing is not None and not entry.lost:
         await asyncio.wait([entry.closing])
     if entry is None or entry.lost:
@@ -39,7 +39,7 @@ async def acquire_store(path: Path) -> Repository:
 
 
 async def release_store(path: Path) -> None:
-    """Let go of a store file; the last one closes it."""
+    """Release a store file; the last user closes it."""
     entry = _shared.get(path)
     if entry is not None:
         await _leave(path, entry)

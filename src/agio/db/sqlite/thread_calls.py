@@ -1,4 +1,4 @@
-"""Work handed from event loops to the store's threads, and its outcome handed back."""
+"""Calls from event loops to the store's threads, and their results."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -9,8 +9,8 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 
-class Job(Generic[S]):
-    """A call on something only a store's thread may touch, and the future that waits for it."""
+class ThreadCall(Generic[S]):
+    """A call that a store's thread makes on its own object, and the future of its result."""
 
     __slots__ = ("error", "future", "result", "urgent", "work")
 
@@ -22,27 +22,27 @@ class Job(Generic[S]):
         self.error: BaseException | None = None
 
 
-def make_job(work: Callable[[S], T], urgent: bool = True) -> tuple[Job[S], asyncio.Future[T]]:
-    """Make a job whose outcome goes to the running event loop."""
+def new_call(work: Callable[[S], T], urgent: bool = True) -> tuple[ThreadCall[S], asyncio.Future[T]]:
+    """Make a call whose result goes to the running event loop."""
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-    return Job(work, cast("asyncio.Future[object]", future), urgent), future
+    return ThreadCall(work, cast("asyncio.Future[object]", future), urgent), future
 
 
-def settle(jobs: Iterable[Job[S]]) -> None:
-    """Hand back the outcomes of jobs, waking each event loop once."""
-    loops: dict[asyncio.AbstractEventLoop, list[Job[S]]] = {}
-    for job in jobs:
-        loops.setdefault(job.future.get_loop(), []).append(job)
+def settle(calls: Iterable[ThreadCall[S]]) -> None:
+    """Set the results of calls, waking each event loop once."""
+    loops: dict[asyncio.AbstractEventLoop, list[ThreadCall[S]]] = {}
+    for call in calls:
+        loops.setdefault(call.future.get_loop(), []).append(call)
     for loop, done in loops.items():
-        with suppress(RuntimeError):  # the loop was closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop was closed
             loop.call_soon_threadsafe(_tell, done)
 
 
-def _tell(jobs: list[Job[S]]) -> None:
-    for job in jobs:
-        if job.future.done():
+def _tell(calls: list[ThreadCall[S]]) -> None:
+    for call in calls:
+        if call.future.done():
             continue
-        if job.error is None:
-            job.future.set_result(job.result)
+        if call.error is None:
+            call.future.set_result(call.result)
         else:
-            job.future.set_exception(job.error)
+            call.future.set_exception(call.error)

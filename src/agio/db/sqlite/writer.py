@@ -1,4 +1,4 @@
-"""The one thread that writes a store. Writes that wait share a commit."""
+"""The one thread that writes a store. Waiting writes share a commit."""
 
 import asyncio
 import os
@@ -14,17 +14,17 @@ from agio.db.sqlite.batch import Batch
 from agio.db.sqlite.database import open_writable, store_error
 from agio.db.sqlite.live import LiveRun, LiveRuns, load_live_runs
 from agio.db.sqlite.reader import LogReader
-from agio.db.sqlite.thread_calls import Job, make_job, settle
+from agio.db.sqlite.thread_calls import ThreadCall, new_call, settle
 from agio.errors import AgioError, StoreError
 
 T = TypeVar("T")
 
 ROOM_BYTES = 1024 * 1024
-"""With less room than this on its disk a store is not ready for more."""
+"""With less free disk space than this a store is not ready."""
 
 
 class Writer:
-    """Group commit for one store: a queue of writes, a thread, and what it knows of running runs."""
+    """Group commit for one store: a queue of writes, a thread, and its memory of running runs."""
 
     def __init__(self, path: Path | None, *, beside: bool = False) -> None:
         self._path = path
@@ -32,9 +32,9 @@ class Writer:
         self._queries = load_queries("sqlite")
         self._live = LiveRuns({}, 0, 0)
         self._changed = threading.Condition(threading.Lock())
-        self._writes: list[Job[Batch]] = []
-        self._reads: list[Job[LogReader]] = []
-        self._closers: list[Job[None]] = []
+        self._writes: list[ThreadCall[Batch]] = []
+        self._reads: list[ThreadCall[LogReader]] = []
+        self._closers: list[ThreadCall[None]] = []
         self._urgent = False
         self._pacing = False
         self._closed = False
@@ -42,8 +42,8 @@ class Writer:
 
     async def open(self) -> None:
         """Start the thread. Raises what `open_writable` raises."""
-        job, opened = make_job(_nothing)
-        threading.Thread(target=self._run, args=(job,), name="agio-writer", daemon=True).start()
+        call, opened = new_call(_nothing)
+        threading.Thread(target=self._run, args=(call,), name="agio-writer", daemon=True).start()
         try:
             await opened
         except asyncio.CancelledError:
@@ -51,26 +51,26 @@ class Writer:
             raise
 
     def find(self, run_id: str) -> LiveRun | None:
-        """A running run as of its last commit. Any thread may ask."""
+        """A running run as of its last commit. Any thread may call it."""
         return self._live.runs.get(run_id)
 
     def write(self, work: Callable[[Batch], T], *, urgent: bool = True) -> asyncio.Future[T]:
         """Queue a write; the future is done after its commit. Raises StoreError `store_closed`."""
-        job, future = make_job(work, urgent)
+        call, future = new_call(work, urgent)
         with self._changed:
             self._check_open()
-            self._writes.append(job)
+            self._writes.append(call)
             self._urgent = self._urgent or urgent
             if urgent or not self._pacing:
                 self._changed.notify()
         return future
 
     def read(self, work: Callable[[LogReader], T]) -> asyncio.Future[T]:
-        """Queue a read on the writer's own connection, for a store that has no other."""
-        job, future = make_job(work)
+        """Queue a read on the writer's connection, for a store in memory."""
+        call, future = new_call(work)
         with self._changed:
             self._check_open()
-            self._reads.append(job)
+            self._reads.append(call)
             self._urgent = True
             self._changed.notify()
         return future
@@ -86,12 +86,12 @@ class Writer:
             )
 
     async def close(self) -> None:
-        """Write what is queued, close the file, let go of the lock."""
-        job, closed = make_job(_nothing)
+        """Finish queued writes, close the file, release the lock."""
+        call, closed = new_call(_nothing)
         with self._changed:
             if self._finished:
                 return
-            self._closers.append(job)
+            self._closers.append(call)
         self._stop()
         await closed
 
@@ -104,7 +104,7 @@ class Writer:
         if self._closed:
             raise StoreError("store_closed", "The store was closed.")
 
-    def _run(self, opening: Job[None]) -> None:
+    def _run(self, opening: ThreadCall[None]) -> None:
         try:
             self._connection, lock = open_writable(self._path, beside=self._beside)
         except AgioError as error:
@@ -126,7 +126,7 @@ class Writer:
                 lock.release()
             self._finish(opening)
 
-    def _finish(self, opening: Job[None]) -> None:
+    def _finish(self, opening: ThreadCall[None]) -> None:
         with self._changed:
             self._closed = self._finished = True
             waiting = [opening, *self._closers]
@@ -143,13 +143,13 @@ class Writer:
                 self._commit(writes)
                 committed_at = time.monotonic()
                 settle(writes)
-            for job in reads:
-                run_read(job, reader, self._path)
+            for call in reads:
+                run_read(call, reader, self._path)
             if reads:
                 settle(reads)
 
-    def _take(self, committed_at: float) -> tuple[list[Job[Batch]], list[Job[LogReader]]]:
-        """Wait for work and for its time; nothing means that the store is closed."""
+    def _take(self, committed_at: float) -> tuple[list[ThreadCall[Batch]], list[ThreadCall[LogReader]]]:
+        """Wait for work and for the time of the next commit; empty lists mean that the store is closed."""
         with self._changed:
             while not self._writes and not self._reads and not self._closed:
                 self._changed.wait()
@@ -162,37 +162,37 @@ class Writer:
             self._urgent = self._pacing = False
         return writes, reads
 
-    def _commit(self, jobs: list[Job[Batch]]) -> None:
+    def _commit(self, calls: list[ThreadCall[Batch]]) -> None:
         batch = Batch(self._connection, self._queries, self._live)
         try:
-            for job in jobs:
-                job.error = None
+            for call in calls:
+                call.error = None
                 try:
-                    job.result = job.work(batch)
+                    call.result = call.work(batch)
                 except AgioError as refusal:
-                    job.error = refusal
+                    call.error = refusal
             batch.commit()
-        except Exception as error:  # whatever SQLite or a value says, the thread goes on
+        except Exception as error:  # the thread survives every error
             self._undo(batch)
-            if len(jobs) == 1:
-                jobs[0].error = store_error(error, self._path)
+            if len(calls) == 1:
+                calls[0].error = store_error(error, self._path)
                 return
-            for job in jobs:  # what one of them cannot have, the others still may
-                self._commit([job])
+            for call in calls:  # one failing write must not fail the others
+                self._commit([call])
 
     def _undo(self, batch: Batch) -> None:
         try:
             batch.rollback()
-        except Exception:  # the connection says so again at the next write
+        except Exception:  # the next write raises it again
             return
 
 
-def run_read(job: Job[LogReader], reader: LogReader, path: Path | None) -> None:
-    """Do a read and keep its outcome in the job."""
+def run_read(call: ThreadCall[LogReader], reader: LogReader, path: Path | None) -> None:
+    """Make a read and keep its result in the call."""
     try:
-        job.result = job.work(reader)
+        call.result = call.work(reader)
     except Exception as error:
-        job.error = store_error(error, path)
+        call.error = store_error(error, path)
 
 
 def _nothing(_: None) -> None: ...

@@ -137,7 +137,7 @@ class Dispatcher:
             return
         self._figures.runs_claimed += 1
         info = claimed.info
-        if claimed.doomed is not None:
+        if claimed.must_end is not None:
             if (before := self._workers.runs.get(info.run_id)) is not None:
                 self._workers.drop(before)
             self._spawn(self._end(claimed))
@@ -223,7 +223,7 @@ class Dispatcher:
         if not self._waiting:
             return False
         if not self._workers.with_room():
-            return await self._claim_doomed()
+            return await self._claim_to_end()
         tried: set[tuple[frozenset[str], frozenset[str] | None]] = set()
         for seat in self._workers.with_room():
             kind = (seat.agents, seat.permit.tenants)
@@ -246,18 +246,18 @@ class Dispatcher:
             if claimed is not None:
                 self._last_tenant = claimed.info.tenant
                 return True
-        if all(tenants is not None for _, tenants in tried) and await self._claim_doomed():
+        if all(tenants is not None for _, tenants in tried) and await self._claim_to_end():
             return True
         if tried:
             self._waiting = False  # before the store is asked: what is queued meanwhile says so itself
             self._waiting = (await self._store.count_runs()).get("queued", 0) > 0 or self._waiting
         return False
 
-    async def _claim_doomed(self) -> bool:
+    async def _claim_to_end(self) -> bool:
         """Claim a queued run that is only to be ended, which needs no worker. Whether there was one."""
         by = ClaimBy(GATEWAY, hash_token(secrets.token_urlsafe(32)))
         before = int((time.time() - self._times.queue_timeout_s) * 1000)
-        claimed = await self._store.claim_next(by, self.limits, queued_before=before, doomed_only=True)
+        claimed = await self._store.claim_next(by, self.limits, queued_before=before, must_end_only=True)
         if claimed is not None:
             self._figures.runs_claimed += 1
             self._spawn(self._end(claimed))

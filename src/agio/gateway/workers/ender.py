@@ -85,7 +85,7 @@ class Ender:
 
 
 def _outcome(claimed: Claimed) -> tuple[RunStatus, AgioError | None]:
-    match claimed.doomed:
+    match claimed.must_end:
         case None | "cancelled":
             return "cancelled", None
         case "expired":
@@ -97,4 +97,4 @@ def _outcome(claimed: Claimed) -> tuple[RunStatus, AgioError | None]:
             text = "The run could not begin: what it was given cannot be read. Send the message again."
             return "failed", AgioError("run_unreadable", text)
         case _:
-            assert_never(claimed.doomed)
+            assert_never(claimed.must_end)

@@ -45,7 +45,7 @@ def get_agent(tenant: str, agent_id: str) -> Plan[AgentRecord]:
 
 
 def agent_of_run(tenant: str, agent_id: str) -> Plan[AgentRecord]:
-    """The agent of a run there is, also if it was deleted since."""
+    """The agent of an existing run, also after the agent was deleted."""
     row = yield from ask_one("agent_of_run", tenant=tenant, agent_id=agent_id)
     if row is None:
         raise agent_not_found(agent_id)
@@ -53,7 +53,7 @@ def agent_of_run(tenant: str, agent_id: str) -> Plan[AgentRecord]:
 
 
 def with_tools(agent: AgentRecord) -> Plan[AgentRecord]:
-    """An agent with the tools it was given; a session's own has those that an agent of its name has now."""
+    """Add an agent's tools. An inline agent has the tools of the active agent of the same name."""
     if agent.source == "inline":
         known = yield from agent_named(agent.tenant, agent.name)
         if known is None or known.status != "active":
@@ -64,13 +64,13 @@ def with_tools(agent: AgentRecord) -> Plan[AgentRecord]:
 
 
 def agent_named(tenant: str, name: str) -> Plan[AgentRecord | None]:
-    """The agent of this name, if there is one."""
+    """The agent with this name."""
     row = yield from ask_one("agent_by_name", tenant=tenant, name=name)
     return None if row is None else (yield from _with_tools(tenant, row))
 
 
 def put_inline_agent(tenant: str, agent_id: str, fields: AgentFields) -> Plan[None]:
-    """Make a session's own agent be this; its tools are lent to it when it runs."""
+    """Create or replace a session's inline agent; its tools are looked up when it runs."""
     values = _values(tenant, agent_id, fields, "inline")
     if (yield from ask_one("add_agent", **values)) is None:
         yield from ask("revive_inline_agent", tenant=tenant, agent_id=agent_id, now=now_ms())
@@ -78,7 +78,7 @@ def put_inline_agent(tenant: str, agent_id: str, fields: AgentFields) -> Plan[No
 
 
 def forget_inline_agent(tenant: str, agent_id: str) -> Plan[None]:
-    """Keep nothing of what was said of a session's own agent; any other agent stays as it is."""
+    """Clear the definition of an inline agent; other agents are not changed."""
     yield from ask("forget_inline_agent", tenant=tenant, agent_id=agent_id, now=now_ms())
 
 
@@ -92,7 +92,7 @@ def create_agent(tenant: str, fields: AgentFields) -> Plan[AgentRecord]:
 def update_agent(
     tenant: str, agent_id: str, fields: AgentFields, expected: int | None = None
 ) -> Plan[AgentRecord]:
-    """Replace what is said of an agent, with `expected` only if that is still its version.
+    """Replace an agent's definition; with `expected` only if that is still its version.
 
     Raises UserError `agent_not_found`, `agent_exists`, `agent_read_only`, `changed_elsewhere`.
     """
@@ -111,7 +111,7 @@ def delete_agent(tenant: str, agent_id: str) -> Plan[None]:
 
 
 def put_code_agents(tenant: str, agents: Sequence[AgentFields]) -> Plan[list[AgentRecord]]:
-    """Make the agents with source `code` be these, by name; others of that source become inactive.
+    """Replace the agents with source `code` by these, matched by name; the others become inactive.
 
     Raises UserError `agent_exists` if a stored agent has one of the names.
     """
@@ -137,7 +137,7 @@ def put_code_agents(tenant: str, agents: Sequence[AgentFields]) -> Plan[list[Age
 
 
 def library_agent(tenant: str, name: str, model: str) -> Plan[str]:
-    """The id of the agent a program names, which is added if need be; it is run by that program alone."""
+    """The id of a program's own agent, which is added if it does not exist. Only that program runs it."""
     row = yield from ask_one("agent_by_name", tenant=tenant, name=name)
     if row is None:
         fields = AgentFields(
@@ -181,7 +181,7 @@ def _assign(tenant: str, agent_id: str, tools: Sequence[AgentTool]) -> Plan[None
 
 
 def tool_id_of(tenant: str, name: str) -> Plan[str]:
-    """The id of the tool a tenant knows by this name, which is added if need be."""
+    """The id of the tenant's tool with this name, which is added if it does not exist."""
     found = yield from ask_one("tool_by_name", tenant=tenant, name=name)
     if found is None:
         yield from ask("add_tool", tool_id=new_id("tool"), tenant=tenant, name=name, now=now_ms())
@@ -209,7 +209,7 @@ def _tools_of(tenant: str, agents: Sequence[AgentRow]) -> Plan[dict[str, list[Ag
 
 
 def _says(record: AgentRecord, fields: AgentFields) -> bool:
-    """Whether an agent is as said: of a tool, that is its name and its approval."""
+    """Whether an agent has this definition; tools are compared by name and approval."""
     given = [(tool.name, tool.approval) for tool in fields.tools]
     said = structs.asdict(structs.replace(fields, tools=[]))
     return given == [(tool.name, tool.approval) for tool in record.tools] and all(

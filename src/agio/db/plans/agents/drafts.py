@@ -15,9 +15,9 @@ from agio.protocol.messages import Json
 
 
 def write_draft(tenant: str, user: str, write: DraftWrite) -> Plan[DraftRecord]:
-    """Add a version to the draft with this key, which is made if need be.
+    """Add a version to the draft with this key, which is created if it does not exist.
 
-    The same call writes once, and is told the version it wrote.
+    A repeated call writes nothing and gets the version it wrote first.
     """
     who = {"tenant": tenant, "user_id": user}
     content, now = encode_json("draft", write.content), now_ms()
@@ -50,7 +50,7 @@ def write_draft(tenant: str, user: str, write: DraftWrite) -> Plan[DraftRecord]:
 def list_drafts(
     tenant: str, user: str, *, kind: str | None = None, after: str | None = None, limit: int = 50
 ) -> Plan[Page[DraftRecord]]:
-    """A user's drafts, those written last first. Raises UserError `invalid_cursor`."""
+    """A user's drafts, last written first. Raises UserError `invalid_cursor`."""
     place = (BEYOND_ALL, "") if after is None else read_cursor(after, tuple[int, str])
     values = {
         "tenant": tenant,

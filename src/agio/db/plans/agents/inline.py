@@ -1,4 +1,4 @@
-"""Inline agents: one for each session that was begun with a description of its agent instead of a name."""
+"""Inline agents: the agents of sessions that were started with a definition instead of an agent's name."""
 
 import hashlib
 import secrets
@@ -14,12 +14,12 @@ from agio.protocol.ids import new_id
 
 
 def find_agent(tenant: str, name: str) -> Plan[AgentRecord | None]:
-    """The agent a tenant knows by this name."""
+    """The tenant's agent with this name."""
     return (yield from agent_named(tenant, name))
 
 
 def start_inline_session(tenant: str, user: str, key: str | None, fields: AgentFields) -> Plan[InlineSession]:
-    """Begin a session with an agent of its own; with a key that the user has used, the one there is.
+    """Start a session with an inline agent. A key that the user has used before returns its session.
 
     Raises UserError `session_deleted`.
     """
@@ -57,7 +57,7 @@ def find_inline_session(tenant: str, user: str, key: str) -> Plan[InlineSession]
 
 
 def change_inline_agent(tenant: str, user: str, key: str, fields: AgentFields) -> Plan[InlineSession]:
-    """Replace what is said of a session's own agent. Raises UserError `session_not_found`."""
+    """Replace a session's inline agent. Raises UserError `session_not_found`."""
     yield from ask("lock_tenant", tenant=tenant)
     found = yield from find_inline_session(tenant, user, key)
     yield from put_inline_agent(tenant, found.agent.id, fields)
@@ -65,6 +65,6 @@ def change_inline_agent(tenant: str, user: str, key: str, fields: AgentFields) -
 
 
 def inline_agent_id(tenant: str, user: str, key: str) -> str:
-    """The same for the same key of a user: who begins a session twice finds the one there is."""
+    """Derived from the user's key, so that a repeated start finds the same agent."""
     named = "\0".join((tenant, user, key)).encode("utf-8", "surrogatepass")
     return f"agt_{hashlib.sha256(named).hexdigest()[:32]}"

@@ -29,7 +29,7 @@ def get_provider(tenant: str, provider_id: str) -> Plan[ProviderRecord]:
 
 
 def find_provider(tenant: str, name: str) -> Plan[tuple[ProviderRecord, Sealed | None] | None]:
-    """The provider a tenant's agents know by this name, and its sealed key."""
+    """The tenant's provider with this name, and its sealed key."""
     row = yield from ask_one("find_provider", tenant=tenant, name=name)
     if row is None:
         return None

@@ -1,4 +1,4 @@
-"""Secrets at rest: sealed bytes that belong to a provider or a tool, and go with it."""
+"""Secrets at rest: sealed bytes that belong to a provider or a tool and are deleted with it."""
 
 from collections.abc import Mapping, Sequence
 
@@ -23,7 +23,7 @@ def secrets_of(tenant: str, owner_id: str) -> Plan[dict[str, Sealed]]:
 
 
 def put_secrets(tenant: str, owner_id: str, secrets: Mapping[str, Sealed]) -> Plan[None]:
-    """Keep secrets, by field, in the transaction that changes their owner. What was there before is replaced."""
+    """Insert or replace secrets, by field, in the transaction that changes their owner."""
     for field, sealed in secrets.items():
         yield from ask(
             "put_secret",
@@ -49,7 +49,7 @@ def delete_secrets_of(tenant: str, owner_id: str) -> Plan[None]:
 def secrets_to_rotate(
     key_id: str, after: SecretPlace | None, limit: int
 ) -> Plan[list[tuple[SecretPlace, Sealed]]]:
-    """Secrets of any tenant that another master key than this one sealed, in the order of their places."""
+    """Secrets of all tenants that another master key sealed, ordered by place."""
     last = after or SecretPlace("", "", "")
     rows = yield from ask(
         "secrets_to_rotate",
@@ -66,7 +66,7 @@ def secrets_to_rotate(
 
 
 def replace_secrets(changes: Sequence[tuple[SecretPlace, Sealed, Sealed]]) -> Plan[int]:
-    """Replace old by new, each only if it is still the old one; returns how many were replaced."""
+    """Replace old by new where the old value is still stored; returns how many were replaced."""
     replaced = 0
     for place, old, new in changes:
         rows = yield from ask(
@@ -83,7 +83,7 @@ def replace_secrets(changes: Sequence[tuple[SecretPlace, Sealed, Sealed]]) -> Pl
 
 
 def count_secrets() -> Plan[dict[str, int]]:
-    """How many secrets of any tenant each master key sealed, by the key's id."""
+    """The number of secrets that each master key sealed, by key id, over all tenants."""
     rows = yield from ask("count_secrets")
     return dict(msgspec.convert(list(rows), list[tuple[str, int]]))
 

@@ -1,4 +1,4 @@
-"""HTTP tools of a team, which agents have which tools, and calls outside runs."""
+"""HTTP tools of a team, their assignment to agents, and tool calls outside runs."""
 
 from collections.abc import Mapping
 
@@ -56,7 +56,7 @@ def find_tool_definition(tenant: str, name: str) -> Plan[ToolDefinition | None]:
 def create_tool_definition(
     tenant: str, tool_id: str, name: str, http: HttpTool, secrets: Mapping[str, Sealed]
 ) -> Plan[ToolDefinition]:
-    """Raises UserError `tool_exists`, `too_many_tools`. An agent that had the name before has this tool now."""
+    """Raises UserError `tool_exists`, `too_many_tools`. Agents that were assigned the name get this tool."""
     yield from ask("lock_tenant", tenant=tenant)
     counted = yield from ask_one("count_http_tools", tenant=tenant)
     if counted is not None and msgspec.convert(counted[0], int) >= MAX_TOOLS:
@@ -64,7 +64,7 @@ def create_tool_definition(
     definition, now = encode_json("tool", http), now_ms()
     added = yield from ask_one(
         "add_http_tool", tool_id=tool_id, tenant=tenant, name=f" {tool_id}", definition=definition, now=now
-    )  # its own name may be taken until the next step, this one never is
+    )  # a free placeholder: the name itself may be taken until the next step
     if added is None:
         raise StoreError("not_storable", f"The id {tool_id} is another tool's.")
     return (yield from _say(tenant, tool_id, name, http, secrets))
@@ -78,7 +78,7 @@ def update_tool_definition(
     secrets: Mapping[str, Sealed],
     expected: int | None = None,
 ) -> Plan[ToolDefinition]:
-    """Replace a tool; its secrets are these and those kept fields of `http` that are not among them.
+    """Replace a tool. It keeps those of its secrets that `http` names and `secrets` does not.
 
     With `expected` only if that is still its version. Raises UserError `tool_not_found`, `tool_exists`,
     `changed_elsewhere`.
@@ -101,7 +101,7 @@ def delete_tool_definition(tenant: str, tool_id: str) -> Plan[None]:
 
 
 def assign_tool(tenant: str, agent_id: str, name: str, approval: Approval | None) -> Plan[None]:
-    """Give an agent a tool, or change whether it asks. Raises UserError `agent_not_found`, `agent_read_only`."""
+    """Assign a tool to an agent, or change its approval. Raises UserError `agent_not_found`, `agent_read_only`."""
     yield from ask("lock_tenant", tenant=tenant)
     check_stored((yield from get_agent(tenant, agent_id)))
     tool_id = yield from tool_id_of(tenant, name)
@@ -120,13 +120,13 @@ def unassign_tool(tenant: str, agent_id: str, name: str) -> Plan[None]:
 
 
 def list_tool_uses(tenant: str) -> Plan[list[ToolUse]]:
-    """Which agents of a tenant have which tools, by the agent's name."""
+    """The tool assignments of a tenant, ordered by the agent's name."""
     rows = yield from ask("agents_of_tools", tenant=tenant)
     return [to_struct(ToolUse, row) for row in rows]
 
 
 def begin_tool_request(tenant: str, user: str, request: ToolRequest) -> Plan[tuple[ToolRequestRecord, bool]]:
-    """Record that a call begins; true: it is new. If its key is known, what is known, and nothing begins.
+    """Record the start of a call, with true. For a known key return the known call, with false.
 
     Raises UserError `idempotency_conflict`, `session_not_found`.
     """
@@ -158,7 +158,7 @@ def begin_tool_request(tenant: str, user: str, request: ToolRequest) -> Plan[tup
 def end_tool_request(
     tenant: str, user: str, request_id: str, record: ToolRecord
 ) -> Plan[ToolRequestRecord | None]:
-    """Record the result of a call, the first one stays; None if the call is not there any more."""
+    """Record the result of a call; the first result stays. None if the call was deleted."""
     who = {"tenant": tenant, "user_id": user, "request_id": request_id}
     content = pack_content(record)
     yield from ask("end_tool_request", content=content, error=record.error, now=now_ms(), **who)
@@ -174,7 +174,7 @@ def _say(
     secrets: Mapping[str, Sealed],
     expected: int | None = None,
 ) -> Plan[ToolDefinition]:
-    """Let a tool that is there be this, under its name."""
+    """Write the definition, the name and the secrets of an existing tool."""
     yield from _take_name(tenant, tool_id, name)
     definition = encode_json("tool", http)
     row = yield from ask_one(
@@ -199,7 +199,7 @@ def _say(
 
 
 def _take_name(tenant: str, tool_id: str, name: str) -> Plan[None]:
-    """Make a name free: agents that were given it, when it was nobody's, have this tool. UserError `tool_exists`."""
+    """Free a name: agents that were assigned the bare name get this tool. UserError `tool_exists`."""
     row = yield from ask_one("tool_by_name", tenant=tenant, name=name)
     other = None if row is None else row[0]
     if other is None or other == tool_id:
@@ -212,7 +212,7 @@ def _take_name(tenant: str, tool_id: str, name: str) -> Plan[None]:
 
 
 def _keep_secrets(tenant: str, tool_id: str, fields: set[str]) -> Plan[None]:
-    """Delete a tool's secrets, but for these."""
+    """Delete a tool's secrets except these."""
     for field in (yield from secrets_of(tenant, tool_id)).keys() - fields:
         yield from delete_secret(SecretPlace(tenant, tool_id, field))
 

@@ -1,4 +1,4 @@
-"""People: their accounts, which users they are, and how they sign in."""
+"""Accounts of people, their memberships, and how they sign in."""
 
 import msgspec
 
@@ -38,7 +38,7 @@ def add_sign_in_link(
 
 
 def take_sign_in_link(token_hash: bytes) -> Plan[tuple[str, str] | None]:
-    """Use a link: its tenant and user, for the first who asks; None for everybody else."""
+    """Use a one-time link: its tenant and user; None if it was used before or has expired."""
     row = yield from ask_one("take_sign_in_link", token_hash=token_hash)
     if row is None:
         return None
@@ -54,12 +54,12 @@ def take_sign_in_link(token_hash: bytes) -> Plan[tuple[str, str] | None]:
 
 
 def has_account() -> Plan[bool]:
-    """Whether anybody can sign in without a link."""
+    """Whether the store has an account."""
     return (yield from ask_one("any_account")) is not None
 
 
 def create_account(account: Account, tenant: str, user: str) -> Plan[None]:
-    """Give a user who has none an account. Raises UserError `email_taken`, `account_exists`, `user_not_found`."""
+    """Create the account of a user who has none. Raises UserError `email_taken`, `account_exists`, `user_not_found`."""
     yield from ask("lock_tenant", tenant=tenant)
     if (yield from ask_one("get_user", tenant=tenant, user_id=user)) is None:
         raise user_not_found(user)
@@ -80,19 +80,19 @@ def get_account(account_id: str) -> Plan[Account]:
 
 
 def find_account(email: str) -> Plan[Account | None]:
-    """The account with this e-mail address, in whichever case."""
+    """The account with this e-mail address; case is ignored."""
     row = yield from ask_one("find_account", email=fold_email(email))
     return None if row is None else to_struct(Account, row)
 
 
 def find_identity(issuer: str, subject: str) -> Plan[Account | None]:
-    """The account of somebody who signs in at an OpenID provider."""
+    """The account of a subject at an OpenID provider."""
     row = yield from ask_one("find_identity", issuer=issuer, subject=subject)
     return None if row is None else to_struct(Account, row)
 
 
 def add_identity(account_id: str, issuer: str, subject: str) -> Plan[None]:
-    """Let an account be signed in to at an OpenID provider. Raises UserError `identity_taken`, `account_not_found`."""
+    """Link an account to a subject at an OpenID provider. Raises UserError `identity_taken`, `account_not_found`."""
     yield from get_account(account_id)
     added = yield from ask_one(
         "add_identity", issuer=issuer, subject=subject, account_id=account_id, now=now_ms()
@@ -102,7 +102,7 @@ def add_identity(account_id: str, issuer: str, subject: str) -> Plan[None]:
 
 
 def join_by_identity(account: Account, issuer: str, subject: str, tenant: str, role: Role) -> Plan[str]:
-    """Make an account of somebody who signed in at an OpenID provider, a user of the tenant; returns its user id.
+    """Create an account for a new subject of an OpenID provider and a user in the tenant; returns the user's id.
 
     Raises UserError `email_taken`, `identity_taken`, `tenant_not_found`.
     """
@@ -114,7 +114,7 @@ def join_by_identity(account: Account, issuer: str, subject: str, tenant: str, r
 
 
 def change_account(account_id: str, name: str, email: str) -> Plan[Account]:
-    """Change a person's name, in every team, and address. Raises UserError `account_not_found`, `email_taken`."""
+    """Change an account's address, and its name in every team. Raises UserError `account_not_found`, `email_taken`."""
     folded = fold_email(email)
     other = yield from find_account(folded)
     if other is not None and other.id != account_id:
@@ -136,7 +136,7 @@ def set_password(account_id: str, password_hash: str, *, instead_of: str | None 
 
 
 def memberships(account_id: str) -> Plan[list[Membership]]:
-    """The teams an account is in, by name."""
+    """An account's teams, by name."""
     rows = yield from ask("memberships", account_id=account_id)
     return [to_struct(Membership, row) for row in rows]
 
@@ -151,12 +151,12 @@ def membership_in(account_id: str | None, tenant: str) -> Plan[tuple[Membership,
 
 
 def add_sign_in_flow(state_hash: bytes, flow: bytes, expires_at: int) -> Plan[None]:
-    """Keep what must be remembered while somebody signs in elsewhere."""
+    """Store the state of a sign-in at an OpenID provider."""
     yield from ask("add_sign_in_flow", state_hash=state_hash, flow=flow, now=now_ms(), expires_at=expires_at)
 
 
 def take_sign_in_flow(state_hash: bytes) -> Plan[bytes | None]:
-    """Use it, once."""
+    """Take the state of a sign-in, once; None if it has expired."""
     row = yield from ask_one("take_sign_in_flow", state_hash=state_hash)
     if row is None:
         return None
@@ -179,7 +179,7 @@ def add_account(account: Account) -> Plan[None]:
 
 
 def add_user_of(account: Account, tenant: str, role: Role) -> Plan[str]:
-    """Make an account a new user of a tenant; returns the user's id. Raises UserError `already_member`."""
+    """Add an account to a tenant as a new user; returns the user's id. Raises UserError `already_member`."""
     user = new_id("usr")
     yield from ask("add_user", tenant=tenant, user_id=user, name=account.name, role=role, now=now_ms())
     yield from add_membership(account.id, tenant, user)
@@ -187,7 +187,7 @@ def add_user_of(account: Account, tenant: str, role: Role) -> Plan[str]:
 
 
 def add_membership(account_id: str, tenant: str, user: str) -> Plan[None]:
-    """Say which user of a tenant an account is. Raises UserError `already_member`."""
+    """Link an account to a user of a tenant. Raises UserError `already_member`."""
     added = yield from ask_one(
         "add_membership", account_id=account_id, tenant=tenant, user_id=user, now=now_ms()
     )
@@ -196,7 +196,7 @@ def add_membership(account_id: str, tenant: str, user: str) -> Plan[None]:
 
 
 def already_member() -> UserError:
-    """The account is in that team."""
+    """For an account that is in the team."""
     return UserError("already_member", "You are a member of this team already.")
 
 

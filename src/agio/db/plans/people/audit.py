@@ -1,4 +1,4 @@
-"""The audit log: an entry beside each change that somebody makes, and its reader."""
+"""The audit log: writes an entry with each audited change, and lists entries."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias, TypeVar, cast
@@ -16,12 +16,12 @@ from agio.db.rows import by_name
 
 T = TypeVar("T")
 Values: TypeAlias = Mapping[str, object]
-"""What a change was asked with, by name; `before` is how things were, `result` what came of it."""
+"""The arguments of a change by name; `before` is the earlier state, `result` the outcome."""
 Details: TypeAlias = dict[str, object]
 
 
 class Note(Struct, frozen=True, kw_only=True):
-    """What an entry says, but for who acts: `user` and `credential` are for those who were nobody before."""
+    """An entry without its actor. `user` and `credential` replace the actor's, for a sign-in."""
 
     tenant: str
     target: str
@@ -30,43 +30,45 @@ class Note(Struct, frozen=True, kw_only=True):
     credential: str | None = None
 
 
-class Told(Struct, frozen=True, kw_only=True):
-    """How a change is told. What is said is a path into the Values: `agent_id`, `key.name`, `result.id`."""
+class AuditRule(Struct, frozen=True, kw_only=True):
+    """How a change is written to the log. Texts are paths into the Values: `agent_id`, `key.name`, `result.id`."""
 
     target: str
     facts: Mapping[str, str] = {}
-    """What else is told, by name: no secret, no content, nobody's e-mail address."""
+    """Further details by name: no secret, no content, no e-mail address."""
     tenant: str = "tenant"
-    """A path, or a tenant's own id behind `=`."""
+    """A path, or `=` and a tenant's id."""
     user: str | None = None
     credential: str | None = None
     before: Callable[[Values], Plan[object]] | None = None
     compare: bool = False
-    """Whether the names of the fields that are not as `before` are told."""
+    """Whether the names of the changed fields are listed."""
     sealed: Callable[[Values], Iterable[str]] | None = None
-    """The fields of the secrets that were entered anew: how they were before, nobody can see."""
+    """The secrets that were entered again; their old values cannot be compared."""
     when: Callable[[Values], bool] | None = None
-    """Whether there is anything to tell."""
+    """Whether to write an entry at all."""
     notes: Callable[[Values], Plan[Sequence[Note]]] | None = None
-    """Instead of all this."""
+    """Makes the entries instead of the fields above."""
 
 
-def audited(action: str, told: Told, actor: Actor, values: Values, make: Callable[[], Plan[T]]) -> Plan[T]:
-    """Make a change and, if it is made, tell of it in the same transaction."""
-    if told.before is not None:
-        values = {**values, "before": (yield from told.before(values))}
+def audited(
+    action: str, rule: AuditRule, actor: Actor, values: Values, make: Callable[[], Plan[T]]
+) -> Plan[T]:
+    """Run a change and write its audit entries in the same transaction."""
+    if rule.before is not None:
+        values = {**values, "before": (yield from rule.before(values))}
     result = yield from make()
     values = {**values, "result": result}
-    if told.when is not None and not told.when(values):
+    if rule.when is not None and not rule.when(values):
         return result
-    notes = [_note(told, actor, values)] if told.notes is None else (yield from told.notes(values))
+    notes = [_note(rule, actor, values)] if rule.notes is None else (yield from rule.notes(values))
     for note in notes:
         yield from _add(action, actor, note)
     return result
 
 
 def note_failed_sign_in(account_id: str) -> Plan[None]:
-    """Change nothing: that somebody failed to sign in to an account is told to its teams, and that is all."""
+    """Change nothing: the audit entries of a failed sign-in are all there is to write."""
     yield from ()
 
 
@@ -87,7 +89,7 @@ def list_audit(
 
 
 def look(path: str, values: Values) -> object:
-    """Return what a path leads to: a value, or a field of one. A part that is not there is None."""
+    """Resolve a path to a value or a field of it; None if a part is missing."""
     name, *rest = path.split(".")
     found = values.get(name)
     for part in rest:
@@ -95,25 +97,25 @@ def look(path: str, values: Values) -> object:
     return found
 
 
-def _note(told: Told, actor: Actor, values: Values) -> Note:
-    tenant = told.tenant[1:] if told.tenant.startswith("=") else look(told.tenant, values)
-    details = {name: look(path, values) for name, path in told.facts.items()}
+def _note(rule: AuditRule, actor: Actor, values: Values) -> Note:
+    tenant = rule.tenant[1:] if rule.tenant.startswith("=") else look(rule.tenant, values)
+    details = {name: look(path, values) for name, path in rule.facts.items()}
     details = {name: value for name, value in details.items() if value is not None}
-    if told.compare:
+    if rule.compare:
         details["changed"] = _changed(values["before"], values["result"])
-    if told.sealed is not None and (fields := sorted(told.sealed(values))):
+    if rule.sealed is not None and (fields := sorted(rule.sealed(values))):
         details["secrets"] = fields
     return Note(
         tenant=str(tenant or actor.tenant),
-        target=str(look(told.target, values) or ""),
+        target=str(look(rule.target, values) or ""),
         details=details,
-        user=None if told.user is None else str(look(told.user, values) or ""),
-        credential=None if told.credential is None else str(look(told.credential, values) or ""),
+        user=None if rule.user is None else str(look(rule.user, values) or ""),
+        credential=None if rule.credential is None else str(look(rule.credential, values) or ""),
     )
 
 
 def _changed(before: object, after: object) -> list[str]:
-    """Return the names of the fields that are not as they were."""
+    """Return the names of the changed fields."""
     if not isinstance(before, Struct) or not isinstance(after, Struct):
         return []
     was, now = structs.asdict(before), structs.asdict(after)

@@ -1,4 +1,4 @@
-"""People who come by an OpenID provider: with an invitation, or as a user who had no account so far."""
+"""Sign-in at an OpenID provider: by invitation, or as a user without an account."""
 
 from agio.core.identity.account import Account, Identity
 from agio.core.identity.team import Membership
@@ -11,7 +11,7 @@ from agio.errors import UserError
 
 
 def join_by_invitation(token_hash: bytes, account: Account, issuer: str, subject: str) -> Plan[Membership]:
-    """Accept an invitation with a new account that is signed in to at an OpenID provider."""
+    """Accept an invitation with a new account that is linked to an OpenID provider."""
     membership = yield from accept_invitation(token_hash, account)
     yield from add_identity(account.id, issuer, subject)
     return membership
@@ -20,19 +20,19 @@ def join_by_invitation(token_hash: bytes, account: Account, issuer: str, subject
 def create_account_by_identity(
     account: Account, issuer: str, subject: str, tenant: str, user: str
 ) -> Plan[None]:
-    """Give a user who has none an account that is signed in to at an OpenID provider."""
+    """Create the account of a user who has none, linked to an OpenID provider."""
     yield from create_account(account, tenant, user)
     yield from add_identity(account.id, issuer, subject)
 
 
 def list_identities(account_id: str) -> Plan[list[Identity]]:
-    """Where else an account can be signed in to, by issuer."""
+    """The OpenID subjects of an account, by issuer."""
     rows = yield from ask("list_identities", account_id=account_id)
     return [to_struct(Identity, row) for row in rows]
 
 
 def remove_identity(account_id: str, issuer: str) -> Plan[None]:
-    """Let an account be signed in to at an OpenID provider no more. UserError `identity_not_found`, `last_sign_in`."""
+    """Unlink an account from an OpenID provider. UserError `identity_not_found`, `last_sign_in`."""
     locked = yield from ask_one("lock_account", account_id=account_id)
     if locked is None or not (
         yield from ask("remove_identities", account_id=account_id, issuer=issuer, now=now_ms())

@@ -22,11 +22,11 @@ from agio.db.rows import Columns, as_row, by_name, to_struct
 from agio.errors import UserError
 
 NOTED_EVERY_MS = 60_000
-"""How often the use of a key is noted."""
+"""The least interval between two updates of a key's last use."""
 KEPT_MS = 7 * 24 * 3600 * 1000
 """How long an idempotency key is remembered."""
 FORKED_WITHIN_MS = 3600 * 1000
-"""A copy of a session that is not whole by then never will be."""
+"""An unfinished copy of a session is deleted after this time."""
 
 
 class _PrincipalRow(Columns, frozen=True):
@@ -43,7 +43,7 @@ class _PrincipalRow(Columns, frozen=True):
 
 
 def add_tenant(tenant: str, name: str) -> Plan[None]:
-    """Add a tenant unless its id is there."""
+    """Add a tenant unless its id exists."""
     yield from ask("add_tenant", tenant=tenant, name=name, now=now_ms())
 
 
@@ -56,7 +56,7 @@ def get_tenant(tenant: str) -> Plan[TenantRecord]:
 
 
 def add_user(tenant: str, user: str, name: str, role: Role) -> Plan[None]:
-    """Add a user unless its id is there."""
+    """Add a user unless its id exists."""
     yield from ask("add_user", tenant=tenant, user_id=user, name=name, role=role, now=now_ms())
 
 
@@ -69,9 +69,9 @@ def get_user(tenant: str, user: str) -> Plan[tuple[str, Role]]:
 
 
 def add_api_key(key: ApiKey, key_hash: bytes, *, only_first: bool = False) -> Plan[bool]:
-    """Keep a key, unless the key that makes it was revoked; with `only_first` only if there is none at all.
+    """Store a key, unless the key that makes it was revoked; with `only_first` only if the store has no key.
 
-    Returns whether it was kept.
+    Returns whether it was stored.
     """
     if only_first and (yield from ask_one("any_api_key")) is not None:
         return False
@@ -96,7 +96,7 @@ def add_api_key(key: ApiKey, key_hash: bytes, *, only_first: bool = False) -> Pl
 
 
 def list_api_keys(tenant: str, user: str | None) -> Plan[list[ApiKey]]:
-    """A user's keys, or with None all of the tenant's, newest first, revoked ones too."""
+    """A user's keys, or all of the tenant's for None, newest first, with revoked ones."""
     if user is None:
         rows = yield from ask("list_tenant_api_keys", tenant=tenant)
     else:
@@ -105,20 +105,20 @@ def list_api_keys(tenant: str, user: str | None) -> Plan[list[ApiKey]]:
 
 
 def revoke_api_key(tenant: str, user: str, key_id: str) -> Plan[list[str]]:
-    """End a key and all that were made with it, and with those. Returns their ids. Raises UserError `key_not_found`."""
+    """Revoke a key and, recursively, the keys it made. Returns their ids. Raises UserError `key_not_found`."""
     now = now_ms()
     row = yield from ask_one("revoke_api_key", id=key_id, tenant=tenant, user_id=user, now=now)
     if row is None:
         raise UserError("key_not_found", f"There is no key {key_id}.", {"key_id": key_id})
     revoked = [key_id]
-    # Again until there are none: one of them may have been making a key, which is there once its row was waited for.
+    # Repeat until no row is left: a key that was being made becomes visible after its maker's row lock is free.
     while rows := (yield from ask("revoke_made_keys", id=key_id, tenant=tenant, now=now)):
         revoked += [msgspec.convert(made, str) for (made,) in rows]
     return revoked
 
 
 def find_api_key(key_hash: bytes) -> Plan[tuple[Principal, int | None] | None]:
-    """Who a key stands for, and when its use was noted last; None if there is none, or it is over."""
+    """The principal of a key and the time of its last noted use; None if it is unknown, revoked or expired."""
     row = yield from ask_one("find_api_key", hash=key_hash, now=now_ms())
     if row is None:
         return None
@@ -127,12 +127,12 @@ def find_api_key(key_hash: bytes) -> Plan[tuple[Principal, int | None] | None]:
 
 
 def note_api_key(key_hash: bytes) -> Plan[None]:
-    """Note that a key is used."""
+    """Update the time of a key's last use."""
     yield from ask("note_api_key", hash=key_hash, now=now_ms())
 
 
 def add_web_session(session: WebSession) -> Plan[None]:
-    """Keep a browser's session."""
+    """Store a browser's session."""
     yield from ask(
         "add_web_session",
         id=session.id,
@@ -146,7 +146,7 @@ def add_web_session(session: WebSession) -> Plan[None]:
 
 
 def find_web_session(token_hash: bytes) -> Plan[Principal | None]:
-    """Who a browser's session stands for; None if it is over."""
+    """The principal of a browser's session; None if it has expired."""
     row = yield from ask_one("find_web_session", token_hash=token_hash, now=now_ms())
     return None if row is None else _principal(as_row(_PrincipalRow, row))
 
@@ -157,12 +157,12 @@ def end_web_session(token_hash: bytes) -> Plan[None]:
 
 
 def refresh_web_session(token_hash: bytes) -> Plan[None]:
-    """Note that the person behind a browser's session proved anew who they are."""
+    """Record a fresh authentication in a browser's session."""
     yield from ask("refresh_web_session", token_hash=token_hash, now=now_ms())
 
 
 def switch_tenant(token_hash: bytes, tenant: str, session_id: str, new_hash: bytes) -> Plan[Membership]:
-    """End a browser's session and begin one of its account's user of another tenant. UserError `tenant_not_found`."""
+    """Replace a browser's session by one in another tenant of its account. UserError `tenant_not_found`."""
     known = yield from find_web_session(token_hash)
     account = None if known is None else known.account
     membership, removed_at = (yield from membership_in(account, tenant)) or (None, None)
@@ -186,7 +186,7 @@ def switch_tenant(token_hash: bytes, tenant: str, session_id: str, new_hash: byt
 
 
 def end_web_sessions(account_id: str, *, but: str | None = None) -> Plan[int]:
-    """End an account's sessions in all browsers, but for the one with the id `but`; returns how many."""
+    """End an account's sessions in all browsers except `but`; returns how many."""
     return len((yield from ask("end_web_sessions", account_id=account_id, but=but or "")))
 
 
@@ -196,13 +196,13 @@ def end_user_sessions(tenant: str, user: str) -> Plan[int]:
 
 
 def find_credentials(ids: Sequence[str]) -> Plan[list[Principal]]:
-    """Those of these API keys and web sessions (by id) that are still good, as they stand now."""
+    """The principals of those API keys and web sessions (by id) that are valid now."""
     rows = yield from ask("find_credentials", ids=list(ids), now=now_ms())
     return [_principal(as_row(_PrincipalRow, row)) for row in rows]
 
 
 def sweep() -> Plan[None]:
-    """Forget idempotency keys after 7 days, web sessions and ways to sign in that are over, and half-made copies."""
+    """Delete old idempotency keys, expired web sessions and sign-ins, and unfinished copies."""
     now = now_ms()
     yield from ask("sweep_keys", until=now - KEPT_MS)
     yield from ask("sweep_tool_requests", until=now - KEPT_MS)
@@ -213,7 +213,7 @@ def sweep() -> Plan[None]:
 
 
 def touch_store() -> Plan[None]:
-    """See that the store can be written."""
+    """Check that the store can be written."""
     yield from ask("touch_store", tenant=DEFAULT_TENANT)
 
 

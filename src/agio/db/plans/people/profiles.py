@@ -1,4 +1,4 @@
-"""What users say of themselves, or let agents note: fields with names, each a text."""
+"""Profiles of users: named text fields, written by users and by agents."""
 
 import re
 
@@ -16,7 +16,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 def get_profile(tenant: str, user: str) -> Plan[Profile]:
-    """A user's profile; an empty one if there is none."""
+    """A user's profile; empty if none is stored."""
     row = yield from ask_one("get_profile", tenant=tenant, user_id=user)
     return Profile({}, 0, None) if row is None else _profile(row)
 
@@ -46,7 +46,7 @@ def _check(changes: dict[str, str | None], kept: dict[str, str]) -> None:
     for name, value in changes.items():
         if not _NAME.fullmatch(name):
             raise _invalid(
-                f"{name[:80]!r} is no name for a field: use up to 64 of a-z, 0-9 and _, beginning with a letter"
+                f"{name[:80]!r} is not a valid field name: use up to 64 of a-z, 0-9 and _, starting with a letter"
             )
         if value is not None and len(value) > MAX_CHARS:
             raise _invalid(f"{name} has {len(value)} characters, and {MAX_CHARS} are allowed")

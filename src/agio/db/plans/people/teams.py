@@ -1,4 +1,4 @@
-"""Teams: who is a member and may do what, and invitations."""
+"""Teams: members, their roles, and invitations."""
 
 from agio.core.identity.account import Account
 from agio.core.identity.email import fold_email
@@ -15,7 +15,7 @@ from agio.protocol.ids import new_id
 
 
 def create_tenant(name: str, account_id: str | None, owner_name: str) -> Plan[Membership]:
-    """Add a tenant with a first owner, the account's if there is one."""
+    """Add a tenant and its first owner, who belongs to the account if one is given."""
     tenant, user, now = new_id("ten"), new_id("usr"), now_ms()
     yield from ask("add_tenant", tenant=tenant, name=name, now=now)
     yield from ask("add_user", tenant=tenant, user_id=user, name=owner_name, role="owner", now=now)
@@ -59,7 +59,7 @@ def set_role(
 
 
 def remove_member(tenant: str, user: str, *, by_owner: bool = True, by: str | None = None) -> Plan[None]:
-    """Let a user be no member any more. Raises UserError `user_not_found`, `last_owner`, `forbidden`."""
+    """Remove a user from a team. Raises UserError `user_not_found`, `last_owner`, `forbidden`."""
     by_owner = yield from _acts_as_owner(tenant, by, by_owner=by_owner)
     yield from _changeable(tenant, user, by_owner=by_owner, stays_owner=False)
     now = now_ms()
@@ -71,7 +71,7 @@ def remove_member(tenant: str, user: str, *, by_owner: bool = True, by: str | No
 
 
 def add_invitation(invitation: Invitation, token_hash: bytes) -> Plan[None]:
-    """Keep an invitation. Raises UserError `forbidden` if whoever invites may not any more."""
+    """Store an invitation. Raises UserError `forbidden` if the inviting user has lost the right."""
     by_owner = yield from _acts_as_owner(invitation.tenant, invitation.invited_by)
     if invitation.role == "owner" and not by_owner:
         raise _forbidden()
@@ -89,7 +89,7 @@ def add_invitation(invitation: Invitation, token_hash: bytes) -> Plan[None]:
 
 
 def list_invitations(tenant: str) -> Plan[list[Invitation]]:
-    """A tenant's invitations, newest first, closed ones too."""
+    """A tenant's invitations, newest first, with closed ones."""
     rows = yield from ask("list_invitations", tenant=tenant)
     return [to_struct(Invitation, row) for row in rows]
 
@@ -107,7 +107,7 @@ def revoke_invitation(tenant: str, invitation_id: str) -> Plan[None]:
 
 
 def accept_invitation(token_hash: bytes, account: Account) -> Plan[Membership]:
-    """Make an account a member, adding the account if its id is new; the first who accepts wins."""
+    """Add an account to the team, and create it if its id is new. An invitation is accepted once."""
     invitation = yield from find_invitation(token_hash)
     if invitation is None:
         raise _invitation_not_found()
@@ -146,7 +146,7 @@ def _join(account: Account, invitation: Invitation) -> Plan[Membership]:
 
 
 def _changeable(tenant: str, user: str, *, by_owner: bool, stays_owner: bool) -> Plan[Member]:
-    """A member whose role may be changed by whoever asks, and without whom the team still has an owner."""
+    """A member that the actor may change or remove. Raises UserError `forbidden`, `last_owner`, `user_not_found`."""
     row = yield from ask_one("get_member", tenant=tenant, user_id=user)
     if row is None:
         raise user_not_found(user)
@@ -155,14 +155,14 @@ def _changeable(tenant: str, user: str, *, by_owner: bool, stays_owner: bool) ->
         raise _forbidden()
     leaves = member.role == "owner" and not stays_owner
     if leaves and (yield from ask_one("other_owner", tenant=tenant, but=user)) is None:
-        raise UserError("last_owner", "A team needs an owner: make somebody else one first.")
+        raise UserError("last_owner", "A team needs an owner. Make another member an owner first.")
     return member
 
 
 def _acts_as_owner(tenant: str, by: str | None, *, by_owner: bool = True) -> Plan[bool]:
-    """Whether an owner acts, as the team stands now: `by` may have lost the right since it was looked up.
+    """Whether the actor is an owner, read under the tenant's lock: `by` may have lost the right since authorisation.
 
-    Nobody else changes the team until the transaction is over. Raises UserError `forbidden`.
+    Raises UserError `forbidden`.
     """
     yield from ask("lock_tenant", tenant=tenant)
     if by is None:

@@ -1,4 +1,4 @@
-"""Keys of workers, and which tenants' runs they may be given."""
+"""Keys of workers, and the tenants whose runs each may take."""
 
 import msgspec
 
@@ -11,7 +11,7 @@ from agio.errors import UserError
 
 
 def add_worker_key(key: WorkerKey, key_hash: bytes) -> Plan[None]:
-    """Keep a worker's key. Raises UserError `tenant_not_found` for a tenant that is not there."""
+    """Store a worker's key. Raises UserError `tenant_not_found`."""
     for tenant in key.tenants or ():
         yield from get_tenant(tenant)
     yield from ask(
@@ -26,13 +26,13 @@ def add_worker_key(key: WorkerKey, key_hash: bytes) -> Plan[None]:
 
 
 def list_worker_keys() -> Plan[list[WorkerKey]]:
-    """All of them, newest first, revoked ones too."""
+    """All keys, newest first, with revoked ones."""
     rows = yield from ask("list_worker_keys")
     return [_worker_key(row) for row in rows]
 
 
 def revoke_worker_key(key_id: str) -> Plan[None]:
-    """End a key. Raises UserError `key_not_found`."""
+    """Revoke a key. Raises UserError `key_not_found`."""
     row = yield from ask_one("revoke_worker_key", id=key_id, now=now_ms())
     if row is None:
         raise UserError("key_not_found", f"There is no worker key {key_id}.", {"key_id": key_id})
@@ -45,7 +45,7 @@ def find_worker_key(key_hash: bytes) -> Plan[WorkerKey | None]:
 
 
 def note_worker_key(key_hash: bytes) -> Plan[None]:
-    """Note that a key is used."""
+    """Update the time of a key's last use."""
     yield from ask("note_worker_key", hash=key_hash, now=now_ms())
 
 

@@ -1,1 +1,1 @@
-"""Transactions on the road of a message: accept, claim, append, answer, read the log."""
+"""Transactions of runs: accept, claim, append, answer, read the log."""

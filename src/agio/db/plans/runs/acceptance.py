@@ -71,9 +71,9 @@ def _accepted_before(sent: Arrival) -> Plan[str | None]:
 
 
 def _new_messages(sent: Arrival) -> Plan[tuple[Sequence[Message], str | None]]:
-    """What of the messages the session has not; if that is nothing, the run that brought them.
+    """The messages that the session does not have; if it has all of them, the run that brought them.
 
-    Raises UserError `idempotency_conflict` if a message's id is another message's.
+    Raises UserError `idempotency_conflict` if another message has the same id.
     """
     messages = sent.given.messages
     if not messages:
@@ -129,13 +129,13 @@ def _take_in(sent: Arrival, messages: Sequence[Message], limits: Limits) -> Plan
 
 
 def _claimer(sent: Arrival) -> ClaimBy | None:
-    """Who claims the run at once: nobody whose worker has not its agent."""
+    """The claim to begin with, unless the agent's code is not in the claiming worker."""
     agent = sent.session.agent
     return None if agent.source == "code" and agent.name not in sent.given.code_agents else sent.given.claim
 
 
 def _check_results(session: Target, messages: Sequence[Message]) -> bool:
-    """Whether there are results of tools among the messages. Raises UserError `unknown_tool_call`."""
+    """Whether the messages include tool results. Raises UserError `unknown_tool_call`."""
     results = [message for message in messages if isinstance(message, ToolMessage)]
     expected = decode_names(session.pending) if results else []
     for message in results:
@@ -149,14 +149,14 @@ def _check_results(session: Target, messages: Sequence[Message]) -> bool:
 
 
 def _make_way(sent: Arrival, kind: Kind, active: Sequence[RunInfo]) -> Plan[list[RunInfo]]:
-    """Do as the session says if a run is going on; the running ones to be cancelled. UserError `session_busy`."""
+    """Apply the session's `on_busy`; returns the running runs to cancel. UserError `session_busy`."""
     on_busy = sent.given.on_busy or sent.session.on_busy
     if not active or on_busy == "queue" or kind == "answer":
         return []
     if on_busy == "refuse":
         raise UserError(
             "session_busy",
-            "A run of this session is going on. Wait for it, or cancel it.",
+            "A run of this session has not ended. Wait for it, or cancel it.",
             {"run_id": active[0].run_id},
         )
     flagged = yield from flag_cancel(sent.tenant, sent.user, active)
@@ -164,7 +164,7 @@ def _make_way(sent: Arrival, kind: Kind, active: Sequence[RunInfo]) -> Plan[list
 
 
 def _check_limits(sent: Arrival, limits: Limits, is_active: bool) -> Plan[_Active]:
-    """What goes on now. Raises LimitExceeded `too_many_sessions`, `queue_full`."""
+    """Count what is active. Raises LimitExceeded `too_many_sessions`, `queue_full`."""
     row = yield from ask_one("count_active", **sent.place)
     counted = as_row(_Active, row or ())
     if not is_active and counted.sessions >= limits.running_per_user:

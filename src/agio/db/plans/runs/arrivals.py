@@ -1,4 +1,4 @@
-"""Arrivals: what came, and the session it goes to: one that is there, or one that begins with it."""
+"""Arrivals: a submission and its session, which exists already or starts with it."""
 
 import secrets
 
@@ -14,7 +14,7 @@ from agio.db.rows import AgentRow, as_row
 
 
 class Target(Struct, frozen=True):
-    """A session that is locked: nobody else takes anything in, or from the tenant's queue."""
+    """A session under its lock: no other transaction adds to it, or changes the tenant's queue."""
 
     title: str
     on_busy: OnBusy
@@ -24,7 +24,7 @@ class Target(Struct, frozen=True):
     agent: AgentRecord
     """With its tools only if the session is new."""
     is_new: bool = False
-    """It begins with this: it has no run, message or question."""
+    """The session starts with this submission: it has no run, message or question."""
 
 
 class _LockedSession(AgentRow, frozen=True):
@@ -38,7 +38,7 @@ class _LockedSession(AgentRow, frozen=True):
 
 
 class Arrival(Struct, frozen=True):
-    """What came, from whom, and into which session; `given` names that one."""
+    """A submission, its sender and its session; `given.session_id` is that session's."""
 
     tenant: str
     user: str
@@ -48,7 +48,7 @@ class Arrival(Struct, frozen=True):
 
     @property
     def place(self) -> dict[str, object]:
-        """The session as queries name it."""
+        """The session as parameters of queries."""
         return {"tenant": self.tenant, "user_id": self.user, "session_id": self.given.session_id}
 
 

@@ -1,4 +1,4 @@
-"""Claims: a queued run begins, a running one is taken over, one is asked to stop."""
+"""Claims: start a queued run, take over a running one, request a cancellation."""
 
 from collections.abc import Collection, Sequence
 from typing import Literal, TypeAlias
@@ -19,10 +19,10 @@ from agio.protocol.codec import decode_input, encode
 from agio.protocol.frames import Frame
 from agio.protocol.messages import RunAgentInput
 
-Doom: TypeAlias = Literal["cancelled", "expired", "crash_loop", "unreadable"]
+MustEnd: TypeAlias = Literal["cancelled", "expired", "crash_loop", "unreadable"]
 
 FRUITLESS_CLAIMS = 3
-"""So many claims without a finished turn, and a run is given up."""
+"""A run is given up after so many claims without a finished turn."""
 
 
 class _ClaimState(Columns, frozen=True):
@@ -41,7 +41,7 @@ def claim_next(
     code_tenants: Collection[str] | None = None,
     after_tenant: str = "",
     queued_before: int = 0,
-    doomed_only: bool = False,
+    must_end_only: bool = False,
 ) -> Plan[Claimed | None]:
     """Claim the next run that may run: tenants in turn from the one after `after_tenant`, oldest first."""
     allowed = None if tenants is None else sorted(tenants)
@@ -59,11 +59,11 @@ def claim_next(
         wanted: dict[str, object] = {
             "code_agents": list(code_agents) if code_tenants is None or tenant in code_tenants else [],
             "queued_before": queued_before,
-            "doomed": int(doomed_only),
+            "must_end": int(must_end_only),
         }
         if (yield from _find("next_run", tenant, limits, wanted)) is None:
             continue
-        # Where several claim at once, they do it one after the other from here on: look again.
+        # Concurrent claims are serialised from here on: look again.
         yield from ask("lock_tenant", tenant=tenant)
         while (run_id := (yield from _find("lock_next_run", tenant, limits, wanted))) is not None:
             try:
@@ -76,7 +76,7 @@ def claim_next(
 
 
 def _next_tenant(after: str, allowed: Sequence[str] | None) -> Plan[str | None]:
-    """The first tenant after another that may have something queued."""
+    """The next tenant, in order of id, that may have a queued run."""
     if allowed is not None:
         return next((tenant for tenant in allowed if tenant > after), None)
     row = yield from ask_one("next_tenant", after=after)
@@ -84,7 +84,7 @@ def _next_tenant(after: str, allowed: Sequence[str] | None) -> Plan[str | None]:
 
 
 def _find(query: str, tenant: str, limits: Limits, wanted: dict[str, object]) -> Plan[str | None]:
-    """The run of a tenant's that may run next."""
+    """The tenant's next run, if it may run."""
     if not (yield from _has_room(tenant, limits)):
         return None
     found = yield from ask_one(query, tenant=tenant, **wanted)
@@ -92,7 +92,7 @@ def _find(query: str, tenant: str, limits: Limits, wanted: dict[str, object]) ->
 
 
 def _has_room(tenant: str, limits: Limits) -> Plan[bool]:
-    """Whether one more run of a tenant may run."""
+    """Whether the tenant is below its limit of running runs."""
     row = yield from ask_one("count_running", tenant=tenant)
     return row is not None and msgspec.convert(row[0], int) < limits.running_per_tenant
 
@@ -126,14 +126,14 @@ def _start(info: RunInfo, agent: AgentRecord, by: ClaimBy, queued_before: int) -
         worker=by.worker,
         token_hash=by.token_hash,
     )
-    doomed: Doom | None = "expired" if info.created_at < queued_before else None
-    return _claimed(info, agent, "unreadable" if given is None else doomed, line)
+    must_end: MustEnd | None = "expired" if info.created_at < queued_before else None
+    return _claimed(info, agent, "unreadable" if given is None else must_end, line)
 
 
 def reclaim(run_id: str, epoch: int, by: ClaimBy, *, given_back: bool = False) -> Plan[Claimed | None]:
     """Take over a running run that has this epoch: epoch + 1. None if it has ended or was taken over.
 
-    A claim that was `given_back` is not one of the three that bring no finished turn.
+    A claim that was `given_back` does not count as one without a finished turn.
     """
     state = yield from ask_one("claim_state", run_id=run_id)
     if state is None:
@@ -161,7 +161,7 @@ def reclaim(run_id: str, epoch: int, by: ClaimBy, *, given_back: bool = False) -
 
 
 def give_back(run_id: str, epoch: int) -> Plan[None]:
-    """Note that a run was given back in good order."""
+    """Record that a worker gave a run back in good order."""
     yield from ask("give_back", run_id=run_id, epoch=epoch)
 
 
@@ -192,7 +192,7 @@ def started_line(info: RunInfo, given: RunAgentInput | None, now: int) -> bytes:
 
 
 def flag_cancel(tenant: str, user: str, runs: Sequence[RunInfo]) -> Plan[list[RunInfo]]:
-    """Flag those of a user's runs that have not ended to be cancelled, and return them."""
+    """Flag those of a user's runs that have not ended for cancellation, and return them."""
     flagged: list[RunInfo] = []
     for info in runs:
         if info.status in ("queued", "running"):
@@ -201,8 +201,8 @@ def flag_cancel(tenant: str, user: str, runs: Sequence[RunInfo]) -> Plan[list[Ru
     return flagged
 
 
-def _claimed(info: RunInfo, agent: AgentRecord, doomed: Doom | None, line: bytes = b"") -> Claimed:
-    return Claimed(info, agent, info.thread_id, "cancelled" if info.cancel_requested else doomed, line)
+def _claimed(info: RunInfo, agent: AgentRecord, must_end: MustEnd | None, line: bytes = b"") -> Claimed:
+    return Claimed(info, agent, info.thread_id, "cancelled" if info.cancel_requested else must_end, line)
 
 
 def _input_of(run_id: str) -> Plan[RunAgentInput | None]:

@@ -1,4 +1,4 @@
-"""Reading runs and their logs, also while they are written."""
+"""Reads of runs and their logs, also while they are written."""
 
 import msgspec
 
@@ -14,10 +14,10 @@ from agio.protocol.events import AgentEvent
 BEYOND_ALL = 1 << 62
 """More than any number or position."""
 PAGE_RUNS = 20
-"""How many runs of a session are looked up at a time."""
+"""How many runs of a session one query reads."""
 _STEP = b'"type":"STEP_STARTED"'
 _QUESTIONS: list[InterruptState] = ["open", "resolved", "cancelled", "expired"]
-"""What is said of a run whose questions became several of these: the first."""
+"""In order of precedence: a run with questions in several states is shown with the first of them."""
 
 
 def get_run(run_id: str) -> Plan[RunInfo]:
@@ -27,7 +27,7 @@ def get_run(run_id: str) -> Plan[RunInfo]:
 
 
 def find_run(tenant: str, user: str | None, run_id: str) -> Plan[RunInfo]:
-    """A run of a user's; None: of anybody's in the tenant. Raises UserError `run_not_found`."""
+    """A run of a user, or of the tenant for None. Raises UserError `run_not_found`."""
     if user is None:
         row = yield from ask_one("find_run_of_tenant", tenant=tenant, run_id=run_id)
     else:
@@ -36,7 +36,7 @@ def find_run(tenant: str, user: str | None, run_id: str) -> Plan[RunInfo]:
 
 
 def show_run(tenant: str, user: str | None, run_id: str) -> Plan[RunInfo]:
-    """As `find_run`, with the user's name and what became of its questions."""
+    """As `find_run`, with the user's name and the state of its questions."""
     info = yield from find_run(tenant, user, run_id)
     return (yield from _named(tenant, [info]))[0]
 
@@ -52,7 +52,7 @@ def current(info: RunInfo) -> Plan[RunInfo]:
     if info.status != "running":
         return info
     head = yield Head(info.run_id)
-    if not head:  # ended since its row was read, or the row says all
+    if not head:  # the run has ended since, or its row is current
         row = yield from ask_one("get_run", run_id=info.run_id)
         return info if row is None else run_info(row)
     now = as_row(HeadRow, head[0])
@@ -60,7 +60,7 @@ def current(info: RunInfo) -> Plan[RunInfo]:
 
 
 def all_current(rows: Rows) -> Plan[list[RunInfo]]:
-    """Rows of runs as of now."""
+    """The runs of rows as of now."""
     found: list[RunInfo] = []
     for row in rows:
         info = yield from current(run_info(row))
@@ -113,9 +113,9 @@ def find_runs(
     after: str | None = None,
     limit: int = 50,
 ) -> Plan[Page[RunInfo]]:
-    """A user's runs, None: everybody's in the tenant, newest first. Raises UserError `invalid_cursor`.
+    """A user's runs, or the tenant's for None, newest first. Raises UserError `invalid_cursor`.
 
-    `copies`: with those that were copied with their session; None: in the list of a session.
+    `copies`: whether to list runs that were copied with their session; None: only in the list of a session.
     """
     before_at, before = (BEYOND_ALL, BEYOND_ALL) if after is None else read_cursor(after, tuple[int, int])
     values: dict[str, object] = {
@@ -251,7 +251,7 @@ def _known(row: Row | None, run_id: str) -> Plan[RunInfo]:
 
 
 def _named(tenant: str, runs: list[RunInfo]) -> Plan[list[RunInfo]]:
-    """Runs with the names of their users, and what became of their questions."""
+    """Add the names of users and the states of questions."""
     users = sorted({info.user for info in runs})
     rows: Rows = (yield from ask("names_of_users", tenant=tenant, user_ids=users)) if users else []
     names = dict(msgspec.convert(rows, list[tuple[str, str]]))
@@ -263,7 +263,7 @@ def _named(tenant: str, runs: list[RunInfo]) -> Plan[list[RunInfo]]:
 
 
 def _questions(tenant: str, runs: list[RunInfo]) -> Plan[dict[str, InterruptState]]:
-    """What became of what runs asked, by run."""
+    """The states of runs' questions, by run."""
     asking = [info.run_id for info in runs if info.status == "interrupted"]
     rows: Rows = (yield from ask("questions_of_runs", tenant=tenant, run_ids=asking)) if asking else []
     states: dict[str, InterruptState] = {}

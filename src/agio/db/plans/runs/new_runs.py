@@ -1,4 +1,4 @@
-"""Entries: a run that was accepted gets its row and its messages, queued or running from the start."""
+"""New runs: writes an accepted run and its messages, queued or running from the start."""
 
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
@@ -30,7 +30,7 @@ def queue_run(sent: Arrival, kind: Kind, messages: Sequence[Message]) -> Plan[No
 
 
 def begin_run(sent: Arrival, kind: Kind, messages: Sequence[Message], by: ClaimBy) -> Plan[Claimed]:
-    """Add a run that is claimed at once: as `claim_next` would leave it."""
+    """Add a run that is claimed at once, in the state that `claim_next` would give it."""
     first_pos = 0
     if not sent.session.is_new:
         end = yield from ask_one("session_end", session_id=sent.given.session_id)
@@ -55,7 +55,7 @@ def begin_run(sent: Arrival, kind: Kind, messages: Sequence[Message], by: ClaimB
 
 
 def _title(sent: Arrival, kind: Kind, messages: Sequence[Message]) -> Plan[str]:
-    """The beginning of the user's message; an answer goes on with what the run before was about."""
+    """The beginning of the user's message; an answer takes the title of the run before."""
     title = title_of(messages)
     if title or kind == "message":
         return title
@@ -98,7 +98,7 @@ def _input_of(sent: Arrival, messages: Sequence[Message]) -> RunAgentInput:
 def _add(
     sent: Arrival, kind: Kind, info: RunInfo, messages: Sequence[Message], blob: bytes | None
 ) -> Plan[None]:
-    """Write the run, its messages and what tells a repetition. Raises StoreError `run_exists`."""
+    """Write the run, its messages and its idempotency key. Raises StoreError `run_exists`."""
     is_queued = info.status == "queued"
     row = yield from ask_one(
         "add_run",

@@ -1,4 +1,4 @@
-"""Questions that runs ended with: answered all at once, or cancelled by a message; each once."""
+"""Questions that runs ended with. They are answered together, or cancelled by a message, once."""
 
 from collections.abc import Sequence
 
@@ -56,7 +56,7 @@ def _refusal(session_id: str, asked_id: str) -> Plan[UserError]:
 
 
 def cancel_questions(session_id: str) -> Plan[None]:
-    """Close a session's open questions: nobody waits for their answers any more."""
+    """Cancel a session's open questions."""
     for asked_id, _ in (yield from ask("open_interrupts", session_id=session_id)):
         yield from ask(
             "close_interrupt",

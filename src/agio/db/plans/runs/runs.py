@@ -1,4 +1,4 @@
-"""Runs as their writer sees them: made by a program, taken over, and what is kept beside their events."""
+"""Runs of programs, tool records, and the rows that an append writes besides its events."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -17,13 +17,13 @@ from agio.db.rows import Columns, ToolResultRow, as_row
 from agio.errors import StoreError
 
 ANSWER_WITHIN_MS = 7 * 24 * 3600 * 1000
-"""How long a question is open that does not say so itself."""
+"""The default lifetime of a question."""
 ERROR_CHARS = 2000
-"""How much of the words of an error stays with its run: the run's last event has them all."""
+"""The longest error message in a run's row; the run's last event has the whole message."""
 
 
 class _EndedRow(Columns, frozen=True):
-    """What `end_run` says."""
+    """`end_run`."""
 
     session_id: str
     first_pos: int
@@ -31,9 +31,9 @@ class _EndedRow(Columns, frozen=True):
 
 
 def create_run(run: NewRun) -> Plan[RunInfo]:
-    """Add a running run of a program's own, its agent and its session if need be.
+    """Add a program's running run, and its agent and session if they do not exist.
 
-    Raises StoreError `run_exists`, `thread_busy`; UserError `session_not_found` for a thread of somebody else.
+    Raises StoreError `run_exists`, `thread_busy`; UserError `session_not_found` for another user's thread.
     """
     if (yield from ask_one("place_of_run", run_id=run.run_id)) is not None:
         raise run_exists(run.run_id)
@@ -56,7 +56,7 @@ def create_run(run: NewRun) -> Plan[RunInfo]:
             mark=run.mark,
             now=run.created_at or now,
         )
-        if added is None:  # somebody else has just added it
+        if added is None:  # another transaction has just added it
             first_pos = yield from _thread_end(run)
     placed = yield from ask_one(
         "add_run",
@@ -102,7 +102,7 @@ def claim_run(run_id: str) -> Plan[RunInfo]:
 def begin_tool(
     run_id: str, key: str, *, tool: str = "", effect: Effect = "once", epoch: int | None = None
 ) -> Plan[ToolRecord | None]:
-    """Record that a call begins, or return what is known of it.
+    """Record the start of a call, or return its record.
 
     Raises UserError `run_not_found`, StoreError `stale_epoch`, `run_ended`.
     """
@@ -128,7 +128,7 @@ def end_tool(run_id: str, key: str, record: ToolRecord) -> Plan[None]:
 
 
 def keep_append(write: Append, last_seq: int, turns: Sequence[dict[str, object]]) -> Plan[None]:
-    """Write what comes with an append that was taken: turns, tool calls, and the run's end.
+    """Write the turns, tool calls and end that come with an accepted append.
 
     `last_seq` is the log's last event with the append, `turns` are the rows `pack_turns` made of it.
     """

@@ -1,4 +1,4 @@
-"""Files: begun, written piece by piece, seen when they are whole, attached to the session that speaks of them."""
+"""Files: begun, written chunk by chunk, visible when complete, attached to the session that refers to them."""
 
 from collections.abc import Iterable, Sequence
 
@@ -15,7 +15,7 @@ from agio.protocol.messages import Message
 
 
 def begin_file(record: FileRecord, quota: FileQuota) -> Plan[None]:
-    """Keep the place of a file. Raises LimitExceeded `too_many_files`, UserError `session_not_found`."""
+    """Add the row of a file. Raises LimitExceeded `too_many_files`, UserError `session_not_found`."""
     owner = {"tenant": record.tenant, "user_id": record.user}
     if record.session_id is not None:
         yield from check_session(record.tenant, record.user, record.session_id)
@@ -41,13 +41,13 @@ def begin_file(record: FileRecord, quota: FileQuota) -> Plan[None]:
 
 
 def add_chunks(file_id: str, first: int, chunks: Iterable[bytes]) -> Plan[None]:
-    """Write the next pieces of a file."""
+    """Write the next chunks of a file."""
     for idx, chunk in enumerate(chunks, first):
         yield from ask("add_file_chunk", file_id=file_id, idx=idx, data=chunk)
 
 
 def finish_file(record: FileRecord, first: int, chunks: Iterable[bytes]) -> Plan[None]:
-    """Write the last pieces and let the file be seen. UserError `file_not_found`, `session_not_found`."""
+    """Write the last chunks and make the file visible. UserError `file_not_found`, `session_not_found`."""
     if record.session_id is not None:
         yield from check_session(record.tenant, record.user, record.session_id)
     yield from add_chunks(record.id, first, chunks)
@@ -72,13 +72,13 @@ def get_file(tenant: str, user: str, file_id: str) -> Plan[FileRecord]:
 
 
 def read_file(tenant: str, user: str, file_id: str, idx: int) -> Plan[bytes | None]:
-    """A piece of a file; None after the last."""
+    """A chunk of a file; None after the last."""
     row = yield from ask_one("read_file", tenant=tenant, user_id=user, file_id=file_id, idx=idx)
     return None if row is None else msgspec.convert(row[0], bytes)
 
 
 def read_session_file(tenant: str, user: str, session_id: str, file_id: str, idx: int) -> Plan[FilePiece]:
-    """A piece of a file that a message of this session refers to. Raises UserError `file_not_found`."""
+    """A chunk of a file that a message of this session refers to. Raises UserError `file_not_found`."""
     place = {"tenant": tenant, "user_id": user, "session_id": session_id}
     row = yield from ask_one("read_session_file", file_id=file_id, idx=idx, **place)
     if row is None:
@@ -94,7 +94,7 @@ def delete_file(tenant: str, user: str, file_id: str) -> Plan[None]:
 
 
 def attach_files(place: dict[str, object], messages: Sequence[Message]) -> Plan[None]:
-    """Let the files that messages refer to be the session's. Raises UserError `file_not_found`."""
+    """Attach the files that messages refer to. Raises UserError `file_not_found`."""
     for file_id in dict.fromkeys(handles_in(messages)):
         if (yield from ask_one("attach_file", file_id=file_id, **place)) is None:
             raise file_not_found(file_id)
@@ -106,5 +106,5 @@ def unused_files(before: int, limit: int) -> Plan[list[str]]:
 
 
 def delete_unused_file(file_id: str, before: int) -> Plan[bool]:
-    """Remove a file unless a message has come to refer to it; returns whether it went."""
+    """Delete a file unless a message refers to it by now; returns whether it was deleted."""
     return (yield from ask_one("delete_unused_file", file_id=file_id, before=before)) is not None

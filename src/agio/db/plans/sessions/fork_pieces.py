@@ -1,4 +1,4 @@
-"""A session's runs, read a stretch at a time, as rows of its copy: what names something copied names the copy."""
+"""Reads a session's runs in stretches and makes the rows of its copy, with new ids."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
@@ -74,7 +74,7 @@ class _Message(_OfRun, frozen=True):
 
 
 class Stretch(Struct, frozen=True, kw_only=True):
-    """Runs that follow each other, and what there is of them. A long run is alone, and its log is not here."""
+    """Consecutive runs with their rows. A long run is alone, and without its log."""
 
     runs: Sequence[RunInfo]
     logs: list[_Log]
@@ -93,7 +93,7 @@ class Piece(Struct, frozen=True):
 
     @property
     def last_seq(self) -> int:
-        """The last of them."""
+        """The last event of the piece."""
         return self.after + self.payload.count(b"\n")
 
 
@@ -103,7 +103,7 @@ def is_long(fork: Fork, run: RunInfo) -> bool:
 
 
 def stretches(fork: Fork) -> Iterator[Sequence[RunInfo]]:
-    """The runs of a fork, parted into what is copied together."""
+    """Split the runs of a fork into stretches."""
     runs: list[RunInfo] = []
     size = 0
     for run in fork.runs:
@@ -118,7 +118,7 @@ def stretches(fork: Fork) -> Iterator[Sequence[RunInfo]]:
 
 
 def read_stretch(fork: Fork, runs: Sequence[RunInfo]) -> Plan[Stretch]:
-    """Read what there is of runs. Raises UserError `session_not_found` if they were deleted."""
+    """Read the rows of runs. Raises UserError `session_not_found` if they were deleted."""
     place = {"session_id": fork.source, "first_pos": runs[0].first_pos, "last_pos": runs[-1].first_pos}
     logs: Rows = () if is_long(fork, runs[0]) else (yield from ask("logs_between", **place))
     turns = yield from ask("turns_between", **place)
@@ -126,7 +126,7 @@ def read_stretch(fork: Fork, runs: Sequence[RunInfo]) -> Plan[Stretch]:
     questions = yield from ask("interrupts_between", **place)
     last_pos = runs[-1].first_pos + runs[-1].last_seq
     messages = yield from ask("messages_between", **{**place, "last_pos": last_pos})
-    ours = {run.run_id for run in runs}  # one without events is where the next one is
+    ours = {run.run_id for run in runs}  # a run without events has the position of the next run
     stretch = Stretch(
         runs=runs,
         logs=_rows_of(ours, _Log, logs),
@@ -186,7 +186,7 @@ def _rows_of(runs: set[str], kind: type[R], rows: Rows) -> list[R]:
 
 
 def _logs(fork: Fork, logs: Sequence[_Log]) -> list[Filled]:
-    """Each run's log in one row, whatever number it had."""
+    """Each run's log in one row."""
     whole: dict[str, list[_Log]] = {}
     for log in sorted(logs, key=attrgetter("first_seq")):
         whole.setdefault(log.run_id, []).append(log)
@@ -210,7 +210,7 @@ def _log_row(fork: Fork, run_id: str, first_seq: int, last_seq: int, payload: by
 
 def _turn(fork: Fork, row: _Turn) -> Filled:
     names = fork.names
-    ours, vendor, theirs = row.record.partition(b'"vendor":')  # the vendor wants its own back as it was
+    ours, vendor, theirs = row.record.partition(b'"vendor":')  # the vendor's items are sent back unchanged
     return "put_turn", {
         "run_id": names.renamed_id(row.run_id),
         "seq": row.seq,

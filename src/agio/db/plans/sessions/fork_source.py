@@ -1,4 +1,4 @@
-"""What there is to copy of a session: its runs before a message, the files they refer to, and new ids for them."""
+"""The source of a fork: a session's runs before a message, the files they refer to, and new ids."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -19,14 +19,14 @@ from agio.errors import UserError
 from agio.protocol.ids import new_id
 
 NOBODY = "(nobody)"
-"""The tenant and user that copies belong to until they are whole: nobody has a credential of theirs."""
+"""The tenant and user of unfinished copies; no credential belongs to them."""
 _PAGE = 200
 _PAGE_BYTES = 1024 * 1024
 _FILE_ID = re.compile(rb"file_\w+")
 
 
 class Fork(Struct, frozen=True, kw_only=True):
-    """A copy that is to be made of a session."""
+    """A copy of a session that is to be made."""
 
     id: str
     tenant: str
@@ -36,11 +36,11 @@ class Fork(Struct, frozen=True, kw_only=True):
     title: str
     agent: AgentRecord
     runs: list[RunInfo]
-    """Those that are copied, oldest first."""
+    """The copied runs, oldest first."""
     log_bytes: dict[str, int]
-    """How large their logs are."""
+    """The sizes of their logs, by run."""
     files: list[tuple[str, int]]
-    """The files that what is copied refers to, by id, and their sizes."""
+    """The ids and sizes of the files that the copied messages refer to."""
     names: Renaming
 
     @property
@@ -57,7 +57,7 @@ def find_source(
     title: str | None,
     limits: ForkLimits | None = None,
 ) -> Plan[Fork]:
-    """Look up what there is to copy: the runs before the one that a user's message began.
+    """Find the runs before the one that a user's message began.
 
     Raises UserError `session_not_found`, `message_not_found`, `session_busy`, `agent_inactive`, `session_too_large`.
     """
@@ -115,7 +115,7 @@ def _run_of_message(session: SessionRecord, message_id: str) -> Plan[RunInfo]:
     if found is None:
         raise message_not_found(message_id)
     run = run_info(found)
-    # What a run tells the model in the user's place is a message too, but not the user's.
+    # A run may add a message with the role `user` of its own; that is not the user's message.
     if run.status != "queued" and message.pos != run.first_pos + 1:
         raise message_not_found(message_id)
     return run
@@ -152,7 +152,7 @@ def _runs_before(run: RunInfo, session: SessionRecord) -> Plan[list[RunInfo]]:
 def _messages_of(
     runs: Sequence[RunInfo], place: Mapping[str, object], files: Sequence[str]
 ) -> Plan[tuple[list[str], set[str]]]:
-    """The ids of the messages of runs, and those of files that they refer to."""
+    """The ids of the runs' messages and of the files that they refer to."""
     ids: list[str] = []
     known = {file_id.encode() for file_id in files}
     used: set[bytes] = set()

@@ -1,4 +1,4 @@
-"""Forks: a session up to one of its messages, copied run by run in the name of nobody, then handed to its user."""
+"""Forks: copies a session up to a message under a placeholder owner, then hands the copy to its user."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -23,14 +23,14 @@ from agio.errors import UserError
 
 
 class ForkKey(Struct, frozen=True):
-    """By what a fork is known again: the hash of its key, and of what was asked for with it."""
+    """The hash of a fork's idempotency key, and the digest of its request."""
 
     hash: bytes
     digest: bytes
 
 
 class KeyTaken(UserError):
-    """Somebody was quicker with the same key. Nobody outside db/ sees it."""
+    """Another request with the same key was quicker. It does not leave db/."""
 
 
 def begin_fork(fork: Fork) -> Plan[None]:
@@ -63,7 +63,7 @@ def write_rows(rows: Sequence[Filled]) -> Plan[None]:
 
 
 def copy_file(fork: Fork, file_id: str) -> Plan[None]:
-    """Add the copy of a file, without its pieces."""
+    """Add the copy of a file, without its chunks."""
     yield from ask(
         "copy_file",
         file_id=file_id,
@@ -75,7 +75,7 @@ def copy_file(fork: Fork, file_id: str) -> Plan[None]:
 
 
 def copy_chunks(fork: Fork, file_id: str, first: int, last: int) -> Plan[None]:
-    """Copy a file's pieces from `first` up to `last`."""
+    """Copy a file's chunks from `first` up to `last`."""
     new_file_id = fork.names.renamed_id(file_id)
     yield from ask("copy_file_chunks", file_id=file_id, new_file_id=new_file_id, first=first, last=last)
 
@@ -107,7 +107,7 @@ def find_forked(tenant: str, user: str, session_id: str, key: ForkKey) -> Plan[S
 
 
 def finish_fork(tenant: str, user: str, fork: Fork, key: ForkKey | None = None) -> Plan[SessionRecord]:
-    """Hand a copy that is whole to its user. Raises UserError `session_not_found`, `KeyTaken`."""
+    """Hand a complete copy to its user. Raises UserError `session_not_found`, `KeyTaken`."""
     now = now_ms()
     own_agent = None
     if fork.agent.source == "inline":
@@ -136,7 +136,7 @@ def drop_fork(fork: Fork) -> Plan[None]:
 
 
 def chunks_of(size: int) -> int:
-    """How many pieces a file of this size has."""
+    """The number of chunks of a file of this size."""
     return -(-size // CHUNK_BYTES)
 
 
@@ -158,5 +158,5 @@ def _take_key(tenant: str, user: str, fork: Fork, key: ForkKey) -> Plan[None]:
 
 
 def _alias(fork: Fork) -> str | None:
-    """A session with an agent of its own is known by a key: the copy's is its id."""
+    """A session with an inline agent has a key; the copy's key is its id."""
     return fork.id if fork.agent.source == "inline" else None

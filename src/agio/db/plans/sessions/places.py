@@ -1,4 +1,4 @@
-"""Places: where in a user's sessions something was said."""
+"""Search results: the message and the excerpt in which a session has the search text."""
 
 from collections.abc import Sequence
 
@@ -11,14 +11,14 @@ from agio.db.search.message_text import fold_case
 
 
 def needle_of(search: str | None) -> str | None:
-    """What is looked for in texts that are folded too; None if nothing is searched."""
+    """The search text, case-folded; None without a search."""
     return fold_case(search) if search else None
 
 
 def find_places(
     tenant: str, user: str, session_ids: Sequence[str], needle: str
 ) -> Plan[dict[str, FoundMessage]]:
-    """The newest message of each of these sessions in which it was said, by session."""
+    """The newest matching message of each session, by session."""
     rows = yield from ask(
         "find_places",
         tenant=tenant,

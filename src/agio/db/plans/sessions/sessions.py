@@ -32,7 +32,7 @@ from agio.protocol.ids import new_id
 
 
 class NewSession(Struct, frozen=True):
-    """What is made up for a session that begins."""
+    """The generated fields of a new session."""
 
     id: str
     title: str
@@ -50,9 +50,9 @@ def list_sessions(
     after: str | None = None,
     limit: int = 50,
 ) -> Plan[Page[SessionRecord]]:
-    """A user's sessions, those changed last first. Raises UserError `invalid_cursor`.
+    """A user's sessions, last changed first. Raises UserError `invalid_cursor`.
 
-    `search` is a part of the title, or of what the user or the agent said; then a session says where, in `found`.
+    `search` is a part of the title or of a message; `found` then has the matching message.
     """
     place = (BEYOND_ALL, "") if after is None else read_cursor(after, tuple[int, str])
     needle = needle_of(search)
@@ -89,9 +89,9 @@ def start_session(
     on_busy: OnBusy = "queue",
     alias: str | None = None,
 ) -> Plan[SessionRecord]:
-    """Add a session; with an alias that the user has with this agent, the one there is.
+    """Add a session. An alias that the user has with this agent returns its session.
 
-    Raises UserError `agent_not_found`, `agent_inactive`, `session_deleted` (the alias's session was).
+    Raises UserError `agent_not_found`, `agent_inactive`, `session_deleted` (of the alias's session).
     """
     start = SessionStart(agent_id=agent_id, alias=alias, title=title, on_busy=on_busy)
     known = yield from session_of_alias(tenant, user, start)
@@ -103,7 +103,7 @@ def start_session(
 
 
 def session_of_alias(tenant: str, user: str, start: SessionStart) -> Plan[str | None]:
-    """The session that a start's alias already is. Raises UserError `session_deleted` if it was one."""
+    """The session that has a start's alias. Raises UserError `session_deleted` if it was deleted."""
     if start.alias is None:
         return None
     row = yield from ask_one(
@@ -122,7 +122,7 @@ def session_of_alias(tenant: str, user: str, start: SessionStart) -> Plan[str | 
 
 
 def add_session(tenant: str, user: str, start: SessionStart, new: NewSession) -> Plan[AgentRecord | None]:
-    """Add a session and return its agent; None if somebody else has just taken its alias or its id.
+    """Add a session and return its agent; None if another transaction has just taken its alias or id.
 
     Raises UserError `agent_not_found`, `agent_inactive`.
     """
@@ -161,9 +161,9 @@ def update_session(
     on_busy: OnBusy | None = None,
     seen_pos: int | None = None,
 ) -> Plan[SessionRecord]:
-    """Change what is given. Raises UserError `session_not_found`.
+    """Change the fields that are given. Raises UserError `session_not_found`.
 
-    `seen_pos` only grows, no further than the session's last position, and is no change that lists order by.
+    `seen_pos` only grows, up to the session's last position. It does not change `updated_at`.
     """
     place = {"tenant": tenant, "user_id": user, "session_id": session_id}
     if title is not None or on_busy is not None:
@@ -291,25 +291,25 @@ def _read_messages(values: Mapping[str, object], places: Sequence[MessagePlace])
 
 
 def find_messages(tenant: str, user: str, session_id: str, ids: Sequence[str]) -> Plan[list[MessageRecord]]:
-    """Those of a session's messages that have one of these ids, also of queued runs."""
+    """The session's messages with these ids, also of queued runs."""
     rows = yield from ask("find_messages", tenant=tenant, user_id=user, session_id=session_id, ids=list(ids))
     return [message_record(as_row(MessageRow, row)) for row in rows]
 
 
 def list_interrupts(tenant: str, user: str, session_id: str) -> Plan[list[InterruptRecord]]:
-    """A session's questions, newest first, answered ones too. Raises UserError `session_not_found`."""
+    """A session's questions, newest first, with answered ones. Raises UserError `session_not_found`."""
     yield from check_session(tenant, user, session_id)
     rows = yield from ask("list_interrupts", tenant=tenant, user_id=user, session_id=session_id)
     return [to_struct(InterruptRecord, row) for row in rows]
 
 
 def expire_interrupts() -> Plan[int]:
-    """Close the questions whose time is over; returns how many."""
+    """Close expired questions; returns how many."""
     return len((yield from ask("expire_interrupts", now=now_ms())))
 
 
 def hash_key(key: str) -> bytes:
-    """What is kept of a key or an alias."""
+    """The stored hash of a key or an alias."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
 
 

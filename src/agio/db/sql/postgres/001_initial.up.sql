@@ -21,7 +21,7 @@ create table users (
     primary key (tenant_id, id)
 );
 
--- People, whichever teams they are in. A password is kept as an Argon2id hash.
+-- Accounts of people, independent of teams. A password is kept as an Argon2id hash.
 create table accounts (
     id text collate "C" primary key,
     email text not null unique,             -- in lower case

@@ -7,7 +7,7 @@ select current_setting('server_version_num')::integer;
 select (extract(epoch from clock_timestamp()) * 1000)::bigint;
 
 -- name: has_migrations
--- Null: the database has no such table. False: it has, but not of ours.
+-- Null: the table does not exist. False: it is another program's.
 select case when found.id is not null then exists (
     select from pg_attribute where attrelid = found.id and attname = 'applied_at' and not attisdropped
 ) end
@@ -31,7 +31,7 @@ values (:version, :name, (extract(epoch from clock_timestamp()) * 1000)::bigint)
 delete from schema_migrations where version = :version;
 
 -- name: append_frames
--- One row a run: its frames are taken if the run is running under their epoch and they are the next ones.
+-- One row a run: the frames are stored if the run is running under their epoch and they are its next ones.
 with given as (
     select * from unnest(
         :run_ids::text[], :epochs::bigint[], :first_seqs::bigint[], :last_seqs::bigint[], :payloads::bytea[]
@@ -50,7 +50,7 @@ with given as (
 select run_id from taken;
 
 -- name: store_frame
--- A run's first frame, or one that the locked row was found to wait for.
+-- A run's first frame, or a frame that was found to be the next one of a locked run.
 with stored as (
     insert into frames (run_id, epoch, first_seq, last_seq, payload)
     values (:run_id, :epoch, :first_seq, :last_seq, :payload)
@@ -58,7 +58,7 @@ with stored as (
 update runs set last_seq = :last_seq where run_id = :run_id;
 
 -- name: log_sizes
--- How large the logs of a session's runs are, up to the one that begins at a position.
+-- The sizes of the logs of a session's runs, up to the run that begins at a position.
 select l.run_id, cast(sum(length(l.payload)) as bigint)
 from runs r join frames l on l.run_id = r.run_id
 where r.session_id = :session_id and r.first_pos >= 0 and r.first_pos <= :last_pos
@@ -71,7 +71,7 @@ from runs r join frames l on l.run_id = r.run_id
 where {runs_between};
 
 -- name: copy_log
--- Events of a run that was copied.
+-- Events of a copied run.
 insert into frames (run_id, epoch, first_seq, last_seq, payload)
 select run_id, epoch, :first_seq, :last_seq, :payload from runs where run_id = :run_id;
 
@@ -90,7 +90,7 @@ select profile, version, updated_at from profiles where tenant_id = :tenant and 
 select {run_columns} from runs where run_id = :run_id for no key update;
 
 -- name: lock_sessions_of_runs
--- In one order, so that no two wait for each other.
+-- In one order, to avoid deadlocks.
 select id from agent_sessions
 where id in (select session_id from runs where run_id = any(:run_ids::text[])) order by id for no key update;
 
@@ -101,17 +101,16 @@ where x.agent_id = any(:agent_ids::text[]) and t.tenant_id = :tenant
 order by x.agent_id, x.idx;
 
 -- name: names_of_users
--- Also of those who are no members any more.
+-- Also of removed members.
 select id, name from users where tenant_id = :tenant and id = any(:user_ids::text[]);
 
 -- name: questions_of_runs
--- The states of what runs asked.
+-- The states of runs' questions.
 select i.run_id, i.state from interrupts i join runs r on r.run_id = i.run_id
 where r.tenant_id = :tenant and i.run_id = any(:run_ids::text[]);
 
 -- part: said
--- What the user or the agent said in message `m`: the rest of its JSON is not looked at. No NUL fits into its text;
--- after another backslash, `\u0000` is just what somebody wrote.
+-- The text of message `m`. A text cannot hold NUL, so `\u0000` is replaced; after another backslash it is literal text.
     (
         select
             case jsonb_typeof(content)
@@ -132,11 +131,11 @@ where r.tenant_id = :tenant and i.run_id = any(:run_ids::text[]);
     )
 
 -- part: said_at
--- Where in that it is; 0 if it is not.
+-- The position of the search text in it; 0: none.
     strpos(replace(lower(replace({said}, 'İ', 'i')), 'ς', 'σ'), :needle)
 
 -- part: is_found
--- Session `s` by a part of its title, or of what was said in it.
+-- Whether the title or a message of session `s` has the search text.
     cast(:needle as text) is null
     or strpos(replace(lower(replace(s.title, 'İ', 'i')), 'ς', 'σ'), :needle) > 0
     or exists (
@@ -145,8 +144,7 @@ where r.tenant_id = :tenant and i.run_id = any(:run_ids::text[]);
     )
 
 -- name: find_places
--- Of each session the newest message that has it, those of queued runs first: where, how long its text is, and the text
--- around.
+-- The newest matching message of each session, queued runs first: position, length of its text, text around.
 select s.id, f.id, f.place, length(f.said) as chars,
     substr(f.said, greatest(f.place - :around::int, 1), :span::int) as words
 from agent_sessions s cross join lateral (
@@ -166,8 +164,8 @@ where m.session_id = :session_id and m.id = any(:ids::text[])
     )
 order by m.run_number, m.idx;
 
--- Locks are taken in one order: tenant, session, run. Whoever adds to a tenant's queue or takes from it has the
--- tenant's, so that its limits hold: what is counted after that counts what those before have committed.
+-- Locks are taken in one order: tenant, session, run. A transaction that adds to a tenant's queue or takes from it
+-- locks the tenant first, so that it counts all that was committed before and the limits hold.
 
 -- name: find_credentials
 -- API keys and browsers' sessions by their ids.
@@ -176,26 +174,26 @@ union all
 {browser_principal} and s.id = any(:ids::text[]);
 
 -- name: lock_maker
--- A key that makes a key is not revoked meanwhile.
+-- A key that makes a key cannot be revoked at the same time.
 select id from api_keys where id = :id and tenant_id = :tenant and revoked_at is null for no key update;
 
 -- name: lock_tenant
 select id from tenants where id = :tenant for no key update;
 
 -- name: lock_session
--- What accepting needs to know of a session and its agent.
+-- A session and its agent, for accepting.
 select {agent_columns}, s.title, s.on_busy, s.mark, s.pending, a.deleted_at
 from agent_sessions s join agents a on a.id = s.agent_id join tenants t on t.id = s.tenant_id
 where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id
 for no key update of t, s;
 
 -- name: lock_thread
--- Whose a thread is.
+-- The owner of a thread.
 select tenant_id, user_id from agent_sessions where id = :session_id for no key update;
 
 -- part: next_run
--- A tenant's next run: answers first, then the oldest, of a session that is neither running nor asked. One that
--- will not be run any more needs no worker that has its agent.
+-- A tenant's next run: answers first, then the oldest, of a session without a running run or an open question. A run
+-- that must end needs no worker with its agent's code.
 select r.run_id
 from runs r join agents a on a.id = r.agent_id join agent_sessions s on s.id = r.session_id
 where r.status = 'queued' and r.tenant_id = :tenant
@@ -209,13 +207,13 @@ where r.status = 'queued' and r.tenant_id = :tenant
         a.source <> 'code' or a.name = any(:code_agents::text[])
         or r.cancel_requested_at is not null or r.created_at < :queued_before
     )
-    and (:doomed::int = 0 or r.cancel_requested_at is not null or r.created_at < :queued_before)
+    and (:must_end::int = 0 or r.cancel_requested_at is not null or r.created_at < :queued_before)
 order by r.kind, r.number limit 1
 
 -- name: next_run
 {next_run};
 
 -- name: lock_next_run
--- What somebody is changing now is passed over.
+-- Skips rows that another transaction is changing.
 {next_run}
 for no key update of s, r skip locked;

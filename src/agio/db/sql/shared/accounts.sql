@@ -1,4 +1,4 @@
--- People: their accounts, which users they are, and how they sign in.
+-- Accounts of people, their memberships, and how they sign in.
 
 -- part: account_columns
 -- In the order of Account's fields.
@@ -23,7 +23,7 @@ update accounts set name = :name, email = :email, updated_at = :now where id = :
 returning id, email, name, password_hash;
 
 -- name: rename_users
--- The users an account is, in every team.
+-- The account's users, in every team.
 update users set name = :name
 where (tenant_id, id) in (select tenant_id, user_id from memberships where account_id = :account_id);
 
@@ -31,7 +31,7 @@ where (tenant_id, id) in (select tenant_id, user_id from memberships where accou
 update accounts set password_hash = :password_hash, updated_at = :now where id = :account_id returning id;
 
 -- name: replace_password
--- Only if it is still the one that is known.
+-- Only if the stored hash is still `instead_of`.
 update accounts set password_hash = :password_hash, updated_at = :now
 where id = :account_id and password_hash = :instead_of;
 
@@ -40,7 +40,7 @@ select {account_columns} from identities i join accounts a on a.id = i.account_i
 where i.issuer = :issuer and i.subject = :subject and i.unlinked_at is null;
 
 -- name: add_identity
--- One that was unlinked is its account's again; no other account gets it.
+-- An unlinked identity may be linked again, but only to its own account.
 insert into identities (issuer, subject, account_id, created_at) values (:issuer, :subject, :account_id, :now)
 on conflict (issuer, subject) do update set unlinked_at = null
 where identities.account_id = excluded.account_id returning account_id;
@@ -64,7 +64,7 @@ where m.account_id = :account_id and u.removed_at is null
 order by t.name, t.id;
 
 -- name: membership_in
--- Also of somebody who was removed: when that was comes last.
+-- Also of a removed member, with the time of the removal.
 select {membership_columns}, u.removed_at
 from memberships m join users u on u.tenant_id = m.tenant_id and u.id = m.user_id join tenants t on t.id = m.tenant_id
 where m.account_id = :account_id and m.tenant_id = :tenant;

@@ -1,4 +1,4 @@
--- Agents and the tools they were given. Deleted agents keep their row for the sessions they had.
+-- Agents and their tools. A deleted agent keeps its row for its sessions.
 
 -- part: agent_columns
 -- In the order of AgentRow's fields.
@@ -6,11 +6,11 @@
     a.status, a.approval, a.output_schema, a.limits, a.id, a.tenant_id, a.source, a.created_at, a.updated_at
 
 -- part: next_version
--- Of what people save: a moment that no version before had, so that it also tells versions apart.
+-- `updated_at` is also the version: it always grows.
     updated_at = case when :now > updated_at then :now else updated_at + 1 end
 
 -- part: as_expected
--- Nobody else saved it since: `expected` is the version that was read; null if that does not matter.
+-- `expected` is the version that was read; null: any.
     (cast(:expected as bigint) is null or updated_at = :expected)
 
 -- name: list_agents
@@ -33,7 +33,7 @@ select {agent_columns} from agents a
 where id = :agent_id and tenant_id = :tenant and deleted_at is null and source <> 'inline';
 
 -- name: agent_of_run
--- Also one that was deleted since.
+-- Also a deleted agent.
 select {agent_columns} from agents a where id = :agent_id and tenant_id = :tenant;
 
 -- name: agent_by_name
@@ -62,7 +62,7 @@ update agents set
 where id = :agent_id and tenant_id = :tenant and deleted_at is null and {as_expected} returning id;
 
 -- name: retire_agent
--- The module that defined it does not any more.
+-- The module no longer defines it.
 update agents set status = 'inactive', {next_version}
 where id = :agent_id and tenant_id = :tenant and status <> 'inactive';
 
@@ -81,6 +81,6 @@ delete from agent_tool_assignments
 where agent_id = :agent_id and exists (select 1 from agents where id = :agent_id and tenant_id = :tenant);
 
 -- name: add_assignment
--- Of an agent and a tool that were found in the tenant.
+-- The caller has found the agent and the tool in the tenant.
 insert into agent_tool_assignments (agent_id, tool_id, idx, approval) values (:agent_id, :tool_id, :idx, :approval)
 on conflict do nothing;

@@ -1,11 +1,11 @@
--- The audit log: added to and read, never changed.
+-- The audit log: append-only.
 
 -- name: add_audit
 insert into audit_log (tenant_id, at, user_id, credential, address, request_id, action, object, details)
 values (:tenant, :now, :user_id, :credential, :address, :request_id, :action, :object, :details);
 
 -- name: list_audit
--- In the order of AuditEntry's fields. From the newest back: an action that is rare is looked for a long time.
+-- In the order of AuditEntry's fields. Scans from the newest entry back, which is slow for a rare action.
 select number, at, user_id, credential, address, request_id, action, object, details
 from audit_log
 where tenant_id = :tenant and number < :before

@@ -35,7 +35,7 @@ update drafts set version = :version, title = :title, kind = :kind, updated_at =
 where id = :draft_id and tenant_id = :tenant and user_id = :user_id;
 
 -- name: add_draft_version
--- Of a draft that was locked for its user.
+-- The caller has locked the user's draft.
 insert into draft_versions (draft_id, version, title, content, session_id, run_id, call_id, created_at)
 values (:draft_id, :version, :title, :content, :session_id, :run_id, :call_id, :now);
 

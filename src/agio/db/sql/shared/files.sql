@@ -1,11 +1,11 @@
--- Files of users, in pieces. One whose pieces are not all there is seen by nobody.
+-- Files of users, in chunks. An incomplete file is hidden.
 
 -- part: file_columns
 -- In the order of FileRecord's fields.
     f.id, f.tenant_id, f.user_id, f.session_id, f.name, f.media_type, f.size, f.digest, f.created_at
 
 -- name: count_unused_files
--- How many files, and bytes, of a user's no message refers to, those that are being written among them.
+-- The number and size of a user's files that no message refers to, with incomplete ones.
 select count(*), cast(coalesce(sum(size), 0) as bigint) from files
 where tenant_id = :tenant and user_id = :user_id and session_id is null;
 
@@ -29,26 +29,26 @@ select c.data from files f join file_chunks c on c.file_id = f.id
 where f.id = :file_id and f.tenant_id = :tenant and f.user_id = :user_id and f.stored_at is not null and c.idx = :idx;
 
 -- name: read_session_file
--- A piece of a file that a message of this session refers to; null after the last.
+-- A chunk of a file that a message of this session refers to; null after the last.
 select f.name, f.media_type, f.size, c.data
 from files f left join file_chunks c on c.file_id = f.id and c.idx = :idx
 where f.id = :file_id and f.tenant_id = :tenant and f.user_id = :user_id and f.session_id = :session_id
     and f.stored_at is not null;
 
 -- name: attach_file
--- To the session whose message refers to it; a file has one.
+-- To the session whose message refers to it; a file has one session.
 update files set session_id = :session_id
 where id = :file_id and tenant_id = :tenant and user_id = :user_id and stored_at is not null
     and (session_id is null or session_id = :session_id)
 returning id;
 
 -- name: delete_file
--- Its pieces go with it.
+-- Deletes its chunks too.
 delete from files where id = :file_id and tenant_id = :tenant and user_id = :user_id returning id;
 
 -- name: unused_files
 select id from files where session_id is null and created_at < :before limit :limit;
 
 -- name: delete_unused_file
--- Unless a message has come to refer to it.
+-- Unless a message refers to it by now.
 delete from files where id = :file_id and session_id is null and created_at < :before returning id;

@@ -1,7 +1,7 @@
--- Copies of sessions. One is written in several commits, in the name of nobody, and handed to its user in the last.
+-- Copies of sessions. A copy is written in several commits under a placeholder owner; the last one hands it over.
 
 -- name: runs_ahead
--- Whether a run of a session is still going on that comes before this one.
+-- A run of the session before this one that has not ended.
 select r.run_id
 from runs m join runs r on r.session_id = m.session_id
 where m.run_id = :run_id and m.tenant_id = :tenant and m.user_id = :user_id
@@ -21,7 +21,7 @@ returning id;
 insert into forks (session_id, begun_at) values (:fork_id, :now);
 
 -- name: copy_run
--- As it ended: nobody may write to it. A copy of a copy is one of the first.
+-- Copies an ended run, without its token. `copied_from` is the original run, also in a copy of a copy.
 insert into runs (
     run_id, session_id, agent_id, agent_name, tenant_id, user_id, model, status, kind, epoch, last_seq, first_pos,
     created_at, started_at, ended_at, cancel_requested_at, mark, title, error_code, goal_met, token_hash,
@@ -36,7 +36,7 @@ select
 from runs where run_id = :run_id and ended_at is not null;
 
 -- name: messages_between
--- Those of runs: they have the positions these have.
+-- Messages of the runs at these positions.
 select run_id, id, idx, pos, role, message, created_at from agent_session_messages
 where session_id = :session_id and pos > :first_pos and pos <= :last_pos
 order by pos, run_number, idx;
@@ -70,7 +70,7 @@ from runs r join interrupts i on i.run_id = r.run_id
 where {runs_between};
 
 -- name: copy_interrupt
--- A question is put once: one that is open is no question of the copy's.
+-- An open question is cancelled in the copy.
 insert into interrupts (
     session_id, id, run_id, tool_call_id, tool, arguments, message, state, created_at, expires_at, closed_at, closed_by
 ) values (
@@ -80,7 +80,7 @@ insert into interrupts (
 );
 
 -- name: files_of_session
--- How many pieces each file has is known from its size.
+-- The number of chunks follows from the size.
 select id, size from files
 where session_id = :session_id and tenant_id = :tenant and user_id = :user_id and stored_at is not null;
 
@@ -96,7 +96,7 @@ from file_chunks c join files f on f.id = :new_file_id
 where c.file_id = :file_id and c.idx >= :first and c.idx < :last;
 
 -- name: forget_copied_file
--- The file it was copied from was deleted meanwhile: so it goes too.
+-- Deletes the copy of a file that was deleted since.
 delete from files
 where id = :new_file_id and not exists (select 1 from files f where f.id = :file_id and f.session_id = :session_id);
 
@@ -113,7 +113,7 @@ where session_id = :fork_id;
 update files set tenant_id = :to_tenant, user_id = :to_user, stored_at = :now where session_id = :fork_id;
 
 -- name: take_fork_key
--- No row: somebody has it.
+-- No row: the key is taken.
 insert into idempotency_keys (tenant_id, user_id, kind, scope, hash, digest, run_id, created_at)
 values (:tenant, :user_id, 'fork', :session_id, :hash, :digest, :fork_id, :now)
 on conflict (tenant_id, user_id, kind, scope, hash)
@@ -125,9 +125,9 @@ returning tenant_id;
 delete from forks where session_id = :fork_id;
 
 -- name: drop_fork
--- With all that was copied.
+-- Deletes all that was copied.
 delete from agent_sessions where id = :fork_id and tenant_id = :nobody;
 
 -- name: sweep_forks
--- What a crash left of copies.
+-- Deletes copies that a crash left unfinished.
 delete from agent_sessions where id in (select session_id from forks where begun_at < :until);

@@ -1,4 +1,4 @@
--- Who people are at OpenID providers.
+-- Identities of accounts at OpenID providers.
 
 -- name: list_identities
 -- In the order of Identity's fields.
@@ -6,10 +6,10 @@ select issuer, subject, created_at from identities
 where account_id = :account_id and unlinked_at is null order by issuer, subject;
 
 -- name: remove_identities
--- They are remembered: who was removed from a team does not come back as somebody new.
+-- Keeps the rows, so that a removed member cannot come back with a new account.
 update identities set unlinked_at = :now where account_id = :account_id and issuer = :issuer and unlinked_at is null
 returning subject;
 
 -- name: lock_account
--- Nobody else changes how this person signs in until the transaction is over.
+-- Locks the account's ways to sign in until the end of the transaction.
 update accounts set updated_at = updated_at where id = :account_id returning password_hash;

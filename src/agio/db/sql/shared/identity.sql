@@ -1,4 +1,4 @@
--- Tenants, users, and what stands for them: API keys and browsers that are signed in.
+-- Tenants, users, API keys and browsers' sessions.
 
 -- name: add_tenant
 insert into tenants (id, name, created_at) values (:tenant, :name, :now) on conflict do nothing;
@@ -44,7 +44,7 @@ update api_keys set revoked_at = coalesce(revoked_at, :now)
 where id = :id and tenant_id = :tenant and user_id = :user_id returning id;
 
 -- name: revoke_made_keys
--- The keys of the tenant that a key made, those that they made, and so on.
+-- The keys of the tenant that a key made, recursively.
 with recursive made (id) as (
     select id from api_keys where id = :id and tenant_id = :tenant
     union
@@ -54,7 +54,7 @@ update api_keys set revoked_at = :now
 where id in (select id from made) and revoked_at is null returning id;
 
 -- part: key_principal
--- Who a good API key stands for.
+-- The principal of a valid API key.
 select u.tenant_id, u.id, u.role, k.id, k.permissions, m.account_id, cast(null as bigint) as authenticated_at,
     k.last_used_at
 from api_keys k join users u on u.tenant_id = k.tenant_id and u.id = k.user_id
@@ -62,7 +62,7 @@ from api_keys k join users u on u.tenant_id = k.tenant_id and u.id = k.user_id
 where k.revoked_at is null and (k.expires_at is null or k.expires_at > :now) and u.removed_at is null
 
 -- part: browser_principal
--- Who a browser's session that is not over stands for.
+-- The principal of a browser's session that has not expired.
 select u.tenant_id, u.id, u.role, s.id, cast(null as text) as permissions, m.account_id, s.authenticated_at,
     cast(null as bigint) as last_used_at
 from web_sessions s join users u on u.tenant_id = s.tenant_id and u.id = s.user_id
@@ -73,7 +73,6 @@ where s.expires_at > :now and u.removed_at is null
 {key_principal} and k.hash = :hash;
 
 -- name: note_api_key
--- That a key was used.
 update api_keys set last_used_at = :now where hash = :hash;
 
 -- name: add_web_session
@@ -105,5 +104,5 @@ delete from web_sessions where expires_at <= :now;
 delete from idempotency_keys where created_at <= :until;
 
 -- name: touch_store
--- Writes without changing anything: to see that it can be done.
+-- A write that changes nothing, as a check.
 update tenants set name = name where id = :tenant;

@@ -1,16 +1,16 @@
--- Sessions with agents of their own.
+-- Inline agents and their sessions.
 
 -- name: inline_session
 select id from agent_sessions
 where tenant_id = :tenant and user_id = :user_id and agent_id = :agent_id and alias = :alias;
 
 -- name: forget_inline_agent
--- With the session it was made for. The row stays, empty: finding out that nothing refers to it would read all runs.
+-- Clears the row instead of deleting it: a check for references would read all runs.
 update agents set name = '', system_prompt = '', description = '', goal = null, output_schema = null,
     deleted_at = :now, {next_version}
 where id = :agent_id and tenant_id = :tenant and source = 'inline' returning id;
 
 -- name: revive_inline_agent
--- Its session's key is used anew.
+-- The session's key is used again.
 update agents set deleted_at = null, {next_version}
 where id = :agent_id and tenant_id = :tenant and source = 'inline' and deleted_at is not null;

@@ -1,4 +1,4 @@
--- What users say of themselves, or let agents note.
+-- Profiles of users.
 
 -- name: get_profile
 select profile, version, updated_at from profiles where tenant_id = :tenant and user_id = :user_id;

@@ -1,4 +1,4 @@
--- Model providers of tenants, and sealed secrets, whoever they belong to.
+-- Model providers of tenants, and sealed secrets of providers and tools.
 
 -- part: provider_columns
 -- In the order of ProviderRecord's fields.
@@ -52,7 +52,7 @@ delete from secrets where tenant_id = :tenant and owner_id = :owner_id and field
 delete from secrets where tenant_id = :tenant and owner_id = :owner_id;
 
 -- name: replace_secret
--- Only if it is still the one that was read.
+-- Only if it has not changed since it was read.
 update secrets set key_id = :key_id, sealed = :sealed, updated_at = :now
 where tenant_id = :tenant and owner_id = :owner_id and field = :field
     and key_id = :old_key_id and sealed = :old_sealed

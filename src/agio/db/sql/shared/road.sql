@@ -1,4 +1,4 @@
--- The road of a message: accepted, queued, claimed, cancelled, ended.
+-- Runs: accepted, queued, claimed, cancelled, ended.
 
 -- name: find_key
 select digest, run_id from idempotency_keys
@@ -12,7 +12,7 @@ on conflict (tenant_id, user_id, kind, scope, hash)
 do update set digest = excluded.digest, run_id = excluded.run_id, created_at = excluded.created_at;
 
 -- name: message_of_run
--- The user's last message in what a run was given.
+-- The last user message of a run's input.
 select m.id
 from runs r join agent_session_messages m on m.session_id = r.session_id and m.run_number = r.number
 where r.run_id = :run_id and m.role = 'user' and r.tenant_id = :tenant and r.user_id = :user_id
@@ -27,7 +27,7 @@ select id, expires_at from interrupts where session_id = :session_id and state =
 select state from interrupts where session_id = :session_id and id = :id;
 
 -- name: close_interrupt
--- Once: the first to close it is told so.
+-- A row only for the first that closes it.
 update interrupts set state = :state, closed_at = :now, closed_by = :run_id
 where session_id = :session_id and id = :id and state = 'open' returning id;
 
@@ -95,7 +95,7 @@ update runs set cancel_requested_at = coalesce(cancel_requested_at, :now)
 where run_id = :run_id and tenant_id = :tenant and user_id = :user_id and status in ('queued', 'running');
 
 -- name: next_tenant
--- The first after another that has something queued.
+-- The next tenant that has a queued run.
 select min(tenant_id) from runs where status = 'queued' and tenant_id > :after;
 
 -- name: queued_input
@@ -124,7 +124,7 @@ update runs set
 where run_id = :run_id and status = 'queued';
 
 -- name: expect_nothing
--- What was pending is answered, or the conversation goes on without.
+-- A new run answers the pending calls or drops them.
 update agent_sessions set pending = '[]' where id = :session_id and pending <> '[]';
 
 -- name: claim_state
@@ -137,7 +137,7 @@ update runs set
 where run_id = :run_id and epoch = :epoch and status = 'running' returning epoch;
 
 -- name: give_back
--- No count of turns is -1: the next claim sees that there was progress.
+-- -1 differs from every count of turns: the next claim counts this one as progress.
 update runs set turns_at_claim = -1 where run_id = :run_id and epoch = :epoch and status = 'running';
 
 -- name: raise_epoch
@@ -147,7 +147,7 @@ update runs set epoch = epoch + 1 where run_id = :run_id and status = 'running' 
 select {run_columns} from runs where status = 'running' order by created_at, run_id;
 
 -- name: end_run
--- When its last event says, unless that clock is behind the one it was started by.
+-- `ended_at` is from the last event, unless that clock is behind the start.
 update runs set
     status = :status, error_code = :error_code,
     ended_at = case when :ended_at < started_at then :now else :ended_at end, last_seq = :last_seq, goal_met = :goal_met,

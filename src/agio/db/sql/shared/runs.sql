@@ -18,11 +18,11 @@ select {run_columns} from runs
 where session_id = :session_id and alias = :alias and tenant_id = :tenant and user_id = :user_id;
 
 -- name: find_run_of_tenant
--- For whoever may see everybody's.
+-- For users who may see all runs of the tenant.
 select {run_columns} from runs where run_id = :run_id and tenant_id = :tenant;
 
 -- part: in_time
--- From a time up to another, and after the last run of the page before.
+-- Within a time range, after the last run of the page before.
 created_at >= :since and created_at <= :upto and (created_at < :before_at or number < :before)
 
 -- part: newest_first
@@ -46,7 +46,7 @@ where tenant_id = :tenant and {in_time}
 {newest_first};
 
 -- name: find_runs_ended_badly
--- One of the states that few runs end in, which have an index of their own.
+-- For the rare end states, which have their own index.
 select {run_columns}, number from runs
 where tenant_id = :tenant and status = :status and status in ('failed', 'cancelled', 'interrupted', 'expired')
     and {in_time}
@@ -56,7 +56,7 @@ where tenant_id = :tenant and status = :status and status in ('failed', 'cancell
 {newest_first};
 
 -- name: find_runs_going_on
--- Queued and running ones: a tenant has few.
+-- Queued and running runs: a tenant has few.
 select {run_columns}, number from runs
 where number in (
         select number from runs where tenant_id = :tenant and status = 'running'
@@ -86,7 +86,7 @@ select {run_columns} from runs where number < :before order by number desc limit
 select {run_columns} from runs where session_id = :session_id and number < :before order by number desc limit :limit;
 
 -- name: list_runs_of_agent
--- By the name it had, from the newest run back: nobody but a person who looks around asks for it.
+-- By the agent's name at the time. Scans from the newest run back; only people at the command line use it.
 select {run_columns} from runs where agent_name = :agent and number < :before order by number desc limit :limit;
 
 -- name: list_runs_of_thread_and_agent
@@ -96,7 +96,7 @@ where session_id = :session_id and coalesce(agent_name, '') = :agent and number 
 order by number desc limit :limit;
 
 -- name: place_of_run
--- Where a run stands in the order of creation.
+-- The run's place in the order of creation.
 select number from runs where run_id = :run_id;
 
 -- name: running_run_of_thread
@@ -104,7 +104,7 @@ select run_id from runs
 where tenant_id = :tenant and user_id = :user_id and session_id = :session_id and status = 'running';
 
 -- name: run_at
--- The run in which a session's position stands.
+-- The run at a position of the session.
 select {run_columns} from runs
 where session_id = :session_id and first_pos <= :pos
 order by runs.first_pos desc, number desc limit 1;

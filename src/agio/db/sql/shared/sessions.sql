@@ -1,4 +1,4 @@
--- Sessions, their messages and their questions. All of them are a user's own.
+-- Sessions of a user, their messages and their questions.
 
 -- part: session_columns
 -- In the order of SessionRow's fields. `r` is the newest run that has begun.
@@ -72,16 +72,16 @@ update agent_sessions set
 where id = :session_id and tenant_id = :tenant and user_id = :user_id returning id;
 
 -- name: see_session
--- What was read stays read.
+-- The position only grows.
 update agent_sessions set seen_pos = :seen_pos
 where id = :session_id and tenant_id = :tenant and user_id = :user_id and seen_pos < :seen_pos;
 
 -- name: delete_session
--- Runs, logs, messages, questions and tool records go with it.
+-- Deletes its runs, logs, messages, questions and tool records too.
 delete from agent_sessions where id = :session_id and tenant_id = :tenant and user_id = :user_id;
 
 -- part: is_old
--- Not changed for longer than its tenant keeps sessions, and nothing goes on in it.
+-- Past the tenant's retention time, without a queued or running run.
     s.updated_at < :now - t.retention_days * 86400000
     and not exists (
         select 1 from runs
@@ -152,12 +152,12 @@ where m.session_id = :session_id and m.pos is null and (m.run_number, m.idx) < (
 order by m.run_number desc, m.idx desc limit :limit;
 
 -- name: put_message
--- By a run of the session's. What is there stays.
+-- A message with the same id stays.
 insert into agent_session_messages (session_id, id, run_id, run_number, idx, pos, role, message, created_at)
 values (:session_id, :id, :run_id, :run_number, :idx, :pos, :role, :message, :now) on conflict do nothing;
 
 -- name: place_messages
--- The run that brought them begins.
+-- Gives the messages of a starting run their position.
 update agent_session_messages set pos = :pos where session_id = :session_id and pos is null and run_id = :run_id;
 
 -- name: list_interrupts

@@ -1,4 +1,4 @@
--- Teams: their members, and invitations into them.
+-- Teams: members and invitations.
 
 -- name: rename_tenant
 -- In the order of TenantRecord's fields.
@@ -56,5 +56,5 @@ where token_hash = :token_hash and closed_at is null and expires_at > :now retur
 update invitations set closed_at = :now where id = :id and tenant_id = :tenant and closed_at is null returning id;
 
 -- name: revoke_user_invitations
--- Those a user has made.
+-- The invitations that a user has made.
 update invitations set closed_at = :now where tenant_id = :tenant and invited_by = :user_id and closed_at is null;

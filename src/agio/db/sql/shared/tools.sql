@@ -1,4 +1,4 @@
--- HTTP tools of a team, which agents have which tools, and calls outside runs.
+-- HTTP tools of a team, assignments, and calls outside runs.
 
 -- part: tool_columns
 -- In the order of ToolDefinition's fields.
@@ -28,7 +28,7 @@ where id = :tool_id and tenant_id = :tenant and kind = 'http' and {as_expected} 
 delete from agent_tools where id = :tool_id and tenant_id = :tenant;
 
 -- name: inherit_assignments
--- A tool that takes another's name is given to the agents that had the other.
+-- A tool that takes over a name is assigned to the agents that had the name.
 update agent_tool_assignments set tool_id = :tool_id
 where tool_id = :other_tool
     and exists (select 1 from agent_tools t where t.id = :other_tool and t.tenant_id = :tenant)
@@ -47,7 +47,7 @@ where agent_id = :agent_id and tool_id = (select id from agent_tools where tenan
 returning agent_id;
 
 -- name: put_assignment
--- Of an agent and a tool that were found in the tenant; a new one comes last.
+-- The caller has found the agent and the tool in the tenant. A new assignment is the last.
 insert into agent_tool_assignments (agent_id, tool_id, idx, approval)
 values (
     :agent_id, :tool_id,
@@ -58,7 +58,7 @@ values (
 update agents set {next_version} where id = :agent_id and tenant_id = :tenant;
 
 -- name: touch_agents_of_tool
--- They show its name.
+-- Agents show the names of their tools.
 update agents set {next_version}
 where tenant_id = :tenant and id in (
     select x.agent_id from agent_tool_assignments x join agent_tools t on t.id = x.tool_id

@@ -1,4 +1,4 @@
--- Keys of workers: the operator's, so no tenant's. Which tenants' runs they may be given is in the row.
+-- Keys of workers. They belong to the operator; each row lists the tenants whose runs it may take.
 
 -- name: add_worker_key
 insert into worker_keys (id, name, prefix, hash, tenants, created_at)
@@ -18,5 +18,4 @@ select id, name, prefix, tenants, created_at, last_used_at, revoked_at
 from worker_keys where hash = :hash and revoked_at is null;
 
 -- name: note_worker_key
--- That a key was used.
 update worker_keys set last_used_at = :now where hash = :hash;

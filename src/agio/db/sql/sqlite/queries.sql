@@ -1,7 +1,7 @@
--- The queries that SQLite spells in its own way, or that its files alone need. Lists are bound as JSON.
+-- The queries of the SQLite store that differ from `shared`. Lists are bound as JSON.
 
 -- name: count_tables
--- None: the file is new.
+-- 0: the file is new.
 select count(*) from sqlite_schema where type = 'table';
 
 -- name: has_migrations
@@ -24,7 +24,7 @@ insert into schema_migrations (version, name, applied_at) values (:version, :nam
 delete from schema_migrations where version = :version;
 
 -- name: copy_store
--- Everything as of one moment into a new file, rebuilt: what was deleted is not in its free pages.
+-- A consistent copy in a new file, rebuilt without free pages and their deleted data.
 vacuum into :path;
 
 -- name: newest_run_at
@@ -37,24 +37,24 @@ where x.agent_id in (select value from json_each(:agent_ids)) and t.tenant_id = 
 order by x.agent_id, x.idx;
 
 -- name: names_of_users
--- Also of those who are no members any more.
+-- Also of removed members.
 select id, name from users where tenant_id = :tenant and id in (select value from json_each(:user_ids));
 
 -- name: questions_of_runs
--- The states of what runs asked.
+-- The states of runs' questions.
 select i.run_id, i.state from interrupts i join runs r on r.run_id = i.run_id
 where r.tenant_id = :tenant and i.run_id in (select value from json_each(:run_ids));
 
 -- part: said
--- What the user or the agent said in message `m`: the rest of its JSON is not looked at.
+-- The text of message `m`.
     said(m.message)
 
 -- part: said_at
--- Where in that it is; 0 if it is not.
+-- The position of the search text in it; 0: none.
     instr(fold_case({said}), :needle)
 
 -- part: is_found
--- Session `s` by a part of its title, or of what was said in it.
+-- Whether the title or a message of session `s` has the search text.
     cast(:needle as text) is null
     or instr(fold_case(s.title), :needle) > 0
     or exists (
@@ -63,8 +63,8 @@ where r.tenant_id = :tenant and i.run_id in (select value from json_each(:run_id
     )
 
 -- name: find_places
--- Of each session the newest message that has it, those of queued runs first: where, how long its text is, and the text
--- around. An index has NULLs before all else here, so that they are looked up apart.
+-- The newest matching message of each session, queued runs first: position, length of its text, text around.
+-- SQLite sorts NULLs first, so they are looked up separately.
 select s.id, m.id, {said_at} as place, length({said}) as chars,
     substr({said}, max({said_at} - :around, 1), :span) as words
 from agent_sessions s join agent_session_messages m on m.session_id = s.id and m.id = coalesce(
@@ -105,13 +105,13 @@ select id from api_keys where id = :id and tenant_id = :tenant and revoked_at is
 select id from tenants where id = :tenant;
 
 -- name: lock_session
--- What accepting needs to know of a session and its agent. The one writer is the lock.
+-- A session and its agent, for accepting. The one writer is the lock.
 select {agent_columns}, s.title, s.on_busy, s.mark, s.pending, a.deleted_at
 from agent_sessions s join agents a on a.id = s.agent_id
 where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id;
 
 -- name: lock_thread
--- Whose a thread is. The one writer is the lock.
+-- The owner of a thread. The one writer is the lock.
 select tenant_id, user_id from agent_sessions where id = :session_id;
 
 -- name: lock_draft
@@ -127,8 +127,8 @@ select profile, version, updated_at from profiles where tenant_id = :tenant and 
 select run_id from runs where run_id = :run_id;
 
 -- part: next_run
--- A tenant's next run: answers first, then the oldest, of a session that is neither running nor asked. One that
--- will not be run any more needs no worker that has its agent.
+-- A tenant's next run: answers first, then the oldest, of a session without a running run or an open question. A run
+-- that must end needs no worker with its agent's code.
 select r.run_id
 from runs r join agents a on a.id = r.agent_id
 where r.status = 'queued' and r.tenant_id = :tenant
@@ -142,7 +142,7 @@ where r.status = 'queued' and r.tenant_id = :tenant
         a.source <> 'code' or a.name in (select value from json_each(:code_agents))
         or r.cancel_requested_at is not null or r.created_at < :queued_before
     )
-    and (:doomed = 0 or r.cancel_requested_at is not null or r.created_at < :queued_before)
+    and (:must_end = 0 or r.cancel_requested_at is not null or r.created_at < :queued_before)
 order by r.kind, r.number limit 1
 
 -- name: next_run
@@ -153,7 +153,7 @@ order by r.kind, r.number limit 1
 {next_run};
 
 -- name: live_runs
--- What the writer must know of running runs.
+-- The running runs, for the writer's memory.
 select run_id, epoch, last_seq from runs where status = 'running';
 
 -- name: move_last_seq
@@ -164,7 +164,7 @@ update runs set last_seq = :last_seq where run_id = :run_id;
 insert into logs (run_id, first_seq, last_seq, payload) values (:run_id, :first_seq, :last_seq, :payload);
 
 -- name: log_sizes
--- How large the logs of a session's runs are, up to the one that begins at a position.
+-- The sizes of the logs of a session's runs, up to the run that begins at a position.
 select l.run_id, cast(sum(length(l.payload)) as bigint)
 from runs r join logs l on l.run_id = r.run_id
 where r.session_id = :session_id and r.first_pos >= 0 and r.first_pos <= :last_pos
@@ -177,11 +177,11 @@ from runs r join logs l on l.run_id = r.run_id
 where {runs_between};
 
 -- name: copy_log
--- Events of a run that was copied.
+-- Events of a copied run.
 insert into logs (run_id, first_seq, last_seq, payload) values (:run_id, :first_seq, :last_seq, :payload);
 
 -- name: read_logs
--- The rows that hold events after one and up to another.
+-- The rows that hold events after `after` and up to `upto`.
 select first_seq, last_seq, payload from logs
 where run_id = :run_id and last_seq > :after and first_seq <= :upto order by first_seq;
 
@@ -189,7 +189,7 @@ where run_id = :run_id and last_seq > :after and first_seq <= :upto order by fir
 insert into tail (id, frames) values (:id, :frames);
 
 -- name: trim_tail
--- Drop what no running run needs.
+-- Delete rows that no running run needs.
 delete from tail where id < :first;
 
 -- name: read_tail
