@@ -61,7 +61,7 @@ async def test_a_store_stays_locked_when_its_lock_file_is_deleted(tmp_path: Path
     """B1: the database file itself is locked; readers, and writers beside, are let in as before."""
     path = tmp_path / "agio.db"
     with held(path):
-        path.with_name("agio.db.sqlite.lock").unlink()
+        path.with_name("agio.db.lock").unlink()
         for _ in range(2):
             with pytest.raises(StoreError, match="store_locked"):
                 await open_store(path)

@@ -260,6 +260,7 @@ def _values(name: str, values: Mapping[str, object]) -> dict[str, object]:
         "last_queued_messages": {"run_number": BEYOND_ALL},
         "message_of_run": {"run_id": values["queued_run"]},
         "runs_ahead": {"run_id": values["queued_run"]},
+        "list_tool_executions": {"started_at": -1, "key": ""},
         "find_alias": {"alias": "run-alias"},
         "find_key": {"kind": "key", "scope": values["session_id"], "hash": hash_key("k")},
         "retire_agent": {"agent_id": values["code_agent"]},

@@ -200,13 +200,19 @@ def already_member() -> UserError:
     return UserError("already_member", "You are a member of this team already.")
 
 
+def _role_of(tenant: str, user: str) -> Plan[object]:
+    row = yield from ask_one("get_user", tenant=tenant, user_id=user)
+    _, role = (None, None) if row is None else row
+    return role
+
+
 def _check_maker(tenant: str, user: str, made_by: str) -> Plan[None]:
     """See that an owner may sign a member in: whoever has the link could switch to the account's other teams."""
-    maker = yield from ask_one("get_user", tenant=tenant, user_id=made_by)
-    member = yield from ask_one("get_user", tenant=tenant, user_id=user)
-    if maker is None or maker[1] != "owner":
+    maker = yield from _role_of(tenant, made_by)
+    member = yield from _role_of(tenant, user)
+    if maker != "owner":
         raise UserError("forbidden", "Only owners may make sign-in links.", {"needs": "own"})
-    if member is None or member[1] == "owner":
+    if member in (None, "owner"):
         raise UserError(
             "forbidden", "An owner's sign-in link is made on the server: agio keys sign-in --user EMAIL."
         )
