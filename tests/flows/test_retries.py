@@ -214,7 +214,7 @@ async def test_a_slow_reader_is_not_taken_for_a_silent_model() -> None:
     """L14: the time a reader takes does not count against the model's."""
     from agio.core.engine import journal
 
-    driver = Breathing([ScriptedTurn("word " * (journal.WINDOW_EVENTS + 200))])
+    driver = Breathing([ScriptedTurn("word " * (5 * journal.WINDOW_EVENTS))])  # whatever one commit holds
     async with Agent("tester", model=driver, config=IDLE) as agent:
         run = agent.arun_stream("Hi")
         await anext(run)

@@ -87,12 +87,13 @@ class Connection(asyncio.Protocol):
         self._paused = False
         self._began = False
         self._silent = True
-        self._unread_bytes = 0
-        """What came since the last bytes of a body: an unfinished head, chunk size or trailer."""
+        self._bare_bytes = 0
+        """Received since the last bytes of a body: an unfinished head, chunk size or trailer."""
         self._failure: BrokenAnswer | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._inflate: _Inflater | None = None
-        self._unread_bytes = 0
+        self._inflated_bytes = 0
+        """Inflated and not yet read."""
 
     @property
     def closed(self) -> bool:
@@ -106,9 +107,9 @@ class Connection(asyncio.Protocol):
         self.status, self.headers = 0, {}
         self.complete = self.reusable = self._began = False
         self._silent = True
-        self._unread_bytes = 0
+        self._bare_bytes = 0
         self._inflate = None
-        self._unread_bytes = 0
+        self._inflated_bytes = 0
         self._parser = httptools.HttpResponseParser(self)
         if self._transport is not None:
             self._transport.write(head + body)
@@ -126,7 +127,7 @@ class Connection(asyncio.Protocol):
             await self._wait()
         chunk = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
         self._parts.clear()
-        self._unread_bytes = 0
+        self._inflated_bytes = 0
         return chunk
 
     def resume(self) -> None:
@@ -169,7 +170,7 @@ class Connection(asyncio.Protocol):
             return
         import httptools
 
-        self._unread_bytes += len(data)
+        self._bare_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
@@ -178,7 +179,7 @@ class Connection(asyncio.Protocol):
         except zlib.error as error:
             self._fail(f"the compressed answer is damaged ({error})")
             self.close()
-        if self._unread_bytes > _HEAD_BYTES and self._failure is None and not self.complete:
+        if self._bare_bytes > _HEAD_BYTES and self._failure is None and not self.complete:
             self._fail(f"its headers are larger than {_HEAD_BYTES} bytes", garbled=True)
             self.close()
         if self._waiter is None and not self._paused and self._transport is not None:
@@ -223,10 +224,10 @@ class Connection(asyncio.Protocol):
 
     def on_body(self, body: bytes) -> None:
         """Keep a piece of the body."""
-        self._unread_bytes = 0
+        self._bare_bytes = 0
         if self._inflate is not None:
-            body = self._inflate.decompress(body, max(1, _INFLATED_BYTES - self._unread_bytes))
-            self._unread_bytes += len(body)
+            body = self._inflate.decompress(body, max(1, _INFLATED_BYTES - self._inflated_bytes))
+            self._inflated_bytes += len(body)
             if self._inflate.unconsumed_tail:
                 self._fail(f"a piece of its compressed answer has more than {_INFLATED_BYTES} bytes")
                 self.close()

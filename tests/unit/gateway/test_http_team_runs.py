@@ -53,7 +53,7 @@ async def test_whoever_manages_a_team_sees_everybodys_runs() -> None:
         (anns,) = (await admin.get("/api/runs?user=ann")).json()["items"]
         assert anns == (await admin.get(f"/api/runs/{runs['ann']}")).json()
         assert (await admin.get(f"/api/runs/{runs['ann']}/events")).content.count(b"\n") == anns["last_seq"]
-        assert (await admin.get(f"/api/runs/{runs['ann']}/tools")).json() == {"items": []}
+        assert (await admin.get(f"/api/runs/{runs['ann']}/tools")).json() == {"items": [], "next": None}
         of_session = await admin.get(f"/api/runs?user=all&session_id={anns['session_id']}")
         assert ids_of(of_session.json()["items"]) == [runs["ann"]]
         for path in ("", "/events", "/status", "/interrupts"):
