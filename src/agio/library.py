@@ -15,8 +15,8 @@ from agio.core.engine.runner import AgentRunner, RunHooks, RunResult, RunStream
 from agio.core.model import ModelDriver
 from agio.core.name import name_problem
 from agio.core.run.fold import Fold
+from agio.core.run.session_history import session_history
 from agio.core.run.spec import AgentSpec, RunRequest, check_request, messages_of
-from agio.core.run.thread import thread_history
 from agio.core.schema.schema import OutputType
 from agio.core.store.repository import AgentRunRepository, RunInfo, RunLog
 from agio.core.tool import AnyTool, Tool, offered_tools, tool
@@ -112,7 +112,7 @@ class Agent:
             for call_id, content in (tool_results or {}).items()
         ]
         request = RunRequest(
-            thread_id=thread_id or new_id("thr"),
+            session_id=thread_id or new_id("thr"),
             messages=[*results, *messages_of(message)],
             resume=resume,
             tools=tools,
@@ -136,7 +136,7 @@ class Agent:
 
     def resume_run(self, run_id: str) -> "Run":
         """Go on with a run that another process left unfinished, from its log."""
-        return Run(self, RunRequest(thread_id="", run_id=run_id), resumed=True)
+        return Run(self, RunRequest(session_id="", run_id=run_id), resumed=True)
 
     async def get_run_history(self, run_id: str) -> list[AgentEvent]:
         """Return the events of a run, as they were streamed. Raises UserError `run_not_found`."""
@@ -148,7 +148,7 @@ class Agent:
         """Return this agent's runs, newest first; `before` is the last run id of the page before."""
         repository = await self.repository()
         return await repository.list_runs(
-            agent=self.spec.name, thread_id=thread_id, before=before, limit=limit
+            agent=self.spec.name, session_id=thread_id, before=before, limit=limit
         )
 
     async def repository(self) -> AgentRunRepository:
@@ -190,7 +190,7 @@ class Agent:
         repository = await self.repository()
         history = Fold()
         if not new_thread:
-            newest = await repository.list_runs(thread_id=request.thread_id, limit=1)
+            newest = await repository.list_runs(session_id=request.session_id, limit=1)
             if newest and newest[0].status == "running":
                 raise UserError(
                     "thread_busy",
@@ -198,7 +198,7 @@ class Agent:
                     f"resume_run({newest[0].run_id!r}).",
                 )
             enough = self.spec.config.max_history_messages
-            history = await thread_history(repository, request.thread_id, enough=enough)
+            history = await session_history(repository, request.session_id, enough=enough)
             if newest:
                 request = structs.replace(request, mark=newest[0].mark)
         return self._runner(repository, request).run_stream(request, history)
@@ -208,7 +208,7 @@ class Agent:
         repository = await self.repository()
         info = await repository.claim_run(run_id)
         enough = self.spec.config.max_history_messages
-        history = await thread_history(repository, info.thread_id, until=run_id, enough=enough)
+        history = await session_history(repository, info.session_id, until=run_id, enough=enough)
         log = await repository.get_log(run_id)
         return self._runner(repository, _request_of(log)).resume(log, history)
 
@@ -234,7 +234,7 @@ class Agent:
 def _request_of(log: RunLog) -> RunRequest:
     """Return what a stored run was given by its client: RUN_STARTED has it."""
     started = log.input()
-    request = RunRequest(thread_id=log.info.thread_id)
+    request = RunRequest(session_id=log.info.session_id)
     if started is None:
         return request
     return structs.replace(
@@ -251,7 +251,7 @@ class Run(AsyncIterator[AgentEvent]):
         self, agent: Agent, request: RunRequest, *, new_thread: bool = False, resumed: bool = False
     ) -> None:
         self.run_id = request.run_id
-        self.thread_id = request.thread_id
+        self.thread_id = request.session_id
         self._agent = agent
         self._request = request
         self._new_thread = new_thread
@@ -263,7 +263,7 @@ class Run(AsyncIterator[AgentEvent]):
         if self._stream is None:
             if self._resumed:
                 self._stream = await self._agent.go_on(self.run_id)
-                self.thread_id = self._stream.thread_id
+                self.thread_id = self._stream.session_id
             else:
                 self._stream = await self._agent.begin(self._request, new_thread=self._new_thread)
             if self._cancelled:

@@ -30,8 +30,8 @@ async def test_a_runner_runs_from_its_parts_to_a_result_or_as_a_stream(official:
         hooks=Diary(),
     )
     question = [UserMessage(id="msg_1", content="What is 6 * 7?")]
-    result = await runner.run(RunRequest(thread_id="thr_1", messages=question))
-    stream = runner.run_stream(RunRequest(thread_id="thr_2", messages=question))
+    result = await runner.run(RunRequest(session_id="thr_1", messages=question))
+    stream = runner.run_stream(RunRequest(session_id="thr_2", messages=question))
     events = [event async for event in stream]
     check_flow(events, official)
     assert (result.status, result.text, (await stream.result()).text) == ("completed", "42", "42")

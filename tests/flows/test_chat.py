@@ -392,7 +392,7 @@ async def test_hooks_are_called_around_a_run() -> None:
 
     class Watcher(RunHooks):
         async def run_started(self, request: RunRequest) -> None:
-            seen.append(f"started {request.thread_id} after {len(driver.requests)} calls")
+            seen.append(f"started {request.session_id} after {len(driver.requests)} calls")
 
         async def run_ended(self, result: RunResult) -> None:
             stored = await (await agent.repository()).get_run(result.run_id)

@@ -54,7 +54,7 @@ class Stage:
 
 def request(run_id: str) -> RunRequest:
     return RunRequest(
-        thread_id="thr_1", run_id=run_id, messages=[UserMessage(id="u1", content="Add")], mark="m" * 16
+        session_id="thr_1", run_id=run_id, messages=[UserMessage(id="u1", content="Add")], mark="m" * 16
     )
 
 

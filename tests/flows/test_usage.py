@@ -139,7 +139,7 @@ async def cut(log: RunLog, stop: int) -> Repository:
 async def scenario(first: Sequence[Try], second: Sequence[Try], at: float) -> None:
     store, model = await open_store(":memory:"), Model(first)
     asked = RunRequest(
-        thread_id="thr_1", run_id="run_x", messages=[UserMessage(id="u1", content="Hi")], mark="m" * 16
+        session_id="thr_1", run_id="run_x", messages=[UserMessage(id="u1", content="Hi")], mark="m" * 16
     )
     log = await counted(store, model, runner(store, model).run_stream(asked), Usage())
     await store.close()

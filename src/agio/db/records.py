@@ -44,7 +44,7 @@ def run_of(row: RunRow) -> RunInfo:
     # In the order of RunInfo's fields: thirty keywords would cost three times as much, and every read pays it.
     return RunInfo(
         row.run_id,
-        row.thread_id,
+        row.session_id,
         row.agent,
         row.model,
         row.status,

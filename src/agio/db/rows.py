@@ -26,7 +26,7 @@ class RunRow(Columns, frozen=True):
     """`run_columns`, and the run's number where it is selected."""
 
     run_id: str
-    thread_id: str
+    session_id: str
     agent: str
     model: str
     status: RunStatus

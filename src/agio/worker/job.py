@@ -124,7 +124,7 @@ class RunningJob:
             self._outbox.lost = True
             return
         fold = Fold()
-        fold.run_id, fold.thread_id, fold.seq = info.run_id, info.thread_id, info.last_seq
+        fold.run_id, fold.session_id, fold.seq = info.run_id, info.session_id, info.last_seq
         frame = closing_frame(fold, self.claim.epoch, error)
         await self._outbox.append(
             Append(

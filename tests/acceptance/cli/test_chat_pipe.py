@@ -22,7 +22,7 @@ def test_two_lines_are_one_conversation(cli: Cli) -> None:
     output = cli.chat("what is 6 * 7?", "", "think about it")
     assert output.index("**42**") < output.index("I thought about it.")
     newer, older = cli.stored()
-    assert newer.thread_id == older.thread_id
+    assert newer.session_id == older.session_id
 
 
 def test_a_thread_goes_on_in_another_process(cli: Cli) -> None:
@@ -31,7 +31,7 @@ def test_a_thread_goes_on_in_another_process(cli: Cli) -> None:
     cli.chat("think about it", options=options)
     cli.chat("what is 2 + 2?", options=options)
     runs = cli.stored(cli.home / "other.db")
-    assert [(run.thread_id, run.title) for run in runs] == [
+    assert [(run.session_id, run.title) for run in runs] == [
         ("notes", "what is 2 + 2?"),
         ("notes", "think about it"),
     ]

@@ -61,7 +61,7 @@ def test_the_farewell_says_how_to_go_on(cli: Cli) -> None:
         terminal.type("half a mess")
         terminal.expect("half a mess")
         terminal.interrupt(PROMPT)
-        thread = cli.stored()[0].thread_id
+        thread = cli.stored()[0].session_id
         terminal.interrupt(f"Bye. This was thread {thread}.")
         terminal.expect(f"agio chat --thread {thread}")
         terminal.expect("agio runs list")
@@ -84,7 +84,7 @@ def test_a_tool_that_asks_runs_after_yes(cli: Cli) -> None:
         assert terminal.wait() == 0
     runs = cli.stored()
     assert [run.status for run in runs] == ["completed", "interrupted"]
-    assert runs[0].thread_id == runs[1].thread_id
+    assert runs[0].session_id == runs[1].session_id
 
 
 def test_a_tool_that_asks_does_not_run_after_no(cli: Cli) -> None:

@@ -52,7 +52,7 @@ def test_a_run_is_shown_with_its_messages_tools_and_figures(cli: Cli) -> None:
     run = cli.stored()[0]
     for part in (
         f"{run.run_id}  completed",
-        run.thread_id,
+        run.session_id,
         "> what is 12 * (3 + 4)?",
         "I should use the calculator.",
         "✓ calculator",

@@ -70,9 +70,9 @@ def test_runs_of_a_server_are_listed_shown_and_replayed(cli: Cli, asking: list[s
     cli.chat("what is 6 * 7?", "think about it", options=asking)
     newer, older = cli.runs(*asking)
     assert [newer["title"], older["title"]] == ["think about it", "what is 6 * 7?"]
-    assert newer["thread_id"] == older["thread_id"]
+    assert newer["session_id"] == older["session_id"]
     assert len(cli.runs(*asking, "--limit", "1")) == 1
-    assert len(cli.runs(*asking, "--agent", "demo", "--thread", str(newer["thread_id"]))) == 2
+    assert len(cli.runs(*asking, "--agent", "demo", "--thread", str(newer["session_id"]))) == 2
     assert "No run fits" in cli.run("runs", "list", *asking, "--agent", "nobody").stdout
     page = cli.run("runs", "show", str(older["run_id"])[-8:], *asking).stdout
     for part in (f"{older['run_id']}  completed", "> what is 6 * 7?", "✓ calculator", "→ 42", "FIRST TOKEN"):
@@ -147,7 +147,7 @@ def test_a_question_left_open_is_asked_again_in_the_session(cli: Cli, asking: li
         terminal.expect(PROMPT)
         terminal.type(CTRL_D)
         assert terminal.wait() == 0
-    session = str(cli.runs(*asking)[0]["thread_id"])
+    session = str(cli.runs(*asking)[0]["session_id"])
     with PseudoTerminal(cli, ["chat", *asking, "--session", session], size=(100, 30)) as terminal:
         terminal.expect(f"session {session} (1 run so far)")
         terminal.expect("? send_postcard")

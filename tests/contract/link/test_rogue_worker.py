@@ -50,13 +50,13 @@ class Truth(Struct, frozen=True):
     """What a worker that does not lie would know."""
 
     run_id: str
-    thread_id: str
+    session_id: str
     neighbour: str
     """A run of somebody else's."""
 
     @property
     def finished(self) -> bytes:
-        return encode(RunFinished(self.thread_id, self.run_id)) + b"\n"
+        return encode(RunFinished(self.session_id, self.run_id)) + b"\n"
 
 
 def lines(*payloads: bytes) -> list[dict[str, object]]:
@@ -94,7 +94,7 @@ def frame_lies(truth: Truth) -> dict[str, list[dict[str, object]]]:
         b'{"type":"TOOL_CALL_ARGS","toolCallId":"call_unknown","delta":"{}"}\n',
         b'{"type":"CUSTOM","name":"agio.error","value":{"usage":{"input":"many"}}}\n',
         b'{"type":"CUSTOM","name":"agio.error","value":{"usage":{"input":9223372036854775808}}}\n',
-        encode(RunStarted(truth.thread_id, truth.run_id)) + b"\n",
+        encode(RunStarted(truth.session_id, truth.run_id)) + b"\n",
         encode(RunError("No.")) + b"\n",
         encode(MessagesSnapshot([])) + b"\n",
         truth.finished,
@@ -117,7 +117,7 @@ def append_lies(truth: Truth) -> dict[str, list[object]]:
         ],
         "end": ["queued", "running", "completed", "failed", "cancelled", "interrupted", "expired"],
         "error_code": ["x"],
-        "create": [NewRun("run_new", truth.thread_id, "agent", "model", "mark")],
+        "create": [NewRun("run_new", truth.session_id, "agent", "model", "mark")],
         "begins": [[ToolBegin("\0" * 1000, "\0")], [ToolBegin("", "")] * 1000],
         "ends": [[ToolEnd("\0", "\0")], [ToolEnd("", "x" * 100_000)]],
         "outcome": [Outcome()],
@@ -268,7 +268,7 @@ async def test_no_append_of_a_rogue_worker_delays_others_or_leaves_a_row_that_ca
                     await room.say(session)
                     job = await visitor.next_job()
                     runs.append((session, job.claim.run_id))
-                lie = lies(Truth(job.claim.run_id, job.log.info.thread_id, other))[number]
+                lie = lies(Truth(job.claim.run_id, job.log.info.session_id, other))[number]
                 try:
                     await soon(link.append(job.claim, lie))
                 except StoreError:

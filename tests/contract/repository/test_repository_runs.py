@@ -215,15 +215,15 @@ async def test_runs_are_listed_newest_first_by_thread_and_agent(store: AgentRunR
     await begin(store, "y", thread="t2", agent="a")
     await begin(store, "x", thread="t1", agent="b")
     assert _ids(await store.list_runs()) == ["x", "y", "z"]
-    assert _ids(await store.list_runs(thread_id="t1")) == ["x", "z"]
+    assert _ids(await store.list_runs(session_id="t1")) == ["x", "z"]
     assert _ids(await store.list_runs(agent="a")) == ["y", "z"]
-    assert _ids(await store.list_runs(thread_id="t1", agent="a")) == ["z"]
-    assert await store.list_runs(thread_id="nowhere") == []
+    assert _ids(await store.list_runs(session_id="t1", agent="a")) == ["z"]
+    assert await store.list_runs(session_id="nowhere") == []
 
 
-@pytest.mark.parametrize(("thread_id", "agent"), [(None, None), ("t", None), (None, "a"), ("t", "a")])
+@pytest.mark.parametrize(("session_id", "agent"), [(None, None), ("t", None), (None, "a"), ("t", "a")])
 async def test_pages_of_a_list_meet_without_overlap(
-    store: AgentRunRepository, thread_id: str | None, agent: str | None
+    store: AgentRunRepository, session_id: str | None, agent: str | None
 ) -> None:
     """L10: `before` goes on after the last run of a page."""
     for number in range(7):
@@ -231,7 +231,7 @@ async def test_pages_of_a_list_meet_without_overlap(
         await finish(store, f"r{number}", 1)
     seen: list[str] = []
     while page := await store.list_runs(
-        thread_id=thread_id, agent=agent, before=seen[-1] if seen else None, limit=3
+        session_id=session_id, agent=agent, before=seen[-1] if seen else None, limit=3
     ):
         assert len(page) <= 3
         seen += _ids(page)

@@ -31,7 +31,7 @@ async def test_an_accepted_message_is_a_queued_run(store: Store) -> None:
     sent = await who.send(session, "hello there")
     info = await store.find_run("default", "local", sent.run_id)
     assert (info.status, info.epoch, info.last_seq, info.title) == ("queued", 0, 0, "hello there")
-    assert (info.thread_id, info.agent, info.agent_id) == (session.id, session.agent_name, session.agent_id)
+    assert (info.session_id, info.agent, info.agent_id) == (session.id, session.agent_name, session.agent_id)
     [message] = (await store.list_messages("default", "local", session.id)).items
     assert (message.id, message.run_id, message.role, message.pos) == (
         sent.message_id,

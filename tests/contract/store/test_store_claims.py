@@ -39,7 +39,7 @@ async def test_a_claim_begins_the_run(store: Store) -> None:
     assert claimed.must_end is None
     assert await store.get_run(info.run_id) == info
     assert [type(event) for event in await store.get_events(info.run_id)] == [RunStarted]
-    [message] = (await store.list_messages("default", "local", info.thread_id)).items
+    [message] = (await store.list_messages("default", "local", info.session_id)).items
     assert message.pos == 1
     assert await nothing_to_claim(store)
 
@@ -65,7 +65,7 @@ async def test_claims_at_once_take_each_run_once(store: Store) -> None:
             await who.send(session, limits=limits)
     claimed = await asyncio.gather(*(store.claim_next(WORKER, limits) for _ in range(10)))
     taken = [one.info for one in claimed if one is not None]
-    assert len(taken) == len({info.run_id for info in taken}) == len({info.thread_id for info in taken}) == 5
+    assert len(taken) == len({info.run_id for info in taken}) == len({info.session_id for info in taken}) == 5
 
 
 async def test_tenants_take_turns(store: Store) -> None:
@@ -128,7 +128,7 @@ async def test_a_queued_run_that_was_cancelled_must_end_when_its_turn_comes(stor
         (queued, "queued", True)
     ]
     assert await nothing_to_claim(store)
-    [first] = [info for info in await store.running_runs() if info.thread_id == session.id]
+    [first] = [info for info in await store.running_runs() if info.session_id == session.id]
     await store.append(Append(events(first.run_id, 1, 2, 1), (), "completed"))
     claimed = await claim(store)
     assert (claimed.info.run_id, claimed.must_end, claimed.info.first_pos) == (queued, "cancelled", 2)

@@ -56,7 +56,7 @@ from tests.contract.store.scenes import (
 from tests.contract.store.uploads import upload
 
 BODY = re.compile(r"(?<=_)[0-9a-hjkmnp-tv-z]{26}")
-OF_A_RUN = {"run_id", "thread_id", "worker", "token_hash", "alias", "copied_from"}
+OF_A_RUN = {"run_id", "session_id", "worker", "token_hash", "alias", "copied_from"}
 """What a copy of a run has of its own, or not at all."""
 
 

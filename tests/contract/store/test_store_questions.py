@@ -147,7 +147,7 @@ async def test_an_answer_goes_before_what_was_queued(store: Store) -> None:
     await interrupt(store, first, "int_1")
     answered = (await who.send(session, None, resume=[yes("int_1")])).run_id
     assert (await claim(store)).info.run_id == answered
-    assert (await claim(store)).info.thread_id == other.id
+    assert (await claim(store)).info.session_id == other.id
     assert (await store.get_run(waiting)).status == "queued"
 
 

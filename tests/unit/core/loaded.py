@@ -139,7 +139,7 @@ def _end_run(case: Case, fold: Fold, figures: dict[str, Json]) -> None:
     case.interrupts += [
         InterruptView(
             id=question.interrupt.id,
-            session_id=fold.thread_id,
+            session_id=fold.session_id,
             run_id=fold.run_id,
             tool_call_id=question.interrupt.tool_call_id or "",
             tool=question.tool,

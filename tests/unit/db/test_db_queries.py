@@ -36,8 +36,8 @@ WHOLE_TABLES = {
 SORTED = {
     "running_runs": "those that run, over all tenants",
     "active_runs": "those of a session that have not ended",
-    "list_runs_of_thread": "the runs of a session",
-    "list_runs_of_thread_and_agent": "the runs of a session",
+    "list_runs_of_session": "the runs of a session",
+    "list_runs_of_session_and_agent": "the runs of a session",
     "find_runs_of_session": "the runs of a session",
     "find_runs_going_on": "those of a tenant that have not ended",
     "message_of_run": "the messages of a run",

@@ -76,8 +76,8 @@ WITHOUT_TENANT = {
         "end_tool"
     ),
     "a program's own store, or a caller that checked": (
-        "get_run list_runs list_runs_of_thread list_runs_of_agent list_runs_of_thread_and_agent place_of_run "
-        "lock_thread run_at runs_from runs_before read_turns"
+        "get_run list_runs list_runs_of_session list_runs_of_agent list_runs_of_session_and_agent place_of_run "
+        "lock_owner run_at runs_from runs_before read_turns"
     ),
     "the log, under the fence": (
         "live_runs move_last_seq append_log read_logs append_tail trim_tail read_tail append_frames store_frame "

@@ -142,7 +142,7 @@ class Hand:
             self.turn()
         if fold.step_open:
             self.journal.emit(StepFinished("step-1"))
-        done = RunFinished(fold.thread_id, self.run_id, outcome=SuccessOutcome())
+        done = RunFinished(fold.session_id, self.run_id, outcome=SuccessOutcome())
         self.journal.end(done, "completed")
         await soon(self.journal.commit())
 

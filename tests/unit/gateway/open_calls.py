@@ -21,7 +21,7 @@ async def end_with_question(
     """End a run with the question whether a call may be made; returns the question's id."""
     key = _ask(hand, tool, arguments)
     question = Interrupt(f"int_{id_body(key)}", "tool_call", message=message, tool_call_id=key)
-    thread = hand.journal.fold.thread_id
+    thread = hand.journal.fold.session_id
     hand.journal.end(RunFinished(thread, hand.run_id, outcome=InterruptOutcome([question])), "interrupted")
     await soon(hand.journal.commit())
     return question.id
@@ -31,7 +31,7 @@ async def end_with_call(hand: Hand, tool: str = "pick_color", arguments: str = "
     """End a run with a call the client is to make; returns its id."""
     key = _ask(hand, tool, arguments)
     outcome = SuccessOutcome(pending_tool_call_ids=[key])
-    hand.journal.end(RunFinished(hand.journal.fold.thread_id, hand.run_id, outcome=outcome), "completed")
+    hand.journal.end(RunFinished(hand.journal.fold.session_id, hand.run_id, outcome=outcome), "completed")
     await soon(hand.journal.commit())
     return key
 

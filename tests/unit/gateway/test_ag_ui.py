@@ -77,7 +77,7 @@ async def test_a_stock_client_gets_exactly_its_run_under_its_own_ids(official: O
         assert lines[1:-1] == log[1:-1]
         assert [pos for pos, _ in reading.frames] == list(range(1, len(log) + 1))
         run = await house.store.get_run(reading.headers["agio-run-id"])
-        assert (run.status, run.alias, run.thread_id) == ("completed", "r1", _session(reading))
+        assert (run.status, run.alias, run.session_id) == ("completed", "r1", _session(reading))
         assert reading.headers["content-type"] == "text/event-stream"
         assert house.hub.open_streams == 0
 

@@ -64,7 +64,7 @@ async def _ask(hand: Hand, calls: list[AgentEvent], asked: list[Interrupt]) -> N
         journal.emit(event)
     hand.turn()
     journal.emit(StepFinished("step-1"))
-    thread = journal.fold.thread_id
+    thread = journal.fold.session_id
     journal.end(RunFinished(thread, hand.run_id, outcome=InterruptOutcome(asked)), "interrupted")
     await soon(journal.commit())
 

@@ -45,7 +45,7 @@ async def test_a_message_is_acknowledged_when_it_is_stored_and_its_run_streams()
         socket = house.socket()
         ack = await socket.command("message", session_id=session.id, content="Six times seven?")
         run = await house.store.find_run("default", "ann", ack["run_id"])
-        assert (ack["type"], ack["session_id"], run.thread_id) == ("ack", session.id, session.id)
+        assert (ack["type"], ack["session_id"], run.session_id) == ("ack", session.id, session.id)
         stored = await house.store.find_messages("default", "ann", session.id, [ack["message_id"]])
         assert [message.run_id for message in stored] == [ack["run_id"]]
         subscribed = await socket.command("subscribe", session_id=session.id, after=0)

@@ -117,7 +117,7 @@ def job(
     started.metadata = {"run": "run_1", "seq": 1}
     info = RunInfo(
         run_id="run_1",
-        thread_id="thr_1",
+        session_id="thr_1",
         agent="helper",
         model="scripted:one",
         status="running",

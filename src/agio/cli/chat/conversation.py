@@ -69,7 +69,7 @@ def _answer_pipe(source: Source, loop: asyncio.Runner, talk: Talk) -> int:
     if talk.named:
         failed = session.take_up() == "failed"
         if not session.spoken:
-            print(f"{talk.noun.capitalize()} {session.thread_id} is new.", file=sys.stderr)
+            print(f"{talk.noun.capitalize()} {session.session_id} is new.", file=sys.stderr)
     for raw in sys.stdin.buffer:
         message = raw.decode("utf-8", "replace").strip()
         if not message:
@@ -102,7 +102,7 @@ class _Conversation:
         before = session.runs() if self._talk.named else []
         count = f"{len(before)} {'run' if len(before) == 1 else 'runs'}"
         known = f"{count} so far" if before else "new"
-        place = f"{noun} {session.thread_id} ({known})" if session.thread_id else f"new {noun}"
+        place = f"{noun} {session.session_id} ({known})" if session.session_id else f"new {noun}"
         self._say(f"agio · {self._talk.title} · {place}", "bold")
         self._say("Type a message, or /help. Ctrl-C stops an answer, Ctrl-D leaves.\n", "dim")
         if self._talk.named:
@@ -144,7 +144,7 @@ class _Conversation:
                 self._say(_HELP, "")
             case "/new":
                 self._session.new_thread()
-                named = f": {self._talk.noun} {self._session.thread_id}" if self._session.thread_id else "."
+                named = f": {self._talk.noun} {self._session.session_id}" if self._session.session_id else "."
                 self._say(f"A new conversation{named}", "dim")
             case "/reasoning":
                 self._stage.show_reasoning = not self._stage.show_reasoning
@@ -165,7 +165,7 @@ class _Conversation:
         if not self._session.spoken:
             self._say("Bye.", "")
             return
-        thread = self._session.thread_id
+        thread = self._session.session_id
         self._say(f"Bye. This was {self._talk.noun} {thread}.", "")
         self._say(f"  go on:  {self._talk.go_on.format(thread=thread)}", "dim")
         self._say(f"  see it: {self._talk.see.format(thread=thread)}", "dim")

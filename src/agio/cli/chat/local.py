@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from agio.cli.chat.session import Playable, Unfinished
-from agio.core.run.thread import thread_history
+from agio.core.run.session_history import session_history
 from agio.core.store.repository import RunInfo
 from agio.library import Agent
 from agio.protocol.ids import new_id
@@ -13,33 +13,33 @@ from agio.protocol.messages import ResumeEntry
 class LocalSource:
     """An agent's runs in one thread."""
 
-    def __init__(self, agent: Agent, thread_id: str | None) -> None:
-        self.thread_id = thread_id or new_id("thr")
+    def __init__(self, agent: Agent, session_id: str | None) -> None:
+        self.session_id = session_id or new_id("thr")
         self._agent = agent
 
     def new_thread(self) -> None:
         """Begin another conversation."""
-        self.thread_id = new_id("thr")
+        self.session_id = new_id("thr")
 
     def say(self, message: str) -> Playable:
         """A run that answers a message."""
-        return self._agent.arun_stream(message, thread_id=self.thread_id)
+        return self._agent.arun_stream(message, thread_id=self.session_id)
 
     def answer(self, entries: Sequence[ResumeEntry]) -> Playable:
         """A run that goes on with answers to questions."""
-        return self._agent.arun_stream(thread_id=self.thread_id, resume=entries)
+        return self._agent.arun_stream(thread_id=self.session_id, resume=entries)
 
     async def runs(self) -> list[RunInfo]:
         """The newest runs of the thread. Raises StoreError."""
         repository = await self._agent.repository()
-        return await repository.list_runs(thread_id=self.thread_id, limit=20)
+        return await repository.list_runs(session_id=self.session_id, limit=20)
 
     async def unfinished(self) -> Unfinished:
         """What the thread stopped with. Raises StoreError."""
         newest = (await self.runs())[0]
         if newest.status not in ("running", "interrupted"):
             return Unfinished()
-        fold = await thread_history(await self._agent.repository(), self.thread_id)
+        fold = await session_history(await self._agent.repository(), self.session_id)
         waiting = {call.id for call in fold.pending}
         questions = [entry for entry in fold.interrupts.values() if entry.tool_call_id in waiting]
         if newest.status == "interrupted":

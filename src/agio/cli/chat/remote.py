@@ -23,7 +23,7 @@ class RemoteSource:
         self._place = Place() if session is None else Place(session.id, session.last_pos)
 
     @property
-    def thread_id(self) -> str:
+    def session_id(self) -> str:
         """The session, empty until something is said in it."""
         return self._place.session_id
 
@@ -59,11 +59,11 @@ class RemoteSource:
 
     async def runs(self) -> list[RunInfo]:
         """The newest runs of the session. Raises AgioError."""
-        return await RemoteRuns(self._server).list_runs(thread_id=self.thread_id, limit=20)
+        return await RemoteRuns(self._server).list_runs(session_id=self.session_id, limit=20)
 
     async def unfinished(self) -> Unfinished:
         """What the session stopped with: a run that is under way there, or open questions. Raises AgioError."""
-        status = await self._server.get(f"/api/agent-sessions/{self.thread_id}/status", SessionStatus)
+        status = await self._server.get(f"/api/agent-sessions/{self.session_id}/status", SessionStatus)
         if status.state == "waiting":
             calls = [_call_of(entry) for entry in reversed(status.interrupts)]
             questions = [_question_of(entry) for entry in reversed(status.interrupts)]

@@ -48,7 +48,7 @@ class Source(Protocol):
     """Runs of one thread at a time."""
 
     @property
-    def thread_id(self) -> str:
+    def session_id(self) -> str:
         """The thread, empty while it is new and has no name yet."""
         ...
 
@@ -95,9 +95,9 @@ class Session:
         self._decide = decide
 
     @property
-    def thread_id(self) -> str:
+    def session_id(self) -> str:
         """The thread of the conversation, empty while it is new and has no name yet."""
-        return self._source.thread_id
+        return self._source.session_id
 
     def new_thread(self) -> None:
         """Begin another conversation."""
@@ -106,7 +106,7 @@ class Session:
 
     def runs(self) -> list[RunInfo]:
         """Return the newest runs of this thread. Raises AgioError."""
-        return self._loop.run(self._source.runs()) if self.thread_id else []
+        return self._loop.run(self._source.runs()) if self.session_id else []
 
     def say(self, message: str) -> RunStatus:
         """Play the run that answers a message, and those that follow from its questions. Raises AgioError."""

@@ -1,6 +1,6 @@
 """Finds runs by what a person types."""
 
-from agio.core.run.thread import RunLogs
+from agio.core.run.session_history import RunLogs
 from agio.core.store.repository import RunInfo
 from agio.errors import UserError
 

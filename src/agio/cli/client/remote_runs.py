@@ -40,7 +40,7 @@ class RemoteRuns:
     async def list_runs(
         self,
         *,
-        thread_id: str | None = None,
+        session_id: str | None = None,
         agent: str | None = None,
         before: str | None = None,
         limit: int = 50,
@@ -56,7 +56,7 @@ class RemoteRuns:
             page = await self._server.get(
                 "/api/runs",
                 Runs,
-                session_id=thread_id,
+                session_id=session_id,
                 agent_id=agent_ids[0] if agent_ids else None,
                 copies="true",
                 after=after,
@@ -80,7 +80,7 @@ class RemoteRuns:
 def _info_of(run: RunView) -> RunInfo:
     return RunInfo(
         run_id=run.id,
-        thread_id=run.session_id,
+        session_id=run.session_id,
         agent=run.agent_name,
         model=run.model,
         status=run.status,

@@ -21,7 +21,7 @@ from agio.cli.terminal.render import EventRenderer
 from agio.cli.terminal.tables import runs_table, started, steps_table, took
 from agio.cli.terminal.view import printable, readable
 from agio.core.run.fold import fold_log
-from agio.core.run.thread import RunLogs, thread_history
+from agio.core.run.session_history import RunLogs, session_history
 from agio.core.store.repository import RunInfo
 from agio.db.repository import open_store
 from agio.protocol.messages import AssistantMessage, Message, ReasoningMessage, ToolMessage, UserMessage
@@ -54,7 +54,7 @@ async def list_runs(
     runs: list[RunInfo] = []
     if opened is not None:
         async with opened as logs:
-            runs = await logs.list_runs(agent=agent, thread_id=thread, limit=limit)
+            runs = await logs.list_runs(agent=agent, session_id=thread, limit=limit)
     if as_json:
         for info in runs:
             fields = {
@@ -75,7 +75,7 @@ async def show_run(opened: AbstractAsyncContextManager[RunLogs], name: str) -> N
     """Print a run: what was said, which tools ran, what it cost. Raises AgioError."""
     async with opened as repository:
         info = await find_run(repository, name)
-        fold = await thread_history(repository, info.thread_id, info.run_id)
+        fold = await session_history(repository, info.session_id, info.run_id)
         log = await repository.get_log(info.run_id)
     console = make_console()
     if not console.is_terminal:
@@ -112,7 +112,7 @@ async def replay_run(
             sys.stdout.buffer.write(log.payload)
             sys.stdout.buffer.flush()
             return
-        fold = await thread_history(repository, info.thread_id, info.run_id)
+        fold = await session_history(repository, info.session_id, info.run_id)
     console = make_console()
     renderer = EventRenderer(make_stage(console, plain=False), echo=True)
     renderer.expect(fold.pending, fold.interrupts.values())
@@ -144,7 +144,7 @@ def _print_header(console: Console, info: RunInfo) -> None:
     console.print(Text.assemble((info.run_id, "bold"), "  ", (info.status, STATUS_STYLES[info.status])))
     rows = {
         "agent": f"{info.agent}, {info.model}",
-        "thread": info.thread_id,
+        "thread": info.session_id,
         "started": started(info),
         "took": f"{took(info)}, {info.last_seq} events",
     }

@@ -114,7 +114,7 @@ def _context(state: "LoopState", call: ToolCall) -> ToolContext:
         tenant=request.tenant,
         user=request.user,
         project=request.project,
-        session=state.fold.thread_id,
+        session=state.fold.session_id,
         run=state.fold.run_id,
         call_id=call.id,
         report=report,

@@ -117,7 +117,7 @@ class AgentRunner:
             raise UserError("run_ended", f"Run {log.info.run_id} has ended ({fold.status}).")
         info = log.info
         request = RunRequest(
-            thread_id=info.thread_id, run_id=info.run_id, tenant=info.tenant, user=info.user, mark=info.mark
+            session_id=info.session_id, run_id=info.run_id, tenant=info.tenant, user=info.user, mark=info.mark
         )
         return RunStream(self, request, fold, log)
 
@@ -132,7 +132,7 @@ class RunStream(AsyncIterator[AgentEvent]):
         self, runner: AgentRunner, request: RunRequest, fold: Fold, log: RunLog | None = None
     ) -> None:
         self.run_id = request.run_id
-        self.thread_id = request.thread_id
+        self.session_id = request.session_id
         self._runner = runner
         self._request = request
         self._log = log
@@ -232,7 +232,7 @@ class RunStream(AsyncIterator[AgentEvent]):
         fold = self._journal.fold
         return RunResult(
             run_id=self.run_id,
-            thread_id=self.thread_id,
+            thread_id=self.session_id,
             status=fold.status,
             text=fold.text,
             output=self._state.output,
@@ -323,7 +323,7 @@ class RunStream(AsyncIterator[AgentEvent]):
         self._journal.create(
             NewRun(
                 run_id=request.run_id,
-                thread_id=request.thread_id,
+                session_id=request.session_id,
                 agent=agent.name,
                 model=agent.model_id,
                 mark=self._context.mark,
@@ -333,11 +333,11 @@ class RunStream(AsyncIterator[AgentEvent]):
                 created_at=wall_ms(),
             )
         )
-        given = RunAgentInput(request.thread_id, request.run_id, list(request.messages))
+        given = RunAgentInput(request.session_id, request.run_id, list(request.messages))
         given.resume = list(request.resume) or UNSET
         given.tools = list(request.tools) or UNSET
         given.context = list(request.context) or UNSET
-        self._journal.emit(run_started(request.thread_id, request.run_id, given))
+        self._journal.emit(run_started(request.session_id, request.run_id, given))
 
     def _settle_orphans(self, fold: Fold) -> None:
         """Give a result to calls nobody answered before the conversation went on without them."""

@@ -25,7 +25,7 @@ def run_finished(
     fold: Fold, outcome: SuccessOutcome | InterruptOutcome | CancelledOutcome, result: Json = UNSET
 ) -> RunFinished:
     """Build the end of a run that did not fail."""
-    event = RunFinished(fold.thread_id, fold.run_id, outcome=outcome)
+    event = RunFinished(fold.session_id, fold.run_id, outcome=outcome)
     event.usage = token_usage(fold.usage) or UNSET
     event.result = result
     return event

@@ -117,9 +117,9 @@ class Fold:
         self.pending = [call for call in self._calls if call.id not in self._results]
         self._begin_run("", "", 0)
 
-    def _begin_run(self, run_id: str, thread_id: str, seq: int) -> None:
+    def _begin_run(self, run_id: str, session_id: str, seq: int) -> None:
         self.run_id = run_id
-        self.thread_id = thread_id
+        self.session_id = session_id
         self.started_at_ms = 0
         self.status: RunStatus = "running"
         self.seq = seq

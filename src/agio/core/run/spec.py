@@ -41,7 +41,7 @@ class AgentSpec(Struct, frozen=True):
 class RunRequest(Struct, frozen=True, kw_only=True):
     """What starts a run: new messages (a user's, or results of client-side tools), or answers to interrupts."""
 
-    thread_id: str
+    session_id: str
     messages: Sequence[Message] = ()
     resume: Sequence[ResumeEntry] = ()
     tools: Sequence[ToolDeclaration] = ()
@@ -56,7 +56,7 @@ class RunRequest(Struct, frozen=True, kw_only=True):
 
 def check_request(request: RunRequest) -> None:
     """Refuse what could not be read back from the log. Raises UserError `invalid_message`."""
-    given = RunAgentInput(request.thread_id, request.run_id, list(request.messages))
+    given = RunAgentInput(request.session_id, request.run_id, list(request.messages))
     given.resume = list(request.resume)
     given.tools = list(request.tools)
     given.context = list(request.context)

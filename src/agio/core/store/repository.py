@@ -41,7 +41,7 @@ class NewRun(Struct, frozen=True):
     """A run about to begin. `mark` fences untrusted text in the prompt and stays the same in a thread."""
 
     run_id: str
-    thread_id: str
+    session_id: str
     agent: str
     model: str
     mark: str
@@ -58,7 +58,7 @@ class RunInfo(Struct, frozen=True):
     """A run as it is listed. Times are milliseconds since 1970."""
 
     run_id: str
-    thread_id: str
+    session_id: str
     agent: str
     model: str
     status: RunStatus
@@ -292,7 +292,7 @@ class AgentRunRepository(LogWriter, ToolRecords, Protocol):
     async def list_runs(
         self,
         *,
-        thread_id: str | None = None,
+        session_id: str | None = None,
         agent: str | None = None,
         before: str | None = None,
         limit: int = 50,

@@ -62,7 +62,7 @@ class Intake:
         await check_addresses(self._egress, given.messages)
         check_request(
             RunRequest(
-                thread_id=given.session_id,
+                session_id=given.session_id,
                 run_id=given.run_id,
                 messages=given.messages,
                 resume=given.resume,

@@ -118,4 +118,4 @@ def check_success(info: RunInfo, fold: Fold) -> None:
     error = fold.error
     code = "internal_error" if not isinstance(error.code, str) else error.code
     kind = AgioError if code in _OURS else UserError if code in _LIMITS else ModelError
-    raise kind(code, error.message, {"run_id": info.run_id, "session_id": info.thread_id})
+    raise kind(code, error.message, {"run_id": info.run_id, "session_id": info.session_id})

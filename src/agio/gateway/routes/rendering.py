@@ -79,7 +79,7 @@ def run_view(run: RunInfo) -> RunView:
     """Show a run."""
     return RunView(
         id=run.run_id,
-        session_id=run.thread_id,
+        session_id=run.session_id,
         agent_id=run.agent_id,
         agent_name=run.agent,
         model=run.model,

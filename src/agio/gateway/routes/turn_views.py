@@ -67,7 +67,7 @@ def outcome_view(info: RunInfo, fold: Fold) -> RunOutcome:
     usage = fold.total_usage
     return RunOutcome(
         id=info.run_id,
-        session_id=info.thread_id,
+        session_id=info.session_id,
         status=info.status,
         output=_segments(fold),
         tool_calls=tool_calls_of(fold),

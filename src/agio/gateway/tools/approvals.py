@@ -23,7 +23,7 @@ async def approved_arguments(
 
     Raises ToolError `tool_not_allowed` if this run was not begun with an approval of these.
     """
-    asked = await store.list_interrupts(run.tenant, run.user, run.thread_id)
+    asked = await store.list_interrupts(run.tenant, run.user, run.session_id)
     question = next((entry for entry in asked if entry.tool_call_id == key and entry.tool == tool), None)
     if question is not None and question.state == "resolved":
         for answer in await _answers(store, run.run_id):

@@ -90,7 +90,7 @@ def _check_end(info: RunInfo, write: Append, last: AgentEvent | None) -> None:
         case RunError():
             status: RunStatus = "failed"
             said = (None if last.code is UNSET else last.code, last.message)
-        case RunFinished(run_id=info.run_id, thread_id=info.thread_id):
+        case RunFinished(run_id=info.run_id, thread_id=info.session_id):
             status, said = _status_of(last), (None, None)
         case _:
             raise _invalid(info, "its last event does not end the run")

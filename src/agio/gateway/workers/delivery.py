@@ -54,7 +54,7 @@ class Delivery:
                 log = RunLog(info, started) if started else await store.get_log(info.run_id)
                 history: list[RunLog] = []
                 if info.first_pos:
-                    history = await store.history(info.thread_id, info.first_pos, _enough(held.agent))
+                    history = await store.history(info.session_id, info.first_pos, _enough(held.agent))
                 found = await self._endpoints.find(held.agent)
                 context: list[ContextEntry] = []
                 if knows_profile(held.tools):

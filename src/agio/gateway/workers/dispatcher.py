@@ -154,7 +154,7 @@ class Dispatcher:
         self._workers.hold(held)
         if claimed.started:
             chunk = EventSlice(info.run_id, info.first_pos + 1, 1, claimed.started)
-            self._hub.publish(info.thread_id, chunk)
+            self._hub.publish(info.session_id, chunk)
         found = self._endpoints.at_hand(claimed.agent)
         at_once = claimed.started and not info.first_pos and not knows_profile(held.tools)
         if at_once and found is not None:
@@ -270,7 +270,7 @@ class Dispatcher:
 
     def _end_hopeless(self, held: HeldRun, why: AgioError) -> None:
         if self._workers.let_go(held):
-            self._spawn(self._end(Claimed(held.info, held.agent, held.info.thread_id), why))
+            self._spawn(self._end(Claimed(held.info, held.agent, held.info.session_id), why))
 
     async def _take_and_end(self, info: RunInfo) -> None:
         by = ClaimBy(GATEWAY, hash_token(secrets.token_urlsafe(32)))

@@ -50,7 +50,7 @@ class Ender:
                 raise
             # What cannot be read cannot be closed either, but the session must be able to go on.
             fold = Fold()
-            fold.run_id, fold.thread_id, fold.seq = info.run_id, info.thread_id, info.last_seq
+            fold.run_id, fold.session_id, fold.seq = info.run_id, info.session_id, info.last_seq
             status, error, damaged = "failed", damage, True
         acted: list[str] = []
         if fold.pending:

@@ -183,7 +183,7 @@ class LinkService:
 
     async def read_file(self, info: RunInfo, file_id: str, idx: int) -> FilePiece:
         """Read a piece of a file of the session's. Raises UserError `file_not_found`."""
-        return await self._store.read_session_file(info.tenant, info.user, info.thread_id, file_id, idx)
+        return await self._store.read_session_file(info.tenant, info.user, info.session_id, file_id, idx)
 
     async def note_given_back(self, info: RunInfo) -> None:
         """Keep in the store that a run was given back in good order."""

@@ -123,5 +123,5 @@ class Recorder:
             self._figures.first_token_s.observe(now - held.claimed_at)
         first_pos = held.info.first_pos + frame.first_seq
         self._hub.publish(
-            held.info.thread_id, EventSlice(frame.run_id, first_pos, frame.count, frame.payload)
+            held.info.session_id, EventSlice(frame.run_id, first_pos, frame.count, frame.payload)
         )

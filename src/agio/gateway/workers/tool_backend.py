@@ -114,7 +114,7 @@ class ToolBackend:
             return
         try:
             earlier = await self._store.get_run(f"run_{body}")
-            if prefix == "call" and earlier.thread_id == held.info.thread_id:
+            if prefix == "call" and earlier.session_id == held.info.session_id:
                 return
         except UserError:
             pass
@@ -142,7 +142,7 @@ class ToolBackend:
             tenant=info.tenant,
             user=info.user,
             project=None,
-            session=info.thread_id,
+            session=info.session_id,
             run=info.run_id,
             call_id=key,
             report=lambda _: None,

@@ -104,15 +104,15 @@ def _start(info: RunInfo, agent: AgentRecord, by: ClaimBy, queued_before: int) -
     """
     run_id, now = info.run_id, now_ms()
     given = yield from _input_of(run_id)
-    end = yield from ask_one("session_end", session_id=info.thread_id)
+    end = yield from ask_one("session_end", session_id=info.session_id)
     first_pos = info.first_pos if info.last_seq else 0 if end is None else msgspec.convert(end[0], int)
     started = yield from ask_one(
         "start_run", run_id=run_id, first_pos=first_pos, now=now, worker=by.worker, token_hash=by.token_hash
     )
     if started is None:
         raise StoreError("run_ended", f"Run {run_id} is not queued any more.", {"run_id": run_id})
-    yield from ask("place_messages", session_id=info.thread_id, run_id=run_id, pos=first_pos + 1)
-    yield from ask("expect_nothing", session_id=info.thread_id)
+    yield from ask("place_messages", session_id=info.session_id, run_id=run_id, pos=first_pos + 1)
+    yield from ask("expect_nothing", session_id=info.session_id)
     epoch = msgspec.convert(started[0], int)
     line = b"" if info.last_seq else started_line(info, given, now)
     yield Hold(run_id, epoch, info.last_seq, Frame(run_id, epoch, 1, 1, line) if line else None)
@@ -185,7 +185,7 @@ def request_cancel(
 
 def started_line(info: RunInfo, given: RunAgentInput | None, now: int) -> bytes:
     """A run's first event, as a line of its log."""
-    event = run_started(info.thread_id, info.run_id, given)
+    event = run_started(info.session_id, info.run_id, given)
     event.timestamp = now
     event.metadata = {"run": info.run_id, "seq": 1}
     return encode(event) + b"\n"
@@ -202,7 +202,7 @@ def flag_cancel(tenant: str, user: str, runs: Sequence[RunInfo]) -> Plan[list[Ru
 
 
 def _claimed(info: RunInfo, agent: AgentRecord, must_end: MustEnd | None, line: bytes = b"") -> Claimed:
-    return Claimed(info, agent, info.thread_id, "cancelled" if info.cancel_requested else must_end, line)
+    return Claimed(info, agent, info.session_id, "cancelled" if info.cancel_requested else must_end, line)
 
 
 def _input_of(run_id: str) -> Plan[RunAgentInput | None]:

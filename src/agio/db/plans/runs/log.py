@@ -79,7 +79,7 @@ def get_events(run_id: str, after: int = 0) -> Plan[list[AgentEvent]]:
 
 
 def list_runs(
-    *, thread_id: str | None = None, agent: str | None = None, before: str | None = None, limit: int = 50
+    *, session_id: str | None = None, agent: str | None = None, before: str | None = None, limit: int = 50
 ) -> Plan[list[RunInfo]]:
     """Runs, newest first. Raises UserError `run_not_found` if there is no run `before`."""
     place: object = BEYOND_ALL
@@ -89,10 +89,10 @@ def list_runs(
             raise run_not_found(before)
         place = found[0]
     page = {"before": place, "limit": max(limit, 0)}
-    if thread_id is not None and agent is not None:
-        rows = yield from ask("list_runs_of_thread_and_agent", session_id=thread_id, agent=agent, **page)
-    elif thread_id is not None:
-        rows = yield from ask("list_runs_of_thread", session_id=thread_id, **page)
+    if session_id is not None and agent is not None:
+        rows = yield from ask("list_runs_of_session_and_agent", session_id=session_id, agent=agent, **page)
+    elif session_id is not None:
+        rows = yield from ask("list_runs_of_session", session_id=session_id, **page)
     elif agent is not None:
         rows = yield from ask("list_runs_of_agent", agent=agent, **page)
     else:

@@ -51,7 +51,7 @@ def begin_run(sent: Arrival, kind: Kind, messages: Sequence[Message], by: ClaimB
     if not sent.session.is_new:
         agent = yield from with_tools(agent)
     info = msgspec.structs.replace(info, last_seq=1)
-    return Claimed(info, agent, info.thread_id, None, line)
+    return Claimed(info, agent, info.session_id, None, line)
 
 
 def _title(sent: Arrival, kind: Kind, messages: Sequence[Message]) -> Plan[str]:
@@ -67,7 +67,7 @@ def _new_info(sent: Arrival, title: str) -> RunInfo:
     given, agent = sent.given, sent.session.agent
     return RunInfo(
         run_id=given.run_id,
-        thread_id=given.session_id,
+        session_id=given.session_id,
         agent=agent.name,
         model=f"{agent.model_provider}:{agent.model_name}",
         status="queued",
@@ -126,7 +126,7 @@ def _add(
     for idx, message in enumerate(messages):
         yield from ask(
             "put_message",
-            session_id=info.thread_id,
+            session_id=info.session_id,
             id=message.id,
             run_id=info.run_id,
             run_number=row[0],
@@ -144,7 +144,7 @@ def _add(
             tenant=sent.tenant,
             user_id=sent.user,
             kind="key",
-            scope=info.thread_id,
+            scope=info.session_id,
             hash=hash_key(key),
             digest=sent.given.digest,
             run_id=info.run_id,

@@ -33,12 +33,12 @@ class _EndedRow(Columns, frozen=True):
 def create_run(run: NewRun) -> Plan[RunInfo]:
     """Add a program's running run, and its agent and session if they do not exist.
 
-    Raises StoreError `run_exists`, `thread_busy`; UserError `session_not_found` for another user's thread.
+    Raises StoreError `run_exists`, `thread_busy`; UserError `session_not_found` for a session of another user.
     """
     if (yield from ask_one("place_of_run", run_id=run.run_id)) is not None:
         raise run_exists(run.run_id)
     now = now_ms()
-    first_pos = yield from _thread_end(run)
+    first_pos = yield from _session_end(run)
     if first_pos is None:
         yield from ask("add_tenant", tenant=run.tenant, name=run.tenant, now=now)
         yield from ask("add_user", tenant=run.tenant, user_id=run.user, name=run.user, role="member", now=now)
@@ -46,7 +46,7 @@ def create_run(run: NewRun) -> Plan[RunInfo]:
     if first_pos is None:
         added = yield from ask_one(
             "add_session",
-            session_id=run.thread_id,
+            session_id=run.session_id,
             tenant=run.tenant,
             user_id=run.user,
             agent_id=agent_id,
@@ -57,11 +57,11 @@ def create_run(run: NewRun) -> Plan[RunInfo]:
             now=run.created_at or now,
         )
         if added is None:  # another transaction has just added it
-            first_pos = yield from _thread_end(run)
+            first_pos = yield from _session_end(run)
     placed = yield from ask_one(
         "add_run",
         run_id=run.run_id,
-        session_id=run.thread_id,
+        session_id=run.session_id,
         agent_id=agent_id,
         agent_name=run.agent,
         tenant=run.tenant,
@@ -212,21 +212,21 @@ def _ms_of(moment: str, now: int) -> int:
         return now + ANSWER_WITHIN_MS
 
 
-def _thread_end(run: NewRun) -> Plan[int | None]:
-    """The position of a thread's last event; None if it has no session yet. Raises what `create_run` raises."""
-    owner = yield from ask_one("lock_thread", session_id=run.thread_id)
+def _session_end(run: NewRun) -> Plan[int | None]:
+    """The position of the last event of a session; None if the session is new. Raises what `create_run` raises."""
+    owner = yield from ask_one("lock_owner", session_id=run.session_id)
     if owner is None:
         return None
     if tuple(owner) != (run.tenant, run.user):
-        raise session_not_found(run.thread_id)
+        raise session_not_found(run.session_id)
     running = yield from ask_one(
-        "running_run_of_thread", tenant=run.tenant, user_id=run.user, session_id=run.thread_id
+        "running_run_of_session", tenant=run.tenant, user_id=run.user, session_id=run.session_id
     )
     if running is not None:
         raise StoreError(
             "thread_busy",
             f"Run {running[0]} of this thread has not ended. Wait for it, or claim and finish it.",
-            {"run_id": running[0], "thread_id": run.thread_id},
+            {"run_id": running[0], "thread_id": run.session_id},
         )
-    end = yield from ask_one("session_end", session_id=run.thread_id)
+    end = yield from ask_one("session_end", session_id=run.session_id)
     return 0 if end is None else msgspec.convert(end[0], int)

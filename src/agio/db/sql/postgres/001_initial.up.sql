@@ -216,7 +216,7 @@ create index assignments_of_tool on agent_tool_assignments (tool_id);
 
 -- Sessions: threads of a user with an agent.
 create table agent_sessions (
-    id text collate "C" primary key,        -- the thread id of its runs
+    id text collate "C" primary key,        -- also the threadId of its runs
     tenant_id text collate "C" not null,
     user_id text collate "C" not null,
     agent_id text collate "C" not null references agents (id),

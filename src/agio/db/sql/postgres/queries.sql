@@ -187,8 +187,8 @@ from agent_sessions s join agents a on a.id = s.agent_id join tenants t on t.id 
 where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id
 for no key update of t, s;
 
--- name: lock_thread
--- The owner of a thread.
+-- name: lock_owner
+-- The owner of a session.
 select tenant_id, user_id from agent_sessions where id = :session_id for no key update;
 
 -- part: next_run

@@ -82,15 +82,15 @@ where session_id = :session_id and {in_time}
 -- name: list_runs
 select {run_columns} from runs where number < :before order by number desc limit :limit;
 
--- name: list_runs_of_thread
+-- name: list_runs_of_session
 select {run_columns} from runs where session_id = :session_id and number < :before order by number desc limit :limit;
 
 -- name: list_runs_of_agent
 -- By the agent's name at the time. Scans from the newest run back; only people at the command line use it.
 select {run_columns} from runs where agent_name = :agent and number < :before order by number desc limit :limit;
 
--- name: list_runs_of_thread_and_agent
--- A thread is short: its runs are read and those of other agents left out.
+-- name: list_runs_of_session_and_agent
+-- A session is short: its runs are read and those of other agents left out.
 select {run_columns} from runs
 where session_id = :session_id and coalesce(agent_name, '') = :agent and number < :before
 order by number desc limit :limit;
@@ -99,7 +99,7 @@ order by number desc limit :limit;
 -- The run's place in the order of creation.
 select number from runs where run_id = :run_id;
 
--- name: running_run_of_thread
+-- name: running_run_of_session
 select run_id from runs
 where tenant_id = :tenant and user_id = :user_id and session_id = :session_id and status = 'running';
 

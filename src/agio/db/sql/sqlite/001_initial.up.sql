@@ -215,7 +215,7 @@ create index assignments_of_tool on agent_tool_assignments (tool_id);
 
 -- Sessions: threads of a user with an agent.
 create table agent_sessions (
-    id text primary key not null,           -- the thread id of its runs
+    id text primary key not null,           -- also the threadId of its runs
     tenant_id text not null,
     user_id text not null,
     agent_id text not null references agents (id),

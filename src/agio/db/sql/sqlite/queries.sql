@@ -110,8 +110,8 @@ select {agent_columns}, s.title, s.on_busy, s.mark, s.pending, a.deleted_at
 from agent_sessions s join agents a on a.id = s.agent_id
 where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id;
 
--- name: lock_thread
--- The owner of a thread. The one writer is the lock.
+-- name: lock_owner
+-- The owner of a session. The one writer is the lock.
 select tenant_id, user_id from agent_sessions where id = :session_id;
 
 -- name: lock_draft

@@ -1,4 +1,4 @@
-"""A thread's history, read from the store."""
+"""The history of a session, folded from the logs of its runs."""
 
 from typing import Protocol
 
@@ -10,12 +10,12 @@ _STEP = b'"type":"STEP_STARTED"'
 
 
 class RunLogs(Protocol):
-    """Whoever has runs and their logs: every repository, and a server that is asked for them."""
+    """A source of runs and their logs: a repository, or the client of a server."""
 
     async def list_runs(
         self,
         *,
-        thread_id: str | None = None,
+        session_id: str | None = None,
         agent: str | None = None,
         before: str | None = None,
         limit: int = 50,
@@ -28,19 +28,19 @@ class RunLogs(Protocol):
         ...
 
 
-async def thread_history(
-    repository: RunLogs, thread_id: str, until: str | None = None, enough: int | None = None
+async def session_history(
+    repository: RunLogs, session_id: str, until: str | None = None, enough: int | None = None
 ) -> Fold:
-    """Fold the runs of a thread, oldest first, up to the run `until`, which is left out.
+    """Fold the runs of a session, oldest first, up to the run `until`, which is excluded.
 
-    With `enough`, only the newest runs that have at least so many messages: a long thread costs no more
-    than what is used of it.
+    With `enough`, only the newest runs that together hold that many messages: the cost does not grow with
+    the session.
     """
     logs: list[RunLog] = []
     messages = 0
     before = until
     while (enough is None or messages <= enough) and (
-        page := await repository.list_runs(thread_id=thread_id, before=before, limit=_PAGE)
+        page := await repository.list_runs(session_id=session_id, before=before, limit=_PAGE)
     ):
         for info in page:
             log = await repository.get_log(info.run_id)
