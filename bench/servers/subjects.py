@@ -22,6 +22,7 @@ POLL_S = 0.05
 KEY = "bench-key-" + "0" * 32
 NO_LIMITS = {
     "running_per_user": 10_000,
+    "running_per_key": 10_000,
     "running_per_tenant": 10_000,
     "running_per_worker": 10_000,
     "queued_per_tenant": 100_000,

@@ -31,6 +31,7 @@ LIMITS = {
     "queued_per_user": 100_000,
     "unused_files": 100_000,
     "running_per_user": 100_000,
+    "running_per_key": 100_000,
     "running_per_tenant": 100_000,
     "keep_alive_s": 0.1,
     "link_grace_s": 0.1,

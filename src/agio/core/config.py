@@ -113,7 +113,10 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     """How many files a user may have that no message refers to."""
     unused_file_bytes: int = 500 * 1024 * 1024
     running_per_user: int = 3
-    running_per_tenant: int = 20
+    """How many sessions a person may have runs in at once; runs that API keys started are counted apart."""
+    running_per_key: int = 50
+    """The same for one API key."""
+    running_per_tenant: int = 200
     running_per_worker: int = 50
     queued_per_tenant: int = 1000
     queued_per_user: int = 100

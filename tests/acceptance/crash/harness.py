@@ -42,6 +42,7 @@ POINTS = (
 )
 LIMITS = {
     "running_per_user": 100,
+    "running_per_key": 100,
     "running_per_tenant": 100,
     "messages_per_minute": 10_000,
     "requests_per_minute": 100_000,

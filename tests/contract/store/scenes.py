@@ -60,6 +60,7 @@ class Person(Struct, frozen=True):
         claim: ClaimBy | None = None,
         code_agents: Sequence[str] = (),
         start: SessionStart | None = None,
+        api_key: str = "",
         limits: Limits = LIMITS,
     ) -> Accepted:
         """Send a message, or what is given instead of its text."""
@@ -76,6 +77,7 @@ class Person(Struct, frozen=True):
             claim=claim,
             code_agents=code_agents,
             start=start,
+            key_id=api_key,
         )
         return await self.store.accept(self.tenant, self.user, given, limits)
 

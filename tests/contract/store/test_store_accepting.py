@@ -202,6 +202,29 @@ async def test_a_user_has_so_many_sessions_at_work(store: Store) -> None:
     await other.send(await other.session(), limits=limits)
 
 
+async def test_each_api_key_has_a_limit_of_its_own(store: Store) -> None:
+    """C9: queued and running runs count for the key that started them; the refusal names the limit."""
+    who = await person(store)
+    limits = Limits(running_per_user=1, running_per_key=2)
+    sessions = [await who.session() for _ in range(7)]
+    busy = await who.send(sessions[0], limits=limits, api_key="key_a", claim=WORKER)
+    await who.send(sessions[1], limits=limits, api_key="key_a")
+    with pytest.raises(
+        LimitExceeded, match=r"2 sessions of this API key.*running_per_key.*too_many_sessions"
+    ):
+        await who.send(sessions[2], limits=limits, api_key="key_a")
+    await who.send(sessions[3], limits=limits, api_key="key_b")
+    await who.send(sessions[4], limits=limits)
+    with pytest.raises(
+        LimitExceeded, match=r"1 of your sessions.*running_per_user.*too_many_sessions"
+    ) as refused:
+        await who.send(sessions[5], limits=limits)
+    assert refused.value.details == {"limit": 1, "name": "running_per_user"}
+    assert busy.claimed
+    await answer(store, busy.claimed)
+    await who.send(sessions[6], limits=limits, api_key="key_a")
+
+
 async def test_a_tenants_queue_has_an_end(store: Store) -> None:
     """C6: beyond it messages are refused, until something was claimed."""
     who, other = await person(store), await person(store, "zeta")

@@ -144,8 +144,8 @@ async def test_a_busy_session_does_as_it_is_told() -> None:
 
 
 async def test_too_much_at_once_is_a_429_with_a_time() -> None:
-    """C9: a user's limit of sessions and a tenant's queue."""
-    limits = ServerLimits(running_per_user=1, queued_per_tenant=2, tick_s=QUICK.tick_s)
+    """C9: an API key's limit of sessions and a tenant's queue."""
+    limits = ServerLimits(running_per_key=1, queued_per_tenant=2, tick_s=QUICK.tick_s)
     async with house(limits) as place, place.client() as client:
         first = await place.start_session(client)
         await place.joined()

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from agio.gateway.doors.table import DOORS
 from agio.gateway.routes.table import ROUTES
-from tests.unit.gateway.engine import Hand
+from tests.unit.gateway.engine import QUICK, Hand
 from tests.unit.gateway.house import AGENT, House, code_of, house
 
 
@@ -93,7 +93,20 @@ async def test_a_server_says_what_it_is_to_whoever_may_use_it() -> None:
         assert (told["version"], told["python"]) == (version("agio"), platform.python_version())
         assert (told["store"], told["home"], told["workers"]) == ("sqlite", "embedded", 0)
         assert told["started_at"] > 1_700_000_000_000
-        assert set(told) == {"version", "python", "store", "home", "workers", "started_at"}
+        assert set(told) == {
+            "version",
+            "python",
+            "store",
+            "home",
+            "workers",
+            "started_at",
+            "running_per_key",
+            "running_per_tenant",
+        }
+        assert (told["running_per_key"], told["running_per_tenant"]) == (
+            QUICK.running_per_key,
+            QUICK.running_per_tenant,
+        )
         await place.joined()
         assert (await client.get("/api/about")).json()["workers"] == 1
 

@@ -1332,6 +1332,8 @@ export interface components {
             /** @enum {unknown} */
             home: "distributed" | "embedded";
             python: string;
+            running_per_key: number;
+            running_per_tenant: number;
             started_at: number;
             /** @enum {unknown} */
             store: "postgres" | "sqlite";

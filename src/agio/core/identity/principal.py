@@ -42,6 +42,11 @@ class Principal(Struct, frozen=True):
     authenticated_at: int | None = None
     """When the person behind a web session proved who they are; None for an API key."""
 
+    @property
+    def key_id(self) -> str:
+        """The id of the API key, empty for a person's web session."""
+        return self.credential if self.authenticated_at is None else ""
+
 
 class ApiKey(Struct, frozen=True):
     """An API key as it is listed; the key itself is shown once, when it is made, and stored as a hash."""

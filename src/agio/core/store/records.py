@@ -172,7 +172,9 @@ class Limits(Struct, frozen=True):
     """The limits the store itself keeps, in the commit that would break them."""
 
     running_per_user: int = 3
-    running_per_tenant: int = 20
+    """Sessions a person has runs in at once; runs that API keys started are counted apart."""
+    running_per_key: int = 50
+    running_per_tenant: int = 200
     queued_per_tenant: int = 1000
     queued_per_user: int = 100
 
@@ -213,6 +215,8 @@ class Submission(Struct, frozen=True, kw_only=True):
     """With `claim`: the agents defined in code that the worker has, as in `claim_next`."""
     request_id: str = ""
     """The id of the request it came with."""
+    key_id: str = ""
+    """The API key of the request; empty for a person."""
 
 
 class Claimed(Struct, frozen=True):

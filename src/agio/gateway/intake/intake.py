@@ -73,7 +73,7 @@ class Intake:
         if given.resume:
             await check_edits(self._store, who, given.session_id, given.resume, self._link.offers_of)
         digest = b"" if given.idempotency_key is None else digest_of(given)
-        given = structs.replace(given, digest=digest, request_id=REQUEST_ID.get())
+        given = structs.replace(given, digest=digest, request_id=REQUEST_ID.get(), key_id=who.key_id)
         # Once the store has it, the run must reach its worker even if the client does not wait for the answer.
         accepting = asyncio.ensure_future(self._commit(who, given))
         accepting.add_done_callback(lambda done: done.cancelled() or done.exception())

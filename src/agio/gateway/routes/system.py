@@ -46,6 +46,8 @@ async def about(call: Call) -> Response:
             workers=sum(seat.worker is not None and seat.may_serve(tenant) for seat in seats),
             started_at=gateway.started_at,
             python=platform.python_version(),
+            running_per_key=gateway.limits.running_per_key,
+            running_per_tenant=gateway.limits.running_per_tenant,
         )
     )
 

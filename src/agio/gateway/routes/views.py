@@ -306,6 +306,10 @@ class About(Struct, frozen=True, kw_only=True):
     """How many are connected that work for this team."""
     started_at: int
     python: str
+    running_per_key: int
+    """How many sessions an API key may have runs in at once; one more message is refused."""
+    running_per_tenant: int
+    """How many runs of the team run at once; more are queued."""
 
 
 class ErrorDetail(Struct, frozen=True):

@@ -58,6 +58,7 @@ class Dispatcher:
     ) -> None:
         self.limits = Limits(
             limits.running_per_user,
+            limits.running_per_key,
             limits.running_per_tenant,
             limits.queued_per_tenant,
             limits.queued_per_user,

@@ -61,7 +61,7 @@ interface Ready {
   workers: number;
 }
 
-async function readServer(): Promise<About | Ready> {
+export async function readServer(): Promise<About | Ready> {
   try {
     return await data(api.GET("/api/about"));
   } catch (thrown) {

@@ -165,22 +165,26 @@ def _make_way(sent: Arrival, kind: Kind, active: Sequence[RunInfo]) -> Plan[list
 
 def _check_limits(sent: Arrival, limits: Limits, is_active: bool) -> Plan[_Active]:
     """Count what is active. Raises LimitExceeded `too_many_sessions`, `queue_full`."""
-    row = yield from ask_one("count_active", **sent.place)
+    key_id = sent.given.key_id
+    row = yield from ask_one("count_active", key_id=key_id, **sent.place)
     counted = as_row(_Active, row or ())
-    if not is_active and counted.sessions >= limits.running_per_user:
+    name = "running_per_key" if key_id else "running_per_user"
+    limit = limits.running_per_key if key_id else limits.running_per_user
+    if not is_active and counted.sessions >= limit:
+        whose = "sessions of this API key" if key_id else "of your sessions"
         raise LimitExceeded(
             "too_many_sessions",
-            f"{limits.running_per_user} of your sessions are running. Wait for one, or cancel it.",
-            {"limit": limits.running_per_user},
+            f"{limit} {whose} have runs under way, the limit {name}. Wait for one, or cancel it.",
+            {"limit": limit, "name": name},
         )
-    for whose, queued, limit in (
-        ("your", counted.queued_by_user, limits.queued_per_user),
-        ("your team's", counted.queued, limits.queued_per_tenant),
+    for name, whose, queued, limit in (
+        ("queued_per_user", "your", counted.queued_by_user, limits.queued_per_user),
+        ("queued_per_tenant", "your team's", counted.queued, limits.queued_per_tenant),
     ):
         if queued >= limit:
             raise LimitExceeded(
                 "queue_full",
-                f"{limit} of {whose} runs are waiting already. Try again later.",
-                {"limit": limit},
+                f"{limit} of {whose} runs are queued, the limit {name}. Try again later.",
+                {"limit": limit, "name": name},
             )
     return counted

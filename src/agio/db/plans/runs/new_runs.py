@@ -119,6 +119,7 @@ def _add(
         worker=info.worker,
         token_hash=info.token_hash,
         request_id=info.request_id,
+        key_id=sent.given.key_id,
         **sent.place,
     )
     if row is None:

@@ -80,6 +80,7 @@ def create_run(run: NewRun) -> Plan[RunInfo]:
         worker=None,
         token_hash=b"",
         request_id="",
+        key_id="",
     )
     row = yield from ask_one("get_run", run_id=run.run_id)
     if placed is None or row is None:

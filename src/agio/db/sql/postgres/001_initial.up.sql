@@ -266,6 +266,7 @@ create table runs (
     title text not null,
     request_id text not null default '',    -- the request that began it, in every log line
     alias text,                             -- the run id an AG-UI client gave it
+    key_id text collate "C" not null default '', -- the API key that started it; '': a person, or the library
     copied_from text collate "C",           -- the first run it was copied from, which may be gone; null: none
     input bytea,                            -- RunAgentInput as JSON until RUN_STARTED has it
     error_code text,

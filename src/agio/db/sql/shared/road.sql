@@ -45,15 +45,17 @@ where run_id in (
 order by number;
 
 -- name: count_active
--- What limits are about: other sessions of the user's that have something to run; the tenant's
--- queued runs, the user's among them, and the tenant's running runs.
+-- What the limits count: other sessions in which this API key, or the user without a key, has an active run; the
+-- tenant's queued runs, the user's among them; the tenant's running runs. The limits bound the rows read for `key_id`.
 select
     (
         select count(*) from runs
         where tenant_id = :tenant and user_id = :user_id and session_id <> :session_id and status = 'running'
+            and key_id = :key_id
     ) + (
         select count(distinct session_id) from runs q
         where tenant_id = :tenant and user_id = :user_id and session_id <> :session_id and status = 'queued'
+            and key_id = :key_id
             and not exists (
                 select 1 from runs r
                 where r.tenant_id = :tenant and r.user_id = :user_id and r.session_id = q.session_id
@@ -78,11 +80,11 @@ select
 insert into runs (
     run_id, session_id, agent_id, agent_name, tenant_id, user_id, model, status, kind, epoch, last_seq, first_pos,
     created_at, started_at, mark, title, alias, input, worker, token_hash, turns_at_claim, fruitless,
-    request_id
+    request_id, key_id
 ) values (
     :run_id, :session_id, :agent_id, :agent_name, :tenant, :user_id, :model, :status, :kind, :epoch, 0, :first_pos,
     :created_at, :started_at, :mark, :title, :alias, :input, :worker, :token_hash, 0, 0,
-    :request_id
+    :request_id, :key_id
 ) on conflict do nothing returning number;
 
 -- name: take_in

@@ -13,6 +13,7 @@ import { useToast } from "@/components/ui/toast";
 import { api } from "@/lib/api";
 import { keysQuery, membersQuery, WATCHED } from "@/lib/queries";
 import type { KeyView, Me } from "@/protocol/api";
+import { readServer } from "../about-section";
 import { KeyRow } from "./key-row";
 import { madeWith, stateOf } from "./key-rules";
 import { NewKeyDialog } from "./new-key-dialog";
@@ -22,6 +23,7 @@ export function ApiKeysSection({ me }: { me: Me }): ReactNode {
   const [everybody, setEverybody] = useState(false);
   const keys = useQuery({ ...keysQuery(everybody), ...WATCHED });
   const members = useQuery({ ...membersQuery, enabled: everybody });
+  const server = useQuery({ queryKey: ["about"], queryFn: readServer }).data;
   const queryClient = useQueryClient();
   const confirm = useConfirm();
   const toast = useToast();
@@ -75,6 +77,12 @@ export function ApiKeysSection({ me }: { me: Me }): ReactNode {
         <div className="mb-5">
           <Switch label="Show everybody's keys" checked={everybody} onChange={setEverybody} />
         </div>
+      )}
+      {server !== undefined && "running_per_key" in server && (
+        <p className="mb-5 text-sm text-soft">
+          Each key may have runs in {server.running_per_key} chats at once; of all runs of the team,{" "}
+          {server.running_per_tenant} run at once and the rest are queued.
+        </p>
       )}
       {keys.isPending && <SkeletonRows rows={3} />}
       {keys.isError && <ProblemNote problem={keys.error} onRetry={() => void keys.refetch()} />}
