@@ -10,7 +10,7 @@ from agio.core.identity.principal import PERMISSIONS, Permission, Role
 from agio.gateway.doors.table import DOORS
 from agio.gateway.http.route import FRESH_S, Access, Route
 from agio.gateway.routes.table import ROUTES
-from tests.docs.pages import ROOT
+from tests.support.pages import ROOT
 
 PAGE = ROOT / "docs" / "permissions.md"
 ROLES: tuple[Role, ...] = ("owner", "admin", "member")

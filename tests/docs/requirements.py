@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from tests.docs.pages import ROOT
+from tests.support.pages import ROOT
 
 PAGE = ROOT / "docs" / "requirements.md"
 TESTS = (ROOT / "tests", ROOT / "web" / "e2e")

@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from agio.cli.commands.app import app
-from tests.docs.pages import PAGES, ROOT, Block, anchors_of, blocks_of, links_of, name_of, prose_of
 from tests.docs.services import models_in_a_thread
 from tests.docs.snippets import run_page
+from tests.support.pages import PAGES, ROOT, Block, anchors_of, blocks_of, links_of, name_of, prose_of
 
 EXECUTED = ("README.md", "docs/quickstart.md")
 """The pages whose `agio` commands are run, not only parsed."""

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.acceptance.server.process import KEY
 from tests.fuzz.frames import cut
 from tests.fuzz.server import Target, target
 from tests.fuzz.size import examples
+from tests.support.process import KEY
 
 WAIT_S = 60.0
 HOST = b"Host: 127.0.0.1\r\n"

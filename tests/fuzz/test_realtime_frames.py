@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
-from tests.acceptance.server.process import KEY, answer_of, start_session
 from tests.fuzz.frames import DEEP, LONG, TEXTS, VALUES, Json, cut, encoded, spoilt
 from tests.fuzz.server import WAIT_S, Target, target
 from tests.fuzz.size import examples
+from tests.support.process import KEY, answer_of, start_session
 
 SESSION = "ses_of_the_test"
 COMMANDS: list[dict[str, Json]] = [

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from playwright.async_api import BrowserContext, Page, expect
 
-from tests.oidc_server import CLIENT_ID, CLIENT_SECRET, OidcServer
+from tests.support.oidc_server import CLIENT_ID, CLIENT_SECRET, OidcServer
 from web.e2e.scene import DESKTOP, NOT_SIGNED_IN, Scene, scene
 
 PROVIDER = "Test Directory"

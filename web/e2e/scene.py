@@ -15,8 +15,8 @@ from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, 
 
 from agio.testing import ModelServer, Reply
 from agio.testing.capture import ModelCall
-from tests.acceptance.server.process import Server
-from tests.ports import free_port
+from tests.support.ports import free_port
+from tests.support.process import Server
 from web.e2e.browser import CHROMIUM, shared
 
 PATIENCE_MS = 60_000

@@ -13,7 +13,7 @@ from agio.db.repository import open_store
 from agio.protocol.messages import AssistantMessage
 from agio.testing import Call, HttpStatus, Reply
 from agio.testing.capture import ModelCall
-from tests.contract.store.scenes import Person, claim, end
+from tests.support.scenes import Person, claim, end
 from web.e2e.scene import PHONE, Scene, needs_chromium, path_of, say, scene, slow
 
 pytestmark = [needs_chromium, slow]

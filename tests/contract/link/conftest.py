@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from agio import UserError, tool
-from tests.contract.link.wiring import Join, Kind, wired
-from tests.unit.gateway.engine import Engine, engine
+from tests.support.engine import Engine, engine
+from tests.support.wiring import Join, Kind, wired
 
 
 class Counted:

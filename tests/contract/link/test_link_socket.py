@@ -19,8 +19,8 @@ from agio.gateway.workers import remote_worker
 from agio.gateway.workers.pool import OPERATOR
 from agio.protocol.events import seq_of
 from agio.worker.link_socket import SocketLink
-from tests.contract.link.wiring import KEY, Visitor, cabled, served, visiting
-from tests.unit.gateway.engine import Engine, Hand, engine, soon
+from tests.support.engine import Engine, Hand, engine, soon
+from tests.support.wiring import KEY, Visitor, cabled, served, visiting
 
 PATIENT = ServerLimits(link_grace_s=60.0, tick_s=0.05, sweep_s=0.05)
 

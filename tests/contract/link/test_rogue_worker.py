@@ -34,8 +34,8 @@ from agio.protocol.events import Interrupt, MessagesSnapshot, RunError, RunFinis
 from agio.protocol.frames import Frame
 from agio.protocol.messages import AssistantMessage
 from agio.worker.link_socket import SocketLink
-from tests.contract.link.wiring import Kind, Visitor, served
-from tests.unit.gateway.engine import ANN, Engine, Hand, HandWorker, engine, soon
+from tests.support.engine import ANN, Engine, Hand, HandWorker, engine, soon
+from tests.support.wiring import Kind, Visitor, served
 
 BOB = Principal("other", "bob", "member", "key_2")
 ROGUE = Permit("wkey_rogue", frozenset({"default"}))

@@ -11,7 +11,7 @@ from agio.protocol.codec import decode_lines
 from agio.testing import Call, Reply
 from tests.flows.server.home import Home
 from tests.flows.server.talk import open_talk, sse_frames
-from tests.official import OfficialVerifier, check_flow
+from tests.support.official import OfficialVerifier, check_flow
 
 Reader: TypeAlias = Callable[[Home, str, int, int], Awaitable[list[tuple[int, bytes]]]]
 

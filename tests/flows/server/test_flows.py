@@ -22,7 +22,7 @@ from tests.flows.scene import types
 from tests.flows.server.home import Home
 from tests.flows.server.talk import Talk, open_talk
 from tests.flows.server.tools import paid
-from tests.official import OfficialVerifier, check_flow
+from tests.support.official import OfficialVerifier, check_flow
 
 
 def text_of(events: Sequence[AgentEvent]) -> str:

@@ -12,7 +12,7 @@ import pytest
 from agio.testing import Call, Reply
 from tests.flows.server.home import API_KEY, Home
 from tests.flows.server.tools import paid
-from tests.official import NODE_FOLDER
+from tests.support.official import NODE_FOLDER
 
 AuditRule = dict[str, list[object]]
 

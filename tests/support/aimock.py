@@ -1,0 +1,51 @@
+"""aimock, a model server nobody here wrote, running under Node for as long as a test needs it."""
+
+import os
+import select
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from agio.drivers.endpoint import Endpoint
+from agio.protocol.messages import Json
+
+NODE_FOLDER = Path(__file__).parents[1] / "node"
+START_TIMEOUT_S = 90
+_PATHS = {"openai-chat": "/v1", "openai": "/v1", "anthropic": "", "gemini": ""}
+
+
+class Aimock:
+    """One server that answers all wire formats from the same fixtures."""
+
+    def __init__(self, fixtures: Sequence[Json]) -> None:
+        node = shutil.which(
+            "node", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+        )
+        if node is None or not (NODE_FOLDER / "node_modules" / "@copilotkit" / "aimock").is_dir():
+            pytest.fail("aimock is not installed; run `make setup`.", pytrace=False)
+        self._process = subprocess.Popen(
+            [node, str(NODE_FOLDER / "aimock.mjs")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.write(msgspec.json.encode(fixtures) + b"\n")
+        stdin.flush()
+        ready = select.select([stdout], [], [], START_TIMEOUT_S)[0]
+        self._port = stdout.readline().strip().decode() if ready else ""
+        if not self._port:
+            self.close()
+            pytest.fail(f"aimock did not start within {START_TIMEOUT_S} s.")
+
+    def endpoint(self, wire: str) -> Endpoint:
+        """Return the endpoint to give to a driver of this wire format."""
+        return Endpoint(base_url=f"http://127.0.0.1:{self._port}{_PATHS[wire]}", api_key="test-key")
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate(timeout=START_TIMEOUT_S)
