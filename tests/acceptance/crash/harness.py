@@ -23,7 +23,7 @@ from typing import Self
 import aiohttp
 
 from agio.testing import Call, ModelCall, ModelServer, Reply
-from tests.acceptance.crash.checker import check
+from tests.acceptance.checker import check
 from tests.acceptance.crash.client import Client
 from tests.support.clock import until
 from tests.support.ports import free_port

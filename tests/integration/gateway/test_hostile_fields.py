@@ -13,10 +13,10 @@ from agio.gateway.http.route import Route
 from agio.gateway.routes.table import ROUTES
 from agio.protocol.commands import Command
 from agio.protocol.messages import Json, RunAgentInput, json_object
-from tests.docs.permissions import PERSON
 from tests.integration.gateway.calls import CALLS, Call
 from tests.integration.gateway.hostile import LARGE, VALUES, Schema, filled, holes_of
 from tests.integration.gateway.world import OURS, World, ag_ui_input, world
+from tests.support.access import PERSON
 from tests.support.engine import soon
 from tests.support.house import ADDRESS, code_of
 

@@ -14,9 +14,9 @@ from agio.gateway.doors.table import DOORS
 from agio.gateway.http.route import Route
 from agio.gateway.routes.table import ROUTES
 from agio.protocol.ids import new_id
-from tests.docs.permissions import PERSON, WORKERS
 from tests.integration.gateway.calls import CALLS, Call
 from tests.integration.gateway.world import OURS, ROLES, World, nowhere, world
+from tests.support.access import PERSON, WORKERS
 from tests.support.house import ADDRESS, code_of
 
 OWNER = f"{OURS}/owner"

@@ -13,9 +13,9 @@ import pytest
 from agio.gateway.doors.table import DOORS
 from agio.gateway.http.route import Route
 from agio.gateway.routes.table import ROUTES
-from tests.docs.permissions import PERSON
 from tests.integration.gateway.calls import CALLS, Call
 from tests.integration.gateway.world import ACME, CANARY, FURNISHED, OURS, Person, World, nowhere, world
+from tests.support.access import PERSON
 from tests.support.house import code_of, house
 
 RUNS = frozenset({"run", "live_run"})

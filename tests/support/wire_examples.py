@@ -13,7 +13,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from agio.protocol import capabilities, events, messages
 
-WIRE = Path(__file__).parents[2] / "wire"
+WIRE = Path(__file__).parents[1] / "wire"
 
 Wire: TypeAlias = dict[str, object]
 
