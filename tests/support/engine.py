@@ -1,4 +1,4 @@
-"""What the tests of the engine room share: a real store, the parts under test, and workers a test plays by hand."""
+"""A gateway in this process without a socket, on a real store, and workers that a test plays by hand."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
@@ -25,8 +25,11 @@ from agio.core.store.store import Store
 from agio.core.tool import AnyTool
 from agio.db.postgres.executor import open_postgres
 from agio.db.repository import Repository, open_store
+from agio.gateway.auth.authenticator import Authenticator
+from agio.gateway.gateway import Gateway
 from agio.gateway.http.address import Addresses
 from agio.gateway.http.rate_limits import Rates
+from agio.gateway.intake.forks import Forks
 from agio.gateway.intake.intake import Intake
 from agio.gateway.stream.connections import Connections
 from agio.gateway.stream.hub import Hub
@@ -52,7 +55,7 @@ PATIENCE_S = 60.0
 QUICK = ServerLimits(
     link_grace_s=0.05, cancel_s=0.05, silence_s=3600.0, tick_s=0.05, sweep_s=0.05, recheck_s=0.05
 )
-"""Times at which nobody falls asleep over a test; no worker is given up for its silence on a slow machine."""
+"""Short waits. A silent worker is not given up: the machine may be slow."""
 ANN = Principal("default", "ann", "member", "key_1")
 LATER = 3600.0
 NOTHING = Usage()
@@ -148,7 +151,7 @@ class Hand:
 
 
 class Engine:
-    """The engine room of one gateway, and what tests do with it."""
+    """The parts of one gateway, and what tests do with them."""
 
     def __init__(self, store: Store, limits: ServerLimits, tools: Mapping[str, AnyTool]) -> None:
         self.store = store
@@ -160,6 +163,20 @@ class Engine:
         self.addresses = Addresses()
         self.connections = Connections(store, limits.recheck_s, limits.streams_per_credential)
         self.intake = Intake(store, self.hub, self.link, rates=self.rates)
+        self.gateway = Gateway(
+            store=store,
+            limits=limits,
+            hub=self.hub,
+            link=self.link,
+            forks=Forks(store, limits),
+            intake=self.intake,
+            auth=Authenticator(store),
+            rates=self.rates,
+            addresses=self.addresses,
+            connections=self.connections,
+            tools=tools,
+            providers=frozenset({"demo"}),
+        )
 
     async def join(
         self,
@@ -240,7 +257,7 @@ async def engine(
     path: Path | str | None = None,
     takeover: Takeover = "at once",
 ) -> AsyncGenerator[Engine]:
-    """Start an engine room on a real store: in memory, in a file, or at a URL."""
+    """Start a gateway on a real store: in memory, in a file, or at a URL."""
     if isinstance(path, str):
         store = Repository(await open_postgres(path))
     else:
@@ -251,6 +268,7 @@ async def engine(
         room.connections.start()
         yield room
     finally:
+        await room.gateway.forks.close()
         await room.connections.close()
         await room.link.close()
         room.hub.close()

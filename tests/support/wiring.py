@@ -13,6 +13,7 @@ from agio.gateway.workers.worker_keys import WorkerKeys
 from agio.server.http_server import HttpServer
 from agio.worker.link_socket import Guest, SocketLink
 from tests.support.engine import Engine, HandWorker, soon
+from tests.support.served import LinkKind, listening
 
 KEY = "a key that only workers and their gateway know"
 RING = ToolOffer(
@@ -21,7 +22,6 @@ RING = ToolOffer(
     parameters={"type": "object", "properties": {}},
     place="worker",
 )
-Kind: TypeAlias = Literal["direct", "websocket"]
 Way: TypeAlias = Literal["question", "answer"]
 
 
@@ -53,7 +53,7 @@ class Join(Protocol):
 
 
 @asynccontextmanager
-async def wired(kind: Kind, room: Engine) -> AsyncGenerator[Join]:
+async def wired(kind: LinkKind, room: Engine) -> AsyncGenerator[Join]:
     """Make links of one kind to a gateway."""
     if kind == "direct":
 
@@ -64,7 +64,7 @@ async def wired(kind: Kind, room: Engine) -> AsyncGenerator[Join]:
 
         yield join
         return
-    async with served(room) as url, visiting(url) as join:
+    async with served_link(room) as url, visiting(url) as join:
         yield join
 
 
@@ -88,20 +88,15 @@ async def visiting(url: str) -> AsyncGenerator[Join]:
 
 
 @asynccontextmanager
-async def served(room: Engine, key: str | None = KEY) -> AsyncGenerator[str]:
+async def served_link(room: Engine, key: str | None = KEY) -> AsyncGenerator[str]:
     """Serve a gateway's link on a free port."""
     with socket.create_server(("127.0.0.1", 0)) as sock:
         keys = WorkerKeys(
             room.store, room.rates, room.addresses, operators=key, recheck_s=room.connections.recheck_s
         )
         server = HttpServer(LinkDoor(room.link, keys), sock, max_message_bytes=link_wire.MAX_UP_BYTES)
-        running = asyncio.create_task(server.run())
-        await soon(server.wait_started())
-        try:
+        async with listening(server):
             yield f"http://127.0.0.1:{sock.getsockname()[1]}"
-        finally:
-            server.stop(at_once=True)
-            await soon(running)
 
 
 class Cable:

@@ -6,7 +6,8 @@ import pytest
 
 from agio import UserError, tool
 from tests.support.engine import Engine, engine
-from tests.support.wiring import Join, Kind, wired
+from tests.support.served import LinkKind
+from tests.support.wiring import Join, wired
 
 
 class Counted:
@@ -39,6 +40,6 @@ async def room(counted: Counted) -> AsyncIterator[Engine]:
 @pytest.fixture(params=["direct", "websocket"])
 async def join(request: pytest.FixtureRequest, room: Engine) -> AsyncIterator[Join]:
     """A link of each kind."""
-    kind: Kind = request.param
+    kind: LinkKind = request.param
     async with wired(kind, room) as made:
         yield made

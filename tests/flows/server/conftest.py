@@ -5,15 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.flows.server.home import Home, LinkKind, open_home
+from tests.flows.server.home import Home, open_home
+from tests.support.served import LinkKind
 
 TRANSPORTS = ("websocket", "sse", "ag-ui")
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
-    """An empty store of each kind."""
-    return tmp_path / "agio.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
+    """A place for a store of each kind: a folder, or the URL of a database."""
+    return tmp_path if request.param == "sqlite" else request.getfixturevalue("postgres_url")
 
 
 @pytest.fixture(params=["direct", "websocket"])

@@ -10,9 +10,10 @@ from typing import cast
 import pytest
 
 from agio.testing import Call, Reply
-from tests.flows.server.home import API_KEY, Home
+from tests.flows.server.home import Home
 from tests.flows.server.tools import paid
 from tests.support.official import NODE_FOLDER
+from tests.support.served import KEY
 
 AuditRule = dict[str, list[object]]
 
@@ -31,7 +32,7 @@ async def play(home: Home, agent_id: str, scene: str) -> AuditRule:
         node,
         str(NODE_FOLDER / "http_agent.mjs"),
         f"{home.url}/api/agents/{agent_id}/ag-ui",
-        API_KEY,
+        KEY,
         scene,
         stdout=asyncio.subprocess.PIPE,
     )

@@ -102,7 +102,7 @@ def _code(result: Json) -> str | None:
 async def opened_scene(folder: Path) -> AsyncGenerator[Scene]:
     async with canary() as inside, canary() as outside:
         allow = [f"127.0.0.1:{outside.port}"]
-        async with open_home(folder / "agio.db", "direct", limits=PATIENT, egress_allow=allow) as home:
+        async with open_home(folder, "direct", limits=PATIENT, egress_allow=allow) as home:
             yield Scene(home, inside, outside)
 
 

@@ -10,9 +10,10 @@ from agio.protocol.codec import decode_lines
 from agio.protocol.events import AgentEvent, ToolCallResult
 from agio.protocol.messages import Json
 from agio.testing import Call, Reply
-from tests.flows.server.home import Home, LinkKind, open_home
+from tests.flows.server.home import Home, open_home
 from tests.flows.server.talk import SseTalk, open_talk
 from tests.support.canary import Canary, answer_with, canary
+from tests.support.served import LinkKind
 
 SECRET = "sk-canary-0123456789"
 WAIT_S = 60.0

@@ -12,13 +12,11 @@ from agio.core.config import ServerLimits
 from agio.core.store.records import AgentFields, AgentTool, SessionRecord
 from agio.core.tool import AnyTool
 from agio.drivers.scripted import Script
-from agio.gateway.auth.authenticator import Authenticator, describe_key, hash_secret, new_api_key
+from agio.gateway.auth.authenticator import describe_key, hash_secret, new_api_key
 from agio.gateway.doors.ag_ui import run_agent
 from agio.gateway.doors.realtime import realtime
 from agio.gateway.doors.sse import session_stream
-from agio.gateway.gateway import Gateway
 from agio.gateway.http.asgi import Application
-from agio.gateway.intake.forks import Forks
 from agio.protocol.ids import new_id
 from agio.worker.service import WorkerService
 from tests.support.engine import ANN, PATIENCE_S, QUICK, Engine, engine, soon
@@ -29,13 +27,11 @@ Json = dict[str, Any]
 class Server:
     """A gateway and a worker whose model says what a script says. Everybody is Ann, but for Bob."""
 
-    def __init__(
-        self, room: Engine, gateway: Gateway, model: ScriptedDriver, keys: Mapping[str, str]
-    ) -> None:
+    def __init__(self, room: Engine, model: ScriptedDriver, keys: Mapping[str, str]) -> None:
         self.room = room
         self.store = room.store
         self.hub = room.hub
-        self.gateway = gateway
+        self.gateway = room.gateway
         self.model = model
         self.keys = keys
         self.who = ANN
@@ -126,21 +122,7 @@ async def server(
             open_driver=lambda provider, endpoint: model,
         )
         await worker.join(parts.link.connect(worker))
-        gateway = Gateway(
-            store=parts.store,
-            limits=limits,
-            hub=parts.hub,
-            link=parts.link,
-            forks=Forks(parts.store, limits),
-            intake=parts.intake,
-            auth=Authenticator(parts.store),
-            rates=parts.rates,
-            addresses=parts.addresses,
-            connections=parts.connections,
-            tools={tool.name: tool for tool in tools},
-            providers=frozenset({"demo"}),
-        )
-        yield Server(parts, gateway, model, keys)
+        yield Server(parts, model, keys)
         parts.hub.close()
 
 

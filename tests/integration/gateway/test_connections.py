@@ -255,7 +255,7 @@ async def test_the_command_line_ends_streams_of_a_running_server(
 ) -> None:
     """R2: `agio keys revoke` beside a gateway, on the database both have."""
     url = postgres.create_database()
-    async with served(tmp_path, database=url) as server:
+    async with served(url) as server:
         guest = await _add(server.gateway.store, "local", "owner")
         async with _streaming(server, guest):
             process = await asyncio.create_subprocess_exec(

@@ -17,6 +17,7 @@ from agio.server.http_server import HttpServer
 from tests.support.clock import until
 from tests.support.engine import QUICK, soon
 from tests.support.house import AGENT, House, house
+from tests.support.served import listening
 
 LIMIT = 1_000_000
 PART = 600_000
@@ -84,14 +85,9 @@ async def _edge() -> AsyncGenerator[Edge]:
             edge = Edge(place, App(place.gateway), listener.getsockname()[1])
             links = {"/link": MAX_UP_BYTES}
             http = HttpServer(edge, listener, max_message_bytes=limits.json_body_bytes, message_bytes=links)
-            serving = asyncio.create_task(http.run())
-            await soon(http.wait_started())
-            try:
+            async with listening(http):
                 yield edge
-            finally:
                 place.room.hub.close()
-                http.stop(at_once=True)
-                await soon(serving)
 
 
 def _frame(size: int) -> bytes:

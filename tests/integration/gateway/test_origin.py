@@ -1,6 +1,5 @@
 """Whose pages may ask: our own origin, names that are ours, and nothing for anybody else's."""
 
-import asyncio
 import socket
 from collections.abc import Mapping
 
@@ -17,6 +16,7 @@ from agio.server.http_server import HttpServer
 from agio.server.listening import is_public, listen
 from tests.support.engine import soon
 from tests.support.house import ADDRESS, House, code_of, house
+from tests.support.served import listening
 
 PUBLIC = "https://agio.example.com"
 
@@ -264,11 +264,9 @@ async def test_a_page_opens_a_websocket_from_our_origin_alone(origin: str | None
         with socket.create_server(("127.0.0.1", 0)) as listener:
             port = listener.getsockname()[1]
             http = HttpServer(create_app(place.gateway), listener, max_message_bytes=2**20)
-            serving = asyncio.create_task(http.run())
-            await soon(http.wait_started())
             shown = {"own": f"http://127.0.0.1:{port}", "https": f"https://127.0.0.1:{port}"}
             headers = {"cookie": cookie} | ({} if origin is None else {"origin": shown.get(origin, origin)})
-            try:
+            async with listening(http):
                 if status == 101:
                     async with connect(
                         f"ws://127.0.0.1:{port}/realtime", additional_headers=headers, open_timeout=60
@@ -282,10 +280,7 @@ async def test_a_page_opens_a_websocket_from_our_origin_alone(origin: str | None
                         )
                     assert refused.value.response.status_code == status
                     assert b"forbidden_origin" in (refused.value.response.body or b"")
-            finally:
                 place.room.hub.close()
-                http.stop(at_once=True)
-                await soon(serving)
 
 
 def test_which_addresses_others_can_reach() -> None:

@@ -30,7 +30,7 @@ from agio.protocol.ids import id_body
 from tests.support.engine import ANN, QUICK, Engine, Hand, HandWorker, engine, soon
 from tests.support.scenes import Person
 from tests.support.uploads import upload
-from tests.support.wiring import KEY, RING, served
+from tests.support.wiring import KEY, RING, served_link
 
 Transport: TypeAlias = Literal["direct", "websocket"]
 BOB = Principal("other", "bob", "member", "key_2")
@@ -231,7 +231,7 @@ async def _scene(transport: Transport) -> AsyncGenerator[Scene]:
         acts.append("secret")
         return "done"
 
-    async with engine(PATIENT, tools={"act": act, "secret": secret}) as room, served(room) as url:
+    async with engine(PATIENT, tools={"act": act, "secret": secret}) as room, served_link(room) as url:
         scene = Scene(room, url, transport)
         scene.acts = acts
         await scene.set_up()

@@ -12,11 +12,10 @@ import msgspec
 
 from agio.core.config import ServerLimits
 from agio.gateway.app import create_app
-from agio.gateway.auth.authenticator import Authenticator, describe_key, hash_secret, new_api_key
-from agio.gateway.gateway import Gateway
-from agio.gateway.intake.forks import Forks
+from agio.gateway.auth.authenticator import describe_key, hash_secret, new_api_key
 from agio.server.http_server import HttpServer
 from tests.support.engine import Engine, engine, soon
+from tests.support.served import listening
 from tests.support.written_run import TENANT, USER, WrittenRun, new_session
 
 FRAMES, EVENTS, EVENT_BYTES = 200, 50, 1000
@@ -61,30 +60,10 @@ async def _serve(path: Path) -> AsyncGenerator[Place]:
     async with engine(ServerLimits(), path=path) as room:
         key = new_api_key()
         await room.store.add_api_key(describe_key(key, TENANT, USER, "test"), hash_secret(key))
-        gateway = Gateway(
-            store=room.store,
-            limits=ServerLimits(),
-            hub=room.hub,
-            link=room.link,
-            forks=Forks(room.store, ServerLimits()),
-            intake=room.intake,
-            auth=Authenticator(room.store),
-            rates=room.rates,
-            addresses=room.addresses,
-            connections=room.connections,
-            tools={},
-            providers=frozenset({"demo"}),
-        )
         listener = socket.create_server(("127.0.0.1", 0))
-        server = HttpServer(create_app(gateway), listener, max_message_bytes=2**20)
-        serving = asyncio.ensure_future(server.run())
-        await soon(server.wait_started())
-        try:
+        async with listening(HttpServer(create_app(room.gateway), listener, max_message_bytes=2**20)):
             yield Place(room, listener.getsockname()[1], key)
-        finally:
             room.hub.close()
-            server.stop(at_once=True)
-            await soon(serving)
 
 
 async def test_a_hundred_readers_that_stop_reading_cost_less_than_50_megabytes(tmp_path: Path) -> None:

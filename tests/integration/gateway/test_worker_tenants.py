@@ -22,7 +22,7 @@ from agio.worker.link_socket import SocketLink
 from tests.support.engine import QUICK, Engine, Hand, HandWorker, engine, soon
 from tests.support.house import code_of, house
 from tests.support.postgres import PostgresServer
-from tests.support.wiring import RING, Visitor, served
+from tests.support.wiring import RING, Visitor, served_link
 
 ANN = Principal("default", "ann", "member", "key_1")
 BOB = Principal("other", "bob", "member", "key_2")
@@ -175,7 +175,7 @@ async def _stored_key(room: Engine, key_id: str, tenants: list[str] | None) -> s
 
 async def test_a_worker_whose_key_is_revoked_is_dismissed_and_its_runs_go_to_others() -> None:
     """R7: at once, without the time a broken link has; it may not come back, and the others stay."""
-    async with engine(PATIENT) as room, served(room) as url:
+    async with engine(PATIENT) as room, served_link(room) as url:
         await room.session(BOB)
         keys = {name: await _stored_key(room, f"wkey_{name}", ["other"]) for name in ("bad", "good")}
         bad, good = Visitor("wrk_bad", room=5), Visitor("wrk_good", room=1)
@@ -222,7 +222,7 @@ async def test_others_bad_keys_do_not_shut_out_a_worker_with_a_good_one() -> Non
 
 async def test_a_key_for_every_tenant_is_like_the_operators() -> None:
     """R7: it can be revoked, which the operator's cannot."""
-    async with engine() as room, served(room, key=None) as url:
+    async with engine() as room, served_link(room, key=None) as url:
         key = await _stored_key(room, "wkey_all", None)
         visitor = Visitor("wrk_1")
         link = SocketLink(url, key, visitor)

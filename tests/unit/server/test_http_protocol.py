@@ -15,6 +15,7 @@ from agio.server.descriptors import raise_descriptor_limit
 from agio.server.http_server import HttpServer
 from agio.server.unsent import UnsentBytes
 from tests.support.engine import soon
+from tests.support.served import listening
 
 HEAD = b"Host: a\r\n"
 
@@ -39,13 +40,8 @@ async def _echo(scope: Any, receive: Any, send: Any) -> None:
 async def _served(app: Any = _echo, **limits: Any) -> AsyncGenerator[int]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         server = HttpServer(app, listener, max_message_bytes=1000, **limits)
-        serving = asyncio.create_task(server.run())
-        await soon(server.wait_started())
-        try:
+        async with listening(server):
             yield listener.getsockname()[1]
-        finally:
-            server.stop(at_once=True)
-            await soon(serving)
 
 
 async def _ask(port: int, *parts: bytes) -> bytes:
