@@ -1,5 +1,5 @@
 # setup: prepare everything · run: serve (PORT= HOST= DATA= APP=) · test: every test · check: lint and types
-# bench: measure · chaos N=200: kill -9 · fuzz N=20000: hostile requests and frames
+# bench: measure · chaos N=200: kill -9, and with protections removed · fuzz N=20000: hostile requests and frames
 # pages: build the web app · types: its API types, from the server · images: screenshots of every page, into build/images
 # dev: serve, again whenever the source changes · lock: newer versions
 
@@ -86,6 +86,7 @@ bench: setup
 
 chaos: setup
 	$(PY) -m tests.acceptance.crash.harness $(N)
+	AGIO_CHAOS=1 $(PY) -m pytest tests/acceptance/crash
 
 fuzz: N = 20000
 fuzz: setup

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import cast
 
 import aiohttp
+import pytest
 from msgspec import Struct
 
 from agio.core.config import Price, ServerLimits
@@ -19,6 +20,14 @@ from tests.flows.server.tools import APP
 from tests.support.served import LinkKind, served
 
 LIMITS = ServerLimits(running_per_user=50, link_grace_s=0.2, cancel_s=1.0, tick_s=0.5, drain_s=2.0)
+PAIRS = (("sqlite", "direct"), ("postgres", "websocket"))
+"""Homes that together have each database and each link once."""
+every_home = pytest.mark.parametrize(
+    "place",
+    [(database, link) for database in ("sqlite", "postgres") for link in ("direct", "websocket")],
+    ids="-".join,
+    indirect=True,
+)
 PRICES = {"openai-chat:priced": Price(2.0, 10.0)}
 
 
