@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from playwright.async_api import Page
 
 from web.e2e.browser import shared
-from web.e2e.scene import DESKTOP, PHONE, scene
+from web.e2e.scene import DESKTOP, PHONE, process_scene
 from web.e2e.story import ENVIRONMENT, Story, answer_slowly, write_app
 from web.e2e.tour import EXPECTED, TEAM, Stop, settled
 
@@ -65,7 +65,7 @@ async def take_all(folder: Path) -> None:
 async def _take_all(folder: Path) -> None:
     stops: dict[str, Stop] = {stop.name: stop for stop in TEAM}
     with TemporaryDirectory() as data:
-        async with scene(Path(data), answer_slowly, ENVIRONMENT, write_app(Path(data))) as here:
+        async with process_scene(Path(data), answer_slowly, ENVIRONMENT, write_app(Path(data))) as here:
             page = await here.visitor(expected=EXPECTED)
             story = Story(here, page)
             await story.seed()

@@ -14,7 +14,7 @@ from agio.protocol.messages import AssistantMessage
 from agio.testing import Call, HttpStatus, Reply
 from agio.testing.capture import ModelCall
 from tests.support.scenes import Person, claim, end
-from web.e2e.scene import PHONE, Scene, needs_chromium, path_of, say, scene, slow
+from web.e2e.scene import PHONE, Scene, needs_chromium, path_of, process_scene, say, scene, slow
 
 pytestmark = [needs_chromium, slow]
 
@@ -167,7 +167,7 @@ async def test_a_link_to_a_message_leads_to_it(tmp_path: Path) -> None:
 
 async def test_a_search_opens_a_chat_of_2000_messages_where_it_was_said(tmp_path: Path) -> None:
     """C8: the message is marked far up in it, by keyboard, again after scrolling away, and on a phone."""
-    async with scene(tmp_path) as here:
+    async with process_scene(tmp_path) as here:
         page = await here.visitor()
         me = await here.call(page, "GET", "/api/me")
         agent = await here.make_agent(page)
