@@ -92,7 +92,7 @@ fuzz: N = 20000
 fuzz: setup
 	$(PY) -m tests.fuzz.openapi $(N)
 	$(PY) -m tests.fuzz.noise
-	AGIO_FUZZ=20 $(PY) -m pytest tests/fuzz --deselect tests/fuzz/test_openapi.py --timeout 3600
+	AGIO_FUZZ=60 $(PY) -m pytest tests/fuzz --deselect tests/fuzz/test_openapi.py --timeout 3600
 
 dev: setup
 	@$(SERVE) --reload

@@ -34,7 +34,7 @@ WRONG: list[Json] = [None, "", 0, [], {}, "\ud800", LONG]
 BOUNDED = settings(
     derandomize=True,
     deadline=None,
-    max_examples=examples(120),
+    max_examples=examples(40),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

@@ -137,7 +137,7 @@ def _say(socket: ClientConnection, sent: Sequence[bytes | str]) -> int | None:
 BOUNDED = settings(
     derandomize=True,
     deadline=None,
-    max_examples=examples(80),
+    max_examples=examples(30),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

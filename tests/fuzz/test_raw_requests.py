@@ -166,7 +166,7 @@ def test_a_request_may_come_byte_by_byte(server: Target) -> None:
     assert _statuses(_exchange(server, *(bytes([byte]) for byte in whole), patience_s=WAIT_S)) == [404]
 
 
-@settings(derandomize=True, deadline=None, max_examples=examples(300))
+@settings(derandomize=True, deadline=None, max_examples=examples(100))
 @given(
     sent=st.one_of(
         st.binary(max_size=300),

@@ -84,7 +84,7 @@ def _say(socket: ClientConnection, frames: list[str | bytes]) -> int | None:
 @settings(
     derandomize=True,
     deadline=None,
-    max_examples=examples(150),
+    max_examples=examples(50),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(frames=st.lists(FRAMES, min_size=1, max_size=8))

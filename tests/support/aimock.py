@@ -1,20 +1,15 @@
 """aimock, a model server nobody here wrote, running under Node for as long as a test needs it."""
 
-import os
 import select
-import shutil
-import subprocess
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 import pytest
 
 from agio.drivers.endpoint import Endpoint
 from agio.protocol.messages import Json
+from tests.support.node import start_node
 
-NODE_FOLDER = Path(__file__).parents[1] / "node"
 START_TIMEOUT_S = 90
 _PATHS = {"openai-chat": "/v1", "openai": "/v1", "anthropic": "", "gemini": ""}
 
@@ -23,14 +18,7 @@ class Aimock:
     """One server that answers all wire formats from the same fixtures."""
 
     def __init__(self, fixtures: Sequence[Json]) -> None:
-        node = shutil.which(
-            "node", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-        )
-        if node is None or not (NODE_FOLDER / "node_modules" / "@copilotkit" / "aimock").is_dir():
-            pytest.fail("aimock is not installed; run `make setup`.", pytrace=False)
-        self._process = subprocess.Popen(
-            [node, str(NODE_FOLDER / "aimock.mjs")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        self._process = start_node("aimock.mjs", "@copilotkit/aimock")
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None

@@ -1,12 +1,7 @@
 """The official AG-UI client as a judge of our streams, running under Node for as long as the tests do."""
 
-import os
 import select
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import NoReturn
 
 import msgspec
@@ -15,8 +10,8 @@ import pytest
 from agio.protocol.codec import decode_event, encode
 from agio.protocol.events import AgentEvent
 from agio.protocol.grammar import Grammar, GrammarError
+from tests.support.node import start_node
 
-NODE_FOLDER = Path(__file__).parents[1] / "node"
 ANSWER_TIMEOUT_S = 90
 
 
@@ -35,14 +30,7 @@ class OfficialVerifier:
     """Enforcement, chunk expansion, order rules and reducer of `@ag-ui/client`, in one Node process."""
 
     def __init__(self) -> None:
-        node = shutil.which(
-            "node", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-        )
-        if node is None or not (NODE_FOLDER / "node_modules" / "@ag-ui" / "client").is_dir():
-            pytest.fail("The official AG-UI client is not installed; run `make setup`.", pytrace=False)
-        self._process = subprocess.Popen(
-            [node, str(NODE_FOLDER / "verify.mjs")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        self._process = start_node("verify.mjs", "@ag-ui/client")
         self._asked = 0
 
     def judge(self, events: Sequence[AgentEvent] | Sequence[bytes], *, messages: bool = False) -> Verdict:

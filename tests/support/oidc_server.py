@@ -1,12 +1,7 @@
 """oidc-provider, a certified OpenID provider nobody here wrote, and a browser that signs in there."""
 
-import os
 import select
-import shutil
-import subprocess
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Self
 from urllib.parse import urljoin
 
@@ -16,8 +11,8 @@ import pytest
 
 from agio.gateway.auth.authenticator import COOKIE
 from agio.gateway.auth.oidc import FLOW_COOKIE
+from tests.support.node import start_node
 
-NODE_FOLDER = Path(__file__).parents[1] / "node"
 WAIT_S = 90
 MOST_PAGES = 20
 CLIENT_ID = "agio"
@@ -31,14 +26,7 @@ class OidcServer:
     """
 
     def __init__(self, host: str = "127.0.0.1") -> None:
-        node = shutil.which(
-            "node", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-        )
-        if node is None or not (NODE_FOLDER / "node_modules" / "oidc-provider").is_dir():
-            pytest.fail("oidc-provider is not installed; run `make setup`.", pytrace=False)
-        self._process = subprocess.Popen(
-            [node, str(NODE_FOLDER / "oidc_server.mjs"), host], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        self._process = start_node("oidc_server.mjs", "oidc-provider", host)
         self.url = f"http://{host}:{self._line()}"
 
     def __enter__(self) -> Self:

@@ -226,11 +226,15 @@ async def test_what_came_while_one_was_elsewhere_is_marked_unread(tmp_path: Path
     """C8: until it is opened."""
     async with scene(tmp_path) as here:
         page = await here.visitor()
+        await page.clock.install()
         agent = await opened(here, page)
         await say(page, "Hello")
         await answered(page)
         other = await here.call(page, "POST", f"/api/agents/{agent}/sessions", {"title": "From elsewhere"})
-        await here.call(page, "POST", f"/api/agent-sessions/{other['id']}/message", {"content": "Hi"})
+        path = f"/api/agent-sessions/{other['id']}/message"
+        sent = await here.call(page, "POST", path, {"content": "Hi"})
+        await here.ended(page, sent["run_id"])
+        await page.clock.fast_forward(30_000)  # the list is read again now and then
         entry = page.get_by_role("region", name="Chats").get_by_role(
             "link", name=re.compile("From elsewhere")
         )
