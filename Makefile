@@ -1,6 +1,6 @@
 # setup: prepare everything · run: serve (PORT= HOST= DATA= APP=) · test: every test · check: lint and types
-# bench: measure · chaos N=200: kill -9 · fuzz N=20000: hostile requests and frames
-# pages: build the web app · types: its API types, from the server · images: the screenshots of the docs
+# bench: measure · chaos N=200: kill -9, and with protections removed · fuzz N=20000: hostile requests and frames
+# pages: build the web app · types: its API types, from the server · images: screenshots of every page, into build/images
 # dev: serve, again whenever the source changes · lock: newer versions
 
 VENV := .venv
@@ -79,19 +79,20 @@ types: setup
 	@$(NODE_DIR)/node_modules/.bin/openapi-typescript $(VENV)/openapi.json -o $(API_TYPES) --alphabetize --root-types --root-types-no-schema-prefix > /dev/null
 
 images: setup chromium
-	@$(PY) -m web.e2e.screenshots docs/images
+	@$(PY) -m web.e2e.screenshots build/images
 
 bench: setup
 	$(PY) bench/run.py $(ARGS)
 
 chaos: setup
 	$(PY) -m tests.acceptance.crash.harness $(N)
+	AGIO_CHAOS=1 $(PY) -m pytest tests/acceptance/crash
 
 fuzz: N = 20000
 fuzz: setup
 	$(PY) -m tests.fuzz.openapi $(N)
 	$(PY) -m tests.fuzz.noise
-	AGIO_FUZZ=20 $(PY) -m pytest tests/fuzz --deselect tests/fuzz/test_openapi.py --timeout 3600
+	AGIO_FUZZ=60 $(PY) -m pytest tests/fuzz --deselect tests/fuzz/test_openapi.py --timeout 3600
 
 dev: setup
 	@$(SERVE) --reload

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import provoked
-from tests.official import OfficialVerifier
-from tests.postgres import PostgresServer
+from tests.support import provoked
+from tests.support.official import OfficialVerifier
+from tests.support.postgres import PostgresServer
 
 # How long an example takes is the machine's affair.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -19,7 +19,7 @@ LONGEST = (
     "web/e2e/",
     "tests/acceptance/crash/",
     "tests/fuzz/test_openapi.py",
-    "tests/unit/gateway/test_hostile_fields.py",
+    "tests/integration/gateway/test_hostile_fields.py",
 )
 """Where the tests are that take longest."""
 

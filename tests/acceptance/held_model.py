@@ -8,7 +8,7 @@ from typing import Self, TypeVar
 
 from agio.testing import ModelServer, Reply
 from agio.testing.capture import ModelCall
-from tests.acceptance.cli.command import WAIT_S
+from tests.support.command import WAIT_S
 
 BEGIN = "It begins here"
 END = "it ends here."

@@ -14,8 +14,8 @@ from agio.db.migrations import load_migrations
 from agio.db.postgres.driver import connect
 from agio.db.sqlite.connector import Connection
 from agio.db.sqlite.database import open_writable
-from tests.docs.pages import ROOT
-from tests.postgres import PostgresServer
+from tests.support.pages import ROOT
+from tests.support.postgres import PostgresServer
 
 PAGE = ROOT / "docs" / "db_reference.md"
 

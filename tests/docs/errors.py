@@ -6,7 +6,7 @@ from agio.cli.commands.explain import Section, load_catalogue
 from agio.core.config import AgentRunConfig
 from agio.errors import AgioError, LimitExceeded, ModelError, StoreError, ToolError, UserError
 from agio.gateway.http.errors import status_of
-from tests.docs.pages import ROOT
+from tests.support.pages import ROOT
 
 PAGE = ROOT / "docs" / "errors.md"
 KINDS: dict[str, type[AgioError]] = {

@@ -10,7 +10,8 @@ from agio.core.identity.principal import PERMISSIONS, Permission, Role
 from agio.gateway.doors.table import DOORS
 from agio.gateway.http.route import FRESH_S, Access, Route
 from agio.gateway.routes.table import ROUTES
-from tests.docs.pages import ROOT
+from tests.support.access import PERSON, WORKERS
+from tests.support.pages import ROOT
 
 PAGE = ROOT / "docs" / "permissions.md"
 ROLES: tuple[Role, ...] = ("owner", "admin", "member")
@@ -20,19 +21,6 @@ MEANING: dict[Permission, str] = {
     "manage": "members, invitations, the team's settings, everybody's keys",
     "own": "owners, sign-in links for members, the audit log, new teams",
 }
-PERSON = frozenset(
-    {
-        "create_account",
-        "change_account",
-        "set_password",
-        "confirm_account",
-        "sign_out_everywhere",
-        "switch_tenant",
-        "link_identity",
-        "unlink_identity",
-    }
-)
-"""What only a person in a browser can do, and no API key."""
 NOTES = {
     "create_tenant": "in the team `default` only, the operator's",
     "list_runs": "`?user=all` or another's id: needs `manage`",
@@ -50,8 +38,6 @@ NOTES = {
     "send_sdk_message": "with `agent` it needs `build`, unless the team's `sdk_sessions` is `use`",
     "execute_tool": "`approved` needs one's own session whose agent has the tool, or `build`",
 }
-WORKERS = ("/link", "/link/heartbeat")
-"""The doors of workers, who show a worker key."""
 
 _FRESH = f"""\
 a person with an account must have proved who they are within the last {FRESH_S // 60} minutes

@@ -1,4 +1,4 @@
-"""docs/requirements.md and the tests: words by hand, lists of tests from the docstrings.
+"""docs/requirements.md: sentences by hand, lists of test files from the docstrings of their tests.
 
 python -m tests.docs.requirements --write
 """
@@ -10,22 +10,21 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from tests.docs.pages import ROOT
+from tests.support.pages import ROOT
 
 PAGE = ROOT / "docs" / "requirements.md"
 TESTS = (ROOT / "tests", ROOT / "web" / "e2e")
 _IDS = re.compile(r"\s*([A-Z]\d+(?:, ?[A-Z]\d+)*):")
 _HEADING = re.compile(r"^## ([A-Z]\d+)\b.*$", re.MULTILINE)
 _LIST = re.compile(r"<!-- tests -->\n(.*?)<!-- end of tests -->\n", re.DOTALL)
-_ITEM = re.compile(r"^- \[`([^`]+)`\]\(\.\./([^)]+)\): (.+)$", re.MULTILINE)
+_ITEM = re.compile(r"^- \[`([^`]+)`\]\(\.\./([^)]+)\)$", re.MULTILINE)
 
 
 class Proof(Struct, frozen=True, order=True):
-    """A test and a requirement that its docstring names."""
+    """A file and a requirement that the docstring of one of its tests names."""
 
     requirement: str
     file: str
-    test: str
 
 
 def proofs_in_tests() -> set[Proof]:
@@ -59,7 +58,7 @@ def _tests_of(file: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
 def _proofs_of(file: Path) -> list[Proof]:
     name = str(file.relative_to(ROOT))
     return [
-        Proof(requirement, name, test.name)
+        Proof(requirement, name)
         for test in _tests_of(file)
         if (found := _IDS.match(ast.get_docstring(test) or ""))
         for requirement in re.split(r", ?", found.group(1))
@@ -75,12 +74,12 @@ def sections() -> dict[str, str]:
 
 
 def proofs_on_page() -> set[Proof]:
-    """Read the lists of tests on the page."""
+    """Read the lists of test files on the page."""
     proofs: set[Proof] = set()
     for requirement, text in sections().items():
-        for name, link, tests in _ITEM.findall(text):
+        for name, link in _ITEM.findall(text):
             assert name == link, f"{name} leads to {link}"
-            proofs |= {Proof(requirement, name, test) for test in re.findall(r"`(\w+)`", tests)}
+            proofs.add(Proof(requirement, name))
     return proofs
 
 
@@ -90,18 +89,13 @@ def words_of(section: str) -> str:
 
 
 def written(text: str) -> str:
-    """Return the page with its lists of tests renewed."""
+    """Return the page with its lists of test files renewed."""
     known = proofs_in_tests()
 
     def renew(match: re.Match[str]) -> str:
         requirement = [found.group(1) for found in _HEADING.finditer(text, 0, match.start())][-1]
-        mine = sorted(proof for proof in known if proof.requirement == requirement)
-        files = dict.fromkeys(proof.file for proof in mine)
-        lines = [
-            f"- [`{file}`](../{file}): "
-            + ", ".join(f"`{proof.test}`" for proof in mine if proof.file == file)
-            for file in files
-        ]
+        files = sorted(proof.file for proof in known if proof.requirement == requirement)
+        lines = [f"- [`{file}`](../{file})" for file in files]
         return "<!-- tests -->\n" + "".join(f"{line}\n" for line in lines) + "<!-- end of tests -->\n"
 
     return _LIST.sub(renew, text)

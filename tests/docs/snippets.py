@@ -9,7 +9,7 @@ from io import StringIO
 from types import CodeType
 from typing import cast
 
-from tests.docs.pages import Block
+from tests.support.pages import Block
 
 NOT_RUN = "needs "
 """How the mark of a block begins that is compiled only, because it needs what is not here."""

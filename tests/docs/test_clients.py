@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import ROOT, Block, blocks_of
 from tests.docs.services import SseServer, two_runs
+from tests.support.node import NODE
+from tests.support.pages import ROOT, Block, blocks_of
 
 PAGE = ROOT / "docs" / "streaming_protocol.md"
 DOCUMENTED_URL = "http://127.0.0.1:8700/api/agent-sessions/SESSION/stream"
 ANSWER = "The first try broke off and was taken back; this is the second, and it is whole.\n"
-NODE = Path(sys.executable).parent / "node"
 
 
 def _clients(language: str) -> list[Block]:

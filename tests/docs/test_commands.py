@@ -8,7 +8,7 @@ from agio.core.config import ServerLimits
 from agio.core.store.records import EventSlice
 from agio.gateway.stream.event_slice import OutgoingSlice
 from agio.protocol.commands import Answer, Answered, Command
-from tests.docs.pages import ROOT, rows_under, unquoted
+from tests.support.pages import ROOT, rows_under, unquoted
 
 PAGE = ROOT / "docs" / "streaming_protocol.md"
 

@@ -6,7 +6,7 @@ from agio.cli.commands.explain import explain, list_codes, load_catalogue
 from agio.core.config import AgentRunConfig
 from agio.errors import UserError
 from tests.docs import errors
-from tests.docs.codes import error_codes, notice_codes, result_codes
+from tests.support.codes import error_codes, notice_codes, result_codes
 
 BESIDE = ("tool results", "notices")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import ROOT
+from tests.support.pages import ROOT
 
 EXAMPLES = {
     "basic_agent.py": ["17 * 23", "calculator", "391", "completed"],

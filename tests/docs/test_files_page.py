@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from tests.acceptance.server.process import Server
-from tests.docs.pages import ROOT, blocks_of
 from tests.docs.test_server_page import ANSWER, BETWEEN, is_said, run_script
+from tests.support.pages import ROOT, blocks_of
+from tests.support.process import Server
 
 PAGE = ROOT / "docs" / "files.md"
 SHELL = """

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from agio.db.audited import AUDITED
-from tests.acceptance.server.process import Server, send, start_session
-from tests.docs.pages import ROOT, blocks_of, rows_under, unquoted
+from tests.support.pages import ROOT, blocks_of, rows_under, unquoted
+from tests.support.process import Server, send, start_session
 
 PAGE = ROOT / "docs" / "operations.md"
 

@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from agio.cli.commands.app import app
-from tests.docs.pages import PAGES, ROOT, Block, anchors_of, blocks_of, links_of, name_of, prose_of
 from tests.docs.services import models_in_a_thread
 from tests.docs.snippets import run_page
+from tests.support.pages import PAGES, ROOT, Block, anchors_of, blocks_of, links_of, name_of, prose_of
 
 EXECUTED = ("README.md", "docs/quickstart.md")
 """The pages whose `agio` commands are run, not only parsed."""
@@ -117,3 +117,9 @@ def test_every_page_is_in_the_index() -> None:
     index = ROOT / "docs" / "README.md"
     linked = {(index.parent / link.partition("#")[0]).resolve() for link in links_of(index)}
     assert [name_of(page) for page in PAGES if page not in (*linked, index, ROOT / "README.md")] == []
+
+
+def test_every_picture_is_shown_on_a_page() -> None:
+    """L16: docs/images holds what pages show, and nothing else; `make images` makes the rest elsewhere."""
+    linked = {(page.parent / link).resolve() for page in PAGES for link in links_of(page)}
+    assert [image.name for image in (ROOT / "docs" / "images").iterdir() if image not in linked] == []

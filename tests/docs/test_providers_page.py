@@ -6,9 +6,9 @@ from pathlib import Path
 
 from agio.gateway.workers.provider_test import WORDS
 from agio.testing import ModelServer, Reply
-from tests.acceptance.server.process import Server
-from tests.docs.pages import ROOT, blocks_of, rows_under, unquoted
 from tests.docs.test_server_page import BETWEEN, is_said, run_script
+from tests.support.pages import ROOT, blocks_of, rows_under, unquoted
+from tests.support.process import Server
 
 PAGE = ROOT / "docs" / "providers.md"
 ADDRESS = "https://models.example.com/v1"

@@ -18,13 +18,13 @@ def test_every_test_says_what_it_proves() -> None:
     assert nameless_tests() == []
 
 
-def test_every_test_that_names_a_requirement_is_on_the_page() -> None:
-    """L16: whoever adds a test with an id finds it on the page."""
+def test_every_file_that_names_a_requirement_is_on_the_page() -> None:
+    """L16: a requirement lists each file with a test whose docstring names it."""
     missing = proofs_in_tests() - proofs_on_page()
     assert sorted(missing) == [], RENEW
 
 
-def test_every_test_on_the_page_exists_and_names_its_requirement() -> None:
+def test_every_file_on_the_page_has_a_test_that_names_its_requirement() -> None:
     """L16: the page claims no proof that is not there."""
     claimed = proofs_on_page() - proofs_in_tests()
     assert sorted(claimed) == [], RENEW
@@ -38,6 +38,6 @@ def test_every_requirement_on_the_page_has_words_and_a_test() -> None:
 
 
 def test_the_lists_of_the_page_are_as_the_script_writes_them() -> None:
-    """L16: the page is what `--write` makes of it, so nobody edits the lists by hand."""
+    """L16: the page is what `--write` makes of it: the lists are not edited by hand."""
     page = PAGE.read_text()
     assert written(page) == page, RENEW

@@ -7,7 +7,7 @@ from agio.execution.tool_executor import ToolExecutor
 from agio.protocol.events import AgentEvent
 from agio.protocol.messages import UserMessage
 from agio.tools.calculator import calculator
-from tests.official import OfficialVerifier, check_flow
+from tests.support.official import OfficialVerifier, check_flow
 
 TURNS = [ScriptedTurn(calls=[ScriptedCall("calculator", {"expression": "6 * 7"})]), ScriptedTurn(text="42")]
 

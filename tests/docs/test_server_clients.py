@@ -9,15 +9,14 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tests.acceptance.server.process import KEY, Server
-from tests.docs.pages import ROOT, Block, blocks_of
 from tests.docs.proxy import BreakingProxy
-from tests.official import NODE_FOLDER
+from tests.support.node import NODE, NODE_FOLDER
+from tests.support.pages import ROOT, Block, blocks_of
+from tests.support.process import KEY, Server
 
 PAGE = ROOT / "docs" / "streaming_protocol.md"
 DOCUMENTED = "127.0.0.1:8700"
 ANSWER = "The first try broke off and was taken back; this is the second, and it is whole.\n"
-NODE = Path(sys.executable).parent / "node"
 STREAMS = {
     "SSE": "/api/agent-sessions/SESSION/stream",
     "WebSocket": "/realtime",

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import cast
 
-from tests.acceptance.server.process import KEY, Server
-from tests.docs.pages import ROOT, Block, blocks_of
+from tests.support.pages import ROOT, Block, blocks_of
+from tests.support.process import KEY, Server
 
 PAGE = ROOT / "docs" / "server.md"
 DOCUMENTED_URL = "http://127.0.0.1:8700"

@@ -17,7 +17,7 @@ from agio.protocol.codec import decode_event, encode
 from agio.protocol.events import AgentEvent, Custom
 from agio.protocol.messages import json_object
 from agio.settings import load_server_settings, load_settings
-from tests.docs.pages import ROOT, blocks_of, rows_under, unquoted
+from tests.support.pages import ROOT, blocks_of, rows_under, unquoted
 
 PROTOCOL = ROOT / "docs" / "streaming_protocol.md"
 CONFIGURATION = ROOT / "docs" / "configuration.md"

@@ -9,7 +9,7 @@ from agio.library import Run
 from agio.protocol.codec import encode
 from agio.protocol.events import AgentEvent, Custom
 from agio.protocol.messages import Json, json_object
-from tests.official import OfficialVerifier, check_flow
+from tests.support.official import OfficialVerifier, check_flow
 
 
 @tool(effect="idempotent")

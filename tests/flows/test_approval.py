@@ -18,7 +18,7 @@ from agio.core.engine.runner import RunResult
 from agio.protocol.events import InterruptOutcome, RunFinished
 from agio.protocol.messages import Json, ToolMessage
 from tests.flows.scene import play, types
-from tests.official import OfficialVerifier
+from tests.support.official import OfficialVerifier
 
 SENT: list[str] = []
 

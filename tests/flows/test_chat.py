@@ -30,7 +30,7 @@ from agio.protocol.events import (
 )
 from agio.protocol.messages import AssistantMessage, ToolMessage, UserMessage
 from tests.flows.scene import add, customs, lines, play, scripted, types
-from tests.official import OfficialVerifier
+from tests.support.official import OfficialVerifier
 
 
 async def test_a_message_becomes_a_stream_that_begins_and_ends(official: OfficialVerifier) -> None:

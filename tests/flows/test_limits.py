@@ -7,9 +7,9 @@ from agio.core.model import Usage
 from agio.core.run.fold import Fold, fold_log
 from agio.protocol.events import NOTICE, RunError, RunFinished
 from agio.protocol.messages import Json
-from tests.clock import pass_time
 from tests.flows.scene import customs, play, scripted
-from tests.official import OfficialVerifier
+from tests.support.clock import pass_time
+from tests.support.official import OfficialVerifier
 
 AGAIN = ScriptedTurn(calls=[ScriptedCall("add", {"a": 1, "b": 1})])
 

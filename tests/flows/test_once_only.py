@@ -17,9 +17,9 @@ from agio import (
     tool,
 )
 from agio.protocol.messages import ToolMessage
-from tests.clock import pass_time
 from tests.flows.scene import play
-from tests.official import OfficialVerifier
+from tests.support.clock import pass_time
+from tests.support.official import OfficialVerifier
 
 SHORT = AgentRunConfig(run_timeout_s=600, cancel_grace_s=0.05)
 

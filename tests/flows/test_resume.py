@@ -15,7 +15,7 @@ from agio.protocol.codec import encode
 from agio.protocol.events import AgentEvent, seq_of
 from agio.protocol.frames import Frame
 from agio.protocol.messages import AssistantMessage, Message, UserMessage
-from tests.official import OfficialVerifier, check_flow
+from tests.support.official import OfficialVerifier, check_flow
 
 TURNS = (
     ScriptedTurn(

@@ -27,9 +27,9 @@ from agio.testing.faults import (
     StreamError,
     VendorError,
 )
-from tests.clock import pass_time, until
 from tests.flows.scene import customs, play, scripted
-from tests.official import OfficialVerifier, check_flow
+from tests.support.clock import pass_time, until
+from tests.support.official import OfficialVerifier, check_flow
 
 WIRES = ["openai-chat", "openai", "anthropic", "gemini"]
 FAST = AgentRunConfig(backoff_s=0.0)

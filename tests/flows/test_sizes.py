@@ -6,7 +6,7 @@ from agio import Agent, AgentRunConfig, ScriptedCall, ScriptedTurn, tool
 from agio.protocol.events import REWIND, RunError
 from agio.testing import Call, Endless, ModelServer, Reply
 from tests.flows.scene import add, customs, lines, play, scripted
-from tests.official import OfficialVerifier
+from tests.support.official import OfficialVerifier
 
 WORDS = "and so on " * 40
 ENDLESS = {

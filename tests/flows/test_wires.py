@@ -12,7 +12,7 @@ from agio.testing import ModelServer, Reply
 from agio.testing.faults import SameIds
 from agio.testing.script import Call
 from tests.flows.scene import add, play
-from tests.official import OfficialVerifier
+from tests.support.official import OfficialVerifier
 
 WIRES = ["openai-chat", "openai", "anthropic", "gemini"]
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

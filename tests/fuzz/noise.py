@@ -21,8 +21,8 @@ import httpx
 
 from agio.gateway.auth.authenticator import describe_key, hash_secret, new_api_key
 from agio.server.stores import open_database
-from tests.acceptance.server.process import Server, answer_of
-from tests.unit.gateway.house import AGENT
+from tests.support.house import AGENT
+from tests.support.process import Server, answer_of
 
 CONNECTIONS = 4
 REQUESTS = 150

@@ -11,9 +11,9 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.acceptance.server.process import KEY
 from tests.fuzz import checks
 from tests.fuzz.server import Target, target
+from tests.support.process import KEY
 
 ROOT = Path(__file__).resolve().parents[2]
 ROUND_S = 3000.0

@@ -12,9 +12,9 @@ from typing import cast
 import httpx
 from websockets.sync.client import ClientConnection, connect
 
-from tests.acceptance.cli.command import AGIO
-from tests.acceptance.server.process import Server, answer_of, send, stream, text_of
-from tests.unit.gateway.house import AGENT
+from tests.support.command import AGIO
+from tests.support.house import AGENT
+from tests.support.process import Server, answer_of, send, stream, text_of
 
 WORKER_KEY = "the-key-of-a-worker-that-sends-nonsense."
 WAIT_S = 60.0

@@ -1,4 +1,4 @@
-"""How much is thrown: little and always the same in the suite, more with `make fuzz`."""
+"""How many examples a test makes: a few, always the same, in the suite; many with `make fuzz`."""
 
 import os
 

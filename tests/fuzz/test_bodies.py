@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.acceptance.server.process import KEY, answer_of
 from tests.fuzz.frames import DEEP, LONG, VALUES, Json, cut, encoded, spoilt
 from tests.fuzz.server import Target, target
 from tests.fuzz.size import examples
+from tests.support.process import KEY, answer_of
 
 WAIT_S = 60.0
 USER: dict[str, Json] = {"id": "m1", "role": "user", "content": "Hello"}
@@ -34,7 +34,7 @@ WRONG: list[Json] = [None, "", 0, [], {}, "\ud800", LONG]
 BOUNDED = settings(
     derandomize=True,
     deadline=None,
-    max_examples=examples(120),
+    max_examples=examples(40),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

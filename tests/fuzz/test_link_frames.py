@@ -17,10 +17,10 @@ from agio.core.model import Usage
 from agio.core.store.repository import Append, ToolRecord
 from agio.errors import UserError
 from agio.protocol.frames import Frame
-from tests.acceptance.server.process import send, start_session
 from tests.fuzz.frames import DEEP, NUMBERS, TEXTS, cut
 from tests.fuzz.server import WAIT_S, WORKER_KEY, Target, target
 from tests.fuzz.size import examples
+from tests.support.process import send, start_session
 
 CLOSED = (wire.GARBAGE, wire.SLOW, 1003, 1007, 1008, 1009)
 NOBODYS = Claim("run_" + "0" * 26, 1, "t" * 43)
@@ -137,7 +137,7 @@ def _say(socket: ClientConnection, sent: Sequence[bytes | str]) -> int | None:
 BOUNDED = settings(
     derandomize=True,
     deadline=None,
-    max_examples=examples(80),
+    max_examples=examples(30),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

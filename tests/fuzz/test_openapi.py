@@ -8,10 +8,10 @@ from tests.fuzz.openapi import Round, throw
 from tests.fuzz.server import target
 
 SEED = 4
-THOROUGHLY = ("tools", "invitations", "profile", "tenant", "api-keys", "drafts", "me", "realtime", "sign-in")
+THOROUGHLY = ("tools", "api-keys", "sign-in")
 """Of these, all that an operation's schema can be violated by: methods, headers, every bound of every field."""
 ROUNDS = [
-    Round(SEED, "fuzzing", 3),
+    Round(SEED, "fuzzing", 2),
     Round(SEED, "coverage", 1, tuple(part for tag in THOROUGHLY for part in ("--include-tag", tag))),
 ]
 
@@ -24,7 +24,7 @@ def test_no_request_breaks_the_server_or_its_description(tmp_path: Path) -> None
         for given in ROUNDS:
             assert not (failure := throw(server, tmp_path, given)), failure
         answered = server.requests()
-        assert answered.total() > 1000, answered
+        assert answered.total() > 500, answered
         assert not [status for status in answered if status >= 500], answered
         assert {200, 201, 204, 400, 401, 404, 405, 415, 422} <= set(answered), answered
         assert server.memory_kib < before_kib + 100_000

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.acceptance.server.process import KEY
 from tests.fuzz.frames import cut
 from tests.fuzz.server import Target, target
 from tests.fuzz.size import examples
+from tests.support.process import KEY
 
 WAIT_S = 60.0
 HOST = b"Host: 127.0.0.1\r\n"
@@ -166,7 +166,7 @@ def test_a_request_may_come_byte_by_byte(server: Target) -> None:
     assert _statuses(_exchange(server, *(bytes([byte]) for byte in whole), patience_s=WAIT_S)) == [404]
 
 
-@settings(derandomize=True, deadline=None, max_examples=examples(300))
+@settings(derandomize=True, deadline=None, max_examples=examples(100))
 @given(
     sent=st.one_of(
         st.binary(max_size=300),

@@ -12,10 +12,10 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
 from agio.core.config import ServerLimits
-from tests.acceptance.server.process import KEY, answer_of, start_session
 from tests.fuzz.frames import DEEP, LONG, TEXTS, VALUES, Json, cut, encoded, spoilt
 from tests.fuzz.server import WAIT_S, Target, target
 from tests.fuzz.size import examples
+from tests.support.process import KEY, answer_of, start_session
 
 SESSION = "ses_of_the_test"
 COMMANDS: list[dict[str, Json]] = [
@@ -88,7 +88,7 @@ def _say(socket: ClientConnection, frames: list[str | bytes]) -> int | None:
 @settings(
     derandomize=True,
     deadline=None,
-    max_examples=examples(150),
+    max_examples=examples(50),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(frames=st.lists(FRAMES, min_size=1, max_size=8))

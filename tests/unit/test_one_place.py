@@ -7,6 +7,9 @@ from pathlib import Path
 import agio
 
 SOURCE = Path(agio.__file__).parent
+TESTS = Path(__file__).parents[1]
+SHARED = ("tests.support", "tests.checks")
+"""What tests of every folder may import."""
 
 
 def nodes() -> Iterator[tuple[str, ast.AST]]:
@@ -54,3 +57,25 @@ def test_event_bytes_are_recognised_in_one_module() -> None:
         and node.value.startswith(b'{"type":')
     }
     assert knowing == {"protocol/frames.py"}
+
+
+def test_folders_of_tests_share_only_the_support_folder() -> None:
+    """L16: a test imports tests.support, its own folder and the folders above it, never another folder's tests."""
+    files = [file for file in TESTS.rglob("*.py") if "node_modules" not in file.parts]
+    crossing = [
+        f"{file.relative_to(TESTS)} imports {node.module}"
+        for file in sorted(files)
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.ImportFrom)
+        and str(node.module).startswith(("tests.", "web."))
+        and not str(node.module).startswith(SHARED)
+        and not _is_above(str(node.module), file)
+    ]
+    assert crossing == []
+
+
+def _is_above(module: str, file: Path) -> bool:
+    """Whether a module lies in the folder of a file, or in one above it below tests/."""
+    place = TESTS.parent.joinpath(*module.split("."))
+    folder = place if place.is_dir() else place.parent
+    return folder != TESTS and file.is_relative_to(folder)

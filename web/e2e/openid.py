@@ -9,8 +9,8 @@ from pathlib import Path
 
 from playwright.async_api import BrowserContext, Page, expect
 
-from tests.oidc_server import CLIENT_ID, CLIENT_SECRET, OidcServer
-from web.e2e.scene import DESKTOP, NOT_SIGNED_IN, Scene, scene
+from tests.support.oidc_server import CLIENT_ID, CLIENT_SECRET, OidcServer
+from web.e2e.scene import DESKTOP, NOT_SIGNED_IN, Scene, process_scene
 
 PROVIDER = "Test Directory"
 FONTS = "https://fonts.googleapis.com/"
@@ -33,7 +33,7 @@ async def openid_scene(
             **fields,
         }
         more = [{**named, **other} for other in others]
-        async with scene(folder, environment={"AGIO_OIDC": json.dumps([named, *more])}) as here:
+        async with process_scene(folder, environment={"AGIO_OIDC": json.dumps([named, *more])}) as here:
             places = [f"{here.url}/sign-in/oidc/{one['id']}/callback" for one in (named, *more)]
             provider.register(*places)
             here.friends = (provider.url, FONTS)

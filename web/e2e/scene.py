@@ -1,4 +1,4 @@
-"""A server in a process of its own, a model behind it that says what the test wants, and browsers in front."""
+"""A server, a model behind it that says what the test wants, and browsers in front."""
 
 import asyncio
 import re
@@ -13,10 +13,13 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
+from agio.core.config import ServerLimits
+from agio.drivers.endpoint import Endpoint
 from agio.testing import ModelServer, Reply
 from agio.testing.capture import ModelCall
-from tests.acceptance.server.process import Server
-from tests.ports import free_port
+from tests.support.ports import free_port
+from tests.support.process import Server
+from tests.support.served import served
 from web.e2e.browser import CHROMIUM, shared
 
 PATIENCE_MS = 60_000
@@ -84,53 +87,24 @@ class Complaints:
 
 
 class Scene:
-    """The server, its models, and who looks at it."""
+    """The server, its models, and its browsers."""
 
-    def __init__(
-        self,
-        folder: Path,
-        models: ModelServer,
-        browser: Browser,
-        environment: Mapping[str, str],
-        arguments: Sequence[str] = (),
-    ):
+    def __init__(self, url: str, sign_in: str, models: ModelServer, browser: Browser) -> None:
+        self.url = url
+        """Where the pages are."""
+        self.sign_in = sign_in
+        """The link that signs the first owner in."""
         self.models = models
-        self._folder = folder
-        self._browser = browser
-        self._environment = environment
-        self._arguments = arguments
-        self._stack = AsyncExitStack()
-        self._port = free_port()
         self.friends: tuple[str, ...] = ()
         """Where pages may go beside the server, such as an OpenID provider."""
+        self._browser = browser
+        self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
-        self.start()
         return self
 
     async def __aexit__(self, *raised: object) -> None:
-        try:
-            await self._stack.aclose()
-        finally:
-            self.server.__exit__(None, None, None)
-
-    @property
-    def url(self) -> str:
-        """Where the pages are."""
-        return f"http://127.0.0.1:{self._port}"
-
-    def start(self) -> None:
-        """Start the server, on the port and the data it had before."""
-        place = ("--port", str(self._port), "--data", str(self._folder / "data"))
-        self.server = Server(
-            self._folder, *place, *self._arguments, environment=self._environment, own_data=False
-        )
-        self.server.__enter__()
-
-    def kill(self) -> None:
-        """End the server without a word."""
-        self.server.process.kill()
-        self.server.__exit__(None, None, None)
+        await self._stack.aclose()
 
     async def context(
         self, *, size: tuple[int, int] = DESKTOP, dark: bool = False, expected: Sequence[str] = ()
@@ -154,7 +128,7 @@ class Scene:
         """Open a page that is signed in with the server's link, past the welcome."""
         context = await self.context(size=size, dark=dark, expected=expected)
         page = await context.new_page()
-        await page.goto(self.server.sign_in)
+        await page.goto(self.sign_in)
         await page.wait_for_url(f"{self.url}/set-up")
         await page.goto(f"{self.url}/chat")
         await expect(page.get_by_role("textbox", name="Message")).to_be_visible()
@@ -191,21 +165,73 @@ class Scene:
         return str((await self.call(page, "POST", "/api/agents", body))["id"])
 
 
+class ProcessScene(Scene):
+    """A scene whose server is a process, which can be killed and started again."""
+
+    def __init__(self, make: Callable[[], Server], models: ModelServer, browser: Browser) -> None:
+        self._make = make
+        self.start()
+        super().__init__(self.server.url, self.server.sign_in, models, browser)
+
+    async def __aexit__(self, *raised: object) -> None:
+        try:
+            await super().__aexit__(*raised)
+        finally:
+            self.server.__exit__(None, None, None)
+
+    def start(self) -> None:
+        """Start the server, on the port and the data it had before."""
+        self.server = self._make().__enter__()
+
+    def kill(self) -> None:
+        """End the server without a word."""
+        self.server.process.kill()
+        self.server.__exit__(None, None, None)
+
+
 @asynccontextmanager
-async def scene(
+async def scene(folder: Path, answer: Answer | None = None) -> AsyncGenerator[Scene]:
+    """Set a scene with a server in this process, which takes no time to start.
+
+    `answer` is what the model says to each call; without it, it echoes.
+    """
+    async with _models(answer) as models:
+        own = {"demo": Endpoint(), **{name: models.endpoint(name) for name in ("openai", "openai-chat")}}
+        data = folder / "data"
+        data.mkdir()
+        async with (
+            served(data, ServerLimits(), endpoints=own) as server,
+            Scene(server.url, server.link, models, await shared.get()) as made,
+        ):
+            yield made
+
+
+@asynccontextmanager
+async def process_scene(
     folder: Path,
     answer: Answer | None = None,
     environment: Mapping[str, str] | None = None,
     arguments: Sequence[str] = (),
-) -> AsyncGenerator[Scene]:
-    """Set a scene. `answer` is what the model says to each call; without it, it echoes."""
+) -> AsyncGenerator[ProcessScene]:
+    """Set a scene with `agio serve` in a process of its own, with its environment and arguments."""
+    async with _models(answer) as models:
+        base = models.base_url("openai-chat")
+        known = {"OPENAI_BASE_URL": base, "OPENAI_API_KEY": "test-key", **(environment or {})}
+        given = ("--port", str(free_port()), "--data", str(folder / "data"), *arguments)
+
+        def make() -> Server:
+            return Server(folder, *given, environment=known, own_data=False)
+
+        async with ProcessScene(make, models, await shared.get()) as made:
+            yield made
+
+
+@asynccontextmanager
+async def _models(answer: Answer | None) -> AsyncGenerator[ModelServer]:
     async with ModelServer() as models:
         if answer is not None:
             models.answer(answer)
-        base = models.base_url("openai-chat")
-        known = {"OPENAI_BASE_URL": base, "OPENAI_API_KEY": "test-key", **(environment or {})}
-        async with Scene(folder, models, await shared.get(), known, arguments) as made:
-            yield made
+        yield models
 
 
 def path_of(page: Page) -> str:

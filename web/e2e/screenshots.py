@@ -1,9 +1,10 @@
-"""The pictures of the docs: every page on a desktop and on a phone, in light and in dark.
+"""Screenshots of every page, on a desktop and on a phone, in light and in dark: `make images`.
 
-`make images` writes them to docs/images.
+They go to a folder that git ignores. Those that docs/images has, which pages of the docs show, are renewed there.
 """
 
 import asyncio
+import shutil
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,10 +12,11 @@ from tempfile import TemporaryDirectory
 from playwright.async_api import Page
 
 from web.e2e.browser import shared
-from web.e2e.scene import DESKTOP, PHONE, scene
+from web.e2e.scene import DESKTOP, PHONE, process_scene
 from web.e2e.story import ENVIRONMENT, Story, answer_slowly, write_app
 from web.e2e.tour import EXPECTED, TEAM, Stop, settled
 
+SHOWN = Path(__file__).parents[2] / "docs" / "images"
 SIZES = {"desktop": DESKTOP, "phone": PHONE}
 PAGES = {
     "sign-in": "sign-in",
@@ -63,7 +65,7 @@ async def take_all(folder: Path) -> None:
 async def _take_all(folder: Path) -> None:
     stops: dict[str, Stop] = {stop.name: stop for stop in TEAM}
     with TemporaryDirectory() as data:
-        async with scene(Path(data), answer_slowly, ENVIRONMENT, write_app(Path(data))) as here:
+        async with process_scene(Path(data), answer_slowly, ENVIRONMENT, write_app(Path(data))) as here:
             page = await here.visitor(expected=EXPECTED)
             story = Story(here, page)
             await story.seed()
@@ -84,14 +86,14 @@ async def _take_all(folder: Path) -> None:
 
 
 def main() -> None:
-    """Write the pictures to the folder that is named."""
+    """Write the pictures to the folder named on the command line, and renew those of the docs."""
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     asyncio.run(take_all(folder))
-    pictures = list(folder.glob("*.png"))
-    print(
-        f"{len(pictures)} pictures, {sum(each.stat().st_size for each in pictures) // 1024} KB, in {folder}"
-    )
+    shown = list(SHOWN.glob("*.png"))
+    for picture in shown:
+        shutil.copyfile(folder / picture.name, picture)
+    print(f"{len(list(folder.glob('*.png')))} pictures in {folder}, {len(shown)} of them in {SHOWN}")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from playwright.async_api import Page, expect
 
 from agio.testing import Reply
 from agio.testing.capture import ModelCall
-from web.e2e.scene import DELETED, Scene, needs_chromium, path_of, say, scene, slow
+from web.e2e.scene import DELETED, Scene, needs_chromium, path_of, process_scene, say, scene, slow
 
 pytestmark = [needs_chromium, slow]
 
@@ -69,7 +69,7 @@ async def test_a_page_that_is_loaded_again_in_the_middle_goes_on(tmp_path: Path)
 async def test_a_server_that_is_killed_in_the_middle_and_started_again_goes_on(tmp_path: Path) -> None:
     """C8, C10, B1: the page says so, comes back by itself, and shows the answer once."""
     model = Counting()
-    async with scene(tmp_path, model) as here:
+    async with process_scene(tmp_path, model) as here:
         page = await here.visitor(expected=KILLED)
         await begun(here, page)
         here.kill()
@@ -123,7 +123,7 @@ async def test_ten_seconds_without_a_network_lose_nothing(tmp_path: Path) -> Non
 
 async def test_an_approval_is_given_after_the_server_was_started_again(tmp_path: Path) -> None:
     """C8, C10, B7: the question waits for the person, not for the process; with the argument they changed."""
-    async with scene(tmp_path) as here:
+    async with process_scene(tmp_path) as here:
         page = await here.visitor(expected=KILLED)
         await say(page, "send a postcard to Ada")
         await expect(page.get_by_role("button", name="Approve", exact=True)).to_be_visible()

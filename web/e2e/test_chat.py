@@ -13,8 +13,8 @@ from agio.db.repository import open_store
 from agio.protocol.messages import AssistantMessage
 from agio.testing import Call, HttpStatus, Reply
 from agio.testing.capture import ModelCall
-from tests.contract.store.scenes import Person, claim, end
-from web.e2e.scene import PHONE, Scene, needs_chromium, path_of, say, scene, slow
+from tests.support.scenes import Person, claim, end
+from web.e2e.scene import PHONE, Scene, needs_chromium, path_of, process_scene, say, scene, slow
 
 pytestmark = [needs_chromium, slow]
 
@@ -167,7 +167,7 @@ async def test_a_link_to_a_message_leads_to_it(tmp_path: Path) -> None:
 
 async def test_a_search_opens_a_chat_of_2000_messages_where_it_was_said(tmp_path: Path) -> None:
     """C8: the message is marked far up in it, by keyboard, again after scrolling away, and on a phone."""
-    async with scene(tmp_path) as here:
+    async with process_scene(tmp_path) as here:
         page = await here.visitor()
         me = await here.call(page, "GET", "/api/me")
         agent = await here.make_agent(page)
@@ -226,11 +226,15 @@ async def test_what_came_while_one_was_elsewhere_is_marked_unread(tmp_path: Path
     """C8: until it is opened."""
     async with scene(tmp_path) as here:
         page = await here.visitor()
+        await page.clock.install()
         agent = await opened(here, page)
         await say(page, "Hello")
         await answered(page)
         other = await here.call(page, "POST", f"/api/agents/{agent}/sessions", {"title": "From elsewhere"})
-        await here.call(page, "POST", f"/api/agent-sessions/{other['id']}/message", {"content": "Hi"})
+        path = f"/api/agent-sessions/{other['id']}/message"
+        sent = await here.call(page, "POST", path, {"content": "Hi"})
+        await here.ended(page, sent["run_id"])
+        await page.clock.fast_forward(30_000)  # the list is read again now and then
         entry = page.get_by_role("region", name="Chats").get_by_role(
             "link", name=re.compile("From elsewhere")
         )

@@ -11,7 +11,7 @@ from web.e2e.tour import Tour, tour_of_new, tour_of_team
 
 pytestmark = [needs_chromium, slow]
 
-PARTS = 3
+PARTS = 2
 """How many walks the longer tour is, which can go on at once."""
 
 

@@ -12,7 +12,7 @@ from agio.core.name import seen
 from agio.testing import Call, Reply
 from agio.testing.capture import ModelCall
 from web.e2e.payloads import PAYLOADS
-from web.e2e.scene import Scene, needs_chromium, scene, slow
+from web.e2e.scene import Scene, needs_chromium, process_scene, scene, slow
 from web.e2e.tour import settled
 
 pytestmark = [needs_chromium, slow]
@@ -138,7 +138,9 @@ async def test_what_tools_say_stays_words(tmp_path: Path) -> None:
     """C8: two hundred payloads in the results of tools, on the chat and on the run's page."""
     (tmp_path / "module.py").write_text(MODULE)
     arguments = ("--app", str(tmp_path / "module.py"))
-    async with scene(tmp_path, evil, {"PYTHONPATH": str(Path(__file__).parents[2])}, arguments) as here:
+    async with process_scene(
+        tmp_path, evil, {"PYTHONPATH": str(Path(__file__).parents[2])}, arguments
+    ) as here:
         page, session = await ready(here, ["repeat"])
         for number in range(len(PAYLOADS) // 20):
             await told(here, page, session, [f"tool {number}"])
@@ -159,7 +161,7 @@ async def test_what_tools_say_stays_words(tmp_path: Path) -> None:
 async def test_nobody_approves_what_they_do_not_see(tmp_path: Path) -> None:
     """C8, B7: an end behind blanks is beside its beginning; one behind many lines is said to be there, and shown."""
     (tmp_path / "module.py").write_text(MODULE)
-    async with scene(tmp_path, evil, arguments=("--app", str(tmp_path / "module.py"))) as here:
+    async with process_scene(tmp_path, evil, arguments=("--app", str(tmp_path / "module.py"))) as here:
         page, _ = await ready(here)
         agent = await here.make_agent(page, "Shell", tools=["shell"])
         for number in range(len(HIDDEN)):

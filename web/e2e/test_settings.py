@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 from playwright.async_api import Page, expect
 
-from web.e2e.scene import PHONE, Scene, needs_chromium, scene, slow
+from web.e2e.scene import PHONE, Scene, needs_chromium, process_scene, scene, slow
 
 pytestmark = [needs_chromium, slow]
 
@@ -27,7 +27,7 @@ async def fill_connection(here: Scene, page: Page) -> None:
 
 async def test_models_are_chosen_from_what_the_service_offers(tmp_path: Path) -> None:
     """C8, R12: tested without a name, picked, tested with it, saved, and offered to an agent."""
-    async with scene(tmp_path, environment=OPEN) as here:
+    async with process_scene(tmp_path, environment=OPEN) as here:
         here.models.models = [f"model-{at}" for at in range(30)] + [HOSTILE]
         page = await here.visitor()
         await fill_connection(here, page)
@@ -57,7 +57,7 @@ async def test_models_are_chosen_from_what_the_service_offers(tmp_path: Path) ->
 
 async def test_a_closed_address_says_what_opens_it(tmp_path: Path) -> None:
     """C8, R12: below the field, as it is typed, with the very line; an open one says so."""
-    async with scene(tmp_path, environment=OPEN) as here:
+    async with process_scene(tmp_path, environment=OPEN) as here:
         page = await here.visitor()
         await page.goto(f"{here.url}/settings/providers")
         await page.get_by_role("button", name="Add a provider").click()

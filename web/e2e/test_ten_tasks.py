@@ -8,7 +8,7 @@ from playwright.async_api import Page, expect
 
 from agio.testing import Call, Reply
 from agio.testing.capture import ModelCall
-from web.e2e.scene import Scene, needs_chromium, say, scene, slow
+from web.e2e.scene import Scene, needs_chromium, process_scene, say, slow
 
 pytestmark = [needs_chromium, slow]
 
@@ -40,7 +40,7 @@ async def test_a_newcomer_does_ten_things(tmp_path: Path) -> None:
         "AGIO_EGRESS_ALLOW": "127.0.0.1",
         "AGIO_PRICES": PRICES,
     }
-    async with scene(tmp_path, helpful, environment) as here:
+    async with process_scene(tmp_path, helpful, environment) as here:
         context = await here.context()
         page = await context.new_page()
         await signs_in(here, page)
@@ -55,7 +55,7 @@ async def test_a_newcomer_does_ten_things(tmp_path: Path) -> None:
 
 
 async def signs_in(here: Scene, page: Page) -> None:
-    await page.goto(here.server.sign_in)
+    await page.goto(here.sign_in)
     await page.get_by_label("Name").fill("Ann")
     await page.get_by_label("E-mail").fill("ann@example.com")
     await page.get_by_label("Password", exact=True).fill("a long enough password")

@@ -10,7 +10,7 @@ from playwright.async_api import expect
 
 from agio.testing import Call, Reply
 from agio.testing.capture import ModelCall
-from web.e2e.scene import needs_chromium, say, scene, slow
+from web.e2e.scene import needs_chromium, process_scene, say, slow
 
 pytestmark = [needs_chromium, slow]
 
@@ -46,7 +46,10 @@ def forecaster(call: ModelCall) -> Reply:
 
 async def test_a_tool_is_made_tried_given_and_used(tmp_path: Path) -> None:
     """C3, C8: with what was sent and what came back in the console; deleting it says who had it."""
-    async with weather() as service, scene(tmp_path, forecaster, {"AGIO_EGRESS_ALLOW": "127.0.0.1"}) as here:
+    async with (
+        weather() as service,
+        process_scene(tmp_path, forecaster, {"AGIO_EGRESS_ALLOW": "127.0.0.1"}) as here,
+    ):
         page = await here.visitor()
         agent = await here.make_agent(page, "Forecaster")
         await page.goto(f"{here.url}/tools/new")

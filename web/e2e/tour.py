@@ -11,7 +11,7 @@ from pathlib import Path
 
 from playwright.async_api import Locator, Page, expect
 
-from web.e2e.scene import DELETED, DESKTOP, PHONE, Scene, scene
+from web.e2e.scene import DELETED, DESKTOP, PHONE, Scene, process_scene, scene
 from web.e2e.story import EMAIL, ENVIRONMENT, Story, answer, write_app
 
 EXPECTED = (
@@ -367,7 +367,7 @@ async def _tool_that_works(story: Story) -> str:
 @asynccontextmanager
 async def tour_of_team(folder: Path) -> AsyncGenerator[Tour]:
     """A server with the story's team on it."""
-    async with scene(folder, answer, ENVIRONMENT, write_app(folder)) as here:
+    async with process_scene(folder, answer, ENVIRONMENT, write_app(folder)) as here:
         page = await here.visitor(expected=EXPECTED)
         story = Story(here, page)
         await story.seed()

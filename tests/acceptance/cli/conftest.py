@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.cli.command import Cli
+from tests.support.command import Cli
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from tests.acceptance.cli.command import AGIO, WAIT_S, Cli
+from tests.support.command import AGIO, WAIT_S, Cli
 
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()=>][A-Z0-9]?|[\x00-\x08\x0e-\x1f]")
 _HALF_A_CODE = re.compile(rb"\x1b[^A-Za-z]*$")

@@ -3,8 +3,8 @@
 import signal
 import subprocess
 
-from tests.acceptance.cli.command import WAIT_S, Cli
 from tests.acceptance.held_model import BEGIN, END, HeldModel
+from tests.support.command import WAIT_S, Cli
 
 HELD = ("chat", "--model", "openai-chat:test-model")
 

@@ -2,9 +2,9 @@
 
 import re
 
-from tests.acceptance.cli.command import Cli
 from tests.acceptance.cli.pseudo_terminal import CTRL_C, CTRL_D, CTRL_U, PseudoTerminal
 from tests.acceptance.held_model import BEGIN, END, HeldModel
+from tests.support.command import Cli
 
 PROMPT = "> "
 QUESTION = "[e]dit the arguments: "

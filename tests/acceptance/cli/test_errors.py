@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.cli.command import WAIT_S, Cli
+from tests.support.command import WAIT_S, Cli
 
 
 def _refused(cli: Cli, code: str, *arguments: str, given: str = "hello\n") -> str:

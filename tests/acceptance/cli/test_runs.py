@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import cast
 
 from agio.db.repository import open_store
-from tests.acceptance.cli.command import Cli
+from tests.support.command import Cli
 
 CUT_S = 5.0
 """No pause of a run is replayed longer."""

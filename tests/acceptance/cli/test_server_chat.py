@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.cli.command import WAIT_S, Cli
 from tests.acceptance.cli.pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
 from tests.acceptance.held_model import APP, BEGIN, END, HeldModel
-from tests.acceptance.server.process import KEY, Server, answer_of, await_events, send, start_session
+from tests.support.command import WAIT_S, Cli
+from tests.support.process import KEY, Server, answer_of, await_events, send, start_session
 
 PROMPT = "> "
 QUESTION = "[e]dit the arguments: "

@@ -7,7 +7,7 @@ from typing import Self, cast
 
 import aiohttp
 
-from tests.acceptance.crash.checker import Transcript
+from tests.acceptance.checker import Transcript
 
 RETRY_S = 0.05
 _LOST = (aiohttp.ClientError, ConnectionError, TimeoutError, asyncio.IncompleteReadError)

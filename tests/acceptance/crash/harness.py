@@ -23,10 +23,10 @@ from typing import Self
 import aiohttp
 
 from agio.testing import Call, ModelCall, ModelServer, Reply
-from tests.acceptance.crash.checker import check
+from tests.acceptance.checker import check
 from tests.acceptance.crash.client import Client
-from tests.clock import until
-from tests.ports import free_port
+from tests.support.clock import until
+from tests.support.ports import free_port
 
 HERE = Path(__file__).parent
 API_KEY = "crash-test-key-of-more-than-32-characters"

@@ -6,7 +6,7 @@ from typing import cast
 import httpx
 import pytest
 
-from tests.acceptance.server.process import Server, answer_of, send, start_session, stream, text_of
+from tests.support.process import Server, answer_of, send, start_session, stream, text_of
 
 SHOP = '''
 from agio import Agent, tool

@@ -14,9 +14,9 @@ import httpx
 import pytest
 
 from agio.db.repository import open_store
-from tests.acceptance.cli.command import AGIO, WAIT_S
-from tests.acceptance.crash.checker import Run, check_positions, check_run, read_runs
-from tests.acceptance.server.process import PAUSE_S, Server, answer_of, send, start_session, stream
+from tests.acceptance.checker import Run, check_positions, check_run, read_runs
+from tests.support.command import AGIO, WAIT_S
+from tests.support.process import PAUSE_S, Server, answer_of, send, start_session, stream
 
 LIMITS = json.dumps({"running_per_user": 10})
 TALKERS = 4

@@ -18,8 +18,8 @@ from websockets.sync.client import connect
 from agio.db.sqlite.database import open_unchecked
 from agio.protocol.messages import Json
 from agio.testing import Call, HttpStatus, ModelServer, Reply
-from tests.acceptance.cli.command import WAIT_S
-from tests.acceptance.server.process import Server, answer_of, stream
+from tests.support.command import WAIT_S
+from tests.support.process import Server, answer_of, stream
 
 APP = """
 from agio import Agent, tool

@@ -10,8 +10,8 @@ from typing import cast
 import httpx
 import pytest
 
-from tests.acceptance.cli.command import WAIT_S
-from tests.acceptance.server.process import Server, answer_of, send, start_session
+from tests.support.command import WAIT_S
+from tests.support.process import Server, answer_of, send, start_session
 
 SIZE = "6m"
 STEP = 64 * 1024

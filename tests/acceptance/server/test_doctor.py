@@ -11,9 +11,9 @@ import pytest
 
 from agio.db.sqlite.database import open_unchecked
 from agio.testing import ModelServer
-from tests.acceptance.server.process import Server, send, start_session
 from tests.acceptance.server.test_backup import agio
-from tests.postgres import PostgresServer
+from tests.support.postgres import PostgresServer
+from tests.support.process import Server, send, start_session
 
 Found = dict[str, tuple[str, str, str]]
 

@@ -9,9 +9,9 @@ import pytest
 from agio.core.identity.account import Account
 from agio.core.identity.principal import DEFAULT_TENANT, LOCAL_USER
 from agio.db.repository import open_store
-from tests.acceptance.server.process import Server
 from tests.acceptance.server.test_refusals import refused
-from tests.postgres import PostgresServer
+from tests.support.postgres import PostgresServer
+from tests.support.process import Server
 
 PUBLIC = "https://agio.example.com"
 

@@ -5,8 +5,8 @@ import time
 from datetime import datetime
 from pathlib import Path
 
-from tests.acceptance.cli.command import Cli
-from tests.acceptance.server.process import KEY, Server
+from tests.support.command import Cli
+from tests.support.process import KEY, Server
 
 DAY_S = 86_400
 MADE = re.compile(r"agio_[\w-]{43}\n")

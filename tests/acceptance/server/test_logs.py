@@ -9,8 +9,8 @@ import pytest
 from websockets.sync.client import connect
 
 from agio.testing import ModelServer
-from tests.acceptance.cli.command import WAIT_S
-from tests.acceptance.server.process import KEY, Server, answer_of, stream
+from tests.support.command import WAIT_S
+from tests.support.process import KEY, Server, answer_of, stream
 
 AGENT = {"name": "Ada", "system_prompt": "Be brief.", "model_provider": "openai-chat", "model_name": "m"}
 

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from tests.acceptance.server.process import Server
-from tests.oidc_server import CLIENT_ID, CLIENT_SECRET, Browser, OidcServer
+from tests.support.oidc_server import CLIENT_ID, CLIENT_SECRET, Browser, OidcServer
+from tests.support.process import Server
 
 NAMED = {"id": "test", "name": "Test", "client_id": CLIENT_ID, "client_secret": CLIENT_SECRET}
 

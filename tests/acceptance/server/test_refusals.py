@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.server.process import Server
+from tests.support.process import Server
 
 
 def refused(server: Server, code: str) -> str:

@@ -17,8 +17,8 @@ from agio.core.store.store import Store
 from agio.db.repository import open_store
 from agio.server.stores import open_database
 from agio.vault import KEY_FILE, Vault, key_id
-from tests.acceptance.cli.command import AGIO, WAIT_S, Cli
-from tests.acceptance.server.process import Server
+from tests.support.command import AGIO, WAIT_S, Cli
+from tests.support.process import Server
 
 T = TypeVar("T")
 

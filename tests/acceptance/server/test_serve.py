@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx
 
-from tests.acceptance.server.process import (
+from tests.support.process import (
     KEY,
     Server,
     answer_of,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import httpx
 
-from tests.acceptance.cli.command import Cli
-from tests.acceptance.server.process import Server, answer_of
+from tests.support.command import Cli
+from tests.support.process import Server, answer_of
 
 PASSWORD = "a quiet harbour at dusk"
 

@@ -8,8 +8,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from tests.acceptance.cli.command import WAIT_S
-from tests.acceptance.server.process import KEY, Server, frames, send, start_session, stream, text_of
+from tests.support.command import WAIT_S
+from tests.support.process import KEY, Server, frames, send, start_session, stream, text_of
 
 SLOW = '''
 import asyncio

@@ -9,9 +9,9 @@ from shutil import which
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
-from tests.acceptance.cli.command import WAIT_S
-from tests.acceptance.server.process import Server
-from tests.ports import free_port
+from tests.support.command import WAIT_S
+from tests.support.ports import free_port
+from tests.support.process import Server
 
 FOLDER = Path(__file__).parents[3] / "examples" / "web_demo"
 CHROMIUM = which("chromium") or which("chromium-browser") or which("google-chrome")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.cli.command import WAIT_S
 from tests.acceptance.held_model import APP, STORY, HeldModel
-from tests.acceptance.server.process import Server, frames, send, start_session, stream, text_of
-from tests.postgres import PostgresServer
+from tests.support.command import WAIT_S
+from tests.support.postgres import PostgresServer
+from tests.support.process import Server, frames, send, start_session, stream, text_of
 
 WORKER_KEY = "what-workers-show-to-be-let-in-0123456789"
 

@@ -7,7 +7,6 @@ import pytest
 from agio.core.model import ModelDriver, ReasoningDelta, TextDelta
 from agio.drivers.registry import open_driver
 from agio.protocol.messages import Json
-from tests.aimock import Aimock
 from tests.contract.drivers.turns import (
     ADD,
     WEATHER,
@@ -21,6 +20,7 @@ from tests.contract.drivers.turns import (
     say,
     text_in,
 )
+from tests.support.aimock import Aimock
 
 STORY = "Once upon a time there was a 世界 full of streams. Grüße"
 ARGUMENTS = '{"city":"Zürich","days":3}'

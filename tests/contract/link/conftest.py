@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from agio import UserError, tool
-from tests.contract.link.wiring import Join, Kind, wired
-from tests.unit.gateway.engine import Engine, engine
+from tests.support.engine import Engine, engine
+from tests.support.served import LinkKind
+from tests.support.wiring import Join, wired
 
 
 class Counted:
@@ -39,6 +40,6 @@ async def room(counted: Counted) -> AsyncIterator[Engine]:
 @pytest.fixture(params=["direct", "websocket"])
 async def join(request: pytest.FixtureRequest, room: Engine) -> AsyncIterator[Join]:
     """A link of each kind."""
-    kind: Kind = request.param
+    kind: LinkKind = request.param
     async with wired(kind, room) as made:
         yield made

@@ -13,8 +13,8 @@ from agio.errors import ModelError, StoreError, ToolError
 from agio.protocol.frames import Frame
 from agio.protocol.ids import id_body
 from tests.contract.link.conftest import Counted
-from tests.contract.link.wiring import Join, Visitor
-from tests.unit.gateway.engine import ANN, Engine, Hand, soon
+from tests.support.engine import ANN, Engine, Hand, soon
+from tests.support.wiring import Join, Visitor
 
 TOOLS = [AgentTool("act"), AgentTool("ring")]
 

@@ -9,10 +9,10 @@ from msgspec import structs
 from agio.core.file import CHUNK_BYTES
 from agio.errors import StoreError, UserError
 from tests.contract.link.test_link import begun
-from tests.contract.link.wiring import Join, Visitor
-from tests.contract.store.scenes import Person
-from tests.contract.store.uploads import upload
-from tests.unit.gateway.engine import ANN, Engine, soon
+from tests.support.engine import ANN, Engine, soon
+from tests.support.scenes import Person
+from tests.support.uploads import upload
+from tests.support.wiring import Join, Visitor
 
 
 async def test_a_worker_reads_its_sessions_files_in_pieces(room: Engine, join: Join) -> None:

@@ -18,9 +18,9 @@ from agio.protocol.messages import ToolMessage
 from agio.worker.app import App
 from agio.worker.service import WorkerService
 from tests.contract.link.conftest import Counted
-from tests.contract.link.wiring import Join, Way, cabled, served, visiting
-from tests.official import OfficialVerifier, check_flow
-from tests.unit.gateway.engine import ANN, Engine, engine
+from tests.support.engine import ANN, Engine, engine
+from tests.support.official import OfficialVerifier, check_flow
+from tests.support.wiring import Join, Way, cabled, served_link, visiting
 
 ASKS = ScriptedTurn(
     "Let me see.",
@@ -158,7 +158,7 @@ async def test_a_run_survives_a_link_that_breaks_at_any_message(
     tools = {"act": tool(name="act")(counted.act)}
     async with (
         engine(PATIENT, tools=tools) as room,
-        served(room) as far,
+        served_link(room) as far,
         cabled(far) as (url, cable),
         visiting(url) as join,
     ):

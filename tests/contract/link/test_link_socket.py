@@ -19,8 +19,8 @@ from agio.gateway.workers import remote_worker
 from agio.gateway.workers.pool import OPERATOR
 from agio.protocol.events import seq_of
 from agio.worker.link_socket import SocketLink
-from tests.contract.link.wiring import KEY, Visitor, cabled, served, visiting
-from tests.unit.gateway.engine import Engine, Hand, engine, soon
+from tests.support.engine import Engine, Hand, engine, soon
+from tests.support.wiring import KEY, Visitor, cabled, served_link, visiting
 
 PATIENT = ServerLimits(link_grace_s=60.0, tick_s=0.05, sweep_s=0.05)
 
@@ -34,7 +34,7 @@ async def patient() -> AsyncIterator[Engine]:
 
 async def test_an_append_under_way_when_the_link_breaks_is_made_again(patient: Engine) -> None:
     """B1: stored but not answered, then cut: the worker comes back with its claim, and nothing is lost or twice."""
-    async with served(patient) as far, cabled(far) as (url, cable), visiting(url) as join:
+    async with served_link(patient) as far, cabled(far) as (url, cable), visiting(url) as join:
         visitor = Visitor()
         hand, session = await _playing(patient, await join(visitor), visitor)
         await hand.say("One")
@@ -55,7 +55,7 @@ async def test_an_append_under_way_when_the_link_breaks_is_made_again(patient: E
 
 async def test_a_call_made_while_the_link_is_down_waits_for_it(patient: Engine) -> None:
     """B1: a run goes on by itself once its worker is back."""
-    async with served(patient) as far, cabled(far) as (url, cable), visiting(url) as join:
+    async with served_link(patient) as far, cabled(far) as (url, cable), visiting(url) as join:
         visitor = Visitor()
         hand, session = await _playing(patient, await join(visitor), visitor)
         visitor.claims = [hand.claim]
@@ -70,7 +70,7 @@ async def test_a_call_made_while_the_link_is_down_waits_for_it(patient: Engine) 
 
 async def test_a_worker_that_comes_back_too_late_loses_its_runs(room: Engine) -> None:
     """B1: after its grace a worker's runs go to others, and what it still asks for them is refused."""
-    async with served(room) as far, cabled(far) as (url, cable), visiting(url) as join:
+    async with served_link(room) as far, cabled(far) as (url, cable), visiting(url) as join:
         late = Visitor("late")
         hand, session = await _playing(room, await join(late), late)
         late.claims = [hand.claim]
@@ -93,7 +93,7 @@ async def test_a_worker_that_comes_back_too_late_loses_its_runs(room: Engine) ->
 
 async def test_a_link_that_is_closed_fails_what_still_waits(patient: Engine) -> None:
     """L13: nothing waits for a link that is closed for good."""
-    async with served(patient) as far, cabled(far) as (url, cable), visiting(url) as join:
+    async with served_link(patient) as far, cabled(far) as (url, cable), visiting(url) as join:
         visitor = Visitor()
         link = await join(visitor)
         hand, _ = await _playing(patient, link, visitor)
@@ -113,7 +113,7 @@ async def test_a_link_that_is_closed_fails_what_still_waits(patient: Engine) -> 
 @pytest.mark.parametrize("theirs", ["another key", None])
 async def test_a_worker_without_the_right_key_is_refused(room: Engine, theirs: str | None) -> None:
     """R4: the internal channel is open to workers that have the key, and to nobody if there is none."""
-    async with served(room, theirs) as url:
+    async with served_link(room, theirs) as url:
         with pytest.raises(UserError) as refused:
             await soon(SocketLink(url, KEY, Visitor()).run())
         assert refused.value.code == "worker_key_refused"
@@ -132,7 +132,7 @@ LEAVING = wire.encode_frame(wire.Leave(2))
 )
 async def test_garbage_ends_the_connection_and_nothing_else(room: Engine, sent: bytes | str) -> None:
     """R4: what is no message of the link is answered by closing; others do not notice."""
-    async with served(room) as url, visiting(url) as join:
+    async with served_link(room) as url, visiting(url) as join:
         visitor = Visitor()
         link = await join(visitor)
         async with _raw(url) as odd:
@@ -143,7 +143,7 @@ async def test_garbage_ends_the_connection_and_nothing_else(room: Engine, sent: 
 
 async def test_a_message_that_is_too_large_ends_the_connection(room: Engine) -> None:
     """R4: what a worker may send at once is limited."""
-    async with served(room) as url, visiting(url) as join:
+    async with served_link(room) as url, visiting(url) as join:
         link = await join(Visitor())
         async with _raw(url) as odd:
             with suppress(ConnectionClosed):
@@ -157,7 +157,7 @@ async def test_a_worker_that_does_not_greet_is_not_waited_for(
 ) -> None:
     """R4: a connection that says nothing is closed."""
     monkeypatch.setattr(remote_worker, "_GREET_S", 0.05)
-    async with served(room) as url, _raw(url) as odd:
+    async with served_link(room) as url, _raw(url) as odd:
         assert await _closed(odd) == wire.SLOW
 
 
@@ -167,7 +167,7 @@ async def test_a_worker_that_does_not_read_is_let_go(
     """R4: a worker that takes nothing costs a bounded amount of memory."""
     monkeypatch.setattr(remote_worker, "_QUEUE_BYTES", 100_000)
     monkeypatch.setattr(remote_worker, "_CLOSE_S", 0.1)
-    async with served(patient) as url, _raw(url) as odd:
+    async with served_link(patient) as url, _raw(url) as odd:
         await odd.send(GREET)
         await soon(odd.recv())
         odd.transport.pause_reading()
@@ -181,7 +181,7 @@ async def test_a_worker_that_does_not_read_is_let_go(
 
 async def test_a_heartbeat_keeps_a_seat_and_tells_who_has_none(room: Engine) -> None:
     """B1: a worker that was given up hears so, and comes again."""
-    async with served(room) as url, visiting(url) as join:
+    async with served_link(room) as url, visiting(url) as join:
         visitor = Visitor()
         await join(visitor)
         assert await _beat(url, KEY, "wrk_1") == 200
@@ -193,7 +193,7 @@ async def test_a_heartbeat_keeps_a_seat_and_tells_who_has_none(room: Engine) -> 
 async def test_a_worker_that_was_given_up_comes_again(room: Engine) -> None:
     """B1: a worker whose place is gone while its connection stands greets anew."""
     quick = ServerLimits(heartbeat_s=0.02, worker_silence_s=60.0, tick_s=0.05)
-    async with engine(quick) as forgetful, served(forgetful) as url, visiting(url) as join:
+    async with engine(quick) as forgetful, served_link(forgetful) as url, visiting(url) as join:
         visitor = Visitor()
         await join(visitor)
         await _welcomes(visitor, 1)
@@ -205,7 +205,12 @@ async def test_a_worker_that_was_given_up_comes_again(room: Engine) -> None:
 async def test_a_worker_lets_go_of_its_runs_when_the_gateway_is_silent() -> None:
     """B1: a worker that hears nothing stops its runs itself, before others begin them."""
     quick = ServerLimits(heartbeat_s=0.02, worker_silence_s=0.2, tick_s=0.05)
-    async with engine(quick) as room, served(room) as far, cabled(far) as (url, cable), visiting(url) as join:
+    async with (
+        engine(quick) as room,
+        served_link(room) as far,
+        cabled(far) as (url, cable),
+        visiting(url) as join,
+    ):
         visitor = Visitor()
         await join(visitor)
         cable.broken = True

@@ -34,8 +34,9 @@ from agio.protocol.events import Interrupt, MessagesSnapshot, RunError, RunFinis
 from agio.protocol.frames import Frame
 from agio.protocol.messages import AssistantMessage
 from agio.worker.link_socket import SocketLink
-from tests.contract.link.wiring import Kind, Visitor, served
-from tests.unit.gateway.engine import ANN, Engine, Hand, HandWorker, engine, soon
+from tests.support.engine import ANN, Engine, Hand, HandWorker, engine, soon
+from tests.support.served import LinkKind
+from tests.support.wiring import Visitor, served_link
 
 BOB = Principal("other", "bob", "member", "key_2")
 ROGUE = Permit("wkey_rogue", frozenset({"default"}))
@@ -209,7 +210,7 @@ async def opened(path: Path | str) -> AsyncGenerator[tuple[Engine, Good]]:
 
 
 @asynccontextmanager
-async def rogue_of(kind: Kind, room: Engine) -> AsyncGenerator[tuple[Visitor, Link]]:
+async def rogue_of(kind: LinkKind, room: Engine) -> AsyncGenerator[tuple[Visitor, Link]]:
     """A worker whose key is good for one tenant."""
     visitor = Visitor("wrk_rogue", room=10)
     if kind == "direct":
@@ -221,7 +222,7 @@ async def rogue_of(kind: Kind, room: Engine) -> AsyncGenerator[tuple[Visitor, Li
     await room.store.add_worker_key(
         WorkerKey("wkey_rogue", "test", key[:9], ["default"], created_at=1), hash_secret(key)
     )
-    async with served(room) as url:
+    async with served_link(room) as url:
         link = SocketLink(url, key, visitor)
         running = asyncio.create_task(link.run())
         await soon(link.joined.wait())
@@ -251,7 +252,7 @@ async def _check_rows(room: Engine, runs: Sequence[tuple[SessionRecord, str]]) -
 
 @pytest.mark.parametrize(("kind", "backend"), [("direct", "sqlite"), ("websocket", "postgres")])
 async def test_no_append_of_a_rogue_worker_delays_others_or_leaves_a_row_that_cannot_be_read(
-    kind: Kind, backend: str, tmp_path: Path, request: pytest.FixtureRequest
+    kind: LinkKind, backend: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """R7: one tenant's worker lies in every field; another tenant's runs end, now and after a restart."""
     path = tmp_path / "agio.db" if backend == "sqlite" else str(request.getfixturevalue("postgres_url"))

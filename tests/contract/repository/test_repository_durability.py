@@ -1,7 +1,7 @@
 """What was acknowledged is there after a close and after a crash."""
 
 from agio.core.store.repository import AgentRunRepository, Append, ToolRecord
-from tests.contract.repository.backends import Backend, begin, finish, frame, turn
+from tests.support.backends import Backend, begin, finish, frame, turn
 
 
 async def test_a_store_opened_again_is_the_same(backend: Backend) -> None:

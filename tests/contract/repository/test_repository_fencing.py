@@ -7,7 +7,7 @@ import pytest
 from agio.core.store.repository import AgentRunRepository, Append
 from agio.errors import AgioError, StoreError
 from agio.protocol.frames import Frame
-from tests.contract.repository.backends import begin, finish, frame, new_run, turn
+from tests.support.backends import begin, finish, frame, new_run, turn
 
 WRONG = [
     pytest.param(Append(frame("r1", 5, 1, epoch=1)), "stale_epoch", id="an older claim"),

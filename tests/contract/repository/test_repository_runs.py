@@ -14,7 +14,7 @@ from agio.core.store.repository import (
     Totals,
 )
 from agio.errors import StoreError, UserError
-from tests.contract.repository.backends import begin, finish, frame, new_run, turn
+from tests.support.backends import begin, finish, frame, new_run, turn
 
 
 async def test_a_new_run_is_running_and_empty(store: AgentRunRepository) -> None:

@@ -7,7 +7,7 @@ import pytest
 from agio.core.store.repository import AgentRunRepository, ToolRecord
 from agio.errors import StoreError
 from agio.protocol.messages import TextPart
-from tests.contract.repository.backends import begin, finish
+from tests.support.backends import begin, finish
 
 
 async def test_a_call_begins_once_and_its_result_is_known_afterwards(store: AgentRunRepository) -> None:

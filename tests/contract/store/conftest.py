@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from agio.core.store.store import Store
-from tests.contract.repository.backends import KINDS, LASTING_KINDS, Backend, lasting_backend, open_kind
+from tests.support.backends import KINDS, LASTING_KINDS, Backend, lasting_backend, open_kind
 
 
 @pytest.fixture(params=KINDS)

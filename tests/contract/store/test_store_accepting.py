@@ -11,7 +11,7 @@ from agio.errors import AgioError, LimitExceeded, StoreError, UserError
 from agio.protocol.codec import decode_lines
 from agio.protocol.events import RunStarted
 from agio.protocol.messages import ContextEntry, ToolDeclaration, ToolMessage, UserMessage
-from tests.contract.store.scenes import (
+from tests.support.scenes import (
     LIMITS,
     WORKER,
     agent_fields,

@@ -9,7 +9,7 @@ from agio.core.identity.account import Account
 from agio.core.identity.principal import PERMISSIONS, ApiKey, Principal, WebSession
 from agio.core.store.store import Store
 from agio.errors import UserError
-from tests.contract.store.scenes import person
+from tests.support.scenes import person
 
 NOW = time.time_ns() // 1_000_000
 SOON = NOW + 3_600_000

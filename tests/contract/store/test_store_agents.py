@@ -9,8 +9,8 @@ from agio.core.store.records import AgentRecord, AgentTool
 from agio.core.store.store import Store
 from agio.errors import UserError
 from agio.protocol.messages import Json
-from tests.contract.repository.backends import begin, finish
-from tests.contract.store.scenes import agent_fields, person
+from tests.support.backends import begin, finish
+from tests.support.scenes import agent_fields, person
 
 
 async def test_an_agent_is_kept_as_it_was_given(store: Store) -> None:

@@ -18,8 +18,8 @@ from agio.db.repository import Repository
 from agio.db.sqlite.database import open_unchecked
 from agio.errors import AgioError, UserError
 from agio.protocol.messages import ResumeEntry
-from tests.contract.repository.backends import Backend, PostgresDatabase, SqliteFile
-from tests.contract.store.scenes import Person, agent_fields, claim, interrupt, person
+from tests.support.backends import Backend, PostgresDatabase, SqliteFile
+from tests.support.scenes import Person, agent_fields, claim, interrupt, person
 
 ANN = Actor(tenant="default", user="ann", credential="key_1", address="192.0.2.7", request_id="req-1")
 FAR = 1 << 50

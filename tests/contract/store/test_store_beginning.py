@@ -11,7 +11,7 @@ from agio.protocol.codec import decode_lines
 from agio.protocol.events import RunStarted
 from agio.protocol.ids import new_id
 from agio.protocol.messages import ResumeEntry, ToolMessage
-from tests.contract.store.scenes import WORKER, agent_fields, answer, claim, person
+from tests.support.scenes import WORKER, agent_fields, answer, claim, person
 
 
 async def test_a_session_begins_with_its_first_message(store: Store) -> None:

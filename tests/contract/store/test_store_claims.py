@@ -10,8 +10,8 @@ from agio.core.store.store import Store
 from agio.errors import StoreError, UserError
 from agio.protocol.codec import decode_lines
 from agio.protocol.events import RunStarted
-from tests.contract.repository.backends import Backend, turn
-from tests.contract.store.scenes import (
+from tests.support.backends import Backend, turn
+from tests.support.scenes import (
     LIMITS,
     WORKER,
     Person,

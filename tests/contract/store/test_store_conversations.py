@@ -9,7 +9,7 @@ from agio.core.store.store import Store
 from agio.db.cursors import write_cursor
 from agio.errors import UserError
 from agio.protocol.messages import DataSource, ImagePart, TextPart, UserMessage
-from tests.contract.store.scenes import Person, answer, claim, end, events, person
+from tests.support.scenes import Person, answer, claim, end, events, person
 
 FAMILY = "👨\u200d👩\u200d👧\u200d👦"
 WALES = "\U0001f3f4\U000e0067\U000e0062\U000e0077\U000e006c\U000e0073\U000e007f"

@@ -8,7 +8,7 @@ from agio.core.draft import DraftWrite
 from agio.core.profile import Profile
 from agio.core.store.store import Store
 from agio.errors import UserError
-from tests.contract.store.scenes import person
+from tests.support.scenes import person
 
 
 def draft(key: str = "plan", title: str = "A plan", content: object = "one", **more: str) -> DraftWrite:

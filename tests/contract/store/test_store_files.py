@@ -14,8 +14,8 @@ from agio.db.records import now_ms
 from agio.errors import LimitExceeded, UserError
 from agio.protocol.ids import new_id
 from agio.protocol.messages import DocumentPart, FileSource, UserMessage
-from tests.contract.store.scenes import LIMITS, Person, person
-from tests.contract.store.uploads import QUOTA, download, file_record, pieces, showing, upload
+from tests.support.scenes import LIMITS, Person, person
+from tests.support.uploads import QUOTA, download, file_record, pieces, showing, upload
 
 
 async def _session_of(owner: Person, file_id: str) -> str | None:

@@ -41,8 +41,8 @@ from agio.protocol.messages import (
     ToolCall,
     UserMessage,
 )
-from tests.contract.repository.backends import Backend, begin, finish, turn
-from tests.contract.store.scenes import (
+from tests.support.backends import Backend, begin, finish, turn
+from tests.support.scenes import (
     WORKER,
     Person,
     agent_fields,
@@ -53,7 +53,7 @@ from tests.contract.store.scenes import (
     interrupt,
     person,
 )
-from tests.contract.store.uploads import upload
+from tests.support.uploads import upload
 
 BODY = re.compile(r"(?<=_)[0-9a-hjkmnp-tv-z]{26}")
 OF_A_RUN = {"run_id", "session_id", "worker", "token_hash", "alias", "copied_from"}

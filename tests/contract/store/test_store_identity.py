@@ -9,7 +9,7 @@ from msgspec import structs
 from agio.core.identity.principal import PERMISSIONS, ApiKey, Principal, Role, WebSession
 from agio.core.store.store import Store
 from agio.errors import UserError
-from tests.contract.store.scenes import person
+from tests.support.scenes import person
 
 SOON = time.time_ns() // 1_000_000 + 3_600_000
 

@@ -8,7 +8,7 @@ from msgspec import structs
 from agio.core.store.records import AgentTool
 from agio.core.store.store import Store
 from agio.errors import UserError
-from tests.contract.store.scenes import WORKER, agent_fields, answer, claim, person
+from tests.support.scenes import WORKER, agent_fields, answer, claim, person
 
 
 async def test_the_same_key_is_the_same_session(store: Store) -> None:

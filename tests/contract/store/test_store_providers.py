@@ -8,7 +8,7 @@ from msgspec import structs
 from agio.core.provider import KEY_FIELD, ProviderFields, ProviderRecord, Sealed, SecretPlace
 from agio.core.store.store import Store
 from agio.errors import UserError
-from tests.contract.store.scenes import person
+from tests.support.scenes import person
 
 KEY = Sealed("11111111", b"\x01sealed")
 OTHER = Sealed("22222222", b"\x01other")

@@ -10,7 +10,7 @@ from agio.errors import UserError
 from agio.protocol.codec import decode_lines
 from agio.protocol.events import RunStarted
 from agio.protocol.messages import ResumeEntry, UserMessage
-from tests.contract.store.scenes import WORKER, Person, claim, interrupt, nothing_to_claim, person
+from tests.support.scenes import WORKER, Person, claim, interrupt, nothing_to_claim, person
 
 PAST = "2020-01-01T00:00:00Z"
 

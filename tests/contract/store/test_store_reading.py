@@ -10,8 +10,8 @@ from agio.errors import UserError
 from agio.protocol.codec import encode
 from agio.protocol.events import StepStarted
 from agio.protocol.frames import Frame
-from tests.contract.repository.backends import begin, finish
-from tests.contract.store.scenes import WORKER, Person, agent_fields, claim, end, events, person
+from tests.support.backends import begin, finish
+from tests.support.scenes import WORKER, Person, agent_fields, claim, end, events, person
 
 
 async def test_a_session_reads_as_one_stream(store: Store) -> None:

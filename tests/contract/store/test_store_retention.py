@@ -12,7 +12,7 @@ from agio.core.store.store import Store
 from agio.db.plans.sessions.retention import delete_old_session, old_sessions
 from agio.db.repository import Repository
 from agio.errors import UserError
-from tests.contract.store.scenes import WORKER, answer, claim, end, person
+from tests.support.scenes import WORKER, answer, claim, end, person
 
 DAY_NS = 24 * 3600 * 1_000_000_000
 

@@ -7,8 +7,8 @@ from agio.core.store.store import Store
 from agio.errors import UserError
 from agio.protocol.codec import encode
 from agio.protocol.messages import ActivityMessage, AssistantMessage, ReasoningMessage, UserMessage
-from tests.contract.repository.backends import begin, finish
-from tests.contract.store.scenes import WORKER, answer, claim, end, events, interrupt, person
+from tests.support.backends import begin, finish
+from tests.support.scenes import WORKER, answer, claim, end, events, interrupt, person
 
 
 async def test_a_new_session_is_idle(store: Store) -> None:

@@ -10,8 +10,8 @@ from agio.core.identity.principal import ApiKey, Role
 from agio.core.identity.team import Invitation, Member, Membership
 from agio.core.store.store import Store
 from agio.errors import UserError
-from tests.contract.store.scenes import person
 from tests.contract.store.test_store_accounts import NOW, SOON, account, browser, owner
+from tests.support.scenes import person
 
 _numbers = count()
 

@@ -11,7 +11,7 @@ from agio.core.store.records import AgentTool
 from agio.core.store.repository import ToolRecord
 from agio.core.store.store import Store
 from agio.errors import UserError
-from tests.contract.store.scenes import WORKER, agent_fields, person
+from tests.support.scenes import WORKER, agent_fields, person
 
 WEATHER = HttpTool(
     description="The weather.",

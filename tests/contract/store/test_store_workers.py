@@ -5,7 +5,7 @@ import pytest
 from agio.core.identity.worker_key import WorkerKey
 from agio.core.store.store import Store
 from agio.errors import UserError
-from tests.contract.store.scenes import LIMITS, WORKER, agent_fields, person
+from tests.support.scenes import LIMITS, WORKER, agent_fields, person
 
 
 def _key(name: str = "far", tenants: list[str] | None = None) -> WorkerKey:

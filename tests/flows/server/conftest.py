@@ -1,30 +1,37 @@
-"""Every flow runs in every home and over every transport."""
+"""Flows run over every transport, on each database and over each link."""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
-from tests.flows.server.home import Home, LinkKind, open_home
+from tests.flows.server.home import PAIRS, Home, open_home
+from tests.support.served import LinkKind
 
 TRANSPORTS = ("websocket", "sse", "ag-ui")
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
-    """An empty store of each kind."""
-    return tmp_path / "agio.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
-
-
-@pytest.fixture(params=["direct", "websocket"])
-def link(request: pytest.FixtureRequest) -> LinkKind:
-    """How the worker is linked."""
+@pytest.fixture(params=PAIRS, ids="-".join)
+def place(request: pytest.FixtureRequest) -> tuple[str, LinkKind]:
+    """A database and a link. Tests of resume, cancel and cuts take all four combinations: `every_home`."""
     return request.param
 
 
 @pytest.fixture
+def database(request: pytest.FixtureRequest, place: tuple[str, LinkKind], tmp_path: Path) -> str | Path:
+    """Where the store is: a folder, or the URL of a database."""
+    return tmp_path if place[0] == "sqlite" else request.getfixturevalue("postgres_url")
+
+
+@pytest.fixture
+def link(place: tuple[str, LinkKind]) -> LinkKind:
+    """How the worker is linked."""
+    return place[1]
+
+
+@pytest.fixture
 async def home(database: str | Path, link: LinkKind) -> AsyncGenerator[Home]:
-    """A server in each of its homes."""
+    """A server in one of its homes."""
     async with open_home(database, link) as home:
         yield home
 

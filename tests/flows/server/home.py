@@ -1,27 +1,33 @@
 """A server in this process, in one of its homes: a store, a gateway on a real socket, a worker on a link, a model."""
 
-import secrets
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal, TypeAlias, cast
+from typing import cast
 
 import aiohttp
+import pytest
 from msgspec import Struct
 
 from agio.core.config import Price, ServerLimits
 from agio.gateway.gateway import Gateway
 from agio.protocol.ids import new_id
-from agio.server.composition import GatewayConfig
 from agio.testing import ModelServer
-from agio.testing.in_process import START_S, serve_in_process
+from agio.testing.in_process import START_S
 from agio.worker.app import App
 from agio.worker.service import WorkerService
 from tests.flows.server.tools import APP
+from tests.support.served import LinkKind, served
 
-LinkKind: TypeAlias = Literal["direct", "websocket"]
-API_KEY = "flow-test-key-of-more-than-32-characters"
 LIMITS = ServerLimits(running_per_user=50, link_grace_s=0.2, cancel_s=1.0, tick_s=0.5, drain_s=2.0)
+PAIRS = (("sqlite", "direct"), ("postgres", "websocket"))
+"""Homes that together have each database and each link once."""
+every_home = pytest.mark.parametrize(
+    "place",
+    [(database, link) for database in ("sqlite", "postgres") for link in ("direct", "websocket")],
+    ids="-".join,
+    indirect=True,
+)
 PRICES = {"openai-chat:priced": Price(2.0, 10.0)}
 
 
@@ -69,30 +75,19 @@ async def open_home(
     app: App = APP,
     egress_allow: Sequence[str] = (),
 ) -> AsyncGenerator[Home]:
-    """Open a server on a store; it is stopped at the end, and the store stays."""
-    async with AsyncExitStack() as stack:
-        model = await stack.enter_async_context(ModelServer())
-        plan = GatewayConfig(
-            database=database,
-            limits=limits,
-            worker_key=secrets.token_urlsafe(32),
-            bootstrap_key=API_KEY,
-            secret_keys=[b"k" * 32],
-            egress_allow=egress_allow,
-            prices=PRICES,
-        )
-        worker = WorkerService(
-            new_id("wrk"),
-            room=limits.running_per_worker,
-            endpoints={
-                name: model.endpoint(name) for name in ("openai", "openai-chat", "anthropic", "gemini")
-            },
-            app=app,
-        )
-        served = await stack.enter_async_context(serve_in_process(plan, worker, link=link))
-        http = await stack.enter_async_context(
-            aiohttp.ClientSession(
-                headers={"authorization": f"Bearer {API_KEY}"}, timeout=aiohttp.ClientTimeout(START_S)
-            )
-        )
-        yield Home(served.url, served.gateway, model, http, worker)
+    """Open a server on a store, at a URL or in a folder; it is stopped at the end, and the store stays."""
+    async with ModelServer() as model:
+        wires = {name: model.endpoint(name) for name in ("openai", "openai-chat", "anthropic", "gemini")}
+        async with (
+            served(
+                database,
+                limits,
+                link=link,
+                endpoints=wires,
+                app=app,
+                egress_allow=egress_allow,
+                prices=PRICES,
+            ) as server,
+            aiohttp.ClientSession(headers=server.headers, timeout=aiohttp.ClientTimeout(START_S)) as http,
+        ):
+            yield Home(server.url, server.gateway, model, http, server.worker)

@@ -8,10 +8,11 @@ import pytest
 from agio.protocol.frames import ends_run
 from agio.testing import Call, HttpStatus, Reply
 from agio.testing.faults import Stall
-from tests.clock import until
-from tests.flows.server.home import Home, LinkKind
+from tests.flows.server.home import Home
 from tests.flows.server.test_files import PNG, digest, part, sent_images, text, upload
 from tests.flows.server.tools import paid
+from tests.support.clock import until
+from tests.support.served import LinkKind
 
 USAGE = {"input_tokens", "output_tokens", "total_tokens", "cached_input_tokens", "reasoning_tokens"}
 

@@ -9,9 +9,9 @@ import pytest
 
 from agio.protocol.codec import decode_lines
 from agio.testing import Call, Reply
-from tests.flows.server.home import Home
+from tests.flows.server.home import Home, every_home
 from tests.flows.server.talk import open_talk, sse_frames
-from tests.official import OfficialVerifier, check_flow
+from tests.support.official import OfficialVerifier, check_flow
 
 Reader: TypeAlias = Callable[[Home, str, int, int], Awaitable[list[tuple[int, bytes]]]]
 
@@ -61,6 +61,7 @@ async def _read_socket(home: Home, session: str, after: int, count: int) -> list
     return got[:count]
 
 
+@every_home
 @pytest.mark.parametrize("read", [_read, _read_socket], ids=["sse", "websocket"])
 async def test_cut_after_every_event_while_runs_are_queued_and_cancelled(home: Home, read: Reader) -> None:
     """C7: with a run going on, one queued, and one cancelled while queued, every cut is mended to the byte."""
@@ -110,6 +111,7 @@ async def _until_idle(home: Home, path: str) -> int:
             await asyncio.sleep(0.02)
 
 
+@every_home
 async def test_a_stock_client_rejoins_at_any_event(home: Home, official: OfficialVerifier) -> None:
     """B8: the same runId again is no new run: RUN_STARTED, a snapshot with the partial text, and the rest."""
     home.model.script(

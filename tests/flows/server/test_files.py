@@ -15,17 +15,17 @@ from agio.protocol.codec import decode_lines
 from agio.protocol.events import NOTICE, Custom
 from agio.protocol.messages import json_object
 from agio.testing import Reply
-from tests.flows.server.home import Home, LinkKind, open_home
+from tests.flows.server.home import Home, open_home
 from tests.flows.server.talk import open_talk
 
 PNG = b"\x89PNG\r\n\x1a\n" + os.urandom(600_000)
 WIRES = ("openai", "openai-chat", "anthropic", "gemini")
 
 
-@pytest.fixture
-async def sqlite(tmp_path: Path, link: LinkKind) -> AsyncGenerator[Home]:
+@pytest.fixture(params=["direct", "websocket"])
+async def sqlite(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncGenerator[Home]:
     """A server on SQLite, over both links."""
-    async with open_home(tmp_path / "agio.db", link) as home:
+    async with open_home(tmp_path, request.param) as home:
         yield home
 
 

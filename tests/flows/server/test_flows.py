@@ -19,10 +19,10 @@ from agio.protocol.events import (
 )
 from agio.testing import Call, HttpStatus, Reply
 from tests.flows.scene import types
-from tests.flows.server.home import Home
+from tests.flows.server.home import Home, every_home
 from tests.flows.server.talk import Talk, open_talk
 from tests.flows.server.tools import paid
-from tests.official import OfficialVerifier, check_flow
+from tests.support.official import OfficialVerifier, check_flow
 
 
 def text_of(events: Sequence[AgentEvent]) -> str:
@@ -181,6 +181,7 @@ async def test_a_new_message_dismisses_the_question(
     await talk.close()
 
 
+@every_home
 async def test_a_run_is_cancelled_while_the_model_speaks(
     home: Home, transport: str, official: OfficialVerifier
 ) -> None:

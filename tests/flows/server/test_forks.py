@@ -20,7 +20,7 @@ BODY = re.compile(r"(?<=_)[0-9a-hjkmnp-tv-z]{26}(?![0-9a-z])")
 @pytest.fixture
 async def sqlite(tmp_path: Path) -> AsyncGenerator[Home]:
     """A server on SQLite."""
-    async with open_home(tmp_path / "agio.db", "direct") as home:
+    async with open_home(tmp_path, "direct") as home:
         yield home
 
 

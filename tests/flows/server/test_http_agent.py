@@ -2,19 +2,17 @@
 
 import asyncio
 import json
-import shutil
-import sys
-from pathlib import Path
 from typing import cast
 
 import pytest
 
 from agio.testing import Call, Reply
-from tests.flows.server.home import API_KEY, Home
+from tests.flows.server.home import Home
 from tests.flows.server.tools import paid
-from tests.official import NODE_FOLDER
+from tests.support.node import NODE, NODE_FOLDER
+from tests.support.served import KEY
 
-AuditRule = dict[str, list[object]]
+Shown = dict[str, list[object]]
 
 
 @pytest.fixture
@@ -23,30 +21,29 @@ def link() -> str:
     return "direct"
 
 
-async def play(home: Home, agent_id: str, scene: str) -> AuditRule:
+async def play(home: Home, agent_id: str, scene: str) -> Shown:
     """Let the client play a scene; return what it has in the end."""
-    node = shutil.which("node", path=str(Path(sys.executable).parent)) or shutil.which("node")
-    assert node is not None
+    assert NODE is not None
     process = await asyncio.create_subprocess_exec(
-        node,
+        NODE,
         str(NODE_FOLDER / "http_agent.mjs"),
         f"{home.url}/api/agents/{agent_id}/ag-ui",
-        API_KEY,
+        KEY,
         scene,
         stdout=asyncio.subprocess.PIPE,
     )
     async with asyncio.timeout(90):
         out, _ = await process.communicate()
-    told = cast(AuditRule, json.loads(out))
+    told = cast(Shown, json.loads(out))
     assert told["warnings"] == []
     return told
 
 
-def roles(told: AuditRule) -> list[str]:
+def roles(told: Shown) -> list[str]:
     return [str(cast("dict[str, object]", message)["role"]) for message in told["messages"]]
 
 
-def last_text(told: AuditRule) -> str:
+def last_text(told: Shown) -> str:
     return str(cast("dict[str, object]", told["messages"][-1]).get("content"))
 
 

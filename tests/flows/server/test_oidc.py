@@ -15,9 +15,9 @@ from agio.core.identity.team import Invitation
 from agio.core.store.store import Store
 from agio.gateway.auth.authenticator import COOKIE, hash_secret
 from agio.server.oidc import open_oidc
-from tests.oidc_server import CLIENT_ID, CLIENT_SECRET, Browser, OidcServer
-from tests.unit.gateway.house import code_of
-from tests.unit.gateway.served import served
+from tests.support.house import code_of
+from tests.support.oidc_server import CLIENT_ID, CLIENT_SECRET, Browser, OidcServer
+from tests.support.served import served
 
 PASSWORD = "$argon2id$of-nobody"
 

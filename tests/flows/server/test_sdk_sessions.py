@@ -9,8 +9,9 @@ from agio.errors import UserError
 from agio.gateway.auth.authenticator import describe_key, hash_secret, new_api_key
 from agio.protocol.codec import decode_lines
 from agio.testing import Call, HttpStatus, Reply
-from tests.flows.server.home import Home, LinkKind
+from tests.flows.server.home import Home
 from tests.flows.server.talk import sse_frames
+from tests.support.served import LinkKind
 
 PATH = "/api/sdk/session"
 

@@ -16,10 +16,10 @@ from agio.protocol.codec import decode_lines
 from agio.protocol.events import ToolCallResult
 from agio.protocol.ids import new_id
 from agio.testing import Call, Reply
-from tests.canary import Canary, answer_with, canary, redirect
 from tests.flows.server.home import LIMITS, Home, open_home
 from tests.flows.server.ssrf import ARGUMENTS, LOCATIONS, NAMES, REBOUND, fill, vectors
 from tests.flows.server.talk import Json, open_talk
+from tests.support.canary import Canary, answer_with, canary, redirect
 
 AT_ONCE = 40
 PATIENT = replace(LIMITS, tool_calls_per_minute=10_000, requests_per_minute=10_000)
@@ -102,7 +102,7 @@ def _code(result: Json) -> str | None:
 async def opened_scene(folder: Path) -> AsyncGenerator[Scene]:
     async with canary() as inside, canary() as outside:
         allow = [f"127.0.0.1:{outside.port}"]
-        async with open_home(folder / "agio.db", "direct", limits=PATIENT, egress_allow=allow) as home:
+        async with open_home(folder, "direct", limits=PATIENT, egress_allow=allow) as home:
             yield Scene(home, inside, outside)
 
 

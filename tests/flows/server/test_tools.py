@@ -10,9 +10,10 @@ from agio.protocol.codec import decode_lines
 from agio.protocol.events import AgentEvent, ToolCallResult
 from agio.protocol.messages import Json
 from agio.testing import Call, Reply
-from tests.canary import Canary, answer_with, canary
-from tests.flows.server.home import Home, LinkKind, open_home
+from tests.flows.server.home import Home, every_home, open_home
 from tests.flows.server.talk import SseTalk, open_talk
+from tests.support.canary import Canary, answer_with, canary
+from tests.support.served import LinkKind
 
 SECRET = "sk-canary-0123456789"
 WAIT_S = 60.0
@@ -96,6 +97,7 @@ async def test_an_http_tool_that_asks_is_called_when_a_person_approves(
         assert len(bird.calls) == 1
 
 
+@every_home
 async def test_a_call_that_must_happen_once_is_not_made_again_after_a_crash(
     database: str | Path, link: LinkKind
 ) -> None:

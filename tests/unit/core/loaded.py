@@ -25,7 +25,7 @@ from agio.protocol.events import (
     ToolCallResult,
 )
 from agio.protocol.messages import Json, UserMessage, json_object
-from tests.unit.protocol.examples import WIRE, Stream, Wire, read_streams
+from tests.support.wire_examples import WIRE, Stream, Wire, read_streams
 
 FILE = WIRE / "loaded.json"
 _FOREVER = 1 << 40

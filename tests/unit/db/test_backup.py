@@ -15,7 +15,7 @@ from agio.db.sqlite.database import open_unchecked, open_writable
 from agio.db.sqlite.migrate import migrate
 from agio.errors import AgioError, StoreError, UserError
 from agio.settings import ServerSettings, Settings
-from tests.contract.store.scenes import person
+from tests.support.scenes import person
 
 
 async def _filled(file: Path, text: str) -> str:

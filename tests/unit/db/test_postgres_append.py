@@ -12,8 +12,8 @@ from agio.db.postgres.driver import Connection, connect
 from agio.db.postgres.executor import open_postgres
 from agio.db.repository import Repository
 from agio.protocol.messages import AssistantMessage
-from tests.contract.repository.backends import begin, frame, turn
-from tests.contract.store.scenes import agent_fields, end, person
+from tests.support.backends import begin, frame, turn
+from tests.support.scenes import agent_fields, end, person
 
 RUNS = [f"r{number}" for number in range(60)]
 

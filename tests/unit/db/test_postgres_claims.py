@@ -12,8 +12,8 @@ from agio.core.store.store import Store
 from agio.db.postgres.executor import open_postgres
 from agio.db.repository import Repository
 from agio.errors import LimitExceeded, StoreError
-from tests.contract.repository.backends import new_run
-from tests.contract.store.scenes import Person, agent_fields, end, events, person
+from tests.support.backends import new_run
+from tests.support.scenes import Person, agent_fields, end, events, person
 
 WIDE = Limits(running_per_user=1000, running_per_tenant=1000, queued_per_user=1000)
 

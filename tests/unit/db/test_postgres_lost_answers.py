@@ -11,8 +11,8 @@ from agio.core.store.repository import Append
 from agio.db.postgres.executor import open_postgres
 from agio.db.repository import Repository
 from agio.errors import StoreError
-from tests.contract.repository.backends import begin, finish, frame, turn
-from tests.contract.store.scenes import person
+from tests.support.backends import begin, finish, frame, turn
+from tests.support.scenes import person
 
 ANSWERS = range(1, 30)
 """More than the longest transaction here gets."""

@@ -10,7 +10,7 @@ from agio.db.postgres.executor import open_postgres
 from agio.db.postgres.migrate import migrate_database
 from agio.db.repository import Repository
 from agio.errors import StoreError
-from tests.postgres import PostgresServer
+from tests.support.postgres import PostgresServer
 
 _TABLES = (
     "select table_name, column_name, data_type from information_schema.columns where table_schema = 'public'"

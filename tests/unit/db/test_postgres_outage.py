@@ -12,9 +12,9 @@ from agio.db.postgres.driver import Connection, connect
 from agio.db.postgres.executor import open_postgres
 from agio.db.repository import Repository
 from agio.errors import StoreError
-from tests.contract.repository.backends import begin, finish, frame, turn
-from tests.contract.store.scenes import end, person
-from tests.postgres import PostgresServer
+from tests.support.backends import begin, finish, frame, turn
+from tests.support.postgres import PostgresServer
+from tests.support.scenes import end, person
 
 _CUT = """
 select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()

@@ -30,9 +30,9 @@ from agio.db.repository import Repository, open_store
 from agio.db.sqlite.connector import Connection
 from agio.db.sqlite.database import open_writable
 from agio.protocol.messages import UserMessage
-from tests.contract.repository.backends import turn
-from tests.contract.store.scenes import WORKER, agent_fields, events, interrupt, person
-from tests.contract.store.uploads import file_record, upload
+from tests.support.backends import turn
+from tests.support.scenes import WORKER, agent_fields, events, interrupt, person
+from tests.support.uploads import file_record, upload
 
 WITHOUT_TENANT = {
     "the schema, or the store as a whole": (

@@ -11,7 +11,7 @@ import pytest
 from agio.egress import Address, Egress, EgressRequest, EgressResponse
 from agio.errors import AgioError, UpstreamError, UserError
 from agio.settings import load_server_settings
-from tests.canary import Canary, answer_with, canary, redirect
+from tests.support.canary import Canary, answer_with, canary, redirect
 
 SECRETS = [
     ("Authorization", "Bearer s3cret-token"),

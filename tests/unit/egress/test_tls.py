@@ -15,7 +15,7 @@ from cryptography.x509.oid import NameOID
 
 from agio.egress import Address, Egress, EgressRequest
 from agio.errors import UpstreamError, UserError
-from tests.canary import canary, redirect
+from tests.support.canary import canary, redirect
 
 SECRET = [("Authorization", "Bearer s3cret")]
 

@@ -40,7 +40,7 @@ from agio.protocol.events import (
 from agio.protocol.grammar import Grammar, GrammarError
 from agio.protocol.ids import new_id
 from agio.protocol.messages import ReasoningMessage, UserMessage
-from tests.official import OfficialVerifier, check_flow
+from tests.support.official import OfficialVerifier, check_flow
 
 Conversation: TypeAlias = Callable[[], Awaitable[list[RunLog]]]
 

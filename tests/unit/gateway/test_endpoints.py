@@ -13,7 +13,7 @@ from agio.db.repository import open_store
 from agio.errors import StoreError, UserError
 from agio.gateway.tools.endpoints import Found, ModelEndpoints, key_place
 from agio.vault import Vault
-from tests.unit.gateway.engine import soon
+from tests.support.engine import soon
 
 VAULT = Vault([b"k" * 32])
 FIELDS = ProviderFields(name="acme", kind="openai", base_url="https://models.example")

@@ -15,8 +15,8 @@ from agio.core.store.records import EventSlice
 from agio.db.repository import open_store
 from agio.gateway.stream.event_slice import OutgoingSlice
 from agio.gateway.stream.hub import BATCH_BYTES, Hub, Subscription
-from tests.unit.gateway.engine import soon
-from tests.unit.gateway.written_run import WrittenRun, new_session
+from tests.support.engine import soon
+from tests.support.written_run import WrittenRun, new_session
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from agio.errors import LimitExceeded
 from agio.gateway.searches import Searches
-from tests.unit.gateway.engine import ANN, soon
+from tests.support.engine import ANN, soon
 
 BOB = structs.replace(ANN, user="bob")
 

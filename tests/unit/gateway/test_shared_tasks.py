@@ -8,7 +8,7 @@ import pytest
 
 from agio.errors import LimitExceeded, StoreError, UserError
 from agio.gateway.shared_tasks import SharedTasks
-from tests.unit.gateway.engine import soon
+from tests.support.engine import soon
 
 OWNER = ("default", "ann")
 

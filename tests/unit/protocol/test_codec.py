@@ -11,7 +11,7 @@ from agio.errors import UserError
 from agio.protocol.codec import decode_event, decode_input, decode_lines, encode
 from agio.protocol.events import AgentEvent, Custom, TextMessageChunk
 from agio.protocol.frames import Frame
-from tests.unit.protocol.examples import Wire, read_examples, read_streams
+from tests.support.wire_examples import Wire, read_examples, read_streams
 
 EVENTS = [example.wire for example in read_examples() if example.file == "events"]
 CUSTOM = b'{"type":"CUSTOM","name":"n","value":%s}'

@@ -10,8 +10,8 @@ from agio.protocol import events as ev
 from agio.protocol.codec import decode_event
 from agio.protocol.events import AgentEvent
 from agio.protocol.grammar import Grammar, GrammarError, Rule
-from tests.official import OfficialVerifier, check_flow
-from tests.unit.protocol.examples import Stream, read_streams
+from tests.support.official import OfficialVerifier, check_flow
+from tests.support.wire_examples import Stream, read_streams
 
 GOOD, WRONG, HOUSE = read_streams("streams"), read_streams("wrong_streams"), read_streams("house_streams")
 

@@ -8,7 +8,7 @@ from agio.protocol import events as ev
 from agio.protocol.events import AgentEvent
 from agio.protocol.grammar import Grammar, GrammarError
 from agio.protocol.messages import AssistantMessage, FunctionCall, ReasoningMessage, RunAgentInput, ToolCall
-from tests.official import OfficialVerifier
+from tests.support.official import OfficialVerifier
 
 MESSAGE_IDS = st.sampled_from(["m1", "m2"])
 CALL_IDS = st.sampled_from(["c1", "c2"])

@@ -12,7 +12,7 @@ from msgspec import UNSET
 from pydantic import BaseModel
 
 from agio.protocol.codec import decode_event, encode
-from tests.unit.protocol.examples import OURS, THEIRS, Example, read_examples, struct_pairs, structs_in
+from tests.support.wire_examples import OURS, THEIRS, Example, read_examples, struct_pairs, structs_in
 
 EXAMPLES = read_examples()
 each_example = pytest.mark.parametrize("example", EXAMPLES, ids=[f"{e.file}: {e.name}" for e in EXAMPLES])

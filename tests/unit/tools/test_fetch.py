@@ -11,7 +11,7 @@ from agio.execution.tool_executor import ToolExecutor
 from agio.protocol.messages import FunctionCall, ToolCall
 from agio.tools.fetch import make_fetch_tool
 from agio.tools.web_text import text_of_page
-from tests.canary import answer_with, canary, redirect
+from tests.support.canary import answer_with, canary, redirect
 
 PAGE = """<!doctype html><html><head><title>The &amp; title</title><style>p{color:red}</style></head>
 <body><!-- hidden <p>no</p> --><h1>Head<b>line</b></h1><script>if (1 < 2) evil("</p>")</script>

@@ -17,7 +17,7 @@ from agio.errors import UserError
 from agio.execution.tool_executor import ToolExecutor
 from agio.protocol.messages import FunctionCall, Json, ToolCall
 from agio.tools.http_tool import check_http_tool, make_http_tool
-from tests.canary import Canary, answer_with, canary, redirect
+from tests.support.canary import Canary, answer_with, canary, redirect
 
 SCHEMA: dict[str, Json] = {
     "type": "object",

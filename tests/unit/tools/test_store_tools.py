@@ -15,7 +15,7 @@ from agio.protocol.messages import ContextEntry, FunctionCall, Json, ToolCall, U
 from agio.tools.draft import make_draft_tool
 from agio.tools.profile import make_profile_tools
 from agio.tools.project_context import make_project_context_tool
-from tests.contract.store.scenes import person
+from tests.support.scenes import person
 
 
 @pytest.fixture
