@@ -55,16 +55,17 @@ class Stop:
 
 
 async def settled(page: Page) -> None:
-    """Wait until nothing is loading and nothing that ends is still moving."""
+    """Wait until nothing is loading, and end every animation that has an end."""
     await expect(page.locator(".animate-shimmer:not([aria-hidden] *):is([role=status] *)")).to_have_count(0)
     await page.evaluate(
         """async () => {
-  // One movement may begin another.
+  // One animation may start another.
   for (let round = 0; round < 20; round += 1) {
     const ending = document.getAnimations().filter(({ playState, effect }) =>
       playState === 'running' && effect?.getComputedTiming().iterations !== Infinity);
     if (ending.length === 0) return;
-    await Promise.all(ending.map(one => one.finished.catch(() => null)));
+    await Promise.all(ending.map(one => { one.finish(); return one.finished.catch(() => null); }));
+    await new Promise(drawn => requestAnimationFrame(drawn));
   }
 }"""
     )
