@@ -25,12 +25,10 @@ from agio.core.store.store import Store
 from agio.core.tool import AnyTool
 from agio.db.postgres.executor import open_postgres
 from agio.db.repository import Repository, open_store
-from agio.gateway.http.address import Addresses
-from agio.gateway.http.rate_limits import Rates
-from agio.gateway.intake.intake import Intake
-from agio.gateway.stream.connections import Connections
-from agio.gateway.stream.hub import Hub
-from agio.gateway.workers.link import LinkService, Takeover, WorkerLink
+from agio.egress import Egress
+from agio.gateway.auth.oidc import OidcProviders
+from agio.gateway.workers.link import WorkerLink
+from agio.gateway.workers.pool import Takeover
 from agio.protocol.events import (
     RunFinished,
     StepFinished,
@@ -44,6 +42,7 @@ from agio.protocol.events import (
 from agio.protocol.frames import ends_run
 from agio.protocol.ids import id_body, new_id
 from agio.protocol.messages import ResumeEntry, UserMessage
+from agio.server.composition import GatewayConfig, Resources, make_gateway
 from agio.vault import Vault
 
 T = TypeVar("T")
@@ -152,14 +151,14 @@ class Engine:
 
     def __init__(self, store: Store, limits: ServerLimits, tools: Mapping[str, AnyTool]) -> None:
         self.store = store
-        self.hub = Hub(store, limits)
-        self.vault = Vault([b"k" * 32])
+        vault = Vault([b"k" * 32])
+        resources = Resources(store=store, egress=Egress(), vault=vault, oidc=OidcProviders())
         config = AgentRunConfig(cancel_grace_s=0.01, prices=PRICES)
-        self.link = LinkService(store, self.hub, limits, tools, config, vault=self.vault)
-        self.rates = Rates(limits)
-        self.addresses = Addresses()
-        self.connections = Connections(store, limits.recheck_s, limits.streams_per_credential)
-        self.intake = Intake(store, self.hub, self.link, rates=self.rates)
+        plan = GatewayConfig(database=Path("agio.db"), limits=limits)
+        self.gateway = make_gateway(plan, resources, tools, config)
+        self.hub = self.gateway.hub
+        self.pool = self.gateway.pool
+        self.intake = self.gateway.intake
 
     async def join(
         self,
@@ -172,7 +171,7 @@ class Engine:
     ) -> tuple[HandWorker, WorkerLink, Welcome]:
         """Let a worker come, or come back."""
         worker = HandWorker()
-        link = self.link.connect(worker)
+        link = self.pool.connect(worker)
         greeting = Greeting(
             worker=name, room=room, agents=list(agents), tools=list(tools), claims=list(claims)
         )
@@ -247,13 +246,10 @@ async def engine(
         store = await open_store(path or ":memory:")
     room = Engine(store, limits, tools or {})
     try:
-        await room.link.start(takeover)
-        room.connections.start()
+        await room.gateway.start(takeover)
         yield room
     finally:
-        await room.connections.close()
-        await room.link.close()
-        room.hub.close()
+        await room.gateway.close()
         await store.close()
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -15,9 +16,7 @@ from agio.egress import Egress
 from agio.gateway.app import create_app
 from agio.gateway.auth.authenticator import Authenticator, SignInLink, describe_key, hash_secret, new_api_key
 from agio.gateway.auth.passwords import Passwords
-from agio.gateway.gateway import Gateway
 from agio.gateway.http.origin import Origins
-from agio.gateway.intake.forks import Forks
 from agio.gateway.workers.link import WorkerLink
 from tests.unit.gateway.engine import QUICK, Engine, Hand, HandWorker, engine
 
@@ -35,26 +34,17 @@ HOSTS = ("agio.test",)
 class House:
     """A gateway with its application. `ann` and `bob` are of different tenants; `cid` is of ann's."""
 
-    def __init__(self, room: Engine, limits: ServerLimits, origins: Origins) -> None:
+    def __init__(self, room: Engine, origins: Origins) -> None:
         self.room = room
         self.store = room.store
         self.sign_in = SignInLink("default", "ann")
-        self.auth = Authenticator(room.store, rates=room.rates, addresses=room.addresses, origins=origins)
+        parts = room.gateway
+        self.auth = Authenticator(room.store, rates=parts.rates, addresses=parts.addresses, origins=origins)
         self.passwords = Passwords(memory_kib=64, passes=1)
-        self.gateway = Gateway(
-            store=room.store,
-            limits=limits,
-            hub=room.hub,
-            link=room.link,
-            forks=Forks(room.store, limits),
-            intake=room.intake,
+        self.gateway = replace(
+            parts,
             auth=self.auth,
-            rates=room.rates,
-            addresses=room.addresses,
-            connections=room.connections,
             passwords=self.passwords,
-            tools=TOOLS,
-            vault=room.vault,
             providers=frozenset({"demo", "openai"}),
             egress=Egress(["127.0.0.1:9"]),
             worker_key="w" * 40,
@@ -104,15 +94,12 @@ class House:
 async def house(limits: ServerLimits = QUICK, *, origins: Origins | None = None) -> AsyncGenerator[House]:
     """Open the application."""
     async with engine(limits, tools=TOOLS) as room:
-        made = House(room, limits, origins or Origins(HOSTS))
+        made = House(room, origins or Origins(HOSTS))
         await made.add("ann", "default")
         await made.add("cid", "default")
         await made.add("bob", "other")
         await made.sign_in.keep(made.store)
-        try:
-            yield made
-        finally:
-            await made.gateway.forks.close()
+        yield made
 
 
 def code_of(response: httpx.Response) -> str:

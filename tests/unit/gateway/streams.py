@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -18,7 +19,6 @@ from agio.gateway.doors.realtime import realtime
 from agio.gateway.doors.sse import session_stream
 from agio.gateway.gateway import Gateway
 from agio.gateway.http.asgi import Application
-from agio.gateway.intake.forks import Forks
 from agio.protocol.ids import new_id
 from agio.worker.service import WorkerService
 from tests.unit.gateway.engine import ANN, PATIENCE_S, QUICK, Engine, engine, soon
@@ -125,21 +125,8 @@ async def server(
             config=AgentRunConfig(backoff_s=0),
             open_driver=lambda provider, endpoint: model,
         )
-        await worker.join(parts.link.connect(worker))
-        gateway = Gateway(
-            store=parts.store,
-            limits=limits,
-            hub=parts.hub,
-            link=parts.link,
-            forks=Forks(parts.store, limits),
-            intake=parts.intake,
-            auth=Authenticator(parts.store),
-            rates=parts.rates,
-            addresses=parts.addresses,
-            connections=parts.connections,
-            tools={tool.name: tool for tool in tools},
-            providers=frozenset({"demo"}),
-        )
+        await worker.join(parts.pool.connect(worker))
+        gateway = replace(parts.gateway, auth=Authenticator(parts.store), providers=frozenset({"demo"}))
         yield Server(parts, gateway, model, keys)
         parts.hub.close()
 

@@ -6,6 +6,7 @@ import socket
 import tracemalloc
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -13,8 +14,6 @@ import msgspec
 from agio.core.config import ServerLimits
 from agio.gateway.app import create_app
 from agio.gateway.auth.authenticator import Authenticator, describe_key, hash_secret, new_api_key
-from agio.gateway.gateway import Gateway
-from agio.gateway.intake.forks import Forks
 from agio.server.http_server import HttpServer
 from tests.unit.gateway.engine import Engine, engine, soon
 from tests.unit.gateway.written_run import TENANT, USER, WrittenRun, new_session
@@ -61,20 +60,7 @@ async def _serve(path: Path) -> AsyncGenerator[Place]:
     async with engine(ServerLimits(), path=path) as room:
         key = new_api_key()
         await room.store.add_api_key(describe_key(key, TENANT, USER, "test"), hash_secret(key))
-        gateway = Gateway(
-            store=room.store,
-            limits=ServerLimits(),
-            hub=room.hub,
-            link=room.link,
-            forks=Forks(room.store, ServerLimits()),
-            intake=room.intake,
-            auth=Authenticator(room.store),
-            rates=room.rates,
-            addresses=room.addresses,
-            connections=room.connections,
-            tools={},
-            providers=frozenset({"demo"}),
-        )
+        gateway = replace(room.gateway, auth=Authenticator(room.store), providers=frozenset({"demo"}))
         listener = socket.create_server(("127.0.0.1", 0))
         server = HttpServer(create_app(gateway), listener, max_message_bytes=2**20)
         serving = asyncio.ensure_future(server.run())

@@ -1,6 +1,6 @@
-"""The streams that are open, and by which credential: one that is revoked or changed closes its streams.
+"""The open streams, by credential. A credential that is revoked or changed closes its streams.
 
-Those of this gateway are told at once by whoever revokes; what another process did, the watch finds in the store.
+A route that revokes one closes its streams here at once; revocations by other processes are found in the store.
 """
 
 import asyncio
@@ -68,7 +68,7 @@ class Connection:
 
 
 class Connections:
-    """The open streams of one gateway, by credential. `start` it, and it looks after them."""
+    """The open streams of one gateway, by credential. `watch` is its task."""
 
     def __init__(self, store: IdentityStore, recheck_s: float, most: int) -> None:
         self._store = store
@@ -76,17 +76,6 @@ class Connections:
         self._most = most
         self._streams: Counter[str] = Counter()
         self._open: dict[str, set[Connection]] = {}
-        self._watching: asyncio.Task[None] | None = None
-
-    def start(self) -> None:
-        """Begin to look at the credentials of open streams, now and then."""
-        self._watching = asyncio.create_task(self._watch(), name="agio connections")
-
-    async def close(self) -> None:
-        """Look no more."""
-        if self._watching is not None:
-            self._watching.cancel()
-            await asyncio.wait([self._watching])
 
     @contextmanager
     def room(self, who: Principal) -> Generator[None]:
@@ -143,15 +132,16 @@ class Connections:
         for connections in self._open.values():
             yield from connections
 
-    async def _watch(self) -> None:
+    async def watch(self) -> None:
+        """Check the credentials of open streams every `recheck_s`, forever."""
         while True:
             await asyncio.sleep(self.recheck_s)
             try:
                 await self.recheck()
             except AgioError as error:
-                _log.warning("the credentials of open streams could not be looked at: %s", error)
+                _log.warning("the credentials of open streams could not be checked: %s", error)
             except Exception:
-                _log.exception("the credentials of open streams could not be looked at")
+                _log.exception("the credentials of open streams could not be checked")
 
 
 def _rights(who: Principal) -> tuple[str, str, str, frozenset[str]]:

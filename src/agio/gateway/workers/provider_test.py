@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 from agio.core.link.link import Task, TaskResult
 from agio.core.provider import ModelEndpoint
 from agio.errors import AgioError, ModelError, UserError
-from agio.gateway.workers.link import LinkService
+from agio.gateway.workers.pool import WorkerPool
 
 TIMEOUT_S = 30.0
 LIST_TIMEOUT_S = 10.0
@@ -74,7 +74,7 @@ class ConnectionTest(Struct, frozen=True, kw_only=True):
 
 
 async def try_endpoint(
-    link: LinkService, tenant: str, endpoint: ModelEndpoint, model: str | None
+    pool: WorkerPool, tenant: str, endpoint: ModelEndpoint, model: str | None
 ) -> ConnectionTest:
     """Let a worker ask a model for a word, once, and its service for a list of models; without a model only for that.
 
@@ -82,9 +82,9 @@ async def try_endpoint(
     """
     began = time.perf_counter()
     if model is None:
-        return await _try_list(link, tenant, endpoint)
+        return await _try_list(pool, tenant, endpoint)
     try:
-        result = await _perform(link, tenant, _word(endpoint, model))
+        result = await _perform(pool, tenant, _word(endpoint, model))
     except AgioError as error:
         tested = _failed(error, model, began)
     else:
@@ -98,16 +98,16 @@ async def try_endpoint(
     if tested.code not in _ASK_FOR_LIST:
         return tested
     try:
-        listed = await _perform(link, tenant, _list(endpoint))
+        listed = await _perform(pool, tenant, _list(endpoint))
     except AgioError:  # many services have no list, and work without
         return tested
     return structs.replace(tested, models=listed.models)
 
 
-async def _try_list(link: LinkService, tenant: str, endpoint: ModelEndpoint) -> ConnectionTest:
+async def _try_list(pool: WorkerPool, tenant: str, endpoint: ModelEndpoint) -> ConnectionTest:
     began = time.perf_counter()
     try:
-        models = (await _perform(link, tenant, _list(endpoint))).models
+        models = (await _perform(pool, tenant, _list(endpoint))).models
     except AgioError as error:
         if error.code in _NO_LIST:
             error = UserError("model_required", error.message)
@@ -150,11 +150,11 @@ def _list(endpoint: ModelEndpoint) -> Task:
     )
 
 
-async def _perform(link: LinkService, tenant: str, task: Task) -> TaskResult:
+async def _perform(pool: WorkerPool, tenant: str, task: Task) -> TaskResult:
     """Raises AgioError, ModelError `turn_timeout` for a worker that does not come back."""
     try:
         async with asyncio.timeout(task.timeout_s + _SLACK_S):
-            return await link.perform(task, tenant)
+            return await pool.perform(task, tenant)
     except TimeoutError as error:
         raise ModelError("turn_timeout", "No answer came.") from error
 

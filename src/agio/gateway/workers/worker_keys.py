@@ -11,7 +11,7 @@ from agio.errors import LimitExceeded, StoreError
 from agio.gateway.auth.authenticator import hash_secret
 from agio.gateway.http.address import Addresses
 from agio.gateway.http.rate_limits import Rates
-from agio.gateway.workers.pool import OPERATOR, Permit
+from agio.gateway.workers.connected_worker import OPERATOR, Permit
 
 _BEARER = b"Bearer "
 _KEY_CHARS = range(20, 257)
