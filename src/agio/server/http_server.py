@@ -54,7 +54,7 @@ class HttpServer:
             workers=1,
             timeout_graceful_shutdown=_LAST_RESPONSES_S,
         )
-        self._server = _QuietServer(config)
+        self._server = QuietServer(config)
         self._socket = sock
         self._write_timeout_s = write_timeout_s
 
@@ -83,14 +83,18 @@ class HttpServer:
                     connection.drop_if_stalled()
 
 
-class _QuietServer(uvicorn.Server):
+class QuietServer(uvicorn.Server):
+    """uvicorn's server without its signal handlers."""
+
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.ready = asyncio.Event()
 
     def capture_signals(self) -> AbstractContextManager[None]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Leave signals to the process."""
         return nullcontext()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and say so."""
         await super().startup(sockets)
         self.ready.set()
