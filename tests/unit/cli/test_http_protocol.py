@@ -172,17 +172,18 @@ async def test_requests_that_follow_each_other_are_answered_in_order() -> None:
 @pytest.mark.parametrize("more", [b"GET /2 HTTP/1.1\r\nHost: a\r\n\r\n" * 3, b"nonsense\r\n\r\n", b"GET /2"])
 async def test_what_comes_before_the_answer_is_dropped_and_the_connection_closed(more: bytes) -> None:
     """S14: requests are not pipelined; the first is answered once and whole, and nothing after it."""
-    go = asyncio.Event()
+    begun, go = asyncio.Event(), asyncio.Event()
 
     async def late(scope: Any, receive: Any, send: Any) -> None:
         if scope["path"] == "/1/read":
+            begun.set()
             await go.wait()
         await _echo(scope, receive, send)
 
     async with _served(late) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"POST /1/read HTTP/1.1\r\n" + HEAD + b"Content-Length: 3\r\n\r\nabc" + more)
-        await writer.drain()
+        await soon(begun.wait())
         writer.write(b"x" * 2 * http_protocol.HEAD_BYTES)  # which is neither parsed nor kept
         await writer.drain()
         for _ in range(3):  # meanwhile the server reads it
