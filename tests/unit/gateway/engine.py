@@ -218,7 +218,7 @@ class Engine:
             while payload.count(b"\n") < count:
                 piece = await soon(reader.next())
                 assert piece is not None
-                payload += piece.chunk.payload
+                payload += piece.events.payload
         return payload
 
     async def ended(self, session: SessionRecord, run_id: str) -> RunInfo:
@@ -227,7 +227,7 @@ class Engine:
             while True:
                 piece = await soon(reader.next())
                 assert piece is not None
-                if piece.chunk.run_id == run_id and ends_run(piece.chunk.payload):
+                if piece.events.run_id == run_id and ends_run(piece.events.payload):
                     return await self.store.get_run(run_id)
 
 

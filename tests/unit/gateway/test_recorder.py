@@ -32,8 +32,8 @@ async def test_a_repeated_append_is_answered_and_not_shown_again() -> None:
             first, second = await soon(reader.next()), await soon(reader.next())
         assert first is not None
         assert second is not None
-        assert (first.chunk.first_pos, first.chunk.count) == (2, 2)
-        assert (second.chunk.first_pos, second.chunk.count) == (4, 1)
+        assert (first.events.first_pos, first.events.count) == (2, 2)
+        assert (second.events.first_pos, second.events.count) == (4, 1)
         assert room.gateway.counters.appends == 2
         assert room.gateway.counters.append_events == 3
         assert sum(room.gateway.counters.first_token_s.counts) == 1

@@ -49,9 +49,9 @@ async def test_a_reader_sees_the_first_event_before_the_worker_says_anything() -
             accepted = await room.say(session)
             piece = await soon(reader.next())
         assert piece is not None
-        assert piece.chunk.run_id == accepted.run_id
-        assert piece.chunk.payload.startswith(b'{"type":"RUN_STARTED"')
-        assert piece.chunk.first_pos == 1
+        assert piece.events.run_id == accepted.run_id
+        assert piece.events.payload.startswith(b'{"type":"RUN_STARTED"')
+        assert piece.events.first_pos == 1
 
 
 async def test_without_a_worker_a_message_is_kept_until_one_comes() -> None:

@@ -248,9 +248,9 @@ class Socket:
     async def _relay(self, events: Subscription) -> None:
         """Send a session's events as they come, until it is deleted, dropped, or cannot be read."""
         try:
-            while pieces := await events.take():
-                for piece in pieces:
-                    await self._send({"type": "websocket.send", "text": piece.realtime})
+            while slices := await events.take():
+                for encoded in slices:
+                    await self._send({"type": "websocket.send", "text": encoded.realtime})
             if events.ended == "deleted":
                 await self._say(Deleted(session_id=events.session_id))
         except OSError:

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from agio.errors import StoreError
 from agio.gateway.http.asgi import Receive, Send
-from agio.gateway.stream.event_slice import OutgoingSlice
+from agio.gateway.stream.event_slice import EncodedSlice
 from agio.gateway.stream.hub import Subscription
 
 _log = logging.getLogger("agio.gateway")
@@ -40,15 +40,15 @@ class EventStream:
         self._watching = self._loop.create_task(self._watch())
         self._timer = self._loop.call_later(self._keep_alive_s, self._tick)
 
-    async def take(self) -> list[OutgoingSlice]:
+    async def take(self) -> list[EncodedSlice]:
         """Return what comes next, nothing at the end. While nothing comes, comments keep the connection open."""
         try:
-            while not (pieces := await self._events.take()) and self._events.ended is None:
+            while not (slices := await self._events.take()) and self._events.ended is None:
                 await self.write(_KEEP_ALIVE)
         except StoreError as error:
             _log.warning("A stream ends early, its reader can go on later: %s", error)
             return []
-        return pieces
+        return slices
 
     async def write(self, frames: bytes) -> None:
         """Send frames. A slow reader makes this wait."""
