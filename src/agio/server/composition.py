@@ -1,4 +1,4 @@
-"""Puts a gateway together from its parts: the one place that knows them all."""
+"""Puts a gateway together: the one place that knows all of its parts."""
 
 import socket
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
@@ -53,7 +53,7 @@ STORE_NAME = "agio.db"
 
 
 class GatewayConfig(Struct, frozen=True, kw_only=True):
-    """What a gateway is to be made of."""
+    """The configuration of a gateway."""
 
     database: str | Path
     """The URL of a Postgres database, or the file of an SQLite one."""
@@ -61,21 +61,21 @@ class GatewayConfig(Struct, frozen=True, kw_only=True):
     worker_key: str | None = None
     bootstrap_key: str | None = None
     secret_keys: Sequence[bytes] = ()
-    """The master keys of credentials at rest; a file's store has one of its own beside it."""
+    """The master keys of credentials at rest; an SQLite store has its own key file beside it."""
     egress_allow: Sequence[str] = ()
-    """What may be called although it is not public: hosts, addresses and networks."""
+    """Hosts, addresses and networks that may be called although they are not public."""
     hosts: Collection[str] = ()
-    """The names it may be called by, beside loopback's, the public URL's, and addresses."""
+    """Host names it answers to, besides loopback, the public URL and addresses."""
     behind_tls: bool = False
     trusted_proxies: Collection[Network] = ()
     oidc: Sequence[OidcProvider] = ()
     public_url: str | None = None
-    """The address people use; None: nobody has named one, and it cannot be told."""
+    """The address people use; None: unknown."""
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
-    """What models cost, by `provider:model`; the demo model costs nothing."""
+    """Prices of models, by `provider:model`; the demo model is free."""
     currency: str = "USD"
     works: bool = True
-    """Whether a worker will run in this process."""
+    """Whether a worker runs in this process."""
 
 
 def built_in_tools(store: Store, egress: Egress) -> dict[str, AnyTool]:
@@ -92,7 +92,7 @@ def built_in_tools(store: Store, egress: Egress) -> dict[str, AnyTool]:
 
 
 def database_of(settings: Settings, server: ServerSettings, data: Path | None) -> str | Path:
-    """Say where the store is: in the named folder, else at AGIO_DATABASE_URL, else in the usual folder."""
+    """Return where the store is: in the given folder, else at AGIO_DATABASE_URL, else in the default folder."""
     if data is None and server.database_url is not None:
         return server.database_url
     return (data or settings.data_dir).expanduser() / STORE_NAME

@@ -1,4 +1,4 @@
-"""uvicorn as a part among others: it serves until it is told to stop, and leaves signals to whoever started it."""
+"""uvicorn as a part of the process: it serves until `stop`, and does not handle signals."""
 
 import asyncio
 import socket
@@ -21,8 +21,8 @@ _USUAL = ServerLimits()
 class HttpServer:
     """Serves an ASGI app on a socket.
 
-    `message_bytes` are the WebSocket paths that take other messages than of `max_message_bytes`. A reader that takes
-    nothing for `write_timeout_s` is disconnected.
+    `message_bytes` has the WebSocket paths with another limit than `max_message_bytes`. A reader that stalls for
+    `write_timeout_s` is disconnected.
     """
 
     def __init__(
@@ -67,11 +67,11 @@ class HttpServer:
             watching.cancel()
 
     async def wait_started(self) -> None:
-        """Wait until requests are taken."""
+        """Wait until the server accepts requests."""
         await self._server.ready.wait()
 
     def stop(self, *, at_once: bool = False) -> None:
-        """Take no more connections and end those there are; `at_once`: without waiting for them."""
+        """Accept no more connections and close the open ones; `at_once`: without waiting for their responses."""
         self._server.should_exit = True
         self._server.force_exit = self._server.force_exit or at_once
 

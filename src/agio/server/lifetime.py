@@ -27,7 +27,7 @@ class Lifetime:
             loop.add_signal_handler(number, self._take_signal)
 
     def deafen(self) -> None:
-        """Leave the signals to whoever had them."""
+        """Restore the earlier signal handlers."""
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             loop.remove_signal_handler(number)

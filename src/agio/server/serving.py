@@ -29,7 +29,7 @@ from agio.worker.service import WorkerService
 _log = logging.getLogger("agio")
 
 _LEAVE_S = 5.0
-"""How long worker processes may take to go once their runs are finished or given back."""
+"""How long worker processes may take to exit once their runs are finished or released."""
 
 
 class ServeOptions(Struct, frozen=True, kw_only=True):
@@ -121,7 +121,7 @@ class _Server:
         return 1 if lifetime.failed else 0
 
     async def _check_edge(self, database: str | Path) -> None:
-        """Refuse to be reached by others as long as nobody has an account, and say what is open. `public_bind`."""
+        """Refuse a public address while there is no account, and warn of open ones. Raises UserError `public_bind`."""
         host = self._options.host
         if self._options.behind_tls:
             if self._server.public_url is None:
@@ -134,7 +134,7 @@ class _Server:
             if not await has_account(database):
                 raise UserError(
                     "public_bind",
-                    f"{host} can be reached from other machines, nobody has an account yet, and keys and cookies "
+                    f"{host} can be reached from other machines, there is no account yet, and keys and cookies "
                     "would travel in the clear. Put a proxy that ends TLS in front and say --behind-tls, or listen "
                     "on 127.0.0.1.",
                 )
@@ -186,7 +186,7 @@ class _Server:
 
     async def _drain(self, gateway: Gateway) -> None:
         if running := len(gateway.pool.runs):
-            words = "%d running: finished or given back within %g s. A second signal ends agio at once."
+            words = "%d running: finished or released within %g s. A second signal ends agio at once."
             _log.info(words, running, gateway.limits.drain_s)
         if self._processes is not None:
             self._processes.hold()

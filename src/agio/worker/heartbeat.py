@@ -89,7 +89,7 @@ class Heartbeat:
                     _log.warning("the gateway answers the heartbeat with %d", response.status)
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
-                _log.info("the heartbeat found nobody: %s", error)
+                _log.info("the heartbeat was not answered: %s", error)
             self._watch()
         connection.close()
 

@@ -45,7 +45,7 @@ class RunningJob:
             _log.exception("run %s is given back", self.claim.run_id)
         if not self._outbox.ended and not self._outbox.lost:
             await self._give_back()
-        # They have us, and we them: nobody would be freed at once.
+        # Break the reference cycle.
         self._stream = None
         self._outbox.forget()
 
@@ -56,7 +56,7 @@ class RunningJob:
             self._stream.cancel()
 
     def drop(self) -> None:
-        """Let go of the run without a word: the gateway knows that it is somebody else's, or gone."""
+        """Drop the run without an answer: the gateway has given it to another worker, or deleted it."""
         self._outbox.lost = True
         self._stop()
 
@@ -79,7 +79,7 @@ class RunningJob:
             raise ToolError(error.code, error.message, error.details) from error
 
     async def read_file(self, file_id: str, idx: int) -> FilePiece:
-        """Read a piece of a file of the session's. Raises UserError `file_not_found`."""
+        """Read a piece of a file of the session. Raises UserError `file_not_found`."""
         link, claim = self._link, self.claim
         try:
             return await self._outbox.persist(lambda: link.read_file(claim, file_id, idx))

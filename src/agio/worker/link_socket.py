@@ -105,7 +105,7 @@ class SocketLink:
             self._calls.close()
 
     async def close(self) -> None:
-        """End the link; what still waits for an answer is told `link_lost`."""
+        """Close the link. Calls without an answer fail with `link_lost`."""
         self._closing.set()
         self._gone.set()
         self._heartbeat.stop()
@@ -158,7 +158,7 @@ class SocketLink:
 
     async def linked(self) -> None:
         """See `Link`."""
-        while not self._calls.linked.is_set():  # it may break again before whoever waited hears of it
+        while not self._calls.linked.is_set():  # it may break again before this task runs
             await self._calls.linked.wait()
 
     async def leave(self) -> None:

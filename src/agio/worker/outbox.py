@@ -32,9 +32,9 @@ T = TypeVar("T")
 class Outbox:
     """The engine's `LogWriter` and `ToolRecords`, over a link.
 
-    `on_cancel` is called when an answer says that the run is to be cancelled, `on_doubt` when the gateway may have
-    given it to somebody else, or not. `on_rest`, if it is set, is called when the run is between two turns and has
-    no call under way here that must not be cut off.
+    `on_cancel` is called when an answer has the cancel flag, `on_doubt` when the gateway may have given the run to
+    another worker. `on_rest`, if it is set, is called when the run is between two turns and has no call running here
+    that must not be interrupted.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Outbox:
         """Calls that must happen once and are under way."""
 
     def forget(self) -> None:
-        """Call nobody any more: the run is over here."""
+        """Stop all callbacks: the run is over here."""
         self._on_cancel = self._on_doubt = _nothing
         self.on_rest = None
 

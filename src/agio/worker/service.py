@@ -126,16 +126,16 @@ class WorkerService:
             job.cancel()
 
     def drop(self, run_id: str, epoch: int) -> None:
-        """Let go of a run without writing."""
+        """Drop a run without writing."""
         if (job := self._find(run_id, epoch)) is not None:
             job.drop()
 
     def release_all(self) -> None:
-        """Give every run back: the gateway has been silent too long. Others may have them now, or nobody yet."""
+        """Release every run: the gateway has been silent for too long and may have given them to other workers."""
         self._release(list(self._jobs.values()))
 
     def drain(self, within_s: float) -> None:
-        """Finish the turns under way, then give back what is not finished; new jobs go back at once."""
+        """Finish the current turns, then release the unfinished runs; new jobs are released at once."""
         self._draining = True
         for job in self._jobs.values():
             job.release(at_rest=True)
@@ -143,7 +143,7 @@ class WorkerService:
         asyncio.get_running_loop().call_later(within_s * _TURNS_SHARE, self._release, held)
 
     async def perform(self, task: Task) -> TaskResult:
-        """Do a short model job. Raises ModelError, UserError."""
+        """Perform a short model task. Raises ModelError, UserError."""
         REQUEST_ID.set(task.request_id)
         return await perform_task(
             self._parts.drivers.get(task.provider, task.endpoint), task, self._parts.config
@@ -163,7 +163,7 @@ class WorkerService:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Let go of whatever is left, and close the drivers."""
+        """Drop the remaining runs, and close the drivers."""
         for job in self._jobs.values():
             job.drop()
         await self._settle(_LAST_WORDS_S)

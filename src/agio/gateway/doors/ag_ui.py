@@ -161,7 +161,7 @@ class RunAgent:
             runs = {record.id: record.run_id for record in seen}
             taken = taken.without(runs)
             if runs and not taken.messages and not taken.resume:
-                # The same message again is the same run, whatever the client calls it this time.
+                # A repeated message is the same run, even if the client gives it a new run id.
                 run = await self._store.find_run(who.tenant, who.user, runs[sent[-1]])
         if run is None:
             return await self._begin(who, session, taken)

@@ -1,7 +1,7 @@
 """The WebSocket `/realtime`: commands in; their answers and the events of subscribed sessions out.
 
 One loop carries out commands in turn, and each subscription has a task that sends what comes. A client that reads
-slowly makes those wait, and nobody else.
+slowly delays only its own.
 """
 
 import asyncio

@@ -97,7 +97,7 @@ async def position(store: Store, who: Principal, session: SessionRecord, cursor:
     if cursor > session.last_pos:
         raise UserError(
             "invalid_cursor",
-            f"The session's last event is {session.last_pos}: nobody has seen {cursor}.",
+            f"The session's last event is {session.last_pos}, so there is no event {cursor}.",
             {"last_pos": session.last_pos},
         )
     return cursor

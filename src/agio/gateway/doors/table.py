@@ -48,7 +48,7 @@ class Doorway:
         self._framed = [door for door in opened if door.after]
 
     def find(self, path: str) -> "OpenDoor | None":
-        """Return the door at a path, whatever the method."""
+        """Return the door at a path, for any method."""
         found = self._fixed.get(path)
         if found is None:
             for door in self._framed:

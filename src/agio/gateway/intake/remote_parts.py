@@ -1,4 +1,4 @@
-"""Addresses in messages: nobody here calls them, but a model's service may, from wherever the operator has it."""
+"""Addresses in messages. agio does not fetch them, but a model server in the operator's network may."""
 
 from collections.abc import Iterator, Sequence
 

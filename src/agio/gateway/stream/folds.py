@@ -1,4 +1,4 @@
-"""Folding logs on the event loop: one slice in each of its rounds, whoever folds, so that no long log holds up others.
+"""Folding logs on the event loop: one slice in each iteration for all folds together, so that no long log blocks it.
 
 A thread would not do: it takes the interpreter from the loop for milliseconds, and several of them for many.
 """

@@ -73,7 +73,7 @@ class EventStream:
         """Watch no longer."""
         self._timer.cancel()
         self._watching.cancel()
-        del self._watching  # a cancelled task keeps its frames, which have us: nobody would be freed at once
+        del self._watching  # break the reference cycle through the cancelled task's frames
 
     async def _watch(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":

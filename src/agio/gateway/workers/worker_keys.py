@@ -1,4 +1,4 @@
-"""Who may come as a worker: whoever shows the operator's key, or one of those in the store, which may name tenants."""
+"""Authenticates workers: by the operator's key, or by a key in the store, which may be limited to tenants."""
 
 import asyncio
 import hmac
