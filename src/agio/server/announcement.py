@@ -9,7 +9,7 @@ from msgspec import Struct
 from agio.gateway.auth.authenticator import SignInLink
 
 _HIDDEN = "https://YOUR-NAME"
-"""Stands for the address of the proxy in front, which we cannot know."""
+"""A placeholder for the unknown address of the proxy in front."""
 
 
 class Announcement(Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ _log = logging.getLogger("agio")
 
 @contextmanager
 def hint_if_locked(hint: str) -> Generator[None]:
-    """Say what else can be done when the store is another process's, which may be a server."""
+    """Add advice to the error of a store that another process, maybe a server, has locked."""
     try:
         yield
     except StoreError as error:

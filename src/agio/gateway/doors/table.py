@@ -1,4 +1,4 @@
-"""DOORS: what is on the road of every message, plain ASGI before the REST routes, and how a request finds its door."""
+"""DOORS: the hot endpoints, plain ASGI in front of the REST routes, and how a request finds its door."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

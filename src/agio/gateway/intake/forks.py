@@ -1,4 +1,4 @@
-"""Copies of sessions that clients ask for: few at a time for each tenant, and one for a key."""
+"""Forks of sessions: few at a time for each tenant, and one for each idempotency key."""
 
 from collections.abc import Coroutine
 from typing import Any

@@ -18,11 +18,11 @@ _log = logging.getLogger("agio.gateway")
 REVOKED = "the credential was revoked"
 CHANGED = "the credential's rights have changed"
 _AT_ONCE = 500
-"""How many credentials are asked for at a time."""
+"""How many credentials one query checks."""
 
 
 class Cut(Exception):
-    """A stream must end: its credential is not what it was. The message says why."""
+    """A stream must end: its credential was revoked or changed. The message says which."""
 
 
 class Connection:
@@ -96,7 +96,7 @@ class Connections:
                 del self._streams[credential]
 
     def open(self, who: Principal) -> Connection:
-        """Note a stream: `async with connections.open(who): ...`. Raises Cut at its end if it was cut."""
+        """Register a stream: `async with connections.open(who): ...`. Raises Cut at its end if it was cut."""
         return Connection(who, self._open)
 
     def close_credential(self, credential: str, why: str = REVOKED) -> None:
@@ -105,13 +105,13 @@ class Connections:
             connection.cut(why)
 
     def close_user(self, tenant: str, user: str, why: str = CHANGED) -> None:
-        """End every stream of a user's."""
+        """End every stream of a user."""
         for connection in list(self._all()):
             if (connection.who.tenant, connection.who.user) == (tenant, user):
                 connection.cut(why)
 
     async def recheck(self) -> None:
-        """End the streams whose credential is gone, has expired, or allows other things than it did. StoreError."""
+        """End the streams whose credential was revoked, has expired, or has other rights now. Raises StoreError."""
         ids = list(self._open)
         for first in range(0, len(ids), _AT_ONCE):
             asked = ids[first : first + _AT_ONCE]

@@ -14,7 +14,7 @@ _END = object()
 
 
 class Folds:
-    """Whose turn it is: those who fold take turns, a slice each."""
+    """A lock: concurrent folds take turns, one slice each."""
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()

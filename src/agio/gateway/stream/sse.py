@@ -46,7 +46,7 @@ class EventStream:
             while not (slices := await self._events.take()) and self._events.ended is None:
                 await self.write(_KEEP_ALIVE)
         except StoreError as error:
-            _log.warning("A stream ends early, its reader can go on later: %s", error)
+            _log.warning("A stream ends early; its reader can resume: %s", error)
             return []
         return slices
 
@@ -64,13 +64,13 @@ class EventStream:
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def break_off(self) -> None:
-        """End the response of a reader that may read no more. Who comes again is refused at the door."""
+        """End the response of a reader whose credential was revoked. A reconnect is refused."""
         with suppress(TimeoutError, OSError):
             async with asyncio.timeout(_GOODBYE_S):
                 await self.finish()
 
     def release(self) -> None:
-        """Watch no longer."""
+        """Stop the timers."""
         self._timer.cancel()
         self._watching.cancel()
         del self._watching  # break the reference cycle through the cancelled task's frames
