@@ -6,7 +6,7 @@ import msgspec
 
 from agio.core.config import ServerLimits
 from agio.core.store.records import EventSlice
-from agio.gateway.stream.event_slice import OutgoingSlice
+from agio.gateway.stream.event_slice import EncodedSlice
 from agio.protocol.commands import Answer, Answered, Command
 from tests.support.pages import ROOT, rows_under, unquoted
 
@@ -30,7 +30,7 @@ def test_every_field_of_every_command_and_answer_is_on_the_page() -> None:
     commands = {(tag, field) for tag, field in _fields(Command) if field != "id"} | {("ping", "")}
     commands |= {("approve", f"answers[].{field.name}") for field in msgspec.structs.fields(Answer)}
     events = msgspec.json.decode(
-        OutgoingSlice("ses_1", EventSlice("run_1", 1, 1, b"{}\n")).realtime, type=dict[str, msgspec.Raw]
+        EncodedSlice("ses_1", EventSlice("run_1", 1, 1, b"{}\n")).realtime, type=dict[str, msgspec.Raw]
     )
     answers = _fields(Answered) | {("events", field) for field in events if field != "type"}
     assert _rows() == commands | answers

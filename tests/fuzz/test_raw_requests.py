@@ -140,13 +140,11 @@ def test_what_is_no_request_is_refused_or_hung_up_on(server: Target, name: str) 
     assert len(statuses) <= 2
 
 
-def test_requests_in_a_row_are_answered_in_a_row(server: Target) -> None:
-    """S14: pipelined requests are answered each, in order, and garbage among them ends it."""
+def test_a_pipelining_client_gets_the_first_answer(server: Target) -> None:
+    """S14: requests or garbage that come before an answer are dropped, and the connection is closed after it."""
     whole = GET + b"\r\n"
-    assert _statuses(_exchange(server, whole * 20, answers=20, patience_s=WAIT_S)) == [200] * 20
-    statuses = _statuses(_exchange(server, whole * 3 + b"garbage\r\n\r\n" + whole * 3, answers=9))
-    assert set(statuses) <= {200, 400}
-    assert len(statuses) <= 4
+    for more in (whole * 19, b"garbage\r\n\r\n" + whole * 3):
+        assert _statuses(_exchange(server, whole + more, answers=20, patience_s=WAIT_S)) == [200]
 
 
 def test_half_requests_harm_nobody(server: Target) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,15 +26,11 @@ from agio.core.store.store import Store
 from agio.core.tool import AnyTool
 from agio.db.postgres.executor import open_postgres
 from agio.db.repository import Repository, open_store
+from agio.egress import Egress
 from agio.gateway.auth.authenticator import Authenticator
-from agio.gateway.gateway import Gateway
-from agio.gateway.http.address import Addresses
-from agio.gateway.http.rate_limits import Rates
-from agio.gateway.intake.forks import Forks
-from agio.gateway.intake.intake import Intake
-from agio.gateway.stream.connections import Connections
-from agio.gateway.stream.hub import Hub
-from agio.gateway.workers.link import LinkService, Takeover, WorkerLink
+from agio.gateway.auth.oidc import OidcProviders
+from agio.gateway.workers.link import WorkerLink
+from agio.gateway.workers.pool import Takeover
 from agio.protocol.events import (
     RunFinished,
     StepFinished,
@@ -47,6 +44,7 @@ from agio.protocol.events import (
 from agio.protocol.frames import ends_run
 from agio.protocol.ids import id_body, new_id
 from agio.protocol.messages import ResumeEntry, UserMessage
+from agio.server.composition import GatewayConfig, Resources, make_gateway
 from agio.vault import Vault
 
 T = TypeVar("T")
@@ -155,28 +153,15 @@ class Engine:
 
     def __init__(self, store: Store, limits: ServerLimits, tools: Mapping[str, AnyTool]) -> None:
         self.store = store
-        self.hub = Hub(store, limits)
-        self.vault = Vault([b"k" * 32])
+        vault = Vault([b"k" * 32])
+        resources = Resources(store=store, egress=Egress(), vault=vault, oidc=OidcProviders())
         config = AgentRunConfig(cancel_grace_s=0.01, prices=PRICES)
-        self.link = LinkService(store, self.hub, limits, tools, config, vault=self.vault)
-        self.rates = Rates(limits)
-        self.addresses = Addresses()
-        self.connections = Connections(store, limits.recheck_s, limits.streams_per_credential)
-        self.intake = Intake(store, self.hub, self.link, rates=self.rates)
-        self.gateway = Gateway(
-            store=store,
-            limits=limits,
-            hub=self.hub,
-            link=self.link,
-            forks=Forks(store, limits),
-            intake=self.intake,
-            auth=Authenticator(store),
-            rates=self.rates,
-            addresses=self.addresses,
-            connections=self.connections,
-            tools=tools,
-            providers=frozenset({"demo"}),
-        )
+        plan = GatewayConfig(database=Path("agio.db"), limits=limits)
+        made = make_gateway(plan, resources, tools, config)
+        self.gateway = replace(made, auth=Authenticator(store), providers=frozenset({"demo"}))
+        self.hub = self.gateway.hub
+        self.pool = self.gateway.pool
+        self.intake = self.gateway.intake
 
     async def join(
         self,
@@ -189,7 +174,7 @@ class Engine:
     ) -> tuple[HandWorker, WorkerLink, Welcome]:
         """Let a worker come, or come back."""
         worker = HandWorker()
-        link = self.link.connect(worker)
+        link = self.pool.connect(worker)
         greeting = Greeting(
             worker=name, room=room, agents=list(agents), tools=list(tools), claims=list(claims)
         )
@@ -236,7 +221,7 @@ class Engine:
             while payload.count(b"\n") < count:
                 piece = await soon(reader.next())
                 assert piece is not None
-                payload += piece.chunk.payload
+                payload += piece.events.payload
         return payload
 
     async def ended(self, session: SessionRecord, run_id: str) -> RunInfo:
@@ -245,7 +230,7 @@ class Engine:
             while True:
                 piece = await soon(reader.next())
                 assert piece is not None
-                if piece.chunk.run_id == run_id and ends_run(piece.chunk.payload):
+                if piece.events.run_id == run_id and ends_run(piece.events.payload):
                     return await self.store.get_run(run_id)
 
 
@@ -264,14 +249,10 @@ async def engine(
         store = await open_store(path or ":memory:")
     room = Engine(store, limits, tools or {})
     try:
-        await room.link.start(takeover)
-        room.connections.start()
+        await room.gateway.start(takeover)
         yield room
     finally:
-        await room.gateway.forks.close()
-        await room.connections.close()
-        await room.link.close()
-        room.hub.close()
+        await room.gateway.close()
         await store.close()
 
 

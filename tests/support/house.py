@@ -38,13 +38,13 @@ class House:
         self.room = room
         self.store = room.store
         self.sign_in = SignInLink("default", "ann")
-        self.auth = Authenticator(room.store, rates=room.rates, addresses=room.addresses, origins=origins)
+        parts = room.gateway
+        self.auth = Authenticator(room.store, rates=parts.rates, addresses=parts.addresses, origins=origins)
         self.passwords = Passwords(memory_kib=64, passes=1)
         self.gateway = replace(
-            room.gateway,
+            parts,
             auth=self.auth,
             passwords=self.passwords,
-            vault=room.vault,
             providers=frozenset({"demo", "openai"}),
             egress=Egress(["127.0.0.1:9"]),
             worker_key="w" * 40,

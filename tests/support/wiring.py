@@ -58,7 +58,7 @@ async def wired(kind: LinkKind, room: Engine) -> AsyncGenerator[Join]:
     if kind == "direct":
 
         async def join(visitor: Guest) -> Link:
-            link = room.link.connect(visitor)
+            link = room.pool.connect(visitor)
             await soon(visitor.join(link))
             return link
 
@@ -91,10 +91,10 @@ async def visiting(url: str) -> AsyncGenerator[Join]:
 async def served_link(room: Engine, key: str | None = KEY) -> AsyncGenerator[str]:
     """Serve a gateway's link on a free port."""
     with socket.create_server(("127.0.0.1", 0)) as sock:
-        keys = WorkerKeys(
-            room.store, room.rates, room.addresses, operators=key, recheck_s=room.connections.recheck_s
-        )
-        server = HttpServer(LinkDoor(room.link, keys), sock, max_message_bytes=link_wire.MAX_UP_BYTES)
+        parts = room.gateway
+        recheck_s = parts.limits.recheck_s
+        keys = WorkerKeys(room.store, parts.rates, parts.addresses, operators=key, recheck_s=recheck_s)
+        server = HttpServer(LinkDoor(room.pool, keys), sock, max_message_bytes=link_wire.MAX_UP_BYTES)
         async with listening(server):
             yield f"http://127.0.0.1:{sock.getsockname()[1]}"
 

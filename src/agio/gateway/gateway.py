@@ -1,4 +1,4 @@
-"""Gateway: the parts of one gateway, put together by whoever starts it (cli/, tests). It does nothing itself."""
+"""Gateway: the parts of one gateway, put together in server/composition, and its background tasks."""
 
 import asyncio
 from collections.abc import Mapping
@@ -13,6 +13,7 @@ from agio.egress import Egress
 from agio.gateway.auth.authenticator import Authenticator
 from agio.gateway.auth.oidc import OidcProviders
 from agio.gateway.auth.passwords import Passwords
+from agio.gateway.counters import Counters
 from agio.gateway.http.address import Addresses
 from agio.gateway.http.rate_limits import Rates
 from agio.gateway.intake.forks import Forks
@@ -21,18 +22,29 @@ from agio.gateway.searches import Searches
 from agio.gateway.stream.connections import Connections
 from agio.gateway.stream.folds import Folds
 from agio.gateway.stream.hub import Hub
-from agio.gateway.workers.link import LinkService
+from agio.gateway.tools.calls import ToolCalls
+from agio.gateway.tools.endpoints import ModelEndpoints
+from agio.gateway.tools.rack import ToolRack
+from agio.gateway.workers.dispatcher import Dispatcher
+from agio.gateway.workers.pool import Takeover, WorkerPool
+from agio.gateway.workers.sweeper import Sweeper
 from agio.vault import Vault
 
 
 @dataclass(frozen=True)
 class Gateway:
-    """What the routes and the streams work with."""
+    """What the routes and the streams work with. `start` begins the background tasks, `close` ends them."""
 
     store: Store
     limits: ServerLimits
     hub: Hub
-    link: LinkService
+    pool: WorkerPool
+    dispatcher: Dispatcher
+    sweeper: Sweeper
+    endpoints: ModelEndpoints
+    rack: ToolRack
+    tool_calls: ToolCalls
+    counters: Counters
     forks: Forks
     intake: Intake
     auth: Authenticator
@@ -45,21 +57,52 @@ class Gateway:
     """The model providers an agent may name."""
     passwords: Passwords = field(default_factory=Passwords)
     oidc: OidcProviders = field(default_factory=OidcProviders)
-    """Where people can sign in elsewhere."""
+    """The identity providers people can sign in with."""
     egress: Egress = field(default_factory=Egress)
-    """Calls what users name."""
+    """Makes requests to addresses that users name."""
     vault: Vault | None = None
-    """Seals credentials; None: there is no master key, and none are taken."""
+    """Seals credentials; None: there is no master key, and credentials are refused."""
     worker_key: str | None = None
-    """What a worker shows to be let in over the network; None: nobody is."""
+    """The operator's worker key; None: only workers with a key from the store connect over the network."""
     dialect: Literal["sqlite", "postgres"] = "sqlite"
-    """What the store is kept in."""
+    """The kind of the store's database."""
     home: Literal["embedded", "distributed"] = "embedded"
     """Whether a worker runs in this process, or only elsewhere."""
     currency: str = "USD"
-    """Of the prices of models."""
+    """The currency of the prices of models."""
     started_at: int = field(default_factory=wall_ms)
     searches: Searches = field(default_factory=Searches)
     folds: Folds = field(default_factory=Folds)
     storing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(4))
     """How many uploads are written to the store at a time: each holds a megabyte."""
+    tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]], init=False)
+
+    async def start(self, takeover: Takeover = "after grace") -> None:
+        """Recover the runs that are running, and begin to dispatch. Raises StoreError."""
+        self.tool_calls.others = takeover != "at once"
+        await self.pool.recover(takeover)
+        for name, work in (
+            ("dispatcher", self.dispatcher.run()),
+            ("heartbeats", self.pool.watch()),
+            ("connections", self.connections.watch()),
+            ("sweeper", self.sweeper.run()),
+        ):
+            self.tasks.append(asyncio.create_task(work, name=f"agio {name}"))
+
+    async def watch(self) -> None:
+        """Wait until a background task ends, which none should while the gateway is open. Raises its error."""
+        done, _ = await asyncio.wait(self.tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            if not task.cancelled():
+                task.result()
+
+    async def close(self) -> None:
+        """End every stream, task and call. Runs that are running go on at the next start."""
+        self.hub.close()
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+        await self.dispatcher.close()
+        await self.pool.tools.close()
+        await self.tool_calls.close()
+        await self.forks.close()

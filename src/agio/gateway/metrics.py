@@ -27,8 +27,7 @@ class _Figures(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """Turn the plain numbers into metrics."""
-        counters = self._gateway.link.counters
-        seats = self._gateway.link.workers.seats.values()
+        counters = self._gateway.counters
         yield _by(
             GaugeMetricFamily("agio_runs", "Runs now, by state.", labels=["state"]),
             {"queued": 0, "running": 0} | dict(self._counts),
@@ -70,7 +69,7 @@ class _Figures(Collector):
             self._gateway.rates.refused,
         )
         yield GaugeMetricFamily(
-            "agio_workers", "Workers connected now.", value=sum(seat.worker is not None for seat in seats)
+            "agio_workers", "Workers connected now.", value=len(self._gateway.pool.connected)
         )
 
 

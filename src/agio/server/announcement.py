@@ -9,7 +9,7 @@ from msgspec import Struct
 from agio.gateway.auth.authenticator import SignInLink
 
 _HIDDEN = "https://YOUR-NAME"
-"""Stands for the address of the proxy in front, which we cannot know."""
+"""A placeholder for the unknown address of the proxy in front."""
 
 
 class Announcement(Struct, frozen=True, kw_only=True):
@@ -17,7 +17,7 @@ class Announcement(Struct, frozen=True, kw_only=True):
 
     url: str
     sign_in: SignInLink | None
-    """None: somebody has an account, and signs in with it."""
+    """None: there is an account to sign in with."""
     database: str | Path
     workers: int | None
     models: list[str]
@@ -25,7 +25,7 @@ class Announcement(Struct, frozen=True, kw_only=True):
     public_url: str | None = None
 
     def print(self) -> None:
-        """Say it on standard output, for a person, and for whoever waits for the first line."""
+        """Print it on standard output, for people, and for programs that wait for the first line."""
         base = self.public_url or (_HIDDEN if self.behind_tls else self.url)
         lines = {
             **({"sign in": f"{base}/"} if self.sign_in is None else {"sign in once": self.sign_in.url(base)}),

@@ -1,4 +1,4 @@
-"""Puts a gateway together from its parts: the one place that knows them all."""
+"""Puts a gateway together: the one place that knows all of its parts."""
 
 import socket
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
@@ -18,6 +18,8 @@ from agio.drivers.registry import PROVIDERS
 from agio.egress import Egress
 from agio.gateway.app import create_app
 from agio.gateway.auth.authenticator import Authenticator
+from agio.gateway.auth.oidc import OidcProviders
+from agio.gateway.counters import Counters
 from agio.gateway.gateway import Gateway
 from agio.gateway.http.address import Addresses, Network
 from agio.gateway.http.origin import Origins
@@ -26,7 +28,14 @@ from agio.gateway.intake.forks import Forks
 from agio.gateway.intake.intake import Intake
 from agio.gateway.stream.connections import Connections
 from agio.gateway.stream.hub import Hub
-from agio.gateway.workers.link import LinkService
+from agio.gateway.tools.calls import ToolCalls
+from agio.gateway.tools.endpoints import ModelEndpoints
+from agio.gateway.tools.offers import offer_tools
+from agio.gateway.tools.rack import ToolRack
+from agio.gateway.workers.dispatcher import Dispatcher
+from agio.gateway.workers.pool import WorkerPool
+from agio.gateway.workers.sweeper import Sweeper
+from agio.gateway.workers.tool_backend import ToolBackend
 from agio.server.descriptors import raise_descriptor_limit
 from agio.server.first_start import make_first
 from agio.server.http_server import HttpServer
@@ -38,12 +47,13 @@ from agio.tools.echo_context import echo_context
 from agio.tools.fetch import make_fetch_tool
 from agio.tools.profile import make_profile_tools
 from agio.tools.project_context import make_project_context_tool
+from agio.vault import Vault
 
 STORE_NAME = "agio.db"
 
 
 class GatewayConfig(Struct, frozen=True, kw_only=True):
-    """What a gateway is to be made of."""
+    """The configuration of a gateway."""
 
     database: str | Path
     """The URL of a Postgres database, or the file of an SQLite one."""
@@ -51,21 +61,21 @@ class GatewayConfig(Struct, frozen=True, kw_only=True):
     worker_key: str | None = None
     bootstrap_key: str | None = None
     secret_keys: Sequence[bytes] = ()
-    """The master keys of credentials at rest; a file's store has one of its own beside it."""
+    """The master keys of credentials at rest; an SQLite store has its own key file beside it."""
     egress_allow: Sequence[str] = ()
-    """What may be called although it is not public: hosts, addresses and networks."""
+    """Hosts, addresses and networks that may be called although they are not public."""
     hosts: Collection[str] = ()
-    """The names it may be called by, beside loopback's, the public URL's, and addresses."""
+    """Host names it answers to, besides loopback, the public URL and addresses."""
     behind_tls: bool = False
     trusted_proxies: Collection[Network] = ()
     oidc: Sequence[OidcProvider] = ()
     public_url: str | None = None
-    """The address people use; None: nobody has named one, and it cannot be told."""
+    """The address people use; None: unknown."""
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
-    """What models cost, by `provider:model`; the demo model costs nothing."""
+    """Prices of models, by `provider:model`; the demo model is free."""
     currency: str = "USD"
     works: bool = True
-    """Whether a worker will run in this process."""
+    """Whether a worker runs in this process."""
 
 
 def built_in_tools(store: Store, egress: Egress) -> dict[str, AnyTool]:
@@ -82,10 +92,19 @@ def built_in_tools(store: Store, egress: Egress) -> dict[str, AnyTool]:
 
 
 def database_of(settings: Settings, server: ServerSettings, data: Path | None) -> str | Path:
-    """Say where the store is: in the named folder, else at AGIO_DATABASE_URL, else in the usual folder."""
+    """Return where the store is: in the given folder, else at AGIO_DATABASE_URL, else in the default folder."""
     if data is None and server.database_url is not None:
         return server.database_url
     return (data or settings.data_dir).expanduser() / STORE_NAME
+
+
+class Resources(Struct, frozen=True, kw_only=True):
+    """What a gateway uses and its opener closes."""
+
+    store: Store
+    egress: Egress
+    vault: Vault | None
+    oidc: OidcProviders
 
 
 @asynccontextmanager
@@ -100,50 +119,67 @@ async def opened_gateway(plan: GatewayConfig) -> AsyncGenerator[Gateway]:
         vault = await open_vault(plan.database, plan.secret_keys, store)
         await check_secrets(store, vault)
         egress = Egress(plan.egress_allow)
-        tools = built_in_tools(store, egress)
         oidc = await open_oidc(store, plan.oidc, plan.public_url, plan.egress_allow)
-        hub = Hub(store, plan.limits)
-        config = AgentRunConfig(prices={demo.MODEL: Price(0, 0), **plan.prices})
-        link = LinkService(store, hub, plan.limits, tools, config, vault=vault, egress=egress)
-        rates = Rates(plan.limits)
-        addresses = Addresses(list(plan.trusted_proxies))
-        connections = Connections(store, plan.limits.recheck_s, plan.limits.streams_per_credential)
-        origins = Origins(plan.hosts, public_url=plan.public_url, behind_tls=plan.behind_tls)
-        gateway = Gateway(
-            store=store,
-            limits=plan.limits,
-            hub=hub,
-            link=link,
-            forks=Forks(store, plan.limits),
-            intake=Intake(store, hub, link, rates=rates, egress=egress),
-            auth=Authenticator(store, rates=rates, addresses=addresses, origins=origins),
-            rates=rates,
-            addresses=addresses,
-            connections=connections,
-            egress=egress,
-            tools=tools,
-            providers=frozenset(PROVIDERS),
-            oidc=oidc,
-            vault=vault,
-            worker_key=plan.worker_key,
-            dialect="postgres" if isinstance(plan.database, str) else "sqlite",
-            home="embedded" if plan.works else "distributed",
-            currency=plan.currency,
-        )
-        connections.start()
+        resources = Resources(store=store, egress=egress, vault=vault, oidc=oidc)
+        gateway = make_gateway(plan, resources, built_in_tools(store, egress))
         try:
             yield gateway
         finally:
-            await connections.close()
-            hub.close()
-            await link.close()
-            await gateway.forks.close()
+            await gateway.close()
             await oidc.aclose()
             await egress.aclose()
     finally:
         await store.close()
         if lock is not None:
             await lock.release()
+
+
+def make_gateway(
+    plan: GatewayConfig,
+    resources: Resources,
+    tools: Mapping[str, AnyTool],
+    config: AgentRunConfig | None = None,
+) -> Gateway:
+    """Make the parts of a gateway. `start` begins its background tasks."""
+    store, egress, vault, limits = resources.store, resources.egress, resources.vault, plan.limits
+    config = config or AgentRunConfig(prices={demo.MODEL: Price(0, 0), **plan.prices})
+    counters = Counters()
+    hub = Hub(store, limits)
+    rates = Rates(limits)
+    addresses = Addresses(list(plan.trusted_proxies))
+    origins = Origins(plan.hosts, public_url=plan.public_url, behind_tls=plan.behind_tls)
+    endpoints = ModelEndpoints(store, vault)
+    rack = ToolRack(tools, config, store, vault, egress)
+    backend = ToolBackend(store, rack, counters, limits.tick_s)
+    pool = WorkerPool(store, hub, limits, backend, offer_tools(tools), counters, config.max_event_bytes)
+    dispatcher = Dispatcher(store, hub, pool, endpoints, limits, counters, config.prices)
+    return Gateway(
+        store=store,
+        limits=limits,
+        hub=hub,
+        pool=pool,
+        dispatcher=dispatcher,
+        sweeper=Sweeper(store, hub, dispatcher, limits.sweep_s),
+        endpoints=endpoints,
+        rack=rack,
+        tool_calls=ToolCalls(store, rack, counters, limits.tick_s),
+        counters=counters,
+        forks=Forks(store, limits),
+        intake=Intake(store, hub, pool, dispatcher, rates=rates, egress=egress),
+        auth=Authenticator(store, rates=rates, addresses=addresses, origins=origins),
+        rates=rates,
+        addresses=addresses,
+        connections=Connections(store, limits.recheck_s, limits.streams_per_credential),
+        egress=egress,
+        tools=tools,
+        providers=frozenset(PROVIDERS),
+        oidc=resources.oidc,
+        vault=vault,
+        worker_key=plan.worker_key,
+        dialect="postgres" if isinstance(plan.database, str) else "sqlite",
+        home="embedded" if plan.works else "distributed",
+        currency=plan.currency,
+    )
 
 
 def make_http_server(gateway: Gateway, sock: socket.socket) -> HttpServer:

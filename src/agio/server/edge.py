@@ -1,4 +1,4 @@
-"""EdgeConfig: the limits of a server's connections, where uvicorn's protocols find them."""
+"""EdgeConfig: carries the limits of connections to uvicorn's protocols."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ import uvicorn
 
 
 class EdgeConfig(uvicorn.Config):
-    """uvicorn's configuration with our limits. `message_bytes` are the WebSocket paths whose limit is not the usual."""
+    """uvicorn's configuration with our limits. `message_bytes` has the WebSocket paths with a limit of their own."""
 
     def __init__(
         self, app: Any, *, max_connections: int, message_bytes: Mapping[str, int], **usual: Any

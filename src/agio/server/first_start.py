@@ -20,7 +20,7 @@ async def make_first(store: Store, bootstrap_key: str | None = None) -> None:
 
 
 async def offer_sign_in(store: Store) -> SignInLink | None:
-    """Make a link that signs the first owner in, as long as nobody has an account."""
+    """Make a link that signs the first owner in, while there is no account."""
     return None if await store.has_account() else await SignInLink().keep(store)
 
 

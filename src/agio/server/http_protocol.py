@@ -1,7 +1,8 @@
-"""uvicorn's HTTP with bounds: how many connections there may be, how long the head of a request may be, and how long
-it may take to come.
+"""uvicorn's HTTP protocol with bounds: on the number of connections, the size of a head, and the time it may take.
 
-Whatever cannot be read as HTTP is answered in our shape, and the connection closed.
+Bytes that are not HTTP get an error in our shape, and the connection is closed. Requests are not pipelined: one that
+comes before the answer to the last is dropped, and the connection is closed after that answer. What this overrides
+in uvicorn is pinned in tests/unit/cli/test_http_protocol.py.
 """
 
 import asyncio
@@ -21,11 +22,11 @@ HEAD_BYTES = 64 * 1024
 HEAD_S = 15.0
 """From the connection, or the first byte of the next request, to the end of the headers."""
 REST_S = 15.0
-"""How long the rest of a body may come that was answered before it was read."""
+"""How long the rest of a body may take when its request was answered before it was read."""
 
 
 class _Refused(Exception):
-    """The head of a request was refused: the parser need not go on."""
+    """The request was refused: stop the parser."""
 
 
 class BoundedHttp(UnsentBytes, HttpToolsProtocol):
@@ -33,68 +34,74 @@ class BoundedHttp(UnsentBytes, HttpToolsProtocol):
 
     _in_head = True
     _head_begun = False
-    """Whether some of a head came, and nobody minds yet how long the rest takes."""
+    """Whether part of a head has come, and no timer runs for the rest yet."""
     _unfinished_bytes = 0
-    """What came since the last head, or bytes of a body: an unfinished head, chunk size or trailer."""
+    """Bytes since the last complete head or body data: an unfinished head, chunk size or trailer."""
     _timer: asyncio.TimerHandle | None = None
     _refused = False
+    _pipelined = False
+    """Whether the next request came too early: everything that follows is dropped."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Begin to wait for a request, unless there are too many connections."""
+        """Wait for a request, unless there are too many connections."""
         super().connection_made(transport)
-        self._unanswered: list[RequestResponseCycle] = []
         if len(self.connections) > cast("EdgeConfig", self.config).max_connections:
             self._refuse(_too_many())
             return
         self._wait(HEAD_S)
 
     def held(self) -> Held | None:
-        """Return the count of the oldest request that the connection has not answered, or else of the last one."""
-        scopes = (cast("dict[str, Held]", cycle.scope) for cycle in self._unanswered)
-        return next((scope[IN_FLIGHT] for scope in scopes if IN_FLIGHT in scope), None)
+        """Return the count of the current request, or of the last one."""
+        cycle = self._cycle()
+        return None if cycle is None else cast("dict[str, Held]", cycle.scope).get(IN_FLIGHT)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
+        """Stop the timer."""
         self._wait_no_more()
-        self._leave()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Take bytes. An endless head, chunk extension or trailer is refused before it ends."""
+        if self._pipelined:
+            return
         self._unfinished_bytes += len(data)
         super().data_received(data)
-        if self._head_begun or self._is_idle():  # blank lines begin no head, but end uvicorn's wait for one
+        if self._head_begun or self._is_idle():  # blank lines begin no head, but stop uvicorn's timer
             self._head_begun = False
             self._wait(HEAD_S)
         if self._unfinished_bytes > HEAD_BYTES:
             self._refuse(_too_large())
 
     def on_message_begin(self) -> None:
-        """Begin a request."""
+        """Begin a request, unless the last one is not yet answered."""
+        if self._is_answering():
+            self._pipelined = True
+            self.cycle.keep_alive = False
+            raise _Refused
         super().on_message_begin()
         self._wait_no_more()
-        self._head_begun = True  # most heads come in one piece, and need no timer
+        self._head_begun = True  # most heads come in one packet and need no timer
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a field of the head. Trailers are refused: uvicorn would add them to the running request's headers."""
+        """Take a field of the head. Trailers are refused: uvicorn would add them to the request's headers."""
         if not self._in_head:
-            self._refuse(UserError("invalid_request", "Fields after the body (trailers) are not taken."))
+            self._refuse(UserError("invalid_request", "Fields after the body (trailers) are not supported."))
             raise _Refused
         super().on_header(name, value)
 
     def on_body(self, body: bytes) -> None:
-        """Take some of a body."""
+        """Take data of a body."""
         self._unfinished_bytes = 0
         super().on_body(body)
 
     def on_headers_complete(self) -> None:
-        """Let the request begin, unless its head is too long, or a proxy before us might have read it otherwise."""
+        """Start the request, unless its head is too long, or a proxy in front might have parsed it differently."""
         self._wait_no_more()
         self._in_head = self._head_begun = False
         self._unfinished_bytes = 0
         size, hosts, codings = len(self.url), 0, 0
         for name, value in self.headers:
-            size += len(name) + len(value) + 4  # the colon, the blank and the end of the line
+            size += len(name) + len(value) + 4  # the colon, the space and the line end
             hosts += name == b"host"
             if name == b"transfer-encoding":
                 codings += 1 if value.lower() == b"chunked" else 2
@@ -103,12 +110,6 @@ class BoundedHttp(UnsentBytes, HttpToolsProtocol):
             self._refuse(_too_large() if size > HEAD_BYTES else _unreadable())
             raise _Refused
         super().on_headers_complete()
-        cycle = cast(
-            "RequestResponseCycle | None", self.cycle
-        )  # none before the first request, as for an upgrade
-        if cycle is not None and cycle not in self._unanswered:
-            self._unanswered = [before for before in self._unanswered if not before.response_complete]
-            self._unanswered.append(cycle)
 
     def on_message_complete(self) -> None:
         """Take the end of a request."""
@@ -118,28 +119,36 @@ class BoundedHttp(UnsentBytes, HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Go on to the next request; what is still to come of this one's body must come soon."""
+        """Go on to the next request. The rest of this one's body must come soon."""
         unread = self.cycle.more_body
         super().on_response_complete()
         if unread and not self.transport.is_closing():
             self._wait(REST_S)
 
     def handle_websocket_upgrade(self) -> None:
-        """Go on as a WebSocket; a handshake that none can begin with would wait for ever, and is refused."""
-        self._release()  # the transport speaks to the other protocol from now on
+        """Go on as a WebSocket. An invalid handshake, which would wait forever, is refused."""
+        self._release()  # the transport now belongs to the other protocol
         super().handle_websocket_upgrade()
         upgraded = cast("WebSocketsSansIOProtocol", self.transport.get_protocol())
         if not upgraded.handshake_initiated:
             self._refuse(_unreadable())
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP."""
-        self._refuse(_unreadable())
+        """Answer bytes that are not HTTP. A pipelined request gets no answer."""
+        if not self._pipelined:
+            self._refuse(_unreadable())
 
     def _is_idle(self) -> bool:
-        """Whether everything was answered, and nobody minds how long the next request takes."""
-        answered = all(cycle.response_complete for cycle in self._unanswered)
-        return self._in_head and answered and self._timer is None and not self.transport.is_closing()
+        """Whether no request is unanswered, and no timer runs for the next one."""
+        waiting = self._in_head and not self._is_answering()
+        return waiting and self._timer is None and not self.transport.is_closing()
+
+    def _is_answering(self) -> bool:
+        cycle = self._cycle()
+        return cycle is not None and not cycle.response_complete
+
+    def _cycle(self) -> RequestResponseCycle | None:
+        return self.cycle  # uvicorn has None before the first request, and for an upgrade
 
     def _wait(self, seconds: float) -> None:
         self._wait_no_more()
@@ -151,19 +160,22 @@ class BoundedHttp(UnsentBytes, HttpToolsProtocol):
             self._timer = None
 
     def _give_up(self) -> None:
-        """End a connection that took too long; one that said nothing, as browsers keep them, without a word."""
+        """Close a connection that took too long. One without a byte, as browsers keep them, gets no answer."""
         if self._in_head and not self._unfinished_bytes:
             self.transport.close()
         else:
-            self._refuse(UserError("request_timeout", "The request took too long to come."))
+            self._refuse(UserError("request_timeout", "The request took too long to arrive."))
 
     def _refuse(self, error: UserError) -> None:
-        """Answer with an error, once, and close. In the middle of another answer nothing can be said."""
+        """Answer with an error, once, and close. An answer that has started is cut off instead."""
         if self._refused or self.transport.is_closing():
             return
         self._refused = True
-        speaking = self._leave() or bool(self.pipeline)
-        if not speaking:
+        answering = self._is_answering()
+        if answering:  # its application must not write after the error
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if not (answering and self.cycle.response_started):
             body = error_body(error)
             self.transport.write(
                 b"%scontent-type: application/json\r\ncontent-length: %d\r\ncache-control: no-store\r\n"
@@ -172,31 +184,19 @@ class BoundedHttp(UnsentBytes, HttpToolsProtocol):
             )
         self.transport.close()
 
-    def _leave(self) -> bool:
-        """Tell every request of the connection that nobody waits for its answer; return whether one has begun.
-
-        uvicorn tells only the newest: those before it would write to a connection that is closed.
-        """
-        waiting = [cycle for cycle in self._unanswered if not cycle.response_complete]
-        for cycle in waiting:
-            cycle.disconnected = True
-            cycle.message_event.set()
-        return any(cycle.response_started for cycle in waiting)
-
 
 def _unreadable() -> UserError:
     return UserError(
-        "invalid_request", "This is no HTTP request: its head or the length of its body cannot be told."
+        "invalid_request",
+        "This is not a valid HTTP request: its head or the length of its body is ambiguous.",
     )
 
 
 def _too_large() -> UserError:
     return UserError(
-        "headers_too_large", f"The request line and the headers may have {HEAD_BYTES} bytes together."
+        "headers_too_large", f"The request line and the headers may have at most {HEAD_BYTES} bytes together."
     )
 
 
 def _too_many() -> UserError:
-    return UserError(
-        "too_many_connections", "The server has as many connections as it takes: try again later."
-    )
+    return UserError("too_many_connections", "The server has too many open connections. Try again later.")

@@ -1,4 +1,4 @@
-"""uvicorn as a part among others: it serves until it is told to stop, and leaves signals to whoever started it."""
+"""uvicorn as a part of the process: it serves until `stop`, and does not handle signals."""
 
 import asyncio
 import socket
@@ -21,8 +21,8 @@ _USUAL = ServerLimits()
 class HttpServer:
     """Serves an ASGI app on a socket.
 
-    `message_bytes` are the WebSocket paths that take other messages than of `max_message_bytes`. A reader that takes
-    nothing for `write_timeout_s` is disconnected.
+    `message_bytes` has the WebSocket paths with another limit than `max_message_bytes`. A reader that stalls for
+    `write_timeout_s` is disconnected.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class HttpServer:
             workers=1,
             timeout_graceful_shutdown=_LAST_RESPONSES_S,
         )
-        self._server = _QuietServer(config)
+        self._server = QuietServer(config)
         self._socket = sock
         self._write_timeout_s = write_timeout_s
 
@@ -67,11 +67,11 @@ class HttpServer:
             watching.cancel()
 
     async def wait_started(self) -> None:
-        """Wait until requests are taken."""
+        """Wait until the server accepts requests."""
         await self._server.ready.wait()
 
     def stop(self, *, at_once: bool = False) -> None:
-        """Take no more connections and end those there are; `at_once`: without waiting for them."""
+        """Accept no more connections and close the open ones; `at_once`: without waiting for their responses."""
         self._server.should_exit = True
         self._server.force_exit = self._server.force_exit or at_once
 
@@ -83,14 +83,18 @@ class HttpServer:
                     connection.drop_if_stalled()
 
 
-class _QuietServer(uvicorn.Server):
+class QuietServer(uvicorn.Server):
+    """uvicorn's server without its signal handlers."""
+
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.ready = asyncio.Event()
 
     def capture_signals(self) -> AbstractContextManager[None]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Leave signals to the process."""
         return nullcontext()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and say so."""
         await super().startup(sockets)
         self.ready.set()

@@ -1,4 +1,4 @@
-"""How long a server lives: until a signal comes, or one of its parts ends, which none should."""
+"""The lifetime of a server: until a signal, or until one of its parts fails."""
 
 import asyncio
 import logging
@@ -21,13 +21,13 @@ class Lifetime:
         self._parts: list[asyncio.Task[None]] = []
 
     def listen(self) -> None:
-        """Take the signals from now on."""
+        """Install the signal handlers."""
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             loop.add_signal_handler(number, self._take_signal)
 
     def deafen(self) -> None:
-        """Leave the signals to whoever had them."""
+        """Restore the earlier signal handlers."""
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             loop.remove_signal_handler(number)
@@ -53,7 +53,7 @@ class Lifetime:
                 )
 
     async def hurried(self, work: Coroutine[object, object, None]) -> bool:
-        """Do the work of stopping; False if a second signal came before it was done."""
+        """Run the shutdown; False if a second signal interrupted it."""
         task = asyncio.create_task(work)
         hurry = asyncio.create_task(self._hurry.wait())
         await asyncio.wait([task, hurry], return_when=asyncio.FIRST_COMPLETED)

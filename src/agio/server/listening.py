@@ -1,4 +1,4 @@
-"""Where a server listens: the socket is made before anything else, so what is wrong with it is said at once."""
+"""The socket of a server. It is bound before anything else, so that its errors are reported at once."""
 
 import errno
 import ipaddress

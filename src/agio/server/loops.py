@@ -5,7 +5,7 @@ import gc
 import sys
 
 _GARBAGE = 10_000
-"""How many new objects the collector waits for before it looks at them: most of a run's are gone by then."""
+"""The threshold of the collector's first generation: most objects of a run are freed before it is reached."""
 
 
 def event_loop() -> asyncio.Runner:
@@ -18,6 +18,6 @@ def event_loop() -> asyncio.Runner:
 
 
 def spare_what_stays() -> None:
-    """Let the collector pass over everything a server has once it has started: it stays, and is much."""
+    """Freeze the objects of a started server: they are many and stay."""
     gc.freeze()
     gc.set_threshold(_GARBAGE)

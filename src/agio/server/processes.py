@@ -13,9 +13,9 @@ _log = logging.getLogger("agio.workers")
 _FIRST_PAUSE_S = 0.2
 _LONGEST_PAUSE_S = 10.0
 _SETTLED_S = 60.0
-"""A process that lived so long begins again without a pause."""
+"""A process that lived this long is restarted without a pause."""
 _REFUSED = 1
-"""The exit code of a command that cannot do what it was told: it said why."""
+"""The exit code of a command that refused to start and printed why."""
 
 
 class WorkerProcesses:
@@ -38,11 +38,11 @@ class WorkerProcesses:
                 keeper.cancel()
 
     def hold(self) -> None:
-        """Start none again: those that end from now on have ended."""
+        """Restart none from now on."""
         self._stopping = True
 
     async def stop(self, within_s: float) -> None:
-        """Let them go, then end those that are still there."""
+        """Terminate them, then kill those that are left."""
         self.hold()
         running = list(self._processes)
         for process in running:
@@ -53,7 +53,7 @@ class WorkerProcesses:
         self.kill()
 
     def kill(self) -> None:
-        """End them at once."""
+        """Kill them."""
         self.hold()
         for process in self._processes:
             if process.returncode is None:

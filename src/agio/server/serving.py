@@ -29,7 +29,7 @@ from agio.worker.service import WorkerService
 _log = logging.getLogger("agio")
 
 _LEAVE_S = 5.0
-"""How long worker processes may take to go once their runs are finished or given back."""
+"""How long worker processes may take to exit once their runs are finished or released."""
 
 
 class ServeOptions(Struct, frozen=True, kw_only=True):
@@ -104,8 +104,8 @@ class _Server:
         async with opened_gateway(plan) as gateway:
             http = make_http_server(gateway, self._socket)
             # A worker on another machine may still hold runs; one in or under this process cannot.
-            await gateway.link.start("after grace" if self._options.workers == 0 else "at once")
-            lifetime.begin("link", gateway.link.watch())
+            await gateway.start("after grace" if self._options.workers == 0 else "at once")
+            lifetime.begin("gateway", gateway.watch())
             serving = lifetime.begin("HTTP server", http.run())
             await self._begin_workers(gateway, lifetime)
             await http.wait_started()
@@ -121,7 +121,7 @@ class _Server:
         return 1 if lifetime.failed else 0
 
     async def _check_edge(self, database: str | Path) -> None:
-        """Refuse to be reached by others as long as nobody has an account, and say what is open. `public_bind`."""
+        """Refuse a public address while there is no account, and warn of open ones. Raises UserError `public_bind`."""
         host = self._options.host
         if self._options.behind_tls:
             if self._server.public_url is None:
@@ -134,7 +134,7 @@ class _Server:
             if not await has_account(database):
                 raise UserError(
                     "public_bind",
-                    f"{host} can be reached from other machines, nobody has an account yet, and keys and cookies "
+                    f"{host} can be reached from other machines, there is no account yet, and keys and cookies "
                     "would travel in the clear. Put a proxy that ends TLS in front and say --behind-tls, or listen "
                     "on 127.0.0.1.",
                 )
@@ -173,7 +173,7 @@ class _Server:
                 app=self._app,
                 egress=Egress(self._server.egress_allow),
             )
-            await self._worker.join(gateway.link.connect(self._worker))
+            await self._worker.join(gateway.pool.connect(self._worker))
         elif self._worker_key is not None and options.workers:
             arguments = ["--room", str(limits.running_per_worker)]
             if options.app is not None:
@@ -185,12 +185,12 @@ class _Server:
             lifetime.begin("worker processes", self._processes.run())
 
     async def _drain(self, gateway: Gateway) -> None:
-        if running := len(gateway.link.workers.runs):
-            words = "%d running: finished or given back within %g s. A second signal ends agio at once."
+        if running := len(gateway.pool.runs):
+            words = "%d running: finished or released within %g s. A second signal ends agio at once."
             _log.info(words, running, gateway.limits.drain_s)
         if self._processes is not None:
             self._processes.hold()
-        await gateway.link.drain(gateway.limits.drain_s)
+        await gateway.pool.drain(gateway.limits.drain_s)
         if self._processes is not None:
             await self._processes.stop(_LEAVE_S)
 

@@ -1,4 +1,7 @@
-"""uvicorn's WebSocket with bounds: how large a message may be, and how many bytes a caller may leave unfinished."""
+"""uvicorn's WebSocket protocol with bounds on the size of a message and the unfinished bytes of a caller.
+
+What this overrides in uvicorn is pinned in tests/unit/cli/test_http_protocol.py.
+"""
 
 from typing import cast
 
@@ -11,22 +14,22 @@ from agio.server.edge import EdgeConfig
 from agio.server.unsent import UnsentBytes
 
 _FRAGMENT_BYTES = 64
-"""What a fragment of a message costs beside its payload."""
+"""The memory of a fragment besides its payload."""
 _POLICY_VIOLATION = 1008
 
 
 class BoundedSocket(UnsentBytes, WebSocketsSansIOProtocol):
-    """One WebSocket. BoundedHttp hands over its handshake whole."""
+    """One WebSocket. BoundedHttp passes it the whole handshake."""
 
     _waiting_bytes = 0
-    """Messages that are complete, and that the application has not yet taken."""
+    """Complete messages that the application has not received yet."""
 
     def held(self) -> Held | None:
-        """Return the socket's count, once its application has begun."""
+        """Return the socket's count, once its application has started."""
         return cast("dict[str, Held]", self.scope).get(IN_FLIGHT) if hasattr(self, "scope") else None
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes, and count those that are no complete message."""
+        """Take bytes, and count those of incomplete messages."""
         if not self.handshake_initiated:
             path = data.split(b" ", 2)[1].partition(b"?")[0].decode("latin-1")
             usual = self.conn.max_message_size
@@ -35,12 +38,12 @@ class BoundedSocket(UnsentBytes, WebSocketsSansIOProtocol):
         self._count_received()
 
     def send_receive_event_to_app(self) -> None:
-        """Let a complete message wait for the application."""
+        """Queue a complete message for the application."""
         self._waiting_bytes += sum(map(len, self.frames))
         super().send_receive_event_to_app()
 
     async def receive(self) -> ASGIReceiveEvent:
-        """Give the application its next message."""
+        """Return the next message to the application."""
         message = await super().receive()
         if self._waiting_bytes and self.queue.empty():
             self._waiting_bytes = 0
@@ -48,7 +51,7 @@ class BoundedSocket(UnsentBytes, WebSocketsSansIOProtocol):
         return message
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Count nothing more."""
+        """Stop counting."""
         super().connection_lost(exc)
         if (held := self.held()) is not None:
             held.set_received(0)

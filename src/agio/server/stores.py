@@ -15,7 +15,7 @@ _log = logging.getLogger("agio")
 
 @contextmanager
 def hint_if_locked(hint: str) -> Generator[None]:
-    """Say what else can be done when the store is another process's, which may be a server."""
+    """Add advice to the error of a store that another process, maybe a server, has locked."""
     try:
         yield
     except StoreError as error:
@@ -34,10 +34,10 @@ async def open_database(database: str | Path) -> Store:
 
 
 async def open_vault(database: str | Path, keys: Sequence[bytes], store: Store) -> Vault | None:
-    """Open what seals the store's secrets: with these keys, and for a file with the one kept beside it.
+    """Open the vault of the store's secrets: with these keys, and for an SQLite file with the key file beside it.
 
-    That one is made if there is none at all and nothing is sealed yet. None: a shared database, and no key. Whoever
-    calls holds the store's lock. Raises UserError `no_secret_key`, `insecure_key_file`, `invalid_setting`; StoreError.
+    The key file is made if there is no key at all and nothing is sealed yet. None: a shared database without a key. The
+    caller holds the store's lock. Raises UserError `no_secret_key`, `insecure_key_file`, `invalid_setting`; StoreError.
     """
     if isinstance(database, Path):
         kept = database.parent / KEY_FILE

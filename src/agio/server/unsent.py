@@ -1,4 +1,4 @@
-"""What a connection has buffered for a reader that does not read: counted for its caller, and dropped in the end."""
+"""The write buffer of a connection whose reader is slow: counted against its caller; a stalled one is closed."""
 
 import asyncio
 import logging
@@ -24,24 +24,24 @@ class UnsentBytes(asyncio.Protocol):
     """Which pause it was and how much was buffered when `drop_if_stalled` last looked."""
 
     def held(self) -> Held | None:
-        """Return the count of the request that is being answered."""
+        """Return the count of the current request."""
         raise NotImplementedError
 
     def pause_writing(self) -> None:
-        """Count what is buffered. A connection whose caller has too much in flight is closed at once."""
+        """Count the buffered bytes. A connection whose caller has too many bytes in flight is closed at once."""
         super().pause_writing()
         self._paused = True
         self._pauses += 1
         self._count()
 
     def resume_writing(self) -> None:
-        """Count it no more."""
+        """Stop counting."""
         super().resume_writing()
         self._paused = False
         self._release()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Count it no more."""
+        """Stop counting."""
         self._release()
         super().connection_lost(exc)
 
@@ -50,11 +50,11 @@ class UnsentBytes(asyncio.Protocol):
         size = self.transport.get_write_buffer_size()
         waits = size > 0 and (self._paused or self.transport.is_closing())
         if waits and self._seen is not None and self._seen[0] == self._pauses and size >= self._seen[1]:
-            _log.info("A connection was closed: its reader took nothing of %d bytes.", size)
+            _log.info("A connection was closed: its reader stalled with %d bytes unsent.", size)
             self.transport.abort()
         self._seen = (self._pauses, size) if waits else None
         if self._paused:
-            self._count()  # several writers may have waited for the end of the last pause
+            self._count()  # several writers may have waited for the last pause to end
 
     def _count(self) -> None:
         counted = self._counted or self.held()
@@ -65,7 +65,7 @@ class UnsentBytes(asyncio.Protocol):
             counted.set_unsent(self.transport.get_write_buffer_size())
         except LimitExceeded as error:
             _log.info("A connection was closed: %s", error)
-            self.loop.call_soon(self.transport.abort)  # we may be within one of the transport's writes
+            self.loop.call_soon(self.transport.abort)  # this may run within a write of the transport
 
     def _release(self) -> None:
         if self._counted is not None:

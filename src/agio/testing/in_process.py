@@ -58,14 +58,14 @@ async def serve_in_process(
     with listen("127.0.0.1", 0) as sock:
         async with opened_gateway(plan) as gateway:
             server = make_http_server(gateway, sock)
-            await gateway.link.start("at once")
-            tasks = [asyncio.create_task(gateway.link.watch()), asyncio.create_task(server.run())]
+            await gateway.start("at once")
+            tasks = [asyncio.create_task(gateway.watch()), asyncio.create_task(server.run())]
             socket_link: SocketLink | None = None
             try:
                 async with asyncio.timeout(START_S):
                     await server.wait_started()
                     if link == "direct":
-                        await worker.join(gateway.link.connect(worker))
+                        await worker.join(gateway.pool.connect(worker))
                     else:
                         socket_link = SocketLink(loopback_url(sock), plan.worker_key or "", worker)
                         tasks.append(asyncio.create_task(socket_link.run()))

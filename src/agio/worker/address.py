@@ -1,4 +1,4 @@
-"""Where a gateway is, as its operator writes it, and the two doors it has for workers."""
+"""The address of a gateway, and its two endpoints for workers."""
 
 from urllib.parse import urlsplit
 

@@ -35,7 +35,7 @@ class CodeAgent(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Close what the agent has opened."""
+        """Close the agent's driver and tools."""
         ...
 
 
@@ -179,7 +179,7 @@ def _fields_of(agent: CodeAgent) -> AgentFields:
 
 
 def _limits_of(config: AgentRunConfig) -> AgentLimits | None:
-    """What an agent says of its limits: those that are not the usual ones."""
+    """Return the limits of an agent that differ from the defaults."""
     usual = AgentRunConfig()
     names = AgentLimits.__struct_fields__
     said = {name: getattr(config, name) for name in names if getattr(config, name) != getattr(usual, name)}

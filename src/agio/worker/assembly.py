@@ -37,7 +37,7 @@ class Parts(Struct, frozen=True):
 
 
 async def open_run(job: Job, outbox: Outbox, parts: Parts, files: ReadFile) -> RunStream:
-    """Put a run together. What cannot be had ends it with RUN_ERROR; raises only if its log cannot be read."""
+    """Put a run together. A missing part ends it with RUN_ERROR; raises only if its log cannot be read."""
     history = Fold()
     try:
         for log in job.history:
@@ -91,7 +91,7 @@ def _code_agent(offer: AgentOffer, app: App) -> CodeAgent | None:
 
 
 def _spec(offer: AgentOffer, config: AgentRunConfig) -> AgentSpec:
-    """Make the agent of a job: what it does not say is as the worker has it. Raises UserError `invalid_schema`."""
+    """Make the agent of a job; the worker's configuration has the defaults. Raises UserError `invalid_schema`."""
     if offer.max_steps is not None:
         config = structs.replace(config, max_steps=offer.max_steps)
     if offer.limits is not None:

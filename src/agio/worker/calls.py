@@ -1,4 +1,4 @@
-"""A worker's calls that wait for their answers: numbered, kept as they were sent, made again after a break."""
+"""A worker's pending calls: numbered, kept as they were sent, and repeated after a reconnect."""
 
 import asyncio
 from collections.abc import Callable, Collection
@@ -43,13 +43,13 @@ class Calls:
         return answered
 
     def answer(self, number: int, value: object) -> None:
-        """Hand over what a call is answered with."""
+        """Set the answer of a call."""
         call = self._waiting.pop(number, None)
         if call is not None and not call.answered.done():
             call.answered.set_result(value)
 
     def fail(self, number: int, error: AgioError) -> None:
-        """Hand over what a call is refused with."""
+        """Set the error of a call."""
         call = self._waiting.pop(number, None)
         if call is not None and not call.answered.done():
             call.answered.set_exception(error)
@@ -74,7 +74,7 @@ class Calls:
                 self._post(call.frame)
 
     def close(self) -> None:
-        """Make no more calls, and fail those that wait."""
+        """Refuse new calls, and fail the pending ones."""
         self._closed = True
         for number in list(self._waiting):
             self.fail(number, _lost())

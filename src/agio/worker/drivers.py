@@ -22,7 +22,7 @@ Opener: TypeAlias = Callable[[str, Endpoint], ModelDriver]
 _KEPT = 100
 """How many drivers of tenants are kept open."""
 _IDLE_S = 300.0
-"""How long one is kept that nobody uses."""
+"""How long an unused one is kept."""
 
 
 class Drivers:
@@ -107,7 +107,7 @@ class TenantDrivers:
         return kept
 
     async def tidy(self) -> None:
-        """Close what nobody has used for long, and what is too many."""
+        """Close drivers that are unused for long, and the oldest above the limit."""
         oldest = asyncio.get_running_loop().time() - self._idle_s
         excess = len(self._open) - self._max
         for name, kept in list(self._open.items()):

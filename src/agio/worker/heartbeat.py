@@ -48,7 +48,7 @@ class Heartbeat:
         self._thread: threading.Thread | None = None
 
     def start(self, interval_s: float, silence_s: float) -> None:
-        """Begin, or go on with what the gateway says now. Call it in the event loop."""
+        """Start, or continue with the gateway's new intervals. Call it in the event loop."""
         self._loop = asyncio.get_running_loop()
         self._interval_s, self._silence_s = interval_s, silence_s
         self.heard()
@@ -58,7 +58,7 @@ class Heartbeat:
             self._thread.start()
 
     def heard(self) -> None:
-        """Note that the gateway said something."""
+        """Take note of a message from the gateway."""
         self._heard = time.monotonic()
         self._silent = False
 
@@ -89,12 +89,12 @@ class Heartbeat:
                     _log.warning("the gateway answers the heartbeat with %d", response.status)
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
-                _log.info("the heartbeat found nobody: %s", error)
+                _log.info("the heartbeat was not answered: %s", error)
             self._watch()
         connection.close()
 
     def _pause_s(self) -> float:
-        """Beat at the interval; when nothing is heard, look again when the time of silence is over."""
+        """Beat at the interval; without an answer, check again when the time of silence is over."""
         left_s = self._heard + self._silence_s - time.monotonic()
         return max(0.05, min(self._interval_s, left_s)) if left_s > 0 else self._interval_s
 
@@ -102,7 +102,7 @@ class Heartbeat:
         if self._silent or time.monotonic() - self._heard < self._silence_s:
             return
         self._silent = True
-        _log.warning("nothing was heard from the gateway for %g s: its runs are let go", self._silence_s)
+        _log.warning("the gateway was silent for %g s: its runs are released", self._silence_s)
         self._tell(self._on_silence)
 
     def _tell(self, what: Callable[[], None]) -> None:

@@ -1,4 +1,4 @@
-"""One job: a claimed run under way in this worker, from what the gateway sent to its end or its return."""
+"""One job: a claimed run in this worker, from its start to its end or release."""
 
 import asyncio
 import logging
@@ -17,11 +17,11 @@ from agio.worker.outbox import Outbox
 _log = logging.getLogger("agio.worker")
 
 _AWAY = frozenset({"link_lost", "store_closed"})
-"""The gateway is going: what becomes of the run is for its next claim to say."""
+"""The gateway stops: the next claim settles the run."""
 
 
 class RunningJob:
-    """A job under way: `run()` is its whole life; the rest may be called meanwhile."""
+    """A running job: `run()` is its whole life; the other methods may be called meanwhile."""
 
     def __init__(self, job: Job, link: Link, parts: Parts) -> None:
         self.claim: Claim = job.claim
@@ -35,17 +35,17 @@ class RunningJob:
         self._stopping: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
-        """Run to the end; a run that cannot be ended here is given back. Raises nothing."""
+        """Run to the end. A run that cannot be ended here is released. Raises nothing."""
         try:
             await self._drive()
         except AgioError as error:
             if error.code not in LET_GO:
-                _log.warning("run %s is given back: %s", self.claim.run_id, error)
+                _log.warning("run %s is released: %s", self.claim.run_id, error)
         except Exception:
-            _log.exception("run %s is given back", self.claim.run_id)
+            _log.exception("run %s is released", self.claim.run_id)
         if not self._outbox.ended and not self._outbox.lost:
             await self._give_back()
-        # They have us, and we them: nobody would be freed at once.
+        # Break the reference cycle.
         self._stream = None
         self._outbox.forget()
 
@@ -56,19 +56,19 @@ class RunningJob:
             self._stream.cancel()
 
     def drop(self) -> None:
-        """Let go of the run without a word: the gateway knows that it is somebody else's, or gone."""
+        """Drop the run without an answer: the gateway has given it to another worker, or deleted it."""
         self._outbox.lost = True
         self._stop()
 
     def release(self, *, at_rest: bool) -> None:
-        """Give the run back: after the turn that is under way, or now."""
+        """Release the run: after the current turn, or now."""
         if at_rest and self._stream is not None:
             self._outbox.on_rest = self._stop
         else:
             self._stop()
 
     async def call_tool(self, key: str, tool: str, arguments: dict[str, Json]) -> ToolReply:
-        """Call a tool of the gateway's. Raises ToolError when that must end the run."""
+        """Call a tool at the gateway. Raises ToolError when that must end the run."""
         link, claim = self._link, self.claim
         try:
             return await self._outbox.persist(lambda: link.call_tool(claim, key, tool, arguments))
@@ -79,7 +79,7 @@ class RunningJob:
             raise ToolError(error.code, error.message, error.details) from error
 
     async def read_file(self, file_id: str, idx: int) -> FilePiece:
-        """Read a piece of a file of the session's. Raises UserError `file_not_found`."""
+        """Read a piece of a file of the session. Raises UserError `file_not_found`."""
         link, claim = self._link, self.claim
         try:
             return await self._outbox.persist(lambda: link.read_file(claim, file_id, idx))
@@ -88,7 +88,7 @@ class RunningJob:
             raise
 
     def _refused(self, error: AgioError) -> None:
-        """Stop if the gateway will not hear of this run any more."""
+        """Stop if the claim is no longer valid."""
         if error.code in LET_GO:
             self.drop()
         elif error.code in _AWAY:
@@ -137,9 +137,9 @@ class RunningJob:
         )
 
     async def _give_back(self) -> None:
-        """Say that we let go of the run, however late: as long as its claim is good the gateway waits for us."""
+        """Release the run, however late: while its claim is valid the gateway waits for this worker."""
         try:
             await self._outbox.persist(lambda: self._link.release(self.claim))
         except AgioError as error:
             if not self._outbox.lost:
-                _log.warning("run %s could not be given back: %s", self.claim.run_id, error)
+                _log.warning("run %s could not be released: %s", self.claim.run_id, error)

@@ -33,7 +33,7 @@ _REFUSED = (401, 403)
 
 
 class Guest(Worker, Protocol):
-    """A worker that comes over a link by itself: `WorkerService` is one."""
+    """A worker that greets over a link: `WorkerService` is one."""
 
     id: str
 
@@ -42,7 +42,7 @@ class Guest(Worker, Protocol):
         ...
 
     def release_all(self) -> None:
-        """Stop every run without writing, and give it back once the gateway can be told."""
+        """Stop every run without writing, and release it once the gateway can be reached."""
         ...
 
 
@@ -96,7 +96,7 @@ class SocketLink:
                 except UserError:
                     if not self.joined.is_set():
                         raise
-                    _log.exception("the gateway does not take this worker back yet")
+                    _log.exception("the gateway does not admit this worker yet")
                 except (OSError, TimeoutError, WebSocketException, AgioError) as error:
                     _log.warning("the gateway cannot be reached: %s", error)
                 await self._pause(next(delays))
@@ -105,7 +105,7 @@ class SocketLink:
             self._calls.close()
 
     async def close(self) -> None:
-        """End the link; what still waits for an answer is told `link_lost`."""
+        """Close the link. Calls without an answer fail with `link_lost`."""
         self._closing.set()
         self._gone.set()
         self._heartbeat.stop()
@@ -114,18 +114,18 @@ class SocketLink:
     # The calls
 
     async def greet(self, greeting: Greeting) -> Welcome:
-        """Come, or come back: the first call on every connection."""
+        """Greet: the first call on every connection."""
         number = self._calls.number()
         return cast(Welcome, await self._calls.ask(number, wire.Greet(number, greeting), now=True))
 
     def append(self, claim: Claim, write: Append) -> Awaitable[Answer]:
-        """Make events durable."""
+        """Append events to the log."""
         number = self._calls.number()
         answered = self._calls.ask(number, wire.Write(number, claim, write), claim.run_id)
         return cast("asyncio.Future[Answer]", answered)
 
     async def begin_tool(self, claim: Claim, key: str, tool: str, effect: Effect) -> ToolRecord | None:
-        """Record that a tool of the worker's begins."""
+        """Record the start of a worker's tool."""
         number = self._calls.number()
         frame = wire.Begin(number, claim, key, tool, effect)
         return cast("ToolRecord | None", await self._calls.ask(number, frame, claim.run_id))
@@ -136,7 +136,7 @@ class SocketLink:
         await self._calls.ask(number, wire.End(number, claim, key, record), claim.run_id)
 
     async def call_tool(self, claim: Claim, key: str, tool: str, arguments: dict[str, Json]) -> ToolReply:
-        """Run a tool of the gateway's."""
+        """Run a tool at the gateway."""
         number = self._calls.number()
         frame = wire.Use(number, claim, key, tool, msgspec.json.encode(arguments))
         return cast(ToolReply, await self._calls.ask(number, frame, claim.run_id))
@@ -148,21 +148,21 @@ class SocketLink:
         return cast(FilePiece, await self._calls.ask(number, frame, claim.run_id))
 
     async def release(self, claim: Claim) -> None:
-        """Give a run back unfinished."""
+        """Release an unfinished run."""
         number = self._calls.number()
         await self._calls.ask(number, wire.Release(number, claim), claim.run_id)
 
     def out_of_touch(self) -> bool:
-        """See `Link`. A process that was frozen finds out here, before its heartbeat has told it."""
+        """See `Link`. A process that was frozen notices here, before its heartbeat does."""
         return self._heartbeat.overdue or not self._calls.linked.is_set()
 
     async def linked(self) -> None:
         """See `Link`."""
-        while not self._calls.linked.is_set():  # it may break again before whoever waited hears of it
+        while not self._calls.linked.is_set():  # it may break again before this task runs
             await self._calls.linked.wait()
 
     async def leave(self) -> None:
-        """Say goodbye, if there is anybody to say it to."""
+        """Leave, if the link is up."""
         if self._calls.linked.is_set():
             number = self._calls.number()
             await self._calls.ask(number, wire.Leave(number), now=True)
@@ -224,7 +224,7 @@ class SocketLink:
                 await socket.send(message)
 
     async def _hang_up(self, socket: ClientConnection) -> None:
-        """Close the connection when the link is closed, or must be made anew."""
+        """Close the connection when the link is closed or must reconnect."""
         await self._gone.wait()
         await socket.close()
 
@@ -285,7 +285,7 @@ class SocketLink:
 
 
 def _delays() -> Iterator[float]:
-    """Say how long to wait before each try to connect: at first hardly, because runs wait two seconds for us."""
+    """Yield the backoff before each attempt to connect: short at first, within the grace period of two seconds."""
     delay_s = 0.05
     while True:
         yield delay_s

@@ -21,7 +21,7 @@ from agio.telemetry.logging import write_often
 _log = logging.getLogger("agio.worker")
 
 PASSING = frozenset({"store_full", "store_unavailable", "store_failed", "store_locked"})
-"""What may be better in a while."""
+"""Errors that may pass."""
 PATIENCE_S = 60.0
 _FIRST_DELAY_S = 0.05
 _MAX_DELAY_S = 2.0
@@ -32,9 +32,9 @@ T = TypeVar("T")
 class Outbox:
     """The engine's `LogWriter` and `ToolRecords`, over a link.
 
-    `on_cancel` is called when an answer says that the run is to be cancelled, `on_doubt` when the gateway may have
-    given it to somebody else, or not. `on_rest`, if it is set, is called when the run is between two turns and has
-    no call under way here that must not be cut off.
+    `on_cancel` is called when an answer has the cancel flag, `on_doubt` when the gateway may have given the run to
+    another worker. `on_rest`, if it is set, is called when the run is between two turns and has no call running here
+    that must not be interrupted.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Outbox:
         self._began = time.perf_counter()
         """Whether the run's end is stored."""
         self.lost = False
-        """Whether the claim turned out to be no longer good: there is nothing to give back."""
+        """Whether the claim turned out to be invalid: there is nothing to release."""
         self.on_rest: Callable[[], None] | None = None
         self._link = link
         self._claim = claim
@@ -58,28 +58,28 @@ class Outbox:
         self._on_doubt = on_doubt
         self._patience_s = patience_s
         self._acting: set[str] = set()
-        """Calls that must happen once and are under way."""
+        """Running calls that must happen once."""
 
     def forget(self) -> None:
-        """Call nobody any more: the run is over here."""
+        """Stop all callbacks: the run is over here."""
         self._on_cancel = self._on_doubt = _nothing
         self.on_rest = None
 
     async def ready(self) -> None:
-        """Wait while the link is down: when it is back, it is known whether the run is still ours."""
+        """Wait while the link is down: after the reconnect it is known whether the claim is valid."""
         await self._link.linked()
 
     def holds(self) -> bool:
-        """Whether the run is ours as far as can be known."""
+        """Whether the claim is valid, as far as is known."""
         return not (self.lost or self._link.out_of_touch())
 
     async def fall(self) -> None:
-        """Say that it cannot be known whether the run is ours, and wait to be stopped."""
+        """Report that the claim may be invalid, and wait to be stopped."""
         self._on_doubt()
         await asyncio.Event().wait()
 
     def append(self, write: Append) -> Awaitable[None]:
-        """Hand a frame on; what it returns is done when the frame is stored, and carries any error."""
+        """Send a frame. The future is done when the frame is stored, or has the error."""
         written = asyncio.get_running_loop().create_future()
         self._send(write, written, None)
         return written
@@ -142,7 +142,7 @@ class Outbox:
             troubles = troubles or _Troubles(self._patience_s)
             delay_s = troubles.delay_s()
             if delay_s is not None:
-                _log.warning("run %s waits for the store: %s", self._claim.run_id, error)
+                _log.warning("run %s waits for the store and retries: %s", self._claim.run_id, error)
                 asyncio.get_running_loop().call_later(delay_s, self._again, write, written, troubles)
                 return
         written.set_exception(error)
@@ -160,7 +160,7 @@ class Outbox:
         effect: Effect = "once",
         epoch: int | None = None,
     ) -> ToolRecord | None:
-        """Record that a call begins, when that does not travel with an append."""
+        """Record the start of a call that does not travel with an append."""
         record = await self.persist(lambda: self._link.begin_tool(self._claim, key, tool, effect))
         if record is None and effect == "once":
             self._acting.add(key)
@@ -172,7 +172,7 @@ class Outbox:
         self._acting.discard(key)
 
     async def persist(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Ask the gateway something, again while its store has trouble that may pass."""
+        """Call the gateway, with retries while its store has an error that may pass."""
         troubles = _Troubles(self._patience_s)
         while True:
             try:
@@ -183,19 +183,19 @@ class Outbox:
                 delay_s = troubles.delay_s() if error.code in PASSING else None
                 if delay_s is None:
                     raise
-                _log.warning("run %s waits for the store: %s", self._claim.run_id, error)
+                _log.warning("run %s waits for the store and retries: %s", self._claim.run_id, error)
             await asyncio.sleep(delay_s)
 
 
 class _Troubles:
-    """How long to wait for the store: longer each time, and not for ever."""
+    """The backoff while the store fails: longer each time, and bounded."""
 
     def __init__(self, patience_s: float) -> None:
         self._until = asyncio.get_running_loop().time() + patience_s
         self._delay_s = _FIRST_DELAY_S
 
     def delay_s(self) -> float | None:
-        """Return how long to wait before the next try, None if it is time to give up."""
+        """Return the pause before the next attempt, None to give up."""
         if asyncio.get_running_loop().time() + self._delay_s > self._until:
             return None
         delay_s, self._delay_s = self._delay_s, min(_MAX_DELAY_S, self._delay_s * 2)

@@ -25,9 +25,9 @@ from agio.worker.toolbox import Toolbox
 _log = logging.getLogger("agio.worker")
 
 _LAST_WORDS_S = 5.0
-"""How long what was told to stop may take to do so."""
+"""How long cancelled work may take to stop."""
 _TURNS_SHARE = 0.9
-"""How much of the time for draining turns may take; the rest is for giving runs back."""
+"""The share of the time to drain that turns may take; the rest is for releases."""
 
 
 class WorkerService:
@@ -74,7 +74,7 @@ class WorkerService:
             await asyncio.wait(self._tasks)
 
     def greeting(self) -> Greeting:
-        """Say who this is, what it can do, and what it still holds."""
+        """Return the greeting: this worker's id, what it offers, and its claims."""
         app = self._parts.app
         return Greeting(
             worker=self.id,
@@ -86,7 +86,7 @@ class WorkerService:
         )
 
     async def join(self, link: Link) -> Welcome:
-        """Greet a gateway, and let go of the runs it no longer holds for this worker. Jobs come from then on."""
+        """Greet a gateway, and drop the runs whose claims it does not honour. Jobs come from then on."""
         self._link = link
         self._draining = self._leaving
         held = list(self._jobs.values())
@@ -126,16 +126,16 @@ class WorkerService:
             job.cancel()
 
     def drop(self, run_id: str, epoch: int) -> None:
-        """Let go of a run without writing."""
+        """Drop a run without writing."""
         if (job := self._find(run_id, epoch)) is not None:
             job.drop()
 
     def release_all(self) -> None:
-        """Give every run back: the gateway has been silent too long. Others may have them now, or nobody yet."""
+        """Release every run: the gateway has been silent for too long and may have given them to other workers."""
         self._release(list(self._jobs.values()))
 
     def drain(self, within_s: float) -> None:
-        """Finish the turns under way, then give back what is not finished; new jobs go back at once."""
+        """Finish the current turns, then release the unfinished runs; new jobs are released at once."""
         self._draining = True
         for job in self._jobs.values():
             job.release(at_rest=True)
@@ -143,27 +143,27 @@ class WorkerService:
         asyncio.get_running_loop().call_later(within_s * _TURNS_SHARE, self._release, held)
 
     async def perform(self, task: Task) -> TaskResult:
-        """Do a short model job. Raises ModelError, UserError."""
+        """Perform a short model task. Raises ModelError, UserError."""
         REQUEST_ID.set(task.request_id)
         return await perform_task(
             self._parts.drivers.get(task.provider, task.endpoint), task, self._parts.config
         )
 
     async def leave(self, within_s: float) -> None:
-        """Take no more jobs, finish or give back those it has within this time, and close the drivers."""
+        """Take no more jobs, finish or release the current ones within this time, and close the drivers."""
         self._leaving = True
         if self._link is not None:
             try:
                 async with asyncio.timeout(_LAST_WORDS_S):
                     await self._link.leave()
             except (AgioError, TimeoutError) as error:
-                _log.info("leaving without a goodbye: %s", error)
+                _log.info("leaving without the gateway: %s", error)
         self.drain(within_s)
         await self._settle(within_s + _LAST_WORDS_S)
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Let go of whatever is left, and close the drivers."""
+        """Drop the remaining runs, and close the drivers."""
         for job in self._jobs.values():
             job.drop()
         await self._settle(_LAST_WORDS_S)

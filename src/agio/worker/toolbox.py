@@ -14,7 +14,7 @@ from agio.protocol.messages import Json
 _CONTEXT = "(context)"
 """The parameter the context travels in: no model can name one like it."""
 _SLACK_S = 15.0
-"""How much longer than the gateway, which has a time-out of its own, a worker waits for a tool of the gateway's."""
+"""How much longer a worker waits for a tool at the gateway than the gateway's own time-out."""
 _KEPT = 1000
 
 CallTool = Callable[[ToolContext, str, dict[str, Json]], Awaitable[ToolReply]]

@@ -196,7 +196,7 @@ async def test_a_gateway_that_drains_asks_its_workers_to_finish(room: Engine, jo
     visitor = Visitor()
     link = await join(visitor)
     _, hand = await begun(room, link, visitor)
-    draining = asyncio.create_task(room.link.drain(5))
+    draining = asyncio.create_task(room.pool.drain(5))
     await soon(visitor.drained.wait())
     await hand.finish()
     await soon(draining)
@@ -212,11 +212,11 @@ async def test_a_task_is_done_by_a_worker(room: Engine, join: Join) -> None:
             return await super().perform(task)
 
     with pytest.raises(ModelError) as nobody:
-        await room.link.perform(Task(provider="demo", model="demo", instructions="", prompt="Hi"), "default")
+        await room.pool.perform(Task(provider="demo", model="demo", instructions="", prompt="Hi"), "default")
     assert nobody.value.code == "no_worker"
     await join(Performer())
     ask = Task(provider="demo", model="demo", instructions="", prompt="Hi")
-    assert (await soon(room.link.perform(ask, "default"))).text == "demo was asked: Hi"
+    assert (await soon(room.pool.perform(ask, "default"))).text == "demo was asked: Hi"
     with pytest.raises(ModelError) as refused:
-        await soon(room.link.perform(structs.replace(ask, prompt="fail"), "default"))
+        await soon(room.pool.perform(structs.replace(ask, prompt="fail"), "default"))
     assert (refused.value.code, refused.value.retry_after_s) == ("rate_limited", 2.5)

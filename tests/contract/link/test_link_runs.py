@@ -113,7 +113,7 @@ async def test_a_run_given_back_by_a_worker_that_leaves_is_finished_by_another(
             while True:
                 piece = await reader.next()
                 assert piece is not None
-                if b"rung 2" in piece.chunk.payload:
+                if b"rung 2" in piece.events.payload:
                     break
         second = make_worker(bell, name="wrk_2")
         await join(second)
@@ -140,7 +140,7 @@ async def test_a_run_stopped_in_a_silence_goes_on_though_the_link_held(
         while b"Never" not in payload:
             piece = await reader.next()
             assert piece is not None
-            payload += piece.chunk.payload
+            payload += piece.events.payload
     service.release_all()
     info = await room.ended(session, sent.run_id)
     assert (info.status, info.epoch) == ("completed", 2)

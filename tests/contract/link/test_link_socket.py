@@ -16,7 +16,7 @@ from agio.core.link.link import Greeting, Link, Welcome
 from agio.core.store.records import SessionRecord
 from agio.errors import StoreError, UserError
 from agio.gateway.workers import remote_worker
-from agio.gateway.workers.pool import OPERATOR
+from agio.gateway.workers.connected_worker import OPERATOR
 from agio.protocol.events import seq_of
 from agio.worker.link_socket import SocketLink
 from tests.support.engine import Engine, Hand, engine, soon
@@ -50,7 +50,7 @@ async def test_an_append_under_way_when_the_link_breaks_is_made_again(patient: E
         assert (await _welcomes(visitor, 2)).claims == [hand.run_id]
         events = await patient.store.get_events(hand.run_id)
         assert list(map(seq_of, events)) == list(range(1, len(events) + 1))
-        assert patient.link.workers.seats.keys() == {(OPERATOR, "wrk_1")}
+        assert patient.pool.workers.keys() == {(OPERATOR, "wrk_1")}
 
 
 async def test_a_call_made_while_the_link_is_down_waits_for_it(patient: Engine) -> None:
@@ -171,15 +171,15 @@ async def test_a_worker_that_does_not_read_is_let_go(
         await odd.send(GREET)
         await soon(odd.recv())
         odd.transport.pause_reading()
-        seat = patient.link.workers.seats[OPERATOR, "odd"]
+        worker = patient.pool.workers[OPERATOR, "odd"]
         async with asyncio.timeout(60):
-            while seat.worker is not None:
-                seat.worker.drop("run_" + "x" * 50_000, 1)
+            while worker.connection is not None:
+                worker.connection.drop("run_" + "x" * 50_000, 1)
                 await asyncio.sleep(0)
         odd.transport.abort()
 
 
-async def test_a_heartbeat_keeps_a_seat_and_tells_who_has_none(room: Engine) -> None:
+async def test_a_heartbeat_keeps_a_worker_and_tells_one_that_is_unknown(room: Engine) -> None:
     """B1: a worker that was given up hears so, and comes again."""
     async with served_link(room) as url, visiting(url) as join:
         visitor = Visitor()
@@ -197,9 +197,9 @@ async def test_a_worker_that_was_given_up_comes_again(room: Engine) -> None:
         visitor = Visitor()
         await join(visitor)
         await _welcomes(visitor, 1)
-        del forgetful.link.workers.seats[OPERATOR, "wrk_1"]
+        del forgetful.pool.workers[OPERATOR, "wrk_1"]
         await _welcomes(visitor, 1)
-        assert (OPERATOR, "wrk_1") in forgetful.link.workers.seats
+        assert (OPERATOR, "wrk_1") in forgetful.pool.workers
 
 
 async def test_a_worker_lets_go_of_its_runs_when_the_gateway_is_silent() -> None:

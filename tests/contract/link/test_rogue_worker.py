@@ -26,8 +26,9 @@ from agio.core.store.repository import (
 )
 from agio.errors import AgioError, StoreError
 from agio.gateway.auth.authenticator import hash_secret
-from agio.gateway.workers.attendance import ID_BYTES, MAX_AGENTS, MAX_PROVIDERS, MAX_TOOLS, WORKERS_PER_KEY
-from agio.gateway.workers.pool import MAX_ROOM, Permit
+from agio.gateway.workers.connected_worker import Permit
+from agio.gateway.workers.greeting import ID_BYTES, MAX_AGENTS, MAX_PROVIDERS, MAX_ROOM, MAX_TOOLS
+from agio.gateway.workers.pool import WORKERS_PER_KEY
 from agio.gateway.workers.worker_keys import new_worker_key
 from agio.protocol.codec import encode
 from agio.protocol.events import Interrupt, MessagesSnapshot, RunError, RunFinished, RunStarted
@@ -202,8 +203,8 @@ async def opened(path: Path | str) -> AsyncGenerator[tuple[Engine, Good]]:
     """A gateway on a file, with a worker for the other tenant: the rogue has come before, under its name."""
     async with engine(path=path) as room:
         worker = HandWorker()
-        await soon(room.link.connect(HandWorker(), ROGUE).greet(Greeting(worker="wrk_good", room=0)))
-        link = room.link.connect(worker, Permit("wkey_good", frozenset({"other"})))
+        await soon(room.pool.connect(HandWorker(), ROGUE).greet(Greeting(worker="wrk_good", room=0)))
+        link = room.pool.connect(worker, Permit("wkey_good", frozenset({"other"})))
         session = await room.session(BOB)
         await soon(link.greet(Greeting(worker="wrk_good", room=1)))
         yield room, Good(room, worker, link, session)
@@ -214,7 +215,7 @@ async def rogue_of(kind: LinkKind, room: Engine) -> AsyncGenerator[tuple[Visitor
     """A worker whose key is good for one tenant."""
     visitor = Visitor("wrk_rogue", room=10)
     if kind == "direct":
-        link = room.link.connect(visitor, ROGUE)
+        link = room.pool.connect(visitor, ROGUE)
         await soon(visitor.join(link))
         yield visitor, link
         return
@@ -234,7 +235,7 @@ async def rogue_of(kind: LinkKind, room: Engine) -> AsyncGenerator[tuple[Visitor
 async def _cancelled(room: Engine, session: SessionRecord, run_id: str) -> None:
     """Let the gateway end a run, whatever its log has, unless its worker did."""
     for info in await room.store.request_cancel(ANN.tenant, ANN.user, run_id=run_id):
-        room.link.cancel(info)
+        room.pool.cancel(info)
     await room.ended(session, run_id)
 
 
@@ -287,7 +288,9 @@ async def test_no_append_of_a_rogue_worker_delays_others_or_leaves_a_row_that_ca
         await _check_rows(room, runs)
 
 
-async def test_no_greeting_of_a_rogue_worker_delays_others_and_its_seats_are_bounded(tmp_path: Path) -> None:
+async def test_no_greeting_of_a_rogue_worker_delays_others_and_its_workers_are_bounded(
+    tmp_path: Path,
+) -> None:
     """R7: whatever a worker says of itself, and however often it comes, other tenants' runs end."""
     path = tmp_path / "agio.db"
     fields = GREETINGS.keys()
@@ -300,13 +303,13 @@ async def test_no_greeting_of_a_rogue_worker_delays_others_and_its_seats_are_bou
         told += [structs.replace(honest, worker=f"wrk_{number}") for number in range(WORKERS_PER_KEY + 1)]
         for greeting in told:
             try:
-                await soon(room.link.connect(HandWorker(), ROGUE).greet(greeting))
+                await soon(room.pool.connect(HandWorker(), ROGUE).greet(greeting))
             except AgioError as refused:
                 refusals.add(refused.code)
         assert {"invalid_greeting", "too_many_workers"} <= refusals
-        seats = [seat for seat in room.link.workers.seats.values() if seat.permit == ROGUE]
-        assert len(seats) == WORKERS_PER_KEY
-        assert all(0 <= seat.room <= MAX_ROOM for seat in seats)
+        workers = [worker for worker in room.pool.workers.values() if worker.permit == ROGUE]
+        assert len(workers) == WORKERS_PER_KEY
+        assert all(0 <= worker.room <= MAX_ROOM for worker in workers)
         await good.serve()
     async with opened(path) as (_, good):
         await good.serve()

@@ -128,7 +128,7 @@ async def test_a_turn_that_is_cancelled_answers_with_what_it_told_of_its_tokens(
     await home.model.wait_for_calls(1)
     [session] = cast("list[dict[str, str]]", (await home.ask("GET", "/api/agent-sessions"))["items"])
     async with home.gateway.hub.subscribe(session["id"], 0) as events, asyncio.timeout(60):
-        while (piece := await events.next()) is not None and b"TEXT_MESSAGE" not in piece.chunk.payload:
+        while (piece := await events.next()) is not None and b"TEXT_MESSAGE" not in piece.events.payload:
             pass
     [begun] = cast("list[dict[str, str]]", (await home.ask("GET", "/api/runs"))["items"])
     await home.ask("POST", f"/api/runs/{begun['id']}/cancel", expect=202)
@@ -144,7 +144,7 @@ async def _end_of(home: Home, session_id: str) -> str:
     """Wait for the end of a session's newest run; its status."""
     async with home.gateway.hub.subscribe(session_id, 0) as events, asyncio.timeout(60):
         while (piece := await events.next()) is not None:
-            if ends_run(piece.chunk.payload):
+            if ends_run(piece.events.payload):
                 break
     [run] = cast("list[dict[str, str]]", (await home.ask("GET", "/api/runs"))["items"])
     return run["status"]

@@ -121,7 +121,7 @@ async def server(
             config=AgentRunConfig(backoff_s=0),
             open_driver=lambda provider, endpoint: model,
         )
-        await worker.join(parts.link.connect(worker))
+        await worker.join(parts.pool.connect(worker))
         yield Server(parts, model, keys)
         parts.hub.close()
 

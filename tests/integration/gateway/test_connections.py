@@ -340,16 +340,16 @@ async def test_a_cut_is_told_from_a_cancellation() -> None:
             (1, 1, asyncio.CancelledError),
         ):
             inside.clear()
-            task = asyncio.create_task(stream(room.connections))
+            task = asyncio.create_task(stream(room.gateway.connections))
             await soon(inside.wait())
             for _ in range(cuts):
-                room.connections.close_credential("key_1")
-                room.connections.close_credential("key_1")
+                room.gateway.connections.close_credential("key_1")
+                room.gateway.connections.close_credential("key_1")
             for _ in range(cancels):
                 task.cancel()
             with pytest.raises(outcome):
                 await soon(task)
-            assert len(room.connections) == 0
+            assert len(room.gateway.connections) == 0
 
 
 async def test_many_streams_are_looked_at_together_and_nobody_is_cut_for_somebody_else() -> None:
@@ -367,17 +367,19 @@ async def test_many_streams_are_looked_at_together_and_nobody_is_cut_for_somebod
         guests = [await _add(room.store, f"u{number}", "admin") for number in range(600)]
         people = await room.store.find_credentials([guest.key_id for guest in guests])
         assert len(people) == 600
-        tasks = [asyncio.create_task(stream(room.connections, who)) for who in (*people, *people[:400])]
+        tasks = [
+            asyncio.create_task(stream(room.gateway.connections, who)) for who in (*people, *people[:400])
+        ]
         await asyncio.sleep(0)
-        await room.connections.recheck()
-        assert (len(room.connections), cut) == (1000, [])
+        await room.gateway.connections.recheck()
+        assert (len(room.gateway.connections), cut) == (1000, [])
         first = people[7].user
         await room.store.set_role("default", first, "member")
         await room.store.revoke_api_key("default", people[550].user, people[550].credential)
-        await room.connections.recheck()
+        await room.gateway.connections.recheck()
         await until(lambda: sum(task.done() for task in tasks) >= 3)
         assert sorted(cut) == sorted([first, first, people[550].user])
-        assert len(room.connections) == 997
+        assert len(room.gateway.connections) == 997
         others = [task for task in tasks if not task.done()]
         assert len(others) == 997
         for task in others:
@@ -389,8 +391,8 @@ async def test_a_store_that_cannot_be_asked_cuts_nobody() -> None:
     """R2, B1: streams outlive an outage."""
     async with engine(LATE) as room:
         who = Principal("default", "ann", "admin", "key_1")
-        async with room.connections.open(who):
+        async with room.gateway.connections.open(who):
             await room.store.close()
             with pytest.raises(StoreError):
-                await room.connections.recheck()
-        assert len(room.connections) == 0
+                await room.gateway.connections.recheck()
+        assert len(room.gateway.connections) == 0

@@ -106,15 +106,15 @@ async def test_a_job_names_the_tools_of_gateway_and_module_with_their_approval()
         assert {tool.approval for tool in job.tools} == {"ask"}
 
 
-def deaf(*, queued: bool = False) -> None:
-    """Hear no ring."""
+def mute() -> None:
+    """Ring nothing."""
 
 
 async def test_a_lost_ring_costs_time_and_nothing_else() -> None:
     """B1: what nobody rang for is found by looking."""
     async with engine() as room:
         session = await room.session()
-        room.link.dispatcher.ring = deaf
+        room.pool.bell.set = mute
         accepted = await room.say(session)
         worker, _, _ = await room.join()
         assert (await worker.next_job()).claim.run_id == accepted.run_id
@@ -157,7 +157,7 @@ async def test_a_draining_gateway_claims_nothing_and_waits_for_the_workers() -> 
         worker, link, _ = await room.join()
         await room.say(session)
         hand = Hand(link, await worker.next_job())
-        draining = asyncio.create_task(room.link.drain(5.0))
+        draining = asyncio.create_task(room.pool.drain(5.0))
         await soon(worker.drained.wait())
         late = await room.say(await room.session())
         assert late.claimed is None

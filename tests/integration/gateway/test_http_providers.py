@@ -9,6 +9,7 @@ from agio.core.link.link import Greeting
 from agio.core.provider import KEY_FIELD, SecretPlace
 from agio.egress import Address, Egress
 from agio.gateway.app import create_app
+from agio.gateway.tools.endpoints import need_vault
 from tests.support.engine import HandWorker, soon
 from tests.support.house import AGENT, House, code_of, house
 
@@ -26,7 +27,7 @@ MINIMAL: dict[str, object] = {"name": "mine", "kind": "anthropic", "api_key": KE
 async def _secret(place: House, provider_id: str) -> str | None:
     where = SecretPlace("default", provider_id, KEY_FIELD)
     sealed = await place.store.get_secret(where)
-    return None if sealed is None else place.room.vault.open(where, sealed)
+    return None if sealed is None else need_vault(place.gateway.vault).open(where, sealed)
 
 
 async def test_a_provider_is_shown_without_its_key() -> None:
@@ -236,7 +237,7 @@ async def test_agents_may_name_the_teams_providers() -> None:
 async def test_the_operators_providers_are_listed_without_where_they_are() -> None:
     """R12: as the workers say what they have; a team's own of the same name stands in its place."""
     async with house() as place, place.client() as client:
-        link = place.room.link.connect(HandWorker())
+        link = place.room.pool.connect(HandWorker())
         await soon(link.greet(Greeting(worker="w1", room=1, providers=["openai", "unheard-of"])))
         items = (await client.get("/api/providers")).json()["items"]
         assert [(item["name"], item["source"], item["id"]) for item in items] == [

@@ -127,7 +127,7 @@ async def _lost_half_way(shop: Workshop, effect: str) -> None:
     asked, go = await held(shop.bird, "/weather/Wien")
     call = asyncio.create_task(shop.execute("weather", WIEN, key="k1"))
     await soon(asked.wait())
-    await soon(shop.server.gateway.link.calls.close())
+    await soon(shop.server.gateway.tool_calls.close())
     refused = await soon(call)
     go.set()
     assert (refused.status_code, code_of(refused)) == (503, "store_closed")
@@ -219,7 +219,7 @@ async def test_a_secret_is_not_told_to_the_host_a_tool_called_before(tmp_path: P
         assert (await shop.client.put(f"/api/agent-tools/{made['id']}", json=moved)).status_code == 200
         held_by_run = AgentTool(before.name, None, before.id, before.http)
         asked = Asked(tool="weather", effect="read", arguments={"city": "Wien"}, team=held_by_run)
-        told = await soon(shop.server.gateway.link.calls.make(OWNER, asked))
+        told = await soon(shop.server.gateway.tool_calls.make(OWNER, asked))
         assert told.record.error == "invalid_tool"
         assert shop.bird.calls == []
 
@@ -229,13 +229,13 @@ async def test_a_repeat_at_another_gateway_waits_for_the_first(tmp_path: Path) -
     async with workshop(tmp_path) as shop:
         made = await shop.make(effect="once")
         kept = await shop.store.get_tool_definition("default", made["id"])
-        link = shop.server.gateway.link
-        elsewhere = ToolCalls(shop.store, link.rack, Counters(), 0.01)
+        gateway = shop.server.gateway
+        elsewhere = ToolCalls(shop.store, gateway.rack, Counters(), 0.01)
         elsewhere.others = True
         team = AgentTool(kept.name, None, kept.id, kept.http)
         asked = Asked(tool="weather", effect="once", arguments={"city": "Wien"}, team=team, key="k1")
         called, go = await held(shop.bird, "/weather/Wien")
-        first = asyncio.create_task(link.calls.make(OWNER, asked))
+        first = asyncio.create_task(gateway.tool_calls.make(OWNER, asked))
         await soon(called.wait())
         second = asyncio.create_task(elsewhere.make(OWNER, asked))
         done, _ = await asyncio.wait([second], timeout=0.1)

@@ -37,7 +37,7 @@ async def test_a_message_becomes_a_run_that_streams_and_ends() -> None:
         log = (await room.store.get_log(accepted.run_id)).payload
         assert await room.read(session, 5) == log
         assert log.count(b"\n") == 5
-        assert room.link.workers.runs == {}
+        assert room.pool.runs == {}
 
 
 async def test_a_reader_sees_the_first_event_before_the_worker_says_anything() -> None:
@@ -49,9 +49,9 @@ async def test_a_reader_sees_the_first_event_before_the_worker_says_anything() -
             accepted = await room.say(session)
             piece = await soon(reader.next())
         assert piece is not None
-        assert piece.chunk.run_id == accepted.run_id
-        assert piece.chunk.payload.startswith(b'{"type":"RUN_STARTED"')
-        assert piece.chunk.first_pos == 1
+        assert piece.events.run_id == accepted.run_id
+        assert piece.events.payload.startswith(b'{"type":"RUN_STARTED"')
+        assert piece.events.first_pos == 1
 
 
 async def test_without_a_worker_a_message_is_kept_until_one_comes() -> None:
@@ -143,7 +143,7 @@ async def test_the_same_message_sent_twice_starts_one_run() -> None:
         assert again.run_id == first.run_id
         await worker.next_job()
         assert worker.jobs.empty()
-        assert list(room.link.workers.runs) == [first.run_id]
+        assert list(room.pool.runs) == [first.run_id]
 
 
 async def test_a_cancelled_run_is_ended_by_its_worker() -> None:

@@ -11,7 +11,7 @@ from agio.core.config import ServerLimits
 from agio.core.link.link import Task
 from agio.core.store.records import AgentFields
 from agio.errors import ModelError, StoreError, UserError
-from agio.gateway.workers.pool import OPERATOR
+from agio.gateway.workers.connected_worker import OPERATOR
 from tests.support.engine import ANN, QUICK, Hand, engine, soon
 
 PATIENT = structs.replace(QUICK, link_grace_s=3600.0)
@@ -103,7 +103,7 @@ async def test_a_worker_whose_heart_stops_is_given_up() -> None:
         job = await other.next_job()
         assert (job.claim.run_id, job.claim.epoch) == (hand.run_id, 2)
         assert not link.alive()
-        assert not room.link.beat("w1")
+        assert not room.pool.beat("w1")
         with pytest.raises(StoreError, match="stale_epoch"):
             await hand.say("I am back")
 
@@ -131,7 +131,7 @@ async def test_a_run_that_is_given_back_goes_on_at_once() -> None:
         hand = Hand(link, await worker.next_job())
         await link.leave()
         await hand.say("My last words")
-        room.link.workers.seats[OPERATOR, "w2"].room = 1
+        room.pool.workers[OPERATOR, "w2"].room = 1
         await link.release(hand.claim)
         job = await other.next_job()
         assert (job.claim.run_id, job.claim.epoch) == (hand.run_id, 2)
@@ -317,19 +317,19 @@ async def test_a_short_task_goes_to_a_worker() -> None:
     task = Task(provider="demo", model="demo", instructions="", prompt="Say hello")
     async with engine() as room:
         with pytest.raises(ModelError, match="no_worker"):
-            await room.link.perform(task, "default")
+            await room.pool.perform(task, "default")
         await room.join()
-        assert (await soon(room.link.perform(task, "default"))).text == "demo was asked: Say hello"
+        assert (await soon(room.pool.perform(task, "default"))).text == "demo was asked: Say hello"
 
 
 async def test_nothing_is_answered_before_a_worker_greets() -> None:
-    """R7: a claim is nobody's without a seat."""
+    """R7: a worker that has not greeted has no claims."""
     async with engine() as room:
         session = await room.session()
         worker, _, _ = await room.join()
         await room.say(session)
         claim = (await worker.next_job()).claim
-        stranger = room.link.connect(worker)
+        stranger = room.pool.connect(worker)
         assert not stranger.alive()
         with pytest.raises(StoreError, match="stale_epoch"):
             await stranger.release(claim)

@@ -214,7 +214,7 @@ async def test_a_key_that_no_master_key_opens_fails_the_run(tmp_path: Path) -> N
             Vault([b"l" * 32]).seal(where, TEAMS),
         ):
             assert await store.replace_secrets([(where, sealed, swapped)]) == 1
-            place.server.gateway.link.endpoints.forget("default")
+            place.server.gateway.endpoints.forget("default")
             sealed = swapped
             run, log = await place.ask(session)
             assert (run["status"], run["error_code"]) == ("failed", "secret_unreadable"), log
@@ -226,15 +226,15 @@ async def test_a_job_does_not_show_its_key(tmp_path: Path, monkeypatch: pytest.M
     """C4: neither a job nor its parts give the key away when they are printed."""
     jobs: list[Job] = []
     async with desk(tmp_path) as place:
-        [seat] = place.server.gateway.link.workers.seats.values()
-        assert seat.worker is not None
-        start = seat.worker.start
+        [worker] = place.server.gateway.pool.workers.values()
+        assert worker.connection is not None
+        start = worker.connection.start
 
         def noted(job: Job) -> None:
             jobs.append(job)
             start(job)
 
-        monkeypatch.setattr(seat.worker, "start", noted)
+        monkeypatch.setattr(worker.connection, "start", noted)
         await place.connect()
         assert (await place.ask(await place.session()))[0]["status"] == "completed"
     [job] = jobs

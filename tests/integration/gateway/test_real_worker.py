@@ -29,7 +29,7 @@ async def working(room: Engine, driver: ScriptedDriver, name: str = "w1") -> Asy
     worker = WorkerService(
         name, room=10, endpoints={"demo": Endpoint()}, open_driver=lambda provider, endpoint: driver
     )
-    link = room.link.connect(worker)
+    link = room.pool.connect(worker)
     await soon(worker.join(link))
     try:
         yield worker
@@ -161,7 +161,7 @@ async def test_a_leaving_worker_gives_its_runs_back() -> None:
             accepted = await room.say(session)
             await room.read(session, 3)
             await soon(worker.leave(0.01))
-            assert room.link.workers.runs == {}
+            assert room.pool.runs == {}
         async with working(room, answers, "w2"):
             assert (await room.ended(session, accepted.run_id)).epoch == 2
 

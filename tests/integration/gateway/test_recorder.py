@@ -32,11 +32,11 @@ async def test_a_repeated_append_is_answered_and_not_shown_again() -> None:
             first, second = await soon(reader.next()), await soon(reader.next())
         assert first is not None
         assert second is not None
-        assert (first.chunk.first_pos, first.chunk.count) == (2, 2)
-        assert (second.chunk.first_pos, second.chunk.count) == (4, 1)
-        assert room.link.counters.appends == 2
-        assert room.link.counters.append_events == 3
-        assert sum(room.link.counters.first_token_s.counts) == 1
+        assert (first.events.first_pos, first.events.count) == (2, 2)
+        assert (second.events.first_pos, second.events.count) == (4, 1)
+        assert room.gateway.counters.appends == 2
+        assert room.gateway.counters.append_events == 3
+        assert sum(room.gateway.counters.first_token_s.counts) == 1
 
 
 async def test_an_append_that_leaves_a_gap_is_refused_and_the_claim_stays_good() -> None:

@@ -22,8 +22,8 @@ from agio.core.store.records import AgentTool, SessionRecord
 from agio.core.store.repository import Append, NewRun, ToolRecord, TurnRecord
 from agio.errors import AgioError
 from agio.gateway.auth.authenticator import hash_secret
+from agio.gateway.workers.connected_worker import OPERATOR
 from agio.gateway.workers.link import WorkerLink
-from agio.gateway.workers.pool import OPERATOR
 from agio.gateway.workers.worker_keys import new_worker_key
 from agio.protocol.frames import Frame
 from agio.protocol.ids import id_body
@@ -163,7 +163,7 @@ class Scene:
         """Open a link, and say nothing yet."""
         if self.transport == "direct" and key == KEY:
             inbox = HandWorker()
-            caller = Caller(name, self.room.link.connect(inbox), None)
+            caller = Caller(name, self.room.pool.connect(inbox), None)
             caller.inbox = inbox
         else:
             address = self.url.replace("http", "ws") + "/link"
@@ -195,14 +195,14 @@ class Scene:
         """Everything a forgery might change."""
         known: list[object] = [
             list(self.acts),
-            sorted(seat.id for seat in self.room.link.workers.seats.values()),
+            sorted(connected.id for connected in self.room.pool.workers.values()),
         ]
         for job in (self.anns, self.bobs, self.own):
-            held = self.room.link.workers.runs.get(job.claim.run_id)
+            held = self.room.pool.runs.get(job.claim.run_id)
             log = await self.room.store.get_log(job.claim.run_id)
             info = structs.replace(log.info, last_seq=0)
             tools = (await self.room.store.list_tool_executions(info.tenant, info.user, info.run_id)).items
-            known += [info, log.payload, tools, held and held.seat.id]
+            known += [info, log.payload, tools, held and held.worker.id]
         return known
 
     def key_of(self, job: Job, index: int = 0) -> str:
@@ -409,8 +409,8 @@ async def test_a_claim_dies_with_its_run(transport: Transport) -> None:
             _, _, welcome = await scene.room.join("wrk_new", claims=[job.claim])
             assert welcome.claims == []
         assert scene.acts == []
-        seat = scene.room.link.workers.seats[OPERATOR, "wrk_new"]
-        assert seat.runs == {}
+        connected = scene.room.pool.workers[OPERATOR, "wrk_new"]
+        assert connected.runs == {}
 
 
 class _Spoken:
@@ -490,7 +490,7 @@ async def _limited_key(room: Engine, *tenants: str) -> str:
 
 
 @pytest.mark.parametrize("steal", [False, True])
-async def test_a_workers_seat_is_not_taken_with_another_key(steal: bool) -> None:
+async def test_a_workers_place_is_not_taken_with_another_key(steal: bool) -> None:
     """R7: not by its id, and not by its id and its claims; the worker there keeps its link and its runs."""
     async with _scene("websocket") as scene:
         key = await _limited_key(scene.room, "default", "other")
@@ -523,8 +523,8 @@ async def test_a_claim_of_a_tenant_that_a_key_does_not_name_is_not_honoured() ->
     async with _scene("websocket") as scene:
         key = await _limited_key(scene.room, "other")
         for job in (scene.anns, scene.bobs):
-            held = scene.room.link.workers.runs[job.claim.run_id]
-            assert scene.room.link.workers.let_go(held)  # as after this gateway began anew
+            held = scene.room.pool.runs[job.claim.run_id]
+            assert scene.room.pool.let_go(held)  # as after this gateway began anew
         caller = await scene.knock("wrk_other", key)
         welcome = await scene.greet(caller, 0, (scene.anns.claim, scene.bobs.claim))
         assert isinstance(welcome, Welcome)
@@ -535,8 +535,8 @@ async def test_a_heartbeat_in_anothers_name_is_nobodys() -> None:
     """R7: with another key, a wrong one or none; the silence of the worker it names goes on."""
     async with _scene("websocket") as scene:
         key = await _limited_key(scene.room, "default")
-        seat = scene.room.link.workers.seats[OPERATOR, "wrk_victim"]
-        seen = seat.seen
+        connected = scene.room.pool.workers[OPERATOR, "wrk_victim"]
+        seen = connected.seen
         address = urlsplit(scene.url)
 
         def beat(shown: str) -> int:
@@ -550,9 +550,9 @@ async def test_a_heartbeat_in_anothers_name_is_nobodys() -> None:
         assert await asyncio.to_thread(beat, key) == 410
         assert await asyncio.to_thread(beat, "x" * 40) == 401
         assert await asyncio.to_thread(beat, "") == 401
-        assert seat.seen == seen
+        assert connected.seen == seen
         assert await asyncio.to_thread(beat, KEY) == 200
-        assert seat.seen > seen
+        assert connected.seen > seen
 
 
 async def test_a_worker_does_not_offer_what_runs_at_the_gateway() -> None:

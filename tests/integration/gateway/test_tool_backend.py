@@ -126,7 +126,7 @@ async def test_a_begin_that_was_committed_twice_still_lets_a_call_happen_once() 
     async with engine(tools=bench.tools) as room:
         hand, _ = await start(room)
         key = await hand.ask("pay")
-        held = room.link.workers.runs[hand.run_id]
+        held = room.pool.runs[hand.run_id]
         assert held.begun == {key}
         await soon(hand.link.call_tool(hand.claim, key, "pay", {}))
         held.begun.add(key)

@@ -15,8 +15,8 @@ from agio.core.link.link import Greeting, Task, ToolOffer
 from agio.core.store.records import AgentFields, SessionRecord
 from agio.errors import ModelError, UserError
 from agio.gateway.auth.authenticator import hash_secret
+from agio.gateway.workers.connected_worker import OPERATOR, Permit
 from agio.gateway.workers.link import WorkerLink
-from agio.gateway.workers.pool import OPERATOR, Permit
 from agio.gateway.workers.worker_keys import WorkerKeys, new_worker_key
 from agio.worker.link_socket import SocketLink
 from tests.support.engine import QUICK, Engine, Hand, HandWorker, engine, soon
@@ -46,7 +46,7 @@ async def _come(
     tools: Sequence[ToolOffer] = (),
 ) -> tuple[HandWorker, WorkerLink]:
     worker = HandWorker()
-    link = room.link.connect(worker, permit)
+    link = room.pool.connect(worker, permit)
     greeting = Greeting(worker=name, room=size, agents=list(agents), tools=list(tools))
     await soon(link.greet(greeting))
     return worker, link
@@ -107,10 +107,10 @@ async def test_a_task_goes_to_a_worker_that_may_serve_its_tenant() -> None:
     async with engine() as room:
         await _come(room, "w1", FOR_BOB)
         with pytest.raises(ModelError, match="no_worker"):
-            await room.link.perform(TASK, "default")
-        assert (await soon(room.link.perform(TASK, "other"))).text
+            await room.pool.perform(TASK, "default")
+        assert (await soon(room.pool.perform(TASK, "other"))).text
         await _come(room, "w2", size=1)
-        assert (await soon(room.link.perform(TASK, "default"))).text
+        assert (await soon(room.pool.perform(TASK, "default"))).text
 
 
 async def test_agents_in_code_are_in_the_tenants_of_the_key() -> None:
@@ -193,7 +193,7 @@ async def test_a_worker_whose_key_is_revoked_is_dismissed_and_its_runs_go_to_oth
             with pytest.raises(UserError, match="worker_key_refused"):
                 await running[0]
         assert (taken.claim.run_id, taken.claim.epoch) == (sent.run_id, 2)
-        assert [seat.id for seat in room.link.workers.seats.values()] == ["wrk_good"]
+        assert [worker.id for worker in room.pool.workers.values()] == ["wrk_good"]
         assert not running[1].done()
         await links[1].close()
         await soon(running[1])
@@ -202,7 +202,9 @@ async def test_a_worker_whose_key_is_revoked_is_dismissed_and_its_runs_go_to_oth
 async def test_others_bad_keys_do_not_shut_out_a_worker_with_a_good_one() -> None:
     """R7, S14: from the same address, as behind a proxy: the worker's heartbeat goes on."""
     async with engine(QUICK) as room:
-        keys = WorkerKeys(room.store, room.rates, room.addresses, operators=None, recheck_s=60)
+        keys = WorkerKeys(
+            room.store, room.gateway.rates, room.gateway.addresses, operators=None, recheck_s=60
+        )
         await room.session(BOB)
         good = await _stored_key(room, "wkey_1", ["other"])
 

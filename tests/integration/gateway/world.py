@@ -365,9 +365,9 @@ async def world(
     async with opened_gateway(
         GatewayConfig(database=path, limits=limits, egress_allow=["127.0.0.1:9"])
     ) as gateway:
-        await gateway.link.start("at once")
+        await gateway.start("at once")
         worker = HandWorker()
-        link = gateway.link.connect(worker)
+        link = gateway.pool.connect(worker)
         await soon(link.greet(Greeting(worker="w1", room=1000)))
         made = World(gateway, path, worker, link)
         for tenant in (ACME, OURS):

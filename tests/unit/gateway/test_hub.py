@@ -13,7 +13,7 @@ import pytest
 from agio.core.config import ServerLimits
 from agio.core.store.records import EventSlice
 from agio.db.repository import open_store
-from agio.gateway.stream.event_slice import OutgoingSlice
+from agio.gateway.stream.event_slice import EncodedSlice
 from agio.gateway.stream.hub import BATCH_BYTES, Hub, Subscription
 from tests.support.engine import soon
 from tests.support.written_run import WrittenRun, new_session
@@ -34,20 +34,20 @@ async def _log(run: WrittenRun) -> bytes:
     return b"".join(chunk.payload for chunk in chunks)
 
 
-async def _read(reader: Subscription, until: int) -> list[OutgoingSlice]:
+async def _read(reader: Subscription, until: int) -> list[EncodedSlice]:
     """Read up to a position; what comes is consecutive."""
-    pieces: list[OutgoingSlice] = []
+    pieces: list[EncodedSlice] = []
     while not pieces or pieces[-1].last_pos < until:
         taken = await soon(reader.take())
         assert taken
         for piece in taken:
-            assert not pieces or piece.chunk.first_pos == pieces[-1].last_pos + 1
+            assert not pieces or piece.events.first_pos == pieces[-1].last_pos + 1
             pieces.append(piece)
     return pieces
 
 
-def _bytes(pieces: list[OutgoingSlice]) -> bytes:
-    return b"".join(piece.chunk.payload for piece in pieces)
+def _bytes(pieces: list[EncodedSlice]) -> bytes:
+    return b"".join(piece.events.payload for piece in pieces)
 
 
 async def test_a_reader_gets_what_was_stored_and_then_what_is_published() -> None:
@@ -79,7 +79,7 @@ async def test_two_readers_share_the_texts_of_what_is_published() -> None:
 def test_a_thread_may_have_any_name_on_the_websocket() -> None:
     """R1: what a program called its thread is quoted, so that what is sent stays JSON."""
     name = 'my "thread" \\ \n'
-    shown = msgspec.json.decode(OutgoingSlice(name, EventSlice("run_1", 1, 1, b'{"type":"X"}\n')).realtime)
+    shown = msgspec.json.decode(EncodedSlice(name, EventSlice("run_1", 1, 1, b'{"type":"X"}\n')).realtime)
     assert (shown["session_id"], shown["run_id"], shown["events"]) == (name, "run_1", [{"type": "X"}])
 
 
@@ -118,7 +118,7 @@ async def test_a_reader_that_falls_behind_loses_its_window_and_no_event(limits: 
         await run.write(1)
         pieces += await _read(reader, 42)
         assert b"".join((await _log(run)).partition(b"\n")[2:]) == _bytes(pieces)
-        assert pieces[-1].chunk.count == 1
+        assert pieces[-1].events.count == 1
 
 
 async def test_one_frame_larger_than_the_window_comes_live() -> None:
@@ -127,7 +127,7 @@ async def test_one_frame_larger_than_the_window_comes_live() -> None:
     async with _run(limits) as run, run.hub.subscribe(run.session_id, 1, from_now=True) as reader:
         chunk = await run.write(50)
         (piece,) = await soon(reader.take())
-        assert piece.chunk is chunk
+        assert piece.events is chunk
 
 
 async def test_one_frame_of_too_many_bytes_comes_in_parts() -> None:
@@ -136,7 +136,7 @@ async def test_one_frame_of_too_many_bytes_comes_in_parts() -> None:
     async with _run(limits) as run, run.hub.subscribe(run.session_id, 1, from_now=True) as reader:
         chunk = await run.write(100, size_bytes=5000)
         pieces = await _read(reader, 101)
-        assert max(len(piece.chunk.payload) for piece in pieces) < BATCH_BYTES + 6000
+        assert max(len(piece.events.payload) for piece in pieces) < BATCH_BYTES + 6000
         assert _bytes(pieces) == chunk.payload
 
 
@@ -167,9 +167,9 @@ async def test_whatever_the_pace_every_reader_gets_everything_once(seed: int) ->
             async with run.hub.subscribe(run.session_id, after) as reader:
                 while at < total:
                     for piece in await reader.take():
-                        assert piece.chunk.first_pos == at + 1
+                        assert piece.events.first_pos == at + 1
                         at = piece.last_pos
-                        taken.append(piece.chunk.payload)
+                        taken.append(piece.events.payload)
                     if dice.random() < pause:
                         for _ in range(dice.randrange(20)):
                             await asyncio.sleep(0)
@@ -200,7 +200,7 @@ async def test_a_hundred_stalled_readers_of_a_fast_run_cost_little() -> None:
         for _ in range(200):
             chunk = await run.write(50, 1000)
             (piece,) = await soon(live.take())
-            assert piece.chunk is chunk
+            assert piece.events is chunk
         grown = tracemalloc.get_traced_memory()[0] - before
         tracemalloc.stop()
         # The store in memory keeps what was written too: 200 frames of 50 KB.

@@ -1,6 +1,8 @@
 """HTTP at the edge: what is no request, what might be two, what is too long or never comes."""
 
 import asyncio
+import hashlib
+import inspect
 import resource
 import socket
 from collections.abc import AsyncGenerator
@@ -9,10 +11,15 @@ from typing import Any
 
 import msgspec
 import pytest
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from agio.server import http_protocol
 from agio.server.descriptors import raise_descriptor_limit
-from agio.server.http_server import HttpServer
+from agio.server.http_protocol import BoundedHttp
+from agio.server.http_server import HttpServer, QuietServer
+from agio.server.socket_protocol import BoundedSocket
 from agio.server.unsent import UnsentBytes
 from tests.support.engine import soon
 from tests.support.served import listening
@@ -144,18 +151,103 @@ async def test_a_head_that_is_too_long_is_refused(request_: bytes) -> None:
 async def test_requests_that_follow_each_other_are_answered_in_order() -> None:
     """R2: the bounds are each request's own."""
     async with _served() as port:
-        big = b"X-A: " + b"a" * 50_000 + b"\r\n"
-        one = b"POST /1/read HTTP/1.1\r\n" + HEAD + big + b"Content-Length: 3\r\n\r\nabc"
-        two = (
-            b"POST /2/read HTTP/1.1\r\n"
-            + HEAD
-            + big
-            + b"Transfer-Encoding: chunked\r\n\r\n3\r\ndef\r\n0\r\n\r\n"
-        )
-        end = b"GET /3 HTTP/1.1\r\n" + HEAD + b"Connection: close\r\n\r\n"
-        answered = await _ask(port, one, two, end)
-        places = [answered.index(said) for said in (b"POST /1/read abc", b"POST /2/read def", b"GET /3 ")]
-        assert places == sorted(places)
+        big = HEAD + b"X-A: " + b"a" * 50_000 + b"\r\n"
+        chunked = b"Transfer-Encoding: chunked\r\n\r\n3\r\ndef\r\n0\r\n\r\n"
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for request, said in (
+            (b"POST /1/read HTTP/1.1\r\n" + big + b"Content-Length: 3\r\n\r\nabc", b"POST /1/read abc"),
+            (b"POST /2/read HTTP/1.1\r\n" + big + chunked, b"POST /2/read def"),
+            (b"GET /3 HTTP/1.1\r\n" + HEAD + b"Connection: close\r\n\r\n", b"GET /3 "),
+        ):
+            writer.write(request)
+            await soon(reader.readuntil(said))
+        assert await soon(reader.read()) == b""
+        writer.close()
+
+
+@pytest.mark.parametrize("more", [b"GET /2 HTTP/1.1\r\nHost: a\r\n\r\n" * 3, b"nonsense\r\n\r\n", b"GET /2"])
+async def test_what_comes_before_the_answer_is_dropped_and_the_connection_closed(more: bytes) -> None:
+    """S14: requests are not pipelined; the first is answered once and whole, and nothing after it."""
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    async def late(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] == "/1/read":
+            begun.set()
+            await go.wait()
+        await _echo(scope, receive, send)
+
+    async with _served(late) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"POST /1/read HTTP/1.1\r\n" + HEAD + b"Content-Length: 3\r\n\r\nabc" + more)
+        await soon(begun.wait())
+        writer.write(b"x" * 2 * http_protocol.HEAD_BYTES)  # which is neither parsed nor kept
+        await writer.drain()
+        for _ in range(3):  # meanwhile the server reads it
+            await _ask(port, b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        go.set()
+        answered = await soon(reader.read())
+        writer.close()
+        assert answered.count(b"HTTP/1.1") == 1
+        assert b"connection: close" in answered
+        assert answered.endswith(b"POST /1/read abc")
+
+
+PINNED = {
+    HttpToolsProtocol: {
+        "__init__": "4f0899941034",
+        "connection_made": "6efb565ff3d3",
+        "connection_lost": "c91a4c9bf2e2",
+        "data_received": "010a7ae59a5d",
+        "pause_writing": "17a8fd215d96",
+        "resume_writing": "7844bbaa8cce",
+        "on_message_begin": "96d377fdc7c2",
+        "on_header": "65d62c044f61",
+        "on_headers_complete": "1ea8589acfad",
+        "on_body": "dba9c32aeba3",
+        "on_message_complete": "1fbad42dc31f",
+        "on_response_complete": "64e254f28e38",
+        "handle_websocket_upgrade": "179c4f769386",
+        "send_400_response": "ae5a4a3782b6",
+    },
+    RequestResponseCycle: {
+        "__init__": "4d2f220910c3",
+        "run_asgi": "0f33f2449a44",
+        "send": "abdd8601b326",
+        "receive": "8124ae006be7",
+    },
+    WebSocketsSansIOProtocol: {
+        "__init__": "631dcd744eab",
+        "connection_lost": "dd116afc4d80",
+        "data_received": "c89d394077d8",
+        "pause_writing": "4830f7e0d81f",
+        "resume_writing": "ef79384e5fff",
+        "send_receive_event_to_app": "a2b10de91477",
+        "receive": "1dc0e7153900",
+    },
+    uvicorn.Server: {
+        "__init__": "c150b55284f7",
+        "capture_signals": "e1bbcd4770d1",
+        "startup": "2aa1d70a244b",
+    },
+}
+"""What our protocols override or rely on in uvicorn, each with a hash of its source."""
+
+
+def test_what_is_overridden_in_uvicorn_has_not_changed() -> None:
+    """R2: an override is reviewed when uvicorn changes what it overrides; then its hash is pinned anew."""
+    for ours, base in (
+        (BoundedHttp, HttpToolsProtocol),
+        (BoundedSocket, WebSocketsSansIOProtocol),
+        (QuietServer, uvicorn.Server),
+    ):
+        classes = ours.__mro__[: ours.__mro__.index(base)]
+        overridden = {name for one in classes for name in vars(one) if name in vars(base)}
+        assert {name for name in overridden if callable(getattr(base, name))} <= PINNED[base].keys()
+    for owner, pins in PINNED.items():
+        for name, pinned in pins.items():
+            source = inspect.getsource(getattr(owner, name))
+            found = hashlib.sha256(source.encode()).hexdigest()[:12]
+            assert found == pinned, f"uvicorn {uvicorn.__version__} has another {owner.__name__}.{name}"
 
 
 @pytest.mark.parametrize(

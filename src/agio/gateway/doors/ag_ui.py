@@ -33,7 +33,7 @@ from agio.gateway.http.errors import send_error, wrapped
 from agio.gateway.http.in_flight import held_of
 from agio.gateway.http.route import check_permission
 from agio.gateway.stream.connections import Cut
-from agio.gateway.stream.event_slice import OutgoingSlice, frame
+from agio.gateway.stream.event_slice import EncodedSlice, frame
 from agio.gateway.stream.hub import Subscription
 from agio.gateway.stream.sse import EventStream
 from agio.protocol.frames import ends_run
@@ -161,7 +161,7 @@ class RunAgent:
             runs = {record.id: record.run_id for record in seen}
             taken = taken.without(runs)
             if runs and not taken.messages and not taken.resume:
-                # The same message again is the same run, whatever the client calls it this time.
+                # A repeated message is the same run, even if the client gives it a new run id.
                 run = await self._store.find_run(who.tenant, who.user, runs[sent[-1]])
         if run is None:
             return await self._begin(who, session, taken)
@@ -220,15 +220,17 @@ class RunAgent:
             async with self._gateway.connections.open(visit.who):
                 if visit.opening:
                     await stream.write(visit.opening)
-                while not over and (pieces := await stream.take()):
-                    own = [piece for piece in pieces if piece.run_id == visit.run_id]
+                while not over and (slices := await stream.take()):
+                    own = [encoded for encoded in slices if encoded.run_id == visit.run_id]
                     if own:
                         frames = [
-                            piece.sse if is_plain(piece.chunk.payload) else await self._project(visit, piece)
-                            for piece in own
+                            encoded.sse
+                            if is_plain(encoded.events.payload)
+                            else await self._project(visit, encoded)
+                            for encoded in own
                         ]
                         await stream.write(frames[0] if len(frames) == 1 else b"".join(frames))
-                        over = ends_run(own[-1].chunk.payload)
+                        over = ends_run(own[-1].events.payload)
                 await stream.finish()
         except Cut:
             await stream.break_off()
@@ -237,14 +239,14 @@ class RunAgent:
         if stream.left and not over and visit.cancel_on_disconnect:
             await self._gateway.intake.cancel(visit.who, run_id=visit.run_id)
 
-    async def _project(self, visit: Visit, piece: OutgoingSlice) -> bytes:
-        """Return the frames of a piece that has a start, an end or a rewind in it."""
-        chunk = piece.chunk
-        if not visit.greet and not takes_back(chunk.payload):
-            payload = rename_ends(chunk.payload, visit.ids)
-            return OutgoingSlice(visit.session_id, structs.replace(chunk, payload=payload)).sse
+    async def _project(self, visit: Visit, encoded: EncodedSlice) -> bytes:
+        """Return the frames of a slice that has a start, an end or a rewind in it."""
+        events = encoded.events
+        if not visit.greet and not takes_back(events.payload):
+            payload = rename_ends(events.payload, visit.ids)
+            return EncodedSlice(visit.session_id, structs.replace(events, payload=payload)).sse
         frames: list[bytes] = []
-        for pos, line in piece.lines():
+        for pos, line in encoded.lines():
             shown = rename(line, visit.ids, bare=visit.greet)
             if seq := snapshot_after(line, start=visit.greet):
                 view = await self._view(visit.session_id, visit.run_id, seq)

@@ -1,25 +1,23 @@
-"""The link over a WebSocket, as the gateway has it: `/link`, and `POST /link/heartbeat`. Plain ASGI.
+"""The gateway's end of the link over a WebSocket: `/link`, and `POST /link/heartbeat`. Plain ASGI.
 
-Behind it is the same `LinkService` that a worker in this process calls. The other end is worker/link_socket.py.
+A worker in this process calls the same `WorkerPool`. The other end is worker/link_socket.py.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 from agio.core.link import wire
 from agio.gateway.gateway import Gateway
+from agio.gateway.http.asgi import Application, Receive, Scope, Send
 from agio.gateway.http.in_flight import held_of
-from agio.gateway.workers.attendance import ID_BYTES
-from agio.gateway.workers.link import LinkService
-from agio.gateway.workers.pool import Permit
-from agio.gateway.workers.remote_worker import Message, Receive, RemoteWorker, Send
+from agio.gateway.workers.connected_worker import Permit
+from agio.gateway.workers.greeting import ID_BYTES
+from agio.gateway.workers.pool import WorkerPool
+from agio.gateway.workers.remote_worker import RemoteWorker
 from agio.gateway.workers.worker_keys import WorkerKeys
 
-App: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
 
-
-def link_socket(gateway: Gateway) -> App:
+def link_socket(gateway: Gateway) -> Application:
     """Make the application of both doors."""
     keys = WorkerKeys(
         gateway.store,
@@ -28,19 +26,19 @@ def link_socket(gateway: Gateway) -> App:
         operators=gateway.worker_key,
         recheck_s=gateway.limits.recheck_s,
     )
-    return LinkDoor(gateway.link, keys)
+    return LinkDoor(gateway.pool, keys)
 
 
 class LinkDoor:
-    """Lets workers in that show a key, and dismisses them when it is revoked."""
+    """Admits workers that present a key, and disconnects them when it is revoked."""
 
-    def __init__(self, service: LinkService, keys: WorkerKeys) -> None:
-        self._service = service
+    def __init__(self, pool: WorkerPool, keys: WorkerKeys) -> None:
+        self._pool = pool
         self._keys = keys
         self._calls: set[asyncio.Future[Any]] = set()
-        """Calls that outlive their connection: a tool that has begun is finished, and its result kept."""
+        """Calls that outlive their connection: a tool that has started is finished, and its result stored."""
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a connection or a heartbeat."""
         permit = await self._keys.permit(scope)
         if scope["type"] == "http":
@@ -52,13 +50,13 @@ class LinkDoor:
             return
         held_of(scope).exempt()
         await send({"type": "websocket.accept"})
-        remote = RemoteWorker(self._service, self._calls, receive, send, permit)
+        remote = RemoteWorker(self._pool, self._calls, receive, send, permit)
         serving = asyncio.ensure_future(remote.serve())
         revoked = asyncio.ensure_future(self._keys.wait_revoked(scope, permit))
         try:
             await asyncio.wait((serving, revoked), return_when=asyncio.FIRST_COMPLETED)
             if not serving.done():
-                remote.dismiss()
+                remote.revoke()
             await serving
         finally:
             revoked.cancel()
@@ -68,7 +66,7 @@ class LinkDoor:
         status = 401
         if permit is not None:
             worker = (await _body(receive)).decode(errors="replace")
-            status = 200 if self._service.beat(worker, permit) else 410
+            status = 200 if self._pool.beat(worker, permit) else 410
         await send({"type": "http.response.start", "status": status, "headers": [(b"content-length", b"0")]})
         await send({"type": "http.response.body", "body": b""})
 

@@ -151,7 +151,7 @@ class ThreadView:
                 for event in events:
                     self._note(event)
             yield
-        # What corrects the model is no message of the conversation: nobody was shown it.
+        # A correction of the model is not part of the conversation: it was never shown.
         self._hidden |= {f"{run_id}_c{number + 1}" for number in range(fold.corrections)}
 
     def view(self) -> View:

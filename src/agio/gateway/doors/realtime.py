@@ -1,7 +1,7 @@
 """The WebSocket `/realtime`: commands in; their answers and the events of subscribed sessions out.
 
 One loop carries out commands in turn, and each subscription has a task that sends what comes. A client that reads
-slowly makes those wait, and nobody else.
+slowly delays only its own.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ TOO_BIG = 1009
 SERVICE_RESTART = 1012
 
 _NONSENSE = 20
-"""After so many commands in a row that cannot be read, the socket is closed."""
+"""The socket is closed after so many invalid commands in a row."""
 _GOODBYE_S = 1.0
 _ID_CHARS = 50
 _log = logging.getLogger("agio.gateway")
@@ -63,7 +63,7 @@ class Realtime:
         self._gateway = gateway
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a client in, by its key or cookie and from our own pages only, and serve it until it leaves."""
+        """Authenticate a client by its key, or by its cookie from our own pages, and serve it until it leaves."""
         with ExitStack() as held:
             try:
                 who = await self._gateway.auth.admit(scope)
@@ -118,7 +118,7 @@ class Socket:
             await self._drop_all()
 
     async def _close(self, code: int, reason: str = "") -> None:
-        """Say goodbye to a client, if it still reads."""
+        """Close the socket of a client that may still read."""
         await self._drop_all()
         with suppress(TimeoutError, OSError):
             async with asyncio.timeout(_GOODBYE_S):
@@ -144,7 +144,7 @@ class Socket:
         return POLICY_VIOLATION if self._revoked or self._nonsense >= _NONSENSE else None
 
     async def _answer(self, text: str) -> None:
-        """Carry out a command and say what became of it."""
+        """Execute a command and send its answer."""
         self._nonsense += 1
         self._commands += 1
         began, name, code = time.perf_counter(), "unreadable", None
@@ -248,15 +248,15 @@ class Socket:
     async def _relay(self, events: Subscription) -> None:
         """Send a session's events as they come, until it is deleted, dropped, or cannot be read."""
         try:
-            while pieces := await events.take():
-                for piece in pieces:
-                    await self._send({"type": "websocket.send", "text": piece.realtime})
+            while slices := await events.take():
+                for encoded in slices:
+                    await self._send({"type": "websocket.send", "text": encoded.realtime})
             if events.ended == "deleted":
                 await self._say(Deleted(session_id=events.session_id))
         except OSError:
             pass  # the client left
         except StoreError as error:
-            _log.warning("A subscription ends early, its reader can go on later: %s", error)
+            _log.warning("A subscription ends early; its reader can resume: %s", error)
             problem = Problem(error.code, error.message, {"session_id": events.session_id})
             await self._say(Refused(error=problem))
         finally:

@@ -50,9 +50,9 @@ class SessionStream:
             await stream.start()
             try:
                 async with gateway.connections.open(who):
-                    while pieces := await stream.take():
+                    while slices := await stream.take():
                         await stream.write(
-                            pieces[0].sse if len(pieces) == 1 else b"".join(piece.sse for piece in pieces)
+                            slices[0].sse if len(slices) == 1 else b"".join(encoded.sse for encoded in slices)
                         )
                     await stream.finish()
             except Cut:
@@ -97,7 +97,7 @@ async def position(store: Store, who: Principal, session: SessionRecord, cursor:
     if cursor > session.last_pos:
         raise UserError(
             "invalid_cursor",
-            f"The session's last event is {session.last_pos}: nobody has seen {cursor}.",
+            f"The session's last event is {session.last_pos}, so there is no event {cursor}.",
             {"last_pos": session.last_pos},
         )
     return cursor

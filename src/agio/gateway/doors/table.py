@@ -1,4 +1,4 @@
-"""DOORS: what is on the road of every message, plain ASGI before the REST routes, and how a request finds its door."""
+"""DOORS: the hot endpoints, plain ASGI in front of the REST routes, and how a request finds its door."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class Doorway:
         self._framed = [door for door in opened if door.after]
 
     def find(self, path: str) -> "OpenDoor | None":
-        """Return the door at a path, whatever the method."""
+        """Return the door at a path, for any method."""
         found = self._fixed.get(path)
         if found is None:
             for door in self._framed:

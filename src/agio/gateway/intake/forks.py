@@ -1,4 +1,4 @@
-"""Copies of sessions that clients ask for: few at a time for each tenant, and one for a key."""
+"""Forks of sessions: few at a time for each tenant, and one for each idempotency key."""
 
 from collections.abc import Coroutine
 from typing import Any
@@ -16,7 +16,7 @@ _RETRY_AFTER_S = 2
 
 
 class ForkRequest(Struct, frozen=True, kw_only=True):
-    """What somebody asks for. `key` is the caller's idempotency key."""
+    """A request for a copy. `key` is the caller's idempotency key."""
 
     session_id: str
     before: str
@@ -25,7 +25,7 @@ class ForkRequest(Struct, frozen=True, kw_only=True):
 
 
 class Forks:
-    """Makes copies for those who ask; one goes on if whoever asked does not wait. `close` stops what is under way."""
+    """Makes copies of sessions. A copy goes on if the caller disconnects. `close` stops those that run."""
 
     def __init__(self, store: Store, limits: ServerLimits) -> None:
         self._store = store
@@ -43,7 +43,7 @@ class Forks:
         return await self._tasks.join(owner, asked.key, asked, lambda: self._begin(who, asked))
 
     async def close(self) -> None:
-        """Stop every copy: what there is of them is seen by nobody, and swept."""
+        """Stop every copy. An unfinished one is hidden, and the store sweeps it."""
         await self._tasks.close()
 
     def _begin(self, who: Principal, asked: ForkRequest) -> Coroutine[Any, Any, SessionRecord]:

@@ -1,4 +1,4 @@
-"""Road: what clients ask for. Messages are accepted (law 2) and dispatched, runs cancelled, sessions deleted."""
+"""Intake: the commands of clients. Messages are accepted (law 2) and dispatched, runs cancelled, sessions deleted."""
 
 import asyncio
 import hashlib
@@ -20,7 +20,8 @@ from agio.gateway.http.rate_limits import Rates
 from agio.gateway.intake.remote_parts import check_addresses
 from agio.gateway.stream.hub import Hub
 from agio.gateway.tools.approvals import check_edits
-from agio.gateway.workers.link import LinkService
+from agio.gateway.workers.dispatcher import Dispatcher
+from agio.gateway.workers.pool import WorkerPool
 from agio.protocol.codec import encode
 from agio.protocol.messages import Message, ToolMessage, UserMessage
 from agio.telemetry.context import REQUEST_ID, RUN_ID
@@ -29,13 +30,14 @@ _ordered = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Intake:
-    """The commands of clients. Whoever calls has found out who is asking."""
+    """The commands of clients. The caller has authenticated them."""
 
     def __init__(
         self,
         store: Store,
         hub: Hub,
-        link: LinkService,
+        pool: WorkerPool,
+        dispatcher: Dispatcher,
         config: AgentRunConfig | None = None,
         *,
         rates: Rates,
@@ -45,14 +47,14 @@ class Intake:
         self._egress = egress or Egress()
         self._store = store
         self._hub = hub
-        self._link = link
-        self._dispatcher = link.dispatcher
+        self._pool = pool
+        self._dispatcher = dispatcher
         self._message_bytes = (config or AgentRunConfig()).max_message_bytes
 
     async def accept(self, who: Principal, given: Submission) -> Accepted:
-        """Take a message, results or answers into a session; what it returns is committed.
+        """Accept a message, tool results or answers for a session; what it returns is committed.
 
-        If a worker has room and nothing waits before it, the run begins in the same commit. Raises UserError
+        If a worker has room and the session has no earlier run, the run starts in the same commit. Raises UserError
         `empty_message`, `message_too_large`, `invalid_message`, `invalid_answer`, `duplicate_answer`,
         `egress_refused`, LimitExceeded `rate_limited`, and what `Store.accept` raises.
         """
@@ -71,10 +73,10 @@ class Intake:
             )
         )
         if given.resume:
-            await check_edits(self._store, who, given.session_id, given.resume, self._link.offers_of)
+            await check_edits(self._store, who, given.session_id, given.resume, self._pool.offers_of)
         digest = b"" if given.idempotency_key is None else digest_of(given)
         given = structs.replace(given, digest=digest, request_id=REQUEST_ID.get(), key_id=who.key_id)
-        # Once the store has it, the run must reach its worker even if the client does not wait for the answer.
+        # A committed run must reach its worker even if the client disconnects before the answer.
         accepting = asyncio.ensure_future(self._commit(who, given))
         accepting.add_done_callback(lambda done: done.cancelled() or done.exception())
         accepted = await asyncio.shield(accepting)
@@ -82,9 +84,9 @@ class Intake:
         return accepted
 
     async def _commit(self, who: Principal, given: Submission) -> Accepted:
-        slot = self._dispatcher.reserve(self._link.workers.choose(who.tenant))
+        slot = self._dispatcher.reserve(self._pool.choose(who.tenant))
         if slot is not None:
-            given = structs.replace(given, claim=slot.by, code_agents=slot.seat.agents_for(who.tenant))
+            given = structs.replace(given, claim=slot.by, code_agents=slot.worker.agents_for(who.tenant))
         claimed = None
         try:
             accepted = await self._store.accept(who.tenant, who.user, given, self._dispatcher.limits)
@@ -93,7 +95,7 @@ class Intake:
             if slot is not None:
                 self._dispatcher.settle(slot, claimed)
         for info in accepted.to_cancel:
-            self._link.cancel(info)
+            self._pool.cancel(info)
         if claimed is None and not accepted.repeated:
             self._dispatcher.ring(queued=True)
         return accepted
@@ -107,19 +109,19 @@ class Intake:
         """
         flagged = await self._store.request_cancel(who.tenant, who.user, session_id=session_id, run_id=run_id)
         for info in flagged:
-            self._link.cancel(info)
+            self._pool.cancel(info)
         self._dispatcher.ring()
         return flagged
 
     async def delete_session(self, who: Principal, session_id: str) -> None:
-        """Delete a session: its runs stop, its readers are told. Raises UserError `session_not_found`."""
+        """Delete a session: its runs stop, its streams end. Raises UserError `session_not_found`."""
         for info in await self._store.delete_session(who.tenant, who.user, session_id):
-            self._link.drop(info)
+            self._pool.drop(info)
         self._hub.forget(session_id)
 
 
 def check_parts(messages: Sequence[Message], limit_bytes: int) -> None:
-    """Refuse a message whose content parts, inline data included, are too large. Raises UserError."""
+    """Raise UserError `message_too_large` for content parts, inline data included, above the limit."""
     for message in messages:
         content = message.content if isinstance(message, UserMessage | ToolMessage) else None
         if not isinstance(content, str | None) and len(encode(content)) > limit_bytes:
@@ -131,7 +133,7 @@ def check_parts(messages: Sequence[Message], limit_bytes: int) -> None:
 
 
 def digest_of(given: Submission) -> bytes:
-    """Hash what a client sent, without the ids made here: over every door the same request has the same digest."""
+    """Hash what a client sent, without the ids made here: a request has the same digest over every door."""
     said = [
         [message.tool_call_id, message.content]
         if isinstance(message, ToolMessage)

@@ -1,4 +1,4 @@
-"""Addresses in messages: nobody here calls them, but a model's service may, from wherever the operator has it."""
+"""Addresses in messages. agio does not fetch them, but a model server in the operator's network may."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,7 +7,7 @@ from agio.egress.target import refused
 from agio.protocol.messages import Message, TextPart, ToolMessage, UrlSource, UserMessage
 
 _HANDLES = "generativelanguage.googleapis.com"
-"""Where Gemini keeps uploads: with the operator's key such an address would open anybody's."""
+"""Where Gemini keeps uploads: with the operator's key such an address would open any upload."""
 
 
 async def check_addresses(egress: Egress, messages: Sequence[Message]) -> None:

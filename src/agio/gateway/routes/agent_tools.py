@@ -191,7 +191,7 @@ def tool_view(
 
 def _standing(gateway: Gateway, tenant: str) -> dict[str, Known]:
     """Return the tools that no team made. Their ids follow from their names."""
-    workers = gateway.link.workers.tools_for(tenant)
+    workers = gateway.pool.tools_for(tenant)
     built_in = offer_tools(gateway.tools)
     return {
         name: Known(_id_of(name), "built_in" if name in built_in else "worker", offer)

@@ -16,7 +16,7 @@ from agio.gateway.gateway import Gateway
 from agio.gateway.http.asgi import Receive
 from agio.gateway.http.body import ClientGone
 from agio.gateway.stream.connections import Cut
-from agio.gateway.stream.event_slice import OutgoingSlice
+from agio.gateway.stream.event_slice import EncodedSlice
 from agio.gateway.stream.hub import Subscription
 from agio.protocol.frames import ends_run
 
@@ -76,9 +76,9 @@ class AwaitedRun:
             case _:
                 raise ClientGone
 
-    def is_last(self, pieces: list[OutgoingSlice]) -> bool:
+    def is_last(self, pieces: list[EncodedSlice]) -> bool:
         """Whether the run's end is among these."""
-        return any(piece.run_id == self.run_id and ends_run(piece.chunk.payload) for piece in pieces)
+        return any(piece.run_id == self.run_id and ends_run(piece.events.payload) for piece in pieces)
 
     async def fold(self) -> tuple[RunInfo, Fold]:
         """Return the run as it stands. Raises UserError `run_not_found`."""

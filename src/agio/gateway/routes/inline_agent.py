@@ -66,10 +66,11 @@ async def choose_model(
     set up: the demo model. Raises UserError `invalid_model`, `unknown_provider`.
     """
     own = await gateway.store.list_providers(tenant)
-    seats = (seat for seat in gateway.link.workers.seats.values() if seat.may_serve(tenant))
     set_up = {provider.name for provider in own}
     if not set_up:
-        set_up = {_SAME.get(name, name) for seat in seats for name in seat.providers} - {_DEMO}
+        set_up = {
+            _SAME.get(name, name) for worker in gateway.pool.serving(tenant) for name in worker.providers
+        } - {_DEMO}
     if named is None:
         if (listed := next((provider for provider in own if provider.models), None)) is not None:
             return listed.name, listed.models[0]

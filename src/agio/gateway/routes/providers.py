@@ -54,7 +54,7 @@ async def create_provider(call: Call, body: ProviderBody) -> Response:
     provider_id = new_id("prv")
     key = _sealed(gateway, tenant, provider_id, body.api_key)
     made = await gateway.store.create_provider(tenant, provider_id, body.fields(), key)
-    gateway.link.endpoints.forget(tenant)
+    gateway.endpoints.forget(tenant)
     return answer(_view(made), 201, version=made.updated_at)
 
 
@@ -76,14 +76,14 @@ async def replace_provider(
     changed = await gateway.store.update_provider(
         tenant, provider_id, body.fields(), key, expected_version(call, if_match)
     )
-    gateway.link.endpoints.forget(tenant)
+    gateway.endpoints.forget(tenant)
     return answer(_view(changed), version=changed.updated_at)
 
 
 async def delete_provider(call: Call, provider_id: Id) -> Response:
     """Delete a provider and its key. Agents that name it fail until they are given another."""
     await call.gateway.store.delete_provider(call.who.tenant, provider_id)
-    call.gateway.link.endpoints.forget(call.who.tenant)
+    call.gateway.endpoints.forget(call.who.tenant)
     return Response(status_code=204)
 
 
@@ -96,8 +96,8 @@ async def try_provider(call: Call, provider_id: Id, body: ProviderTestBody | Non
     provider = await gateway.store.get_provider(tenant, provider_id)
     model = (body and body.model) or next(iter(provider.models), None)
     _take(call)
-    endpoint = await gateway.link.endpoints.read(provider)
-    return answer(await try_endpoint(gateway.link, tenant, endpoint, model))
+    endpoint = await gateway.endpoints.read(provider)
+    return answer(await try_endpoint(gateway.pool, tenant, endpoint, model))
 
 
 async def try_connection(call: Call, body: ConnectionBody) -> Response:
@@ -106,7 +106,7 @@ async def try_connection(call: Call, body: ConnectionBody) -> Response:
     await _check(gateway, body.kind, body.base_url, has_key=body.api_key is not None)
     _take(call)
     endpoint = ModelEndpoint(body.kind, body.base_url, body.api_key)
-    return answer(await try_endpoint(gateway.link, call.who.tenant, endpoint, body.model))
+    return answer(await try_endpoint(gateway.pool, call.who.tenant, endpoint, body.model))
 
 
 async def check_provider(gateway: Gateway, tenant: str, name: str) -> None:
@@ -149,8 +149,7 @@ def _sealed(gateway: Gateway, tenant: str, provider_id: str, key: str | None) ->
 
 def _operators(gateway: Gateway, tenant: str) -> list[str]:
     """Return the providers of the workers that serve a tenant, and the one that needs none."""
-    seats = (seat for seat in gateway.link.workers.seats.values() if seat.may_serve(tenant))
-    named = {name for seat in seats for name in seat.providers}
+    named = {name for worker in gateway.pool.serving(tenant) for name in worker.providers}
     return sorted((named | {DEMO}) & gateway.providers)
 
 

@@ -26,7 +26,7 @@ async def ready(call: Call) -> Response:
         await call.gateway.store.check()
     except StoreError as error:
         missing["store"] = error.code
-    workers = sum(seat.worker is not None for seat in call.gateway.link.workers.seats.values())
+    workers = len(call.gateway.pool.connected)
     if not workers:
         missing["worker"] = "no worker is connected"
     if missing:
@@ -37,13 +37,12 @@ async def ready(call: Call) -> Response:
 async def about(call: Call) -> Response:
     """Say what this server is: its version, where it keeps things, who works for it."""
     gateway, tenant = call.gateway, call.who.tenant
-    seats = gateway.link.workers.seats.values()
     return answer(
         About(
             version=_version(),
             store=gateway.dialect,
             home=gateway.home,
-            workers=sum(seat.worker is not None and seat.may_serve(tenant) for seat in seats),
+            workers=sum(worker.may_serve(tenant) for worker in gateway.pool.connected),
             started_at=gateway.started_at,
             python=platform.python_version(),
             running_per_key=gateway.limits.running_per_key,

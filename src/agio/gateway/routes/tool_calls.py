@@ -75,7 +75,7 @@ async def execute_tool(call: Call, body: ExecuteBody, idempotency_key: Idempoten
     _take(gateway, who)
     asked = _asked(tool, body.arguments)
     asked = structs.replace(asked, session_id=body.session_id, key=idempotency_key)
-    return answer(_result(await gateway.link.calls.make(who, asked)))
+    return answer(_result(await gateway.tool_calls.make(who, asked)))
 
 
 async def try_agent_tool(call: Call, tool_id: Id, body: TrialBody) -> Response:
@@ -86,10 +86,10 @@ async def try_agent_tool(call: Call, tool_id: Id, body: TrialBody) -> Response:
     _take(gateway, who)
     asked = _asked(tool, body.arguments)
     if asked.team is None or asked.team.http is None:
-        return answer(_trial(await gateway.link.calls.make(who, asked), None))
+        return answer(_trial(await gateway.tool_calls.make(who, asked), None))
     witness = _Witness(gateway.egress, asked.team.http)
-    executor = gateway.link.rack.make(who.tenant, asked.team, asked.team.http, witness)
-    return answer(_trial(await gateway.link.calls.make(who, asked, executor), witness.seen))
+    executor = gateway.rack.make(who.tenant, asked.team, asked.team.http, witness)
+    return answer(_trial(await gateway.tool_calls.make(who, asked, executor), witness.seen))
 
 
 class _Witness:
@@ -138,7 +138,7 @@ async def _check_approver(call: Call, tool: str, session_id: str | None) -> None
     if session_id is not None:
         session = await store.get_session(who.tenant, who.user, session_id)
         with suppress(UserError):  # a deleted agent has no tools
-            if tool in call.gateway.link.offers_of(await store.get_agent(who.tenant, session.agent_id)):
+            if tool in call.gateway.pool.offers_of(await store.get_agent(who.tenant, session.agent_id)):
                 return
     raise UserError(
         "forbidden",

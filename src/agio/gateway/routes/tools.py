@@ -12,7 +12,7 @@ from agio.gateway.tools.offers import offer_tools
 
 def known_tools(gateway: Gateway, tenant: str) -> dict[str, ToolOffer]:
     """Return the tools there are now for a tenant, by name."""
-    return gateway.link.workers.tools_for(tenant) | offer_tools(gateway.tools)
+    return gateway.pool.tools_for(tenant) | offer_tools(gateway.tools)
 
 
 async def list_tools(call: Call) -> Response:

@@ -1,6 +1,6 @@
-"""The streams that are open, and by which credential: one that is revoked or changed closes its streams.
+"""The open streams, by credential. A credential that is revoked or changed closes its streams.
 
-Those of this gateway are told at once by whoever revokes; what another process did, the watch finds in the store.
+A route that revokes one closes its streams here at once; revocations by other processes are found in the store.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ _log = logging.getLogger("agio.gateway")
 REVOKED = "the credential was revoked"
 CHANGED = "the credential's rights have changed"
 _AT_ONCE = 500
-"""How many credentials are asked for at a time."""
+"""How many credentials one query checks."""
 
 
 class Cut(Exception):
-    """A stream must end: its credential is not what it was. The message says why."""
+    """A stream must end: its credential was revoked or changed. The message says which."""
 
 
 class Connection:
@@ -68,7 +68,7 @@ class Connection:
 
 
 class Connections:
-    """The open streams of one gateway, by credential. `start` it, and it looks after them."""
+    """The open streams of one gateway, by credential. `watch` is its task."""
 
     def __init__(self, store: IdentityStore, recheck_s: float, most: int) -> None:
         self._store = store
@@ -76,17 +76,6 @@ class Connections:
         self._most = most
         self._streams: Counter[str] = Counter()
         self._open: dict[str, set[Connection]] = {}
-        self._watching: asyncio.Task[None] | None = None
-
-    def start(self) -> None:
-        """Begin to look at the credentials of open streams, now and then."""
-        self._watching = asyncio.create_task(self._watch(), name="agio connections")
-
-    async def close(self) -> None:
-        """Look no more."""
-        if self._watching is not None:
-            self._watching.cancel()
-            await asyncio.wait([self._watching])
 
     @contextmanager
     def room(self, who: Principal) -> Generator[None]:
@@ -107,7 +96,7 @@ class Connections:
                 del self._streams[credential]
 
     def open(self, who: Principal) -> Connection:
-        """Note a stream: `async with connections.open(who): ...`. Raises Cut at its end if it was cut."""
+        """Register a stream: `async with connections.open(who): ...`. Raises Cut at its end if it was cut."""
         return Connection(who, self._open)
 
     def close_credential(self, credential: str, why: str = REVOKED) -> None:
@@ -116,13 +105,13 @@ class Connections:
             connection.cut(why)
 
     def close_user(self, tenant: str, user: str, why: str = CHANGED) -> None:
-        """End every stream of a user's."""
+        """End every stream of a user."""
         for connection in list(self._all()):
             if (connection.who.tenant, connection.who.user) == (tenant, user):
                 connection.cut(why)
 
     async def recheck(self) -> None:
-        """End the streams whose credential is gone, has expired, or allows other things than it did. StoreError."""
+        """End the streams whose credential was revoked, has expired, or has other rights now. Raises StoreError."""
         ids = list(self._open)
         for first in range(0, len(ids), _AT_ONCE):
             asked = ids[first : first + _AT_ONCE]
@@ -143,15 +132,16 @@ class Connections:
         for connections in self._open.values():
             yield from connections
 
-    async def _watch(self) -> None:
+    async def watch(self) -> None:
+        """Check the credentials of open streams every `recheck_s`, forever."""
         while True:
             await asyncio.sleep(self.recheck_s)
             try:
                 await self.recheck()
             except AgioError as error:
-                _log.warning("the credentials of open streams could not be looked at: %s", error)
+                _log.warning("the credentials of open streams could not be checked: %s", error)
             except Exception:
-                _log.exception("the credentials of open streams could not be looked at")
+                _log.exception("the credentials of open streams could not be checked")
 
 
 def _rights(who: Principal) -> tuple[str, str, str, frozenset[str]]:

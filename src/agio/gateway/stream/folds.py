@@ -1,4 +1,4 @@
-"""Folding logs on the event loop: one slice in each of its rounds, whoever folds, so that no long log holds up others.
+"""Folding logs on the event loop: one slice in each iteration for all folds together, so that no long log blocks it.
 
 A thread would not do: it takes the interpreter from the loop for milliseconds, and several of them for many.
 """
@@ -14,7 +14,7 @@ _END = object()
 
 
 class Folds:
-    """Whose turn it is: those who fold take turns, a slice each."""
+    """A lock: concurrent folds take turns, one slice each."""
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()

@@ -1,4 +1,4 @@
-"""Hub: committed events go out to the readers of their session.
+"""Hub: publishes committed events to the readers of their session.
 
 The recorder publishes after each commit; SSE, WebSocket and AG-UI read subscriptions. A subscription is a
 cursor over the log with a small live window: a reader that falls behind loses the window, not an event, and is
@@ -13,13 +13,13 @@ from typing import Literal, TypeAlias
 from agio.core.config import ServerLimits
 from agio.core.store.records import EventSlice
 from agio.core.store.store import Store
-from agio.gateway.stream.event_slice import OutgoingSlice
+from agio.gateway.stream.event_slice import EncodedSlice
 
 End: TypeAlias = Literal["left", "deleted", "closing"]
 """Why a subscription ended: its reader left, its session was deleted, the server stops."""
 
 BATCH_BYTES = 64 * 1024
-"""About how much a reader is given, and the store is asked for, at once: what a stalled reader costs."""
+"""About how much a reader gets, and is read from the store, at once: the cost of a stalled reader."""
 
 
 class Hub:
@@ -32,17 +32,17 @@ class Hub:
         self.closing = asyncio.Event()
         self._readers: dict[str, set[Subscription]] = {}
 
-    def publish(self, session_id: str, chunk: EventSlice) -> None:
-        """Hand committed events to the readers of their session. Each reader drops positions it has."""
+    def publish(self, session_id: str, events: EventSlice) -> None:
+        """Give committed events to the readers of their session. Each reader drops positions it has."""
         if readers := self._readers.get(session_id):
-            piece = OutgoingSlice(session_id, chunk)
+            encoded = EncodedSlice(session_id, events)
             for reader in readers:
-                reader.push(piece)
+                reader.push(encoded)
 
     def subscribe(self, session_id: str, after: int, *, from_now: bool = False) -> "Subscription":
-        """Begin to read after a position; whoever asks has checked that the session is its own.
+        """Read after a position. The caller has checked that the session is its own.
 
-        `from_now` spares a look at the store: its caller wants only what is published from now on, and knows no
+        `from_now` saves a read of the store: the caller wants only what is published from now on, and knows no
         later position than `after`.
         """
         reader = Subscription(self, session_id, after, from_now=from_now)
@@ -82,15 +82,15 @@ class Subscription:
         self.ended: End | None = None
         self._hub = hub
         self._after = after
-        self._stored: deque[OutgoingSlice] = deque()
-        """What the store said comes next: goes before the window."""
-        self._window: deque[OutgoingSlice] = deque()
+        self._stored: deque[EncodedSlice] = deque()
+        """Slices read from the store: they come before the window."""
+        self._window: deque[EncodedSlice] = deque()
         self._events = 0
         self._bytes = 0
         self._edge: int | None = after
-        """The last position before the window's next piece; None: any piece may come next."""
+        """The last position before the window's next slice; None: any slice may come next."""
         self._lost = not from_now
-        """Whether the window is gone, or never was: the store knows what comes next."""
+        """Whether there is no window: what comes next is read from the store."""
         self._nudged = False
         self._waiter: asyncio.Future[None] | None = None
 
@@ -103,57 +103,57 @@ class Subscription:
         self.close()
 
     def close(self) -> None:
-        """Leave. Whoever waits for the next piece is told."""
+        """Leave, and wake a waiting `take`."""
         self._hub.drop(self)
         self.end("left")
 
     def end(self, why: End) -> None:
-        """Give the reader nothing more; the first reason counts."""
+        """End the subscription; the first reason counts."""
         self.ended = self.ended or why
         self._stored.clear()
         self._window.clear()
         self._wake()
 
     def nudge(self) -> None:
-        """Let a waiting `take` return with nothing, so that its reader can show that it is alive."""
+        """Let a waiting `take` return with nothing, so that its reader can send a keep-alive."""
         self._nudged = True
         self._wake()
 
-    def push(self, piece: OutgoingSlice) -> None:
-        """Take what was published: into the window if it comes next, else the window is lost."""
+    def push(self, encoded: EncodedSlice) -> None:
+        """Add a published slice to the window; after a gap, the window is lost."""
         if self._lost or self.ended:
             return
         edge = self._edge
         if edge is not None:
-            if piece.last_pos <= edge:
+            if encoded.last_pos <= edge:
                 return
-            if piece.first_pos <= edge:
-                piece = piece.after(edge)
-            elif piece.first_pos > edge + 1:
+            if encoded.first_pos <= edge:
+                encoded = encoded.after(edge)
+            elif encoded.first_pos > edge + 1:
                 self._lose()
                 self._wake()
                 return
-        self._window.append(piece)
-        self._edge = piece.last_pos
-        self._events += piece.chunk.count
-        self._bytes += len(piece.chunk.payload)
+        self._window.append(encoded)
+        self._edge = encoded.last_pos
+        self._events += encoded.events.count
+        self._bytes += len(encoded.events.payload)
         limits = self._hub.limits
-        # One piece of many events may stay; one of too many bytes is read from the store, in parts.
+        # One slice of many events may stay; one of too many bytes is read from the store, in parts.
         if self._bytes > limits.reader_window_bytes or (
             len(self._window) > 1 and self._events > limits.reader_window_events
         ):
             self._lose()
         self._wake()
 
-    async def next(self) -> OutgoingSlice | None:
+    async def next(self) -> EncodedSlice | None:
         """Return the next consecutive events; None when the subscription has ended. Raises StoreError."""
         while self.ended is None:
-            if pieces := await self.take(limit_bytes=1):
-                return pieces[0]
+            if slices := await self.take(limit_bytes=1):
+                return slices[0]
         return None
 
-    async def take(self, limit_bytes: int = BATCH_BYTES) -> list[OutgoingSlice]:
-        """Return what comes next, as much as is there: at least one piece, and then up to about a limit.
+    async def take(self, limit_bytes: int = BATCH_BYTES) -> list[EncodedSlice]:
+        """Return what comes next, as much as there is: at least one slice, and then up to about a limit.
 
         Nothing is returned when the subscription has `ended`, or was nudged. Raises StoreError.
         """
@@ -169,48 +169,48 @@ class Subscription:
                 await self._wait()
         return []
 
-    def _pop(self, limit_bytes: int) -> list[OutgoingSlice]:
-        pieces: list[OutgoingSlice] = []
+    def _pop(self, limit_bytes: int) -> list[EncodedSlice]:
+        slices: list[EncodedSlice] = []
         size = 0
         while size < limit_bytes and self._stored:
-            pieces.append(self._stored.popleft())
-            size += len(pieces[-1].chunk.payload)
+            slices.append(self._stored.popleft())
+            size += len(slices[-1].events.payload)
         while size < limit_bytes and self._window:
-            pieces.append(self._pop_window())
-            size += len(pieces[-1].chunk.payload)
-        self._after = pieces[-1].last_pos
-        return pieces
+            slices.append(self._pop_window())
+            size += len(slices[-1].events.payload)
+        self._after = slices[-1].last_pos
+        return slices
 
-    def _pop_window(self) -> OutgoingSlice:
-        piece = self._window.popleft()
-        self._events -= piece.chunk.count
-        self._bytes -= len(piece.chunk.payload)
-        return piece
+    def _pop_window(self) -> EncodedSlice:
+        encoded = self._window.popleft()
+        self._events -= encoded.events.count
+        self._bytes -= len(encoded.events.payload)
+        return encoded
 
     async def _read(self) -> None:
-        """Ask the store what comes next, and go live if what was published meanwhile follows on."""
+        """Read the next slices from the store, and go live if the window follows on."""
         self._lost, self._edge = False, None
         try:
-            chunks = await self._hub.store.read_session(self.session_id, self._after, BATCH_BYTES)
+            stored = await self._hub.store.read_session(self.session_id, self._after, BATCH_BYTES)
         except BaseException:
             self._lose()
             raise
         if self.ended:
             return
-        self._stored.extend(OutgoingSlice(self.session_id, chunk) for chunk in chunks)
-        reached = chunks[-1].last_pos if chunks else self._after
+        self._stored.extend(EncodedSlice(self.session_id, events) for events in stored)
+        reached = stored[-1].last_pos if stored else self._after
         while self._window and self._window[0].last_pos <= reached:
             self._pop_window()
         if self._window and self._window[0].first_pos <= reached:
             late = self._pop_window().after(reached)
             self._window.appendleft(late)
-            self._events += late.chunk.count
-            self._bytes += len(late.chunk.payload)
+            self._events += late.events.count
+            self._bytes += len(late.events.payload)
         if self._lost or (self._window and self._window[0].first_pos == reached + 1):
             return
         self._lose()
-        if not chunks:
-            # The store has no more: the next that is published comes next, or shows that something is missing.
+        if not stored:
+            # The store has no more: the next published slice follows, or shows a gap.
             self._lost, self._edge = False, reached
 
     def _lose(self) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from agio.errors import StoreError
 from agio.gateway.http.asgi import Receive, Send
-from agio.gateway.stream.event_slice import OutgoingSlice
+from agio.gateway.stream.event_slice import EncodedSlice
 from agio.gateway.stream.hub import Subscription
 
 _log = logging.getLogger("agio.gateway")
@@ -40,15 +40,15 @@ class EventStream:
         self._watching = self._loop.create_task(self._watch())
         self._timer = self._loop.call_later(self._keep_alive_s, self._tick)
 
-    async def take(self) -> list[OutgoingSlice]:
+    async def take(self) -> list[EncodedSlice]:
         """Return what comes next, nothing at the end. While nothing comes, comments keep the connection open."""
         try:
-            while not (pieces := await self._events.take()) and self._events.ended is None:
+            while not (slices := await self._events.take()) and self._events.ended is None:
                 await self.write(_KEEP_ALIVE)
         except StoreError as error:
-            _log.warning("A stream ends early, its reader can go on later: %s", error)
+            _log.warning("A stream ends early; its reader can resume: %s", error)
             return []
-        return pieces
+        return slices
 
     async def write(self, frames: bytes) -> None:
         """Send frames. A slow reader makes this wait."""
@@ -64,16 +64,16 @@ class EventStream:
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def break_off(self) -> None:
-        """End the response of a reader that may read no more. Who comes again is refused at the door."""
+        """End the response of a reader whose credential was revoked. A reconnect is refused."""
         with suppress(TimeoutError, OSError):
             async with asyncio.timeout(_GOODBYE_S):
                 await self.finish()
 
     def release(self) -> None:
-        """Watch no longer."""
+        """Stop the timers."""
         self._timer.cancel()
         self._watching.cancel()
-        del self._watching  # a cancelled task keeps its frames, which have us: nobody would be freed at once
+        del self._watching  # break the reference cycle through the cancelled task's frames
 
     async def _watch(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":

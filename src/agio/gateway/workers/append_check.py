@@ -31,11 +31,11 @@ from agio.protocol.ids import id_body
 from agio.protocol.messages import json_object
 
 ESCAPED = 8
-"""How much longer than `max_event_bytes` an event's JSON may be: an escape makes six bytes of one."""
+"""How much longer than `max_event_bytes` an event's JSON may be: escaping turns one byte into six."""
 _MOST = 10**12
 """No run uses more tokens or money than this: sums over many runs stay within 64 bits."""
 _REFUSED = frozenset({RunStarted, RunFinished, RunError, MessagesSnapshot, ToolCallChunk})
-"""RUN_STARTED is the gateway's to write, the two ends come with `end`; the others rewrite calls that were shown."""
+"""Only the gateway writes RUN_STARTED, the two ends come with `end`; the others rewrite published calls."""
 
 _decode_lines = msgspec.json.Decoder(AgentEvent).decode_lines
 _encode_lines = msgspec.json.Encoder().encode_lines

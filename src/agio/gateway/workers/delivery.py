@@ -1,4 +1,4 @@
-"""Delivery: a claimed run becomes a job, with all that is needed to run it, and goes to its worker."""
+"""Delivery: makes a job of a claimed run, with all that is needed to run it, and sends it to the worker."""
 
 import asyncio
 import logging
@@ -14,94 +14,95 @@ from agio.core.store.store import Store
 from agio.errors import AgioError, StoreError, UserError
 from agio.gateway.tools.endpoints import Found, ModelEndpoints
 from agio.gateway.tools.offers import knows_profile, offer_agent, offer_profile
-from agio.gateway.workers.pool import HeldRun, Workers
+from agio.gateway.workers.connected_worker import ClaimedRun
+from agio.gateway.workers.pool import WorkerPool
 from agio.protocol.messages import ContextEntry
 from agio.telemetry.context import about
 
 _log = logging.getLogger("agio.gateway")
 
 HISTORY_MESSAGES = 200
-"""How much of a session's past goes with a job at least: what `AgentRunConfig.max_history_messages` allows."""
+"""The least a job carries of the session's history: the default of `AgentRunConfig.max_history_messages`."""
 
 
 class Delivery:
-    """Puts jobs together. `on_lost` takes a run whose worker did not get it, `on_hopeless` one that cannot be run."""
+    """Delivers jobs. `on_hopeless` takes a run that cannot be run; one whose worker is lost is handed on."""
 
     def __init__(
         self,
         store: Store,
-        workers: Workers,
+        pool: WorkerPool,
         endpoints: ModelEndpoints,
         retry_s: float,
         prices: Mapping[str, Price],
         *,
-        on_lost: Callable[[HeldRun], None],
-        on_hopeless: Callable[[HeldRun, AgioError], None],
+        on_hopeless: Callable[[ClaimedRun, AgioError], None],
     ) -> None:
         self._store = store
-        self._workers = workers
+        self._pool = pool
         self._endpoints = endpoints
         self._retry_s = retry_s
         self._prices = prices
-        self._on_lost = on_lost
         self._on_hopeless = on_hopeless
 
-    async def prepare(self, held: HeldRun, token: str, started: bytes) -> None:
-        """Read what a job needs and deliver it. While the store fails the claim stays good, and it is tried again."""
-        info, store = held.info, self._store
-        while self._workers.runs.get(info.run_id) is held:
+    async def prepare(self, run: ClaimedRun, token: str, started: bytes) -> None:
+        """Read what a job needs and deliver it. While the store fails the claim stays valid, and this retries."""
+        info, store = run.info, self._store
+        while self._pool.runs.get(info.run_id) is run:
             try:
                 log = RunLog(info, started) if started else await store.get_log(info.run_id)
                 history: list[RunLog] = []
                 if info.first_pos:
-                    history = await store.history(info.session_id, info.first_pos, _enough(held.agent))
-                found = await self._endpoints.find(held.agent)
+                    history = await store.history(info.session_id, info.first_pos, _enough(run.agent))
+                found = await self._endpoints.find(run.agent)
                 context: list[ContextEntry] = []
-                if knows_profile(held.tools):
+                if knows_profile(run.tools):
                     context = offer_profile(await store.get_profile(info.tenant, info.user))
-                self.deliver(held, token, log, history, found, context)
+                self.deliver(run, token, log, history, found, context)
                 return
             except UserError:  # it was deleted
-                self._workers.let_go(held)
+                self._pool.let_go(run)
             except StoreError as error:
                 if error.code == "store_corrupt":
-                    self._on_hopeless(held, error)
+                    self._on_hopeless(run, error)
                     return
-                _log.warning("run %s waits for the store: %s", info.run_id, error, extra=about(info))
+                _log.warning(
+                    "run %s could not be prepared and is retried: %s", info.run_id, error, extra=about(info)
+                )
                 await asyncio.sleep(self._retry_s)
 
     def deliver(
         self,
-        held: HeldRun,
+        run: ClaimedRun,
         token: str,
         log: RunLog,
         history: list[RunLog],
         found: Found,
         context: list[ContextEntry] | None = None,
     ) -> None:
-        """Give a run to its worker, unless it has lost it meanwhile. `found` is where the agent's model is."""
-        info, worker = held.info, held.seat.worker
-        if self._workers.runs.get(info.run_id) is not held:
+        """Give a run to its worker, unless the claim was lost meanwhile. `found` is the model's endpoint."""
+        info, connection = run.info, run.worker.connection
+        if self._pool.runs.get(info.run_id) is not run:
             return
         try:
             endpoint = self._endpoints.open(found)
         except AgioError as error:
-            self._on_hopeless(held, error)
+            self._on_hopeless(run, error)
             return
         job = Job(
             claim=Claim(info.run_id, info.epoch, token),
-            agent=offer_agent(held.agent, endpoint, self._prices),
-            tools=list(held.tools.values()),
+            agent=offer_agent(run.agent, endpoint, self._prices),
+            tools=list(run.tools.values()),
             log=_for_worker(log),
             history=[_for_worker(earlier) for earlier in history],
             context=context or [],
         )
-        if worker is None or not _start(worker, job):
-            self._on_lost(held)
+        if connection is None or not _start(connection, job):
+            self._pool.hand_on(run)
             return
-        held.delivered = True
-        if held.cancelled:
-            worker.cancel(info.run_id, info.epoch)
+        run.delivered = True
+        if run.cancelled:
+            connection.cancel(info.run_id, info.epoch)
 
 
 def _enough(agent: AgentRecord) -> int:
@@ -110,7 +111,7 @@ def _enough(agent: AgentRecord) -> int:
 
 
 def _for_worker(log: RunLog) -> RunLog:
-    """Leave out which worker had a run, and the hash of its token: they are other workers' too."""
+    """Leave out the earlier worker of a run and the hash of its token: other workers must not see them."""
     return structs.replace(log, info=structs.replace(log.info, worker=None, token_hash=b""))
 
 
@@ -118,7 +119,7 @@ def _start(worker: Worker, job: Job) -> bool:
     try:
         worker.start(job)
     except AgioError as error:
-        words = "run %s goes to another worker: %s"
+        words = "run %s is handed to another worker: %s"
         _log.info(words, job.claim.run_id, error, extra=about(job.log.info))
         return False
     return True

@@ -1,6 +1,6 @@
-"""Ends runs nobody runs: cancelled in the queue, cancelled and not obeyed, waited too long, crashed too often.
+"""Ends runs that no worker ends: cancelled in the queue, overdue after a cancel, expired, in a crash loop.
 
-The end is written as a worker would: the log is folded, what is open is closed, under a claim of our own.
+It writes as a worker would, under a claim of its own: it folds the log and closes what is open.
 """
 
 from collections.abc import Mapping
@@ -27,12 +27,12 @@ class Ender:
     def __init__(self, store: Store, hub: Hub, counters: Counters, prices: Mapping[str, Price]) -> None:
         self._store = store
         self._hub = hub
-        self._figures = counters
+        self._counters = counters
         self._prices = prices
         self._folds = Folds()
 
     async def end(self, claimed: Claimed, failure: AgioError | None = None) -> None:
-        """End a run: failed, or as its claim says it must, `cancelled` if it does not say.
+        """End a run with a failure, or with the status its claim asks for; without one, `cancelled`.
 
         Raises StoreError, and UserError `run_not_found`.
         """
@@ -48,7 +48,7 @@ class Ender:
         except StoreError as damage:
             if damage.code != "store_corrupt":
                 raise
-            # What cannot be read cannot be closed either, but the session must be able to go on.
+            # A log that cannot be read cannot be closed, but the session must be able to go on.
             fold = Fold()
             fold.run_id, fold.session_id, fold.seq = info.run_id, info.session_id, info.last_seq
             status, error, damaged = "failed", damage, True
@@ -56,7 +56,7 @@ class Ender:
         if fold.pending:
             acted = await self._acted(info)
         frame = closing_frame(fold, info.epoch, error, acted)
-        # Whether a step that has no turn got as far as its model is not known: better no figure than a wrong one.
+        # A step without a turn may or may not have reached its model: its usage is unknown.
         usage_unknown = fold.usage_unknown or (fold.step > 0 and not fold.turn_done)
         outcome = outcome_of(fold, status, run_cost(fold.usage, info.model, self._prices), usage_unknown)
         await store.append(
@@ -69,9 +69,9 @@ class Ender:
                 error_message=None if error is None else error.message,
             )
         )
-        self._figures.runs_ended[status] += 1
-        chunk = EventSlice(info.run_id, info.first_pos + frame.first_seq, frame.count, frame.payload)
-        self._hub.publish(claimed.session_id, chunk)
+        self._counters.runs_ended[status] += 1
+        events = EventSlice(info.run_id, info.first_pos + frame.first_seq, frame.count, frame.payload)
+        self._hub.publish(claimed.session_id, events)
 
     async def _acted(self, info: RunInfo) -> list[str]:
         """Return the calls that must happen once and may have taken effect."""
@@ -89,12 +89,14 @@ def _outcome(claimed: Claimed) -> tuple[RunStatus, AgioError | None]:
         case None | "cancelled":
             return "cancelled", None
         case "expired":
-            return "expired", AgioError("expired", "The run waited too long for its turn and was given up.")
+            return "expired", AgioError(
+                "expired", "The run waited in the queue for too long. Send the message again."
+            )
         case "crash_loop":
-            text = "The run was begun three times and no turn of it was ever finished: it was given up."
+            text = "The run was started three times and finished no turn. It was given up."
             return "failed", AgioError("crash_loop", text)
         case "unreadable":
-            text = "The run could not begin: what it was given cannot be read. Send the message again."
+            text = "The run could not start: its stored input cannot be read. Send the message again."
             return "failed", AgioError("run_unreadable", text)
         case _:
             assert_never(claimed.must_end)

@@ -1,206 +1,403 @@
-"""What this gateway knows of its workers: who they are, what room they have, and which runs they hold."""
+"""WorkerPool: the workers of this gateway and the runs they hold. The dispatcher fills it with runs.
 
-import hashlib
-import hmac
+A worker whose link breaks keeps its runs if it reconnects within the grace period. The runs of a lost worker become
+orphans, which the dispatcher gives to other workers.
+"""
+
+import asyncio
+import logging
 import time
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
 
-from msgspec import Struct, field, structs
+from msgspec import structs
 
+from agio.core.config import ServerLimits
+from agio.core.file import FilePiece
 from agio.core.identity.principal import DEFAULT_TENANT
-from agio.core.link.link import Claim, Greeting, ToolOffer, Worker
-from agio.core.store.records import AgentFields, AgentRecord, ClaimBy
+from agio.core.link.link import Claim, Greeting, Task, TaskResult, ToolOffer, Welcome, Worker
+from agio.core.store.records import AgentFields, AgentRecord
 from agio.core.store.repository import RunInfo
-from agio.errors import StoreError
+from agio.core.store.store import Store
+from agio.errors import LimitExceeded, ModelError, StoreError, UserError
+from agio.gateway.counters import Counters
+from agio.gateway.stream.hub import Hub
+from agio.gateway.tools.offers import tools_of
+from agio.gateway.workers.connected_worker import (
+    OPERATOR,
+    ClaimedRun,
+    ConnectedWorker,
+    OrphanedRun,
+    Permit,
+    WorkerKey,
+    fits,
+)
+from agio.gateway.workers.greeting import check_greeting
+from agio.gateway.workers.link import WorkerLink
+from agio.gateway.workers.recorder import Recorder
+from agio.gateway.workers.tool_backend import ToolBackend
+from agio.telemetry.context import REQUEST_ID, about
 
-MAX_ROOM = 1000
-"""How many runs a worker takes at once at most, whatever it says."""
-_OPERATORS = frozenset({DEFAULT_TENANT})
+_log = logging.getLogger("agio.gateway")
 
+WORKERS_PER_KEY = 256
+_RELEASE_S = 2.0
+"""How long workers may take to release their runs after the time to drain is over."""
 
-def hash_token(token: str) -> bytes:
-    """Return what is kept of a run token."""
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
-
-
-class Permit(Struct, frozen=True):
-    """What a worker was let in with. The operator's own key, and a worker in this process, may run everything."""
-
-    key: str = ""
-    """The id of a worker key that is kept in the store; empty: the operator's."""
-    tenants: frozenset[str] | None = None
-    """Whose runs it may be given; None: every tenant's."""
-
-
-SeatKey: TypeAlias = tuple[Permit, str]
-OPERATOR = Permit()
-"""The operator's own key, or no key at all: a worker in this process."""
-
-
-class HeldRun(Struct, eq=False, kw_only=True):
-    """A run under a worker's claim: what its calls are checked against."""
-
-    info: RunInfo
-    """As of the claim."""
-    agent: AgentRecord
-    token_hash: bytes
-    seat: "Seat"
-    tools: dict[str, ToolOffer]
-    last_seq: int
-    """The last event that was shown to readers."""
-    delivered: bool = False
-    """Whether the worker has been given the job."""
-    cancelled: bool = False
-    begun: set[str] = field(default_factory=set[str])
-    """Calls whose beginning was committed under this claim."""
-    called: set[str] = field(default_factory=set[str])
-    """Those of the gateway's own tools that were called under it."""
-    claimed_at: float = field(default_factory=time.monotonic)
-    speaking: bool = False
-    """Whether the model has said something."""
+Takeover: TypeAlias = Literal["at once", "after grace"]
+"""When a gateway that starts takes over the runs it finds running: at once if no worker can have outlived it."""
 
 
-class Seat:
-    """A worker's place at the gateway. It stays while the worker's link is being mended."""
+class WorkerPool:
+    """Connects workers, checks their claims, and cancels, drops and hands on their runs."""
 
-    def __init__(self, worker_id: str, permit: Permit = OPERATOR) -> None:
-        self.id = worker_id
-        self.permit = permit
-        self.worker: Worker | None = None
-        """None while its link is closed."""
-        self.room = 0
-        self.fields: list[AgentFields] = []
-        """The agents its module defines, and their names."""
-        self.agents: frozenset[str] = frozenset()
-        self.tools: dict[str, ToolOffer] = {}
-        self.providers: frozenset[str] = frozenset()
-        """The model providers it has an address or a key for."""
-        self.runs: dict[str, HeldRun] = {}
-        self.reserved = 0
-        """Claims that are being made for it."""
-        self.leaving = False
-        self.beats = False
-        """Whether it has a heartbeat, so that its silence means something."""
-        self.seen = time.monotonic()
-        self.tasks = 0
-        """Short jobs it is doing."""
-        self.link: object = None
-        """The newest of its links: an older one that closes late means nothing."""
+    def __init__(
+        self,
+        store: Store,
+        hub: Hub,
+        limits: ServerLimits,
+        tools: ToolBackend,
+        built_in: Mapping[str, ToolOffer],
+        counters: Counters,
+        max_event_bytes: int,
+    ) -> None:
+        self.workers: dict[WorkerKey, ConnectedWorker] = {}
+        self.runs: dict[str, ClaimedRun] = {}
+        self.orphans: dict[str, OrphanedRun] = {}
+        """Running runs that no worker holds."""
+        self.to_end: dict[str, RunInfo] = {}
+        """Cancelled runs that no worker ends; the dispatcher writes their end."""
+        self.bell = asyncio.Event()
+        """Set when a run may have become claimable, or a worker may have got room."""
+        self.draining = False
+        """Whether the gateway stops: no run is claimed any more."""
+        self.tools = tools
+        self.recorder = Recorder(store, hub, counters, max_event_bytes, on_end=self.let_go)
+        self._store = store
+        self._limits = limits
+        self._built_in = built_in
+        self._code_agents: dict[str, list[AgentFields]] | None = {}
+        """The agents in code last written to the store, by tenant; None: those of an earlier start are unknown."""
+        self._greeting = asyncio.Lock()
+        self._idle = asyncio.Event()
 
-    def sit(self, worker: Worker, greeting: Greeting) -> None:
-        """Take in what the worker says of itself, when it comes and when it comes back."""
-        self.worker = worker
-        self.room = min(max(greeting.room, 0), MAX_ROOM)
-        self.fields = greeting.agents
-        self.agents = frozenset(agent.name for agent in greeting.agents)
-        # Whatever it says of them: what runs at the gateway is the gateway's to offer.
-        self.tools = {tool.name: structs.replace(tool, place="worker") for tool in greeting.tools}
-        self.providers = frozenset(greeting.providers)
-        self.leaving = False
+    async def recover(self, takeover: Takeover) -> None:
+        """Orphan the runs that the store has as running, unless their workers return in time. Raises StoreError."""
+        found = await self._store.running_runs()
+        if takeover == "at once":
+            self._code_agents = None
+            self._take_over(found)
+        else:
+            asyncio.get_running_loop().call_later(self._limits.link_grace_s, self._take_over, found)
+
+    def _take_over(self, found: Sequence[RunInfo]) -> None:
+        for info in found:
+            if (
+                info.run_id in self.runs or info.worker is None
+            ):  # one without a worker is run by a program itself
+                continue
+            if info.cancel_requested:
+                self.end_cancelled(info)
+            else:
+                self.orphan(OrphanedRun(info))
+
+    async def watch(self) -> None:
+        """Give up workers whose heartbeat has stopped, forever."""
+        silence_s = self._limits.silence_s
+        while True:
+            await asyncio.sleep(min(self._limits.tick_s, silence_s / 3))
+            for worker in list(self.workers.values()):
+                if worker.beats and time.monotonic() - worker.seen > silence_s:
+                    _log.warning("worker %s is given up: no heartbeat for %g s", worker.id, silence_s)
+                    self.give_up(worker)
+
+    async def drain(self, within_s: float) -> None:
+        """Claim nothing more, and wait until the workers have finished their turns or released their runs."""
+        self.draining = True
+        for worker in self.workers.values():
+            if worker.connection is not None:
+                worker.connection.drain(within_s)
+        try:
+            async with asyncio.timeout(within_s + _RELEASE_S):
+                while self.runs:
+                    self._idle.clear()
+                    await self._idle.wait()
+        except TimeoutError:
+            _log.warning("%d runs were not released in time", len(self.runs))
+
+    # Workers
+
+    def connect(self, connection: Worker, permit: Permit = OPERATOR) -> WorkerLink:
+        """Return the link of a worker, which begins with `greet`."""
+        return WorkerLink(self, connection, permit)
+
+    async def greet(
+        self, link: WorkerLink, connection: Worker, greeting: Greeting, permit: Permit
+    ) -> tuple[ConnectedWorker, Welcome]:
+        """Add a worker, with the runs it still has a valid claim to.
+
+        Raises UserError `agent_exists`, `invalid_greeting`, LimitExceeded `too_many_workers`, StoreError.
+        """
+        check_greeting(greeting)
+        async with self._greeting:  # one at a time: the agents in code are those of all workers together
+            self._check_room(greeting.worker, permit)
+            await self._store_code_agents(greeting, permit)
+            new = ConnectedWorker(greeting.worker, permit)
+            worker = self.workers.setdefault(new.key, new)
+            before = [run for run in worker.runs.values() if run.delivered]
+            worker.update(connection, greeting)
+        room, worker.room = worker.room, 0  # no new run before the old ones are settled
+        worker.link = link
+        worker.seen = time.monotonic()
+        try:
+            kept = [claim.run_id for claim in greeting.claims if await self._honour(claim, worker)]
+        except BaseException:
+            self.closed(worker, link)
+            raise
+        for run in before:
+            if run.info.run_id not in kept:  # the job was lost with the link, or with the worker's process
+                self.hand_on(run)
+        worker.room = room
+        self.bell.set()
+        return worker, Welcome(kept, self._limits.heartbeat_s, self._limits.worker_silence_s)
+
+    def _check_room(self, worker_id: str, permit: Permit) -> None:
+        if (permit, worker_id) in self.workers:
+            return
+        if sum(key[0] == permit for key in self.workers) >= WORKERS_PER_KEY:
+            raise LimitExceeded(
+                "too_many_workers", f"{WORKERS_PER_KEY} workers are connected with this key already."
+            )
+
+    async def _store_code_agents(self, greeting: Greeting, permit: Permit) -> None:
+        """Make the agents of all workers' modules the store's agents in code, in the tenants they serve."""
+        coming = ConnectedWorker(greeting.worker, permit)
+        coming.fields = greeting.agents
+        agents: dict[str, dict[str, AgentFields]] = {DEFAULT_TENANT: {}}
+        for worker in (*(other for other in self.workers.values() if other.key != coming.key), coming):
+            for tenant in worker.code_tenants:
+                agents.setdefault(tenant, {}).update({agent.name: agent for agent in worker.fields})
+        known = self._code_agents
+        for tenant, named in agents.items():
+            offered = [named[name] for name in sorted(named)]
+            if known is None or offered != known.get(tenant, []):
+                await self._store.put_code_agents(tenant, offered)
+                self._code_agents = {**(self._code_agents or {}), tenant: offered}
+
+    async def _honour(self, claim: Claim, worker: ConnectedWorker) -> bool:
+        """Whether an earlier claim is still valid. One that this gateway did not know is added."""
+        run = self.runs.get(claim.run_id)
+        if run is not None:
+            return run.worker is worker and fits(claim, run.info.epoch, run.token_hash)
+        try:
+            info = await self._store.get_run(claim.run_id)
+            if not worker.may_serve(info.tenant):
+                return False
+            if info.status != "running" or not fits(claim, info.epoch, info.token_hash):
+                return False
+            agent = await self._store.get_agent(info.tenant, info.agent_id)
+        except UserError:
+            return False
+        if claim.run_id in self.runs:
+            return False  # another worker claimed it meanwhile
+        run = self.hold(info, agent, info.token_hash, worker)
+        run.delivered = True
+        if run.cancelled:
+            self._expect_end(run)
+        return True
+
+    def beat(self, worker_id: str, permit: Permit = OPERATOR) -> bool:
+        """Take a worker's heartbeat. False: it is not connected here, and must greet again."""
+        worker = self.workers.get((permit, worker_id))
+        if worker is None:
+            return False
+        worker.beats = True
+        worker.seen = time.monotonic()
+        return True
+
+    def leave(self, worker: ConnectedWorker) -> None:
+        """Give a worker no more runs. It may finish those it holds while its link is open."""
+        worker.leaving = True
+        if not worker.runs:
+            self.give_up(worker)
+
+    def closed(self, worker: ConnectedWorker, link: WorkerLink) -> None:
+        """Take note that a worker's link was closed. Unless it is leaving, it may reconnect in the grace period."""
+        if worker.link is not link:
+            return
+        worker.connection = None
+        if worker.leaving:
+            self.give_up(worker)
+        else:
+            asyncio.get_running_loop().call_later(self._limits.link_grace_s, self._end_grace, worker, link)
+
+    def _end_grace(self, worker: ConnectedWorker, link: WorkerLink) -> None:
+        if worker.connection is None and worker.link is link:
+            self.give_up(worker)
+
+    def give_up(self, worker: ConnectedWorker) -> None:
+        """Remove a worker and hand on its runs: it is lost, has left, or its key was revoked."""
+        if self.workers.get(worker.key) is worker:
+            del self.workers[worker.key]
+        worker.connection = None
+        for run in list(worker.runs.values()):
+            self.hand_on(run)
 
     @property
-    def key(self) -> "SeatKey":
-        """What tells it from the others: a worker's id means something together with its key."""
-        return self.permit, self.id
+    def connected(self) -> list[ConnectedWorker]:
+        """The workers whose link is open."""
+        return [worker for worker in self.workers.values() if worker.connection is not None]
 
-    @property
-    def free(self) -> int:
-        """How many more runs it takes."""
-        if self.worker is None or self.leaving:
-            return 0
-        return self.room - len(self.runs) - self.reserved
-
-    @property
-    def code_tenants(self) -> frozenset[str]:
-        """The tenants that have the agents its module defines."""
-        return _OPERATORS if self.permit.tenants is None else self.permit.tenants
-
-    def may_serve(self, tenant: str) -> bool:
-        """Whether it may be given anything of this tenant's."""
-        return self.permit.tenants is None or tenant in self.permit.tenants
-
-    def agents_for(self, tenant: str) -> list[str]:
-        """The agents of its module that a tenant has, by name."""
-        return sorted(self.agents) if tenant in self.code_tenants else []
-
-    def serves(self, agent: AgentRecord) -> bool:
-        """Whether it can run this agent: one defined in code only if its module has it."""
-        return self.may_serve(agent.tenant) and (
-            agent.source != "code" or agent.name in self.agents_for(agent.tenant)
-        )
-
-
-class Slot(Struct, frozen=True):
-    """Room kept at a worker while a claim is made for it. The token is in nobody's hands yet."""
-
-    seat: Seat
-    token: str
-    by: ClaimBy
-
-
-class Workers:
-    """The workers of this gateway and the runs they hold."""
-
-    def __init__(self) -> None:
-        self.seats: dict[SeatKey, Seat] = {}
-        self.runs: dict[str, HeldRun] = {}
-
-    def with_room(self) -> list[Seat]:
+    def with_room(self) -> list[ConnectedWorker]:
         """Return the workers that take another run, the one with the most room first."""
-        return sorted((seat for seat in self.seats.values() if seat.free > 0), key=lambda seat: -seat.free)
+        return sorted((one for one in self.workers.values() if one.free > 0), key=lambda one: -one.free)
 
-    def choose(self, tenant: str, agent: AgentRecord | None = None) -> Seat | None:
+    def choose(self, tenant: str, agent: AgentRecord | None = None) -> ConnectedWorker | None:
         """Return the worker with the most room, of those that may serve the tenant and can run the agent."""
         fit = (
-            seat
-            for seat in self.seats.values()
-            if seat.free > 0 and seat.may_serve(tenant) and (agent is None or seat.serves(agent))
+            one for one in self.with_room() if one.may_serve(tenant) and (agent is None or one.serves(agent))
         )
-        return max(fit, key=lambda seat: seat.free, default=None)
+        return next(fit, None)
 
     def tools_for(self, tenant: str) -> dict[str, ToolOffer]:
         """Return the tools of the workers that may serve a tenant, by name."""
         known: dict[str, ToolOffer] = {}
-        for seat in self.seats.values():
-            if seat.may_serve(tenant):
-                known |= seat.tools
+        for worker in self.serving(tenant):
+            known |= worker.tools
         return known
 
-    def hold(self, held: HeldRun) -> None:
-        """Note a run under its new claim; whoever had it must let go."""
-        before = self.runs.get(held.info.run_id)
-        if before is not None:
-            self.drop(before)
-        self.runs[held.info.run_id] = held
-        held.seat.runs[held.info.run_id] = held
+    def serving(self, tenant: str) -> list[ConnectedWorker]:
+        """Return the workers that may serve a tenant."""
+        return [worker for worker in self.workers.values() if worker.may_serve(tenant)]
 
-    def let_go(self, held: HeldRun) -> bool:
-        """Forget a run's claim. False if it was forgotten before."""
-        run_id = held.info.run_id
-        if self.runs.get(run_id) is not held:
-            return False
-        del self.runs[run_id]
-        held.seat.runs.pop(run_id, None)
-        return True
+    def offers_of(self, agent: AgentRecord) -> dict[str, ToolOffer]:
+        """Return the tools an agent has now, at the gateway and at the workers, by name."""
+        return tools_of(agent, self._built_in, self.tools_for(agent.tenant))
 
-    def drop(self, held: HeldRun) -> None:
-        """Forget a run's claim and tell its worker to let go of it."""
-        if self.let_go(held) and held.seat.worker is not None:
-            held.seat.worker.drop(held.info.run_id, held.info.epoch)
+    async def perform(self, task: Task, tenant: str) -> TaskResult:
+        """Have a worker that may serve a tenant perform a short model task.
 
-    def check(self, claim: Claim, seat: Seat) -> HeldRun:
-        """Return the run a claim is good for. Raises StoreError `stale_epoch`."""
-        held = self.runs.get(claim.run_id)
-        if held is None or not fits(claim, held.info.epoch, held.token_hash) or held.seat is not seat:
+        Raises ModelError `no_worker`, and what the worker raises.
+        """
+        fit = (one for one in self.connected if not one.leaving and one.may_serve(tenant))
+        worker = max(fit, key=lambda one: one.room - len(one.runs) - one.tasks, default=None)
+        if worker is None or worker.connection is None:
+            raise ModelError("no_worker", "No worker is connected. Start one.", retryable=True)
+        worker.tasks += 1
+        try:
+            return await worker.connection.perform(structs.replace(task, request_id=REQUEST_ID.get()))
+        finally:
+            worker.tasks -= 1
+
+    # Runs
+
+    def hold(
+        self, info: RunInfo, agent: AgentRecord, token_hash: bytes, worker: ConnectedWorker
+    ) -> ClaimedRun:
+        """Add a run under a new claim. An earlier claim of it is revoked."""
+        run = ClaimedRun(
+            info=info,
+            agent=agent,
+            token_hash=token_hash,
+            worker=worker,
+            tools=tools_of(agent, self._built_in, worker.tools),
+            last_seq=info.last_seq,
+            cancelled=info.cancel_requested,
+        )
+        self.revoke(info.run_id)
+        self.orphans.pop(info.run_id, None)
+        self.runs[info.run_id] = worker.runs[info.run_id] = run
+        return run
+
+    def check(self, claim: Claim, worker: ConnectedWorker) -> ClaimedRun:
+        """Return the run of a valid claim. Raises StoreError `stale_epoch`."""
+        run = self.runs.get(claim.run_id)
+        if run is None or not fits(claim, run.info.epoch, run.token_hash) or run.worker is not worker:
             raise StoreError(
                 "stale_epoch",
-                f"Run {claim.run_id} is not this worker's any more.",
+                f"Run {claim.run_id} is no longer claimed by this worker.",
                 {"run_id": claim.run_id, "epoch": claim.epoch},
             )
-        return held
+        return run
 
+    async def read_file(self, run: ClaimedRun, file_id: str, idx: int) -> FilePiece:
+        """Read a piece of a file of the run's session. Raises UserError `file_not_found`."""
+        info = run.info
+        return await self._store.read_session_file(info.tenant, info.user, info.session_id, file_id, idx)
 
-def fits(claim: Claim, epoch: int, token_hash: bytes) -> bool:
-    """Whether a claim is the one with this epoch and token."""
-    same = hmac.compare_digest(hash_token(claim.token), token_hash)
-    return same and claim.epoch == epoch
+    async def release(self, run: ClaimedRun) -> None:
+        """Take a run back from its worker. A worker that leaves, or a gateway that stops, has not failed at it."""
+        info = run.info
+        if self.draining:
+            try:
+                await self._store.give_back(info.run_id, info.epoch)
+            except StoreError as error:
+                words = "the release of run %s could not be stored: %s"
+                _log.warning(words, info.run_id, error, extra=about(info))
+        self.hand_on(run, given_back=run.worker.leaving)
+
+    def hand_on(self, run: ClaimedRun, *, given_back: bool = False) -> None:
+        """Let another worker go on with a run, or end it if it was cancelled."""
+        if not self.let_go(run):
+            return
+        if run.cancelled:
+            self.end_cancelled(run.info)
+        else:
+            self.orphan(OrphanedRun(run.info, run.agent, given_back))
+
+    def orphan(self, orphan: OrphanedRun) -> None:
+        """Give a running run to the next worker that has room."""
+        self.orphans[orphan.info.run_id] = orphan
+        self.bell.set()
+
+    def let_go(self, run: ClaimedRun) -> bool:
+        """Remove a run's claim. False if it was removed before."""
+        run_id = run.info.run_id
+        if self.runs.get(run_id) is not run:
+            return False
+        del self.runs[run_id]
+        run.worker.runs.pop(run_id, None)
+        self._idle.set()
+        self.bell.set()
+        return True
+
+    def revoke(self, run_id: str, epoch: int | None = None) -> None:
+        """Remove the claim of a run, or only the one with this epoch, and have its worker drop the run."""
+        run = self.runs.get(run_id)
+        if run is None or epoch not in (None, run.info.epoch):
+            return
+        self.let_go(run)
+        if run.worker.connection is not None:
+            run.worker.connection.drop(run_id, run.info.epoch)
+
+    def drop(self, info: RunInfo) -> None:
+        """Stop a run that was deleted."""
+        self.orphans.pop(info.run_id, None)
+        self.tools.cancel(info.run_id)
+        self.revoke(info.run_id)
+
+    def cancel(self, info: RunInfo) -> None:
+        """Have the worker of a run end it. A run that no worker ends in time is ended by the dispatcher."""
+        run = self.runs.get(info.run_id)
+        if run is None:
+            if info.status == "running":
+                self.end_cancelled(info)
+        elif not run.cancelled:
+            run.cancelled = True
+            self._expect_end(run)
+
+    def end_cancelled(self, info: RunInfo) -> None:
+        """Have the dispatcher write the end of a cancelled run."""
+        self.orphans.pop(info.run_id, None)
+        self.to_end[info.run_id] = info
+        self.bell.set()
+
+    def _expect_end(self, run: ClaimedRun) -> None:
+        self.tools.cancel(run.info.run_id)
+        if run.worker.connection is not None and run.delivered:
+            run.worker.connection.cancel(run.info.run_id, run.info.epoch)
+        asyncio.get_running_loop().call_later(self._limits.cancel_s, self._end_overdue, run)
+
+    def _end_overdue(self, run: ClaimedRun) -> None:
+        if self.runs.get(run.info.run_id) is run:
+            self.end_cancelled(run.info)

@@ -1,6 +1,6 @@
-"""Tries a model's endpoint: a worker asks it for a word, and for the models it has.
+"""Tests a model's endpoint: a worker asks it for a word and for its list of models.
 
-What came of it is said so that a person understands.
+The result is described for people.
 """
 
 import asyncio
@@ -11,14 +11,14 @@ from msgspec import Struct, structs
 from agio.core.link.link import Task, TaskResult
 from agio.core.provider import ModelEndpoint
 from agio.errors import AgioError, ModelError, UserError
-from agio.gateway.workers.link import LinkService
+from agio.gateway.workers.pool import WorkerPool
 
 TIMEOUT_S = 30.0
 LIST_TIMEOUT_S = 10.0
 _SLACK_S = 5.0
-"""How much longer than the worker, which has the same time-out, the gateway waits."""
+"""How much longer the gateway waits than the worker, which has the same time-out."""
 _OUTPUT_TOKENS = 16
-"""The least that every vendor takes."""
+"""The smallest limit that every vendor accepts."""
 _TEXT_CHARS = 200
 
 WORDS = {
@@ -49,42 +49,42 @@ WORDS = {
     "no_worker": "No worker is connected to this server, so no model can be called. Its operator starts one.",
     "link_lost": "The worker that made the call was lost. Try again.",
 }
-"""What a person is told, by the error's code."""
+"""The message for people, by the error's code."""
 _QUIET = frozenset({"no_worker", "turn_timeout", "egress_refused", "missing_api_key"})
-"""Codes whose words need nothing added."""
+"""Codes whose message is complete without the error's own."""
 _ASK_FOR_LIST = frozenset({None, "model_not_found", "permission_denied"})
-"""What came of a try after which the list of models is of use."""
+"""Results after which the list of models is useful."""
 _NO_LIST = frozenset({"model_not_found", "bad_request", "stream_broken", "model_unavailable"})
-"""What a service that has no list answers when it is asked for one."""
+"""How a service without a list answers a request for one."""
 
 
 class ConnectionTest(Struct, frozen=True, kw_only=True):
-    """What came of trying a provider. `message` is for people; `code` is the error's, null if all went well."""
+    """The result of a test. `message` is for people; `code` is the error's, null on success."""
 
     ok: bool
     model: str | None
-    """Null if none was named: then only the list of models was asked for."""
+    """Null if none was named: then only the list of models was requested."""
     latency_ms: int
     message: str
     text: str | None = None
-    """What the model said."""
+    """The model's answer."""
     code: str | None = None
     models: list[str] | None = None
-    """What the service offers, at most 500 names; null if it has no list, or could not be asked."""
+    """The models of the service, at most 500 names; null if it has no list or did not answer."""
 
 
 async def try_endpoint(
-    link: LinkService, tenant: str, endpoint: ModelEndpoint, model: str | None
+    pool: WorkerPool, tenant: str, endpoint: ModelEndpoint, model: str | None
 ) -> ConnectionTest:
-    """Let a worker ask a model for a word, once, and its service for a list of models; without a model only for that.
+    """Have a worker ask a model for a word, once, and its service for a list of models; without a model only the list.
 
-    Raises nothing of what may be wrong with the endpoint.
+    An endpoint that fails is a result, not an exception.
     """
     began = time.perf_counter()
     if model is None:
-        return await _try_list(link, tenant, endpoint)
+        return await _try_list(pool, tenant, endpoint)
     try:
-        result = await _perform(link, tenant, _word(endpoint, model))
+        result = await _perform(pool, tenant, _word(endpoint, model))
     except AgioError as error:
         tested = _failed(error, model, began)
     else:
@@ -98,16 +98,16 @@ async def try_endpoint(
     if tested.code not in _ASK_FOR_LIST:
         return tested
     try:
-        listed = await _perform(link, tenant, _list(endpoint))
-    except AgioError:  # many services have no list, and work without
+        listed = await _perform(pool, tenant, _list(endpoint))
+    except AgioError:  # many services work without a list
         return tested
     return structs.replace(tested, models=listed.models)
 
 
-async def _try_list(link: LinkService, tenant: str, endpoint: ModelEndpoint) -> ConnectionTest:
+async def _try_list(pool: WorkerPool, tenant: str, endpoint: ModelEndpoint) -> ConnectionTest:
     began = time.perf_counter()
     try:
-        models = (await _perform(link, tenant, _list(endpoint))).models
+        models = (await _perform(pool, tenant, _list(endpoint))).models
     except AgioError as error:
         if error.code in _NO_LIST:
             error = UserError("model_required", error.message)
@@ -150,11 +150,11 @@ def _list(endpoint: ModelEndpoint) -> Task:
     )
 
 
-async def _perform(link: LinkService, tenant: str, task: Task) -> TaskResult:
-    """Raises AgioError, ModelError `turn_timeout` for a worker that does not come back."""
+async def _perform(pool: WorkerPool, tenant: str, task: Task) -> TaskResult:
+    """Raises AgioError, ModelError `turn_timeout` for a worker that does not answer."""
     try:
         async with asyncio.timeout(task.timeout_s + _SLACK_S):
-            return await link.perform(task, tenant)
+            return await pool.perform(task, tenant)
     except TimeoutError as error:
         raise ModelError("turn_timeout", "No answer came.") from error
 

@@ -1,4 +1,4 @@
-"""Appends of workers: checked, made durable by the store, then shown to readers by the hub (law 3).
+"""Appends of workers: checked, committed by the store, then published to readers by the hub (law 3).
 
 The store's future calls back after the commit; only the end of a run that asks a person awaits anything.
 """
@@ -19,48 +19,47 @@ from agio.gateway.counters import Counters
 from agio.gateway.stream.folds import Folds
 from agio.gateway.stream.hub import Hub
 from agio.gateway.workers.append_check import ESCAPED, check_append, checked_questions
-from agio.gateway.workers.pool import HeldRun, Workers
+from agio.gateway.workers.connected_worker import ClaimedRun
 from agio.protocol.frames import SPEECH, Frame
 
 GONE = frozenset({"stale_epoch", "run_not_found", "run_ended"})
-"""Why a claim is no longer good, in the store's words."""
+"""The store's codes for a claim that is no longer valid."""
 
 
 class Recorder:
-    """Writes what workers append. `on_free` is called whenever a run has ended or was lost."""
+    """Writes what workers append. `on_end` is called with a run that has ended or whose claim is invalid."""
 
     def __init__(
         self,
         store: Store,
         hub: Hub,
-        workers: Workers,
         counters: Counters,
-        on_free: Callable[[], None],
         max_event_bytes: int,
+        *,
+        on_end: Callable[[ClaimedRun], object],
     ) -> None:
         self._store = store
         self._hub = hub
-        self._workers = workers
-        self._figures = counters
-        self._on_free = on_free
+        self._counters = counters
+        self._on_end = on_end
         self._folds = Folds()
         self._event_bytes = ESCAPED * max_event_bytes
         self._together = 0
-        """Appends the store has just answered: those of one commit are answered in one go."""
+        """Appends the store has just answered: those of one commit are answered in one iteration of the loop."""
 
-    def append(self, held: HeldRun, write: Append) -> asyncio.Future[Answer]:
+    def append(self, run: ClaimedRun, write: Append) -> asyncio.Future[Answer]:
         """Store a write, then publish it. The answer carries the run's cancel flag, or the store's error."""
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         try:
-            check_append(held.info, write, self._event_bytes)
+            check_append(run.info, write, self._event_bytes)
             asks = write.end == "interrupted"
             written = asyncio.ensure_future(
-                self._append_asking(held.info, write) if asks else self._store.append(write)
+                self._append_asking(run.info, write) if asks else self._store.append(write)
             )
         except AgioError as refusal:
             answer.set_exception(refusal)
             return answer
-        written.add_done_callback(partial(self._written, held, write, answer, time.monotonic()))
+        written.add_done_callback(partial(self._written, run, write, answer, time.monotonic()))
         return answer
 
     async def _append_asking(self, info: RunInfo, write: Append) -> None:
@@ -69,7 +68,7 @@ class Recorder:
         Raises StoreError, and UserError `run_not_found`.
         """
         stored = await self._store.get_log(info.run_id)
-        if stored.info.status == "running":  # else it is a repeat, or comes too late: the store says which
+        if stored.info.status == "running":  # else it is a repeat or too late, which the store decides
             if stored.info.last_seq != write.frame.first_seq - 1:
                 raise StoreError("invalid_append", f"The end of run {info.run_id} does not follow its log.")
             whole = RunLog(stored.info, stored.payload + write.frame.payload, [*stored.turns, *write.turns])
@@ -80,7 +79,7 @@ class Recorder:
 
     def _written(
         self,
-        held: HeldRun,
+        run: ClaimedRun,
         write: Append,
         answer: asyncio.Future[Answer],
         asked_at: float,
@@ -88,8 +87,8 @@ class Recorder:
     ) -> None:
         error = StoreError("store_closed", "The store was closed.") if done.cancelled() else done.exception()
         if error is not None:
-            if isinstance(error, AgioError) and error.code in GONE and self._workers.let_go(held):
-                self._on_free()
+            if isinstance(error, AgioError) and error.code in GONE:
+                self._on_end(run)
             if not answer.done():
                 answer.set_exception(error)
             return
@@ -97,31 +96,30 @@ class Recorder:
             asyncio.get_running_loop().call_soon(self._count_commit)
         self._together += 1
         now = time.monotonic()
-        self._figures.append_s.observe(now - asked_at)
-        self._show(held, write.frame, now)
+        self._counters.append_s.observe(now - asked_at)
+        self._publish(run, write.frame, now)
         if write.begins:
-            held.begun.update(begin.key for begin in write.begins)
+            run.begun.update(begin.key for begin in write.begins)
         if write.end is not None:
-            self._workers.let_go(held)
-            self._figures.runs_ended[write.end] += 1
-            self._on_free()
+            self._counters.runs_ended[write.end] += 1
+            self._on_end(run)
         if not answer.done():
-            answer.set_result(Answer(held.cancelled))
+            answer.set_result(Answer(run.cancelled))
 
     def _count_commit(self) -> None:
-        self._figures.commit_appends.observe(self._together)
+        self._counters.commit_appends.observe(self._together)
         self._together = 0
 
-    def _show(self, held: HeldRun, frame: Frame, now: float) -> None:
-        if frame.last_seq <= held.last_seq:
-            return  # a repeat: its readers have it
-        held.last_seq = frame.last_seq
-        self._figures.appends += 1
-        self._figures.append_events += frame.count
-        if not held.speaking and any(mark in frame.payload for mark in SPEECH):
-            held.speaking = True
-            self._figures.first_token_s.observe(now - held.claimed_at)
-        first_pos = held.info.first_pos + frame.first_seq
+    def _publish(self, run: ClaimedRun, frame: Frame, now: float) -> None:
+        if frame.last_seq <= run.last_seq:
+            return  # a repeat that was published before
+        run.last_seq = frame.last_seq
+        self._counters.appends += 1
+        self._counters.append_events += frame.count
+        if not run.speaking and any(mark in frame.payload for mark in SPEECH):
+            run.speaking = True
+            self._counters.first_token_s.observe(now - run.claimed_at)
+        first_pos = run.info.first_pos + frame.first_seq
         self._hub.publish(
-            held.info.session_id, EventSlice(frame.run_id, first_pos, frame.count, frame.payload)
+            run.info.session_id, EventSlice(frame.run_id, first_pos, frame.count, frame.payload)
         )

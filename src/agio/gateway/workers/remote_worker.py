@@ -1,27 +1,25 @@
-"""A worker behind a WebSocket: commands go down as frames, its calls come up and go to the service, answers go back.
+"""A worker behind a WebSocket: commands go down as frames, its calls come up and go to its link, answers go back.
 
-link_socket.py lets it in.
+doors/link_socket.py admits it.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, MutableMapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from agio.core.link import wire
 from agio.core.link.link import Job, Task, TaskResult
 from agio.errors import AgioError, ModelError, StoreError, UserError
-from agio.gateway.workers.link import LinkService
-from agio.gateway.workers.pool import Permit
+from agio.gateway.http.asgi import Receive, Send
+from agio.gateway.workers.connected_worker import Permit
+from agio.gateway.workers.pool import WorkerPool
 from agio.telemetry.context import about
 
-Message: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[Message]]
-Send: TypeAlias = Callable[[Message], Awaitable[None]]
 T = TypeVar("T")
 
 _log = logging.getLogger("agio.gateway")
@@ -29,13 +27,13 @@ _log = logging.getLogger("agio.gateway")
 _GREET_S = 10.0
 _CLOSE_S = 2.0
 _CALLS = 4096
-"""How many calls of one worker may be under way; the next are not read before some are answered."""
+"""How many calls of one worker may be running; more are not read before some are answered."""
 _QUEUE_BYTES = 64 * 1024 * 1024
-"""What may wait for a worker that does not read."""
+"""How much may be buffered for a worker that does not read."""
 
 
 class _Closed(Exception):
-    """The connection is over; `code` is what the worker is told, None if it went itself."""
+    """The connection ends; `code` is the close code to send, None if the worker closed it."""
 
     def __init__(self, code: int | None = None) -> None:
         super().__init__(code)
@@ -45,18 +43,18 @@ class _Closed(Exception):
 class RemoteWorker:
     """A worker on the other side of a connection, `core.link.Worker`. `serve` is the connection's whole life.
 
-    `calls` keeps what outlives the connection: a tool that has begun is finished, and its result kept.
+    `calls` holds calls that outlive the connection: a tool that has started is finished, and its result stored.
     """
 
     def __init__(
         self,
-        service: LinkService,
+        pool: WorkerPool,
         calls: set[asyncio.Future[Any]],
         receive: Receive,
         send: Send,
         permit: Permit,
     ) -> None:
-        self._link = service.connect(self, permit)
+        self._link = pool.connect(self, permit)
         self._calls = calls
         self._receive = receive
         self._send = send
@@ -67,7 +65,7 @@ class RemoteWorker:
         self._ready = asyncio.Event()
         self._open = True
         self._ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        """With which code we end it: too much waits for the worker to read it, or its key was revoked."""
+        """The close code of our end: the worker does not read, or its key was revoked."""
         self._tasks: dict[int, asyncio.Future[TaskResult]] = {}
         self._count = 0
 
@@ -85,22 +83,24 @@ class RemoteWorker:
             ended = await asyncio.gather(reading, writing, return_exceptions=True)
             for performing in self._tasks.values():
                 if not performing.done():
-                    performing.set_exception(ModelError("link_lost", "The worker went away.", retryable=True))
+                    performing.set_exception(
+                        ModelError("link_lost", "The worker disconnected.", retryable=True)
+                    )
         await self._hang_up(ended)
 
-    def dismiss(self) -> None:
-        """End the connection of a worker whose key was revoked; what it holds goes to others at once."""
-        self._link.dismissed()
+    def revoke(self) -> None:
+        """Close the connection of a worker whose key was revoked; its runs go to other workers at once."""
+        self._link.revoked()
         self._end(wire.REFUSED)
 
     def _end(self, code: int) -> None:
         if not self._ended.done():
             self._ended.set_result(code)
 
-    # What the service asks of the worker
+    # Commands to the worker
 
     def start(self, job: Job) -> None:
-        """Send a job."""
+        """Send a job; one that cannot be encoded is released."""
         try:
             frame = wire.encode_frame(wire.Start(job))
         except StoreError as error:
@@ -117,20 +117,20 @@ class RemoteWorker:
         self._post(wire.encode_frame(wire.Cancel(run_id, epoch)))
 
     def drop(self, run_id: str, epoch: int) -> None:
-        """Tell it to let go."""
+        """Send a drop."""
         self._post(wire.encode_frame(wire.Drop(run_id, epoch)))
 
     def drain(self, within_s: float) -> None:
-        """Tell it to finish."""
+        """Send a drain."""
         self._post(wire.encode_frame(wire.Drain(within_s)))
 
     async def perform(self, task: Task) -> TaskResult:
-        """Let it do a task. Raises ModelError, UserError."""
+        """Send a task and wait for its result. Raises ModelError, UserError."""
         self._count += 1
         number = self._count
         done: asyncio.Future[TaskResult] = asyncio.get_running_loop().create_future()
         if not self._open:
-            raise ModelError("link_lost", "The worker went away.", retryable=True)
+            raise ModelError("link_lost", "The worker disconnected.", retryable=True)
         self._tasks[number] = done
         try:
             self._post(wire.encode_frame(wire.Perform(number, task)))
@@ -138,7 +138,7 @@ class RemoteWorker:
         finally:
             del self._tasks[number]
 
-    # What comes from the worker
+    # Frames from the worker
 
     async def _read(self) -> None:
         try:
@@ -165,7 +165,7 @@ class RemoteWorker:
         try:
             frames = wire.decode_up(message.get("bytes") or b"")
         except UserError as error:
-            _log.warning("a worker sent garbage: %s", error)
+            _log.warning("a worker sent an invalid frame: %s", error)
             raise _Closed(wire.GARBAGE) from error
         if not frames:
             raise _Closed(wire.GARBAGE)
@@ -236,14 +236,14 @@ class RemoteWorker:
             try:
                 self._post(wire.encode_frame(answer(number, call.result())))
                 return
-            except StoreError as unspeakable:
-                error = unspeakable
+            except StoreError as too_large:
+                error = too_large
         elif not isinstance(error, AgioError):
             _log.error("a worker's call failed", exc_info=error)
             error = AgioError("internal_error", f"An unexpected {type(error).__name__} in the gateway.")
         self._post(wire.encode_frame(wire.failed(number, error)))
 
-    # The way out
+    # Frames to the worker
 
     def _post(self, frame: bytes) -> None:
         if not self._open:
@@ -264,13 +264,13 @@ class RemoteWorker:
             self._queued_bytes -= sum(map(len, frames))
 
     async def _hang_up(self, ended: Sequence[BaseException | None]) -> None:
-        """Say why, if the worker is there to hear it."""
+        """Send the close code, if the connection is still open."""
         code = self._ended.result() if self._ended.done() else None
         for end in ended:
             if isinstance(end, _Closed):
                 code = end.code
             elif isinstance(end, Exception) and not isinstance(end, OSError):
-                _log.error("a worker's connection failed; it can come again", exc_info=end)
+                _log.error("a worker's connection failed; it can reconnect", exc_info=end)
                 code = 1011
         if code is not None:
             with suppress(OSError, RuntimeError, TimeoutError):

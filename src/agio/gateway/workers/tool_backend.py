@@ -1,6 +1,6 @@
-"""Tools that run at the gateway, for workers that ask (law 5): in scope, checked, recorded, done once.
+"""Tools that run at the gateway on behalf of workers (law 5): authorised, checked, recorded, done once.
 
-What a tool is told of its call comes from the run's row, never from the worker.
+The context of a call (tenant, user, session) comes from the run's row, never from the worker.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from agio.gateway.counters import Counters
 from agio.gateway.tools.approvals import approved_arguments
 from agio.gateway.tools.offers import tool_timeout_s
 from agio.gateway.tools.rack import ToolRack
-from agio.gateway.workers.pool import HeldRun
+from agio.gateway.workers.connected_worker import ClaimedRun
 from agio.gateway.workers.recorder import GONE
 from agio.protocol.ids import id_body
 from agio.protocol.messages import FunctionCall, Json, ToolCall
@@ -27,7 +27,7 @@ _CANCELLED = ToolReply("Cancelled.", "cancelled")
 
 
 class ToolBackend:
-    """Runs the gateway's tools, and keeps the record of the worker's own."""
+    """Runs the gateway's tools and records calls of the worker's own."""
 
     def __init__(
         self,
@@ -38,95 +38,98 @@ class ToolBackend:
     ) -> None:
         self._store = store
         self._rack = rack
-        self._figures = counters
+        self._counters = counters
         self._retry_s = retry_s
         self._running: dict[tuple[str, str], asyncio.Task[ToolReply]] = {}
         self._closing = False
 
-    async def call(self, held: HeldRun, key: str, tool: str, arguments: dict[str, Json]) -> ToolReply:
-        """Run a call, or wait for whoever runs it already. It goes on if the asker goes.
+    async def call(self, run: ClaimedRun, key: str, tool: str, arguments: dict[str, Json]) -> ToolReply:
+        """Run a call, or wait for the same call that is running. It goes on if the worker disconnects.
 
         Raises ToolError `tool_not_allowed`, or the tool's own, and StoreError, `link_lost` when the gateway stops.
         """
-        offer = self._allowed(held, tool, "gateway")
-        running = self._running.get((held.info.run_id, key))
+        offer = self._allowed(run, tool, "gateway")
+        running = self._running.get((run.info.run_id, key))
         if running is None:
-            await self._check_key(held, key)
-            running = self._running.get((held.info.run_id, key))
+            await self._check_key(run, key)
+            running = self._running.get((run.info.run_id, key))
         if running is None:
-            if held.cancelled:
+            if run.cancelled:
                 return _CANCELLED
             if offer.approval == "ask":
-                arguments = await approved_arguments(self._store, held.info, key, tool, arguments)
-            running = asyncio.create_task(self._perform(held, key, offer, arguments))
-            self._running[held.info.run_id, key] = running
-            running.add_done_callback(lambda _: self._running.pop((held.info.run_id, key), None))
+                arguments = await approved_arguments(self._store, run.info, key, tool, arguments)
+            running = asyncio.create_task(self._perform(run, key, offer, arguments))
+            self._running[run.info.run_id, key] = running
+            running.add_done_callback(lambda _: self._running.pop((run.info.run_id, key), None))
         await asyncio.wait([running])
         if running.cancelled() and self._closing:
-            raise StoreError("link_lost", "The gateway stops: the call's fate is settled by the next claim.")
+            raise StoreError("link_lost", "The gateway stops. The next claim settles this call.")
         return _CANCELLED if running.cancelled() else running.result()
 
-    async def begin(self, held: HeldRun, key: str, tool: str) -> ToolRecord | None:
-        """Record that a tool of the worker's begins. Raises as `call` does."""
-        offer = self._allowed(held, tool, "worker")
-        await self._check_key(held, key)
-        if held.cancelled:
+    async def begin(self, run: ClaimedRun, key: str, tool: str) -> ToolRecord | None:
+        """Record the start of a worker's tool. Raises as `call` does."""
+        offer = self._allowed(run, tool, "worker")
+        await self._check_key(run, key)
+        if run.cancelled:
             return ToolRecord(_CANCELLED.content, _CANCELLED.error)
         return await self._store.begin_tool(
-            held.info.run_id, key, tool=tool, effect=offer.effect, epoch=held.info.epoch
+            run.info.run_id, key, tool=tool, effect=offer.effect, epoch=run.info.epoch
         )
 
-    async def end(self, held: HeldRun, key: str, record: ToolRecord) -> None:
-        """Record the result of a tool of the worker's. Raises ToolError, StoreError."""
-        await self._check_key(held, key)
-        if key in held.called:
-            raise ToolError("tool_not_allowed", f"The result of {key} is the gateway's to keep.")
-        await self._store.end_tool(held.info.run_id, key, record)
+    async def end(self, run: ClaimedRun, key: str, record: ToolRecord) -> None:
+        """Record the result of a worker's tool. Raises ToolError, StoreError."""
+        await self._check_key(run, key)
+        if key in run.called:
+            raise ToolError(
+                "tool_not_allowed",
+                f"{key} is a call of a tool of the gateway: a worker cannot record its result.",
+            )
+        await self._store.end_tool(run.info.run_id, key, record)
 
     def cancel(self, run_id: str) -> None:
-        """Tell the tools of a run to stop."""
+        """Cancel the running tools of a run."""
         for (owner, _), task in self._running.items():
             if owner == run_id:
                 task.cancel()
 
     async def close(self) -> None:
-        """Stop every tool; what became of those that happen once is unknown."""
+        """Cancel every running tool. The effect of those that act once is then unknown."""
         self._closing = True
         tasks = list(self._running.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _allowed(self, held: HeldRun, tool: str, place: str) -> ToolOffer:
-        offer = held.tools.get(tool)
+    def _allowed(self, run: ClaimedRun, tool: str, place: str) -> ToolOffer:
+        offer = run.tools.get(tool)
         if offer is None or offer.place != place:
             raise ToolError(
                 "tool_not_allowed",
-                f"The agent of run {held.info.run_id} has no tool {tool} of the {place}'s.",
+                f"The agent of run {run.info.run_id} has no tool {tool} that runs at the {place}.",
             )
         return offer
 
-    async def _check_key(self, held: HeldRun, key: str) -> None:
-        """Refuse a key that is not of this run, nor of a run of its session whose calls it settles."""
+    async def _check_key(self, run: ClaimedRun, key: str) -> None:
+        """Refuse a key of another session: a run may settle calls of earlier runs of its own session."""
         prefix, _, rest = key.partition("_")
         body = rest.rsplit("_", 2)[0]
-        if prefix == "call" and body == id_body(held.info.run_id):
+        if prefix == "call" and body == id_body(run.info.run_id):
             return
         try:
             earlier = await self._store.get_run(f"run_{body}")
-            if prefix == "call" and earlier.session_id == held.info.session_id:
+            if prefix == "call" and earlier.session_id == run.info.session_id:
                 return
         except UserError:
             pass
-        raise ToolError("tool_not_allowed", f"{key} is no call of run {held.info.run_id}.")
+        raise ToolError("tool_not_allowed", f"{key} is not a call of run {run.info.run_id}.")
 
     async def _perform(
-        self, held: HeldRun, key: str, offer: ToolOffer, arguments: dict[str, Json]
+        self, run: ClaimedRun, key: str, offer: ToolOffer, arguments: dict[str, Json]
     ) -> ToolReply:
-        info = held.info
+        info = run.info
         bind_run(info)
-        fresh = key in held.begun and key not in held.called
-        held.called.add(key)
+        fresh = key in run.begun and key not in run.called
+        run.called.add(key)
         if not fresh:
             known = await self._store.begin_tool(
                 info.run_id, key, tool=offer.name, effect=offer.effect, epoch=info.epoch
@@ -136,8 +139,8 @@ class ToolBackend:
             if known is not None and offer.effect == "once":
                 answer = unknown_effect(offer.name)
                 return ToolReply(answer.content, answer.error)
-        if held.cancelled:
-            return await self._keep(held, key, offer, ToolAnswer("Cancelled.", "cancelled"))
+        if run.cancelled:
+            return await self._keep(run, key, offer, ToolAnswer("Cancelled.", "cancelled"))
         context = ToolContext(
             tenant=info.tenant,
             user=info.user,
@@ -146,33 +149,33 @@ class ToolBackend:
             run=info.run_id,
             call_id=key,
             report=lambda _: None,
-            agent=held.agent.name,
+            agent=run.agent.name,
         )
-        team = next((tool for tool in held.agent.tools if tool.name == offer.name and tool.http), None)
-        self._figures.tool_calls["http" if team else offer.name] += 1
+        team = next((tool for tool in run.agent.tools if tool.name == offer.name and tool.http), None)
+        self._counters.tool_calls["http" if team else offer.name] += 1
         call = ToolCall(key, FunctionCall(offer.name, ""))
         try:
-            executor = self._rack.executor(info.tenant, team, tool_timeout_s(held.agent))
+            executor = self._rack.executor(info.tenant, team, tool_timeout_s(run.agent))
             answer = await executor.call(call, context, arguments=arguments, recorded=True)
         except ToolError as error:
-            await self._keep(held, key, offer, ToolAnswer(error.message, error.code))
+            await self._keep(run, key, offer, ToolAnswer(error.message, error.code))
             raise
-        except UserError as error:  # a definition that no tool can be made of
+        except UserError as error:  # an invalid definition
             answer = ToolAnswer(error.message, error.code)
-        return await self._keep(held, key, offer, answer)
+        return await self._keep(run, key, offer, answer)
 
-    async def _keep(self, held: HeldRun, key: str, offer: ToolOffer, answer: ToolAnswer) -> ToolReply:
-        """Make a result durable before it is answered; what only reads can be done again."""
+    async def _keep(self, run: ClaimedRun, key: str, offer: ToolOffer, answer: ToolAnswer) -> ToolReply:
+        """Store a result before it is answered. A tool that only reads can be called again instead."""
         reply = ToolReply(answer.content, answer.error)
         while offer.effect != "read":
             try:
-                await self._store.end_tool(held.info.run_id, key, ToolRecord(answer.content, answer.error))
+                await self._store.end_tool(run.info.run_id, key, ToolRecord(answer.content, answer.error))
                 return reply
             except UserError:  # the run was deleted
                 return reply
             except StoreError as error:
                 if error.code in GONE:
                     return reply
-                _log.warning("the result of call %s waits for the store: %s", key, error)
+                _log.warning("the result of call %s could not be stored and is retried: %s", key, error)
                 await asyncio.sleep(self._retry_s)
         return reply

@@ -1,4 +1,4 @@
-"""Who may come as a worker: whoever shows the operator's key, or one of those in the store, which may name tenants."""
+"""Authenticates workers: by the operator's key, or by a key in the store, which may be limited to tenants."""
 
 import asyncio
 import hmac
@@ -11,7 +11,7 @@ from agio.errors import LimitExceeded, StoreError
 from agio.gateway.auth.authenticator import hash_secret
 from agio.gateway.http.address import Addresses
 from agio.gateway.http.rate_limits import Rates
-from agio.gateway.workers.pool import OPERATOR, Permit
+from agio.gateway.workers.connected_worker import OPERATOR, Permit
 
 _BEARER = b"Bearer "
 _KEY_CHARS = range(20, 257)
@@ -23,7 +23,7 @@ def new_worker_key() -> str:
 
 
 class WorkerKeys:
-    """The keys a gateway lets workers in with. Without an operator's key, only those in the store."""
+    """The keys that admit workers. Without an operator's key, only those in the store."""
 
     def __init__(
         self,
@@ -40,10 +40,10 @@ class WorkerKeys:
         self._operators = None if operators is None else operators.encode()
         self._recheck_s = recheck_s
         self._last: dict[bytes, Permit] = {}
-        """What keys were good for when they were looked up last: it counts while the store cannot be asked."""
+        """The last known permits of keys: they hold while the store fails."""
 
     async def permit(self, scope: Mapping[str, Any]) -> Permit | None:
-        """Return what a worker may do; None if its key is not known."""
+        """Return a worker's permit; None if its key is unknown."""
         shown = _bearer(scope)
         if self._operators is not None and hmac.compare_digest(shown, self._operators):
             return OPERATOR
@@ -61,7 +61,7 @@ class WorkerKeys:
             return None
 
     async def wait_revoked(self, scope: Mapping[str, Any], permit: Permit) -> None:
-        """Wait until a key allows no more what it did; for ever, for the operator's."""
+        """Wait until the permit of a key is revoked or changed; forever for the operator's."""
         if not permit.key:
             await asyncio.Event().wait()
         while True:

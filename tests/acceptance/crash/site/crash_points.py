@@ -95,7 +95,7 @@ def install() -> None:
 def without_fence() -> None:
     """Take what anybody appends, after whatever is there: also what a worker says twice."""
     import agio.db.sqlite.batch as batch
-    import agio.gateway.workers.pool as workers
+    import agio.gateway.workers.pool as pool
     import agio.gateway.workers.recorder as recorder
 
     append = batch.Batch.append
@@ -108,15 +108,15 @@ def without_fence() -> None:
         return append(self, write, *rest)
 
     batch.Batch.append = take_anything
-    recorder._check = lambda held, write: None
+    recorder.check_append = lambda *_: None
 
-    def check(self: object, claim: object, seat: object) -> object:
-        held = self.runs.get(claim.run_id)
-        if held is None:
-            raise workers.StoreError("stale_epoch", "gone")
-        return held
+    def check(self: object, claim: object, worker: object) -> object:
+        run = self.runs.get(claim.run_id)
+        if run is None:
+            raise pool.StoreError("stale_epoch", "gone")
+        return run
 
-    workers.Workers.check = check
+    pool.WorkerPool.check = check
     again = recorder.Recorder.append
 
     def twice(self: object, held: object, write: object) -> object:
@@ -126,7 +126,13 @@ def without_fence() -> None:
         return again(self, held, write)
 
     recorder.Recorder.append = twice
-    workers.Workers.drop = workers.Workers.let_go
+
+    def forget(self: object, run_id: str, epoch: int | None = None) -> None:
+        """Remove a claim, and let its worker go on."""
+        if run_id in self.runs:
+            self.let_go(self.runs[run_id])
+
+    pool.WorkerPool.revoke = forget
 
 
 def relaying_first() -> None:
@@ -136,7 +142,7 @@ def relaying_first() -> None:
     append = recorder.Recorder.append
 
     def show_first(self: object, held: object, write: object) -> object:
-        self._show(held, write.frame, 0.0)
+        self._publish(held, write.frame, 0.0)
         loop = asyncio.get_running_loop()
         answer = loop.create_future()
 
