@@ -28,7 +28,7 @@ export function ChangedElsewhere({ began, me }: ChangedElsewhereProps): ReactNod
         action={
           <>
             <Button look="primary" onClick={() => leave("/")}>
-              Go on in {here}
+              Continue in {here}
             </Button>
             {before && (
               <Button onClick={() => void returnToTeam(before.tenant).catch(toast.failed)}>
@@ -39,8 +39,8 @@ export function ChangedElsewhere({ began, me }: ChangedElsewhereProps): ReactNod
         }
       >
         {before
-          ? `Another tab of this browser went there. This one still showed ${before.name}, and a browser is in one team at a time.`
-          : "That was done in another tab of this browser."}
+          ? `You switched teams in another tab. This tab still showed ${before.name}; a browser can be in one team at a time.`
+          : "You signed in with another account in another tab."}
       </Empty>
     </main>
   );

@@ -52,8 +52,8 @@ export function ReauthenticationProvider({ children }: { children: ReactNode }):
       <Dialog
         open={waiting !== null}
         onClose={() => settle(false)}
-        title="Is it still you?"
-        description="This changes who can do what here: prove once more who you are."
+        title="Confirm it's you"
+        description="Enter your password or sign in again."
       >
         <Proof onProved={() => settle(true)} onCancel={() => settle(false)} />
       </Dialog>
@@ -102,7 +102,7 @@ function Proof(props: ProofProps): ReactNode {
             </a>
           ))}
           <p className="text-[0.8125rem] text-soft">
-            It opens in a new tab. Sign in there, and this page goes on by itself.
+            Opens in a new tab. Sign in there, and this page continues automatically.
           </p>
         </div>
       )}
@@ -133,7 +133,7 @@ function ProofForm({ onProved, onCancel }: ProofProps): ReactNode {
       onProved();
     } catch (thrown) {
       const { code, message } = problemOf(thrown);
-      setProblem(code === "wrong_credentials" ? "That is not the password." : message);
+      setProblem(code === "wrong_credentials" ? "Wrong password." : message);
       setBusy(false);
     }
   };
@@ -155,7 +155,7 @@ function ProofForm({ onProved, onCancel }: ProofProps): ReactNode {
       <Actions>
         <Button onClick={onCancel}>Cancel</Button>
         <Button type="submit" look="primary" busy={busy}>
-          Go on
+          Continue
         </Button>
       </Actions>
     </form>

@@ -9,8 +9,8 @@ export const STATES: Record<RunView["status"], { word: string; tone: Tone }> = {
   completed: { word: "Completed", tone: "good" },
   failed: { word: "Failed", tone: "bad" },
   cancelled: { word: "Stopped", tone: "neutral" },
-  interrupted: { word: "Asked for approval", tone: "warn" },
-  expired: { word: "Waited too long", tone: "bad" },
+  interrupted: { word: "Waiting for approval", tone: "warn" },
+  expired: { word: "Expired", tone: "bad" },
 };
 
 /** What became of what a run asked: its status stays `interrupted` when the next run brings the answer. */

@@ -12,7 +12,7 @@ export function useUnsavedGuard(unsaved: boolean): () => void {
       if (!unsaved || released.current) return false;
       return !(await confirm({
         title: "Leave without saving?",
-        message: "What you changed here will be lost.",
+        message: "Your changes will be lost.",
         action: "Leave",
         danger: true,
       }));

@@ -13,8 +13,8 @@ export interface Usage {
   partial: boolean;
 }
 
-export const NOT_TOLD = "tokens not told";
-export const PARTIAL_WORDS = "A model call that was stopped or failed did not tell what it used.";
+export const USAGE_UNKNOWN = "token count unavailable";
+export const PARTIAL_WORDS = "A stopped or failed model call did not report its usage.";
 export const NOTHING_USED: Usage = { inputTokens: null, outputTokens: null, cost: null, partial: false };
 
 type Counted = Partial<Pick<RunView, "steps" | "input_tokens" | "output_tokens" | "cost" | "usage_partial">>;
@@ -38,9 +38,9 @@ export function sumUsage(one: Usage, other: Usage): Usage {
   };
 }
 
-/** "950 tokens", "at least 950 tokens", "tokens not told"; nothing if there is nothing to say yet. */
+/** "950 tokens", "at least 950 tokens", "token count unavailable"; nothing if there is nothing to say yet. */
 export function tokenWords({ inputTokens, outputTokens, partial }: Usage): string {
-  if (inputTokens === null || outputTokens === null) return partial ? NOT_TOLD : "";
+  if (inputTokens === null || outputTokens === null) return partial ? USAGE_UNKNOWN : "";
   return `${partial ? "at least " : ""}${formatTokens(inputTokens + outputTokens)}`;
 }
 

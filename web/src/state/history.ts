@@ -1,5 +1,5 @@
 /** A thread from stored messages: how a conversation begins when it is opened, before its events come. */
-import { UNTOLD_FAILURE } from "@/lib/failure-words";
+import { UNKNOWN_FAILURE } from "@/lib/failure-words";
 import { usageOfRun } from "@/lib/usage-words";
 import type { InterruptView, MessageView } from "@/protocol/api";
 import type { Content } from "@/protocol/commands";
@@ -67,7 +67,7 @@ function begun(view: MessageView, run: KnownRun | undefined): Turn {
     endedAt: run?.ended_at ?? null,
     step: run?.steps ?? 0,
     spent: usageOfRun(run ?? {}),
-    error: run?.error_code ? { code: run.error_code, message: run.error_message ?? UNTOLD_FAILURE } : null,
+    error: run?.error_code ? { code: run.error_code, message: run.error_message ?? UNKNOWN_FAILURE } : null,
   };
 }
 

@@ -14,7 +14,7 @@ export function checkJson(text: string): Checked {
     return { problem: `Line ${line}, column ${column}: ${message}` };
   }
   const inexact = findInexact(reading.node);
-  if (inexact) return { problem: `${inexact} has more digits than can be kept. Put it in "quotes".` };
+  if (inexact) return { problem: `${inexact} has too many digits. Put it in "quotes".` };
   return { value: JSON.parse(text), problem: null };
 }
 

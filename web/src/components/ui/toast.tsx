@@ -38,7 +38,7 @@ export function ToastProvider({ children }: { children: ReactNode }): ReactNode 
   const drop = (id: number) => setNews((shown) => shown.filter((item) => item.id !== id));
   return (
     <Context value={toaster}>
-      <Radix.Provider duration={SHOWN_MS} label="News">
+      <Radix.Provider duration={SHOWN_MS} label="Notifications">
         {children}
         {news.map((item) => (
           <Radix.Root

@@ -134,7 +134,7 @@ export function AgentEditor(props: AgentEditorProps): ReactNode {
 
 function stateWords(dirty: boolean, agentId: string | undefined): string {
   if (dirty) return "Unsaved changes";
-  return agentId === undefined ? "Not created yet" : "Everything is saved";
+  return agentId === undefined ? "Not created yet" : "All changes saved";
 }
 
 interface Saving {

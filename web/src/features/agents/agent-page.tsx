@@ -103,7 +103,7 @@ function CopyEditor({ agentId }: { agentId: string }): ReactNode {
     <div className="flex flex-col items-start gap-4">
       <ProblemNote problem={agent.error} onRetry={() => void agent.refetch()} />
       <Link to="/agents/new" className={buttonClass()}>
-        Begin with an empty one
+        Start with an empty form
       </Link>
     </div>
   );
@@ -112,8 +112,8 @@ function CopyEditor({ agentId }: { agentId: string }): ReactNode {
 function NoAgent(): ReactNode {
   return (
     <Page title="Agent" above={<BackToAgents />}>
-      <Empty icon={Bot} title="There is no such agent" action={<AllAgentsLink />}>
-        It was deleted, or belongs to another team. Chats with a deleted agent stay readable.
+      <Empty icon={Bot} title="Agent not found" action={<AllAgentsLink />}>
+        It was deleted, or belongs to another team. You can still read chats with a deleted agent.
       </Empty>
     </Page>
   );

@@ -97,7 +97,7 @@ export function TryPanel({ agent, dirty }: { agent: AgentView; dirty: boolean })
         aria-live="polite"
         className={dirty ? "bg-warn-soft px-5 py-2 text-[0.8125rem] text-warn" : "sr-only"}
       >
-        {dirty ? "This is the saved agent: it does not know your unsaved changes." : ""}
+        {dirty ? "This is the saved agent, without your unsaved changes." : ""}
       </p>
       {sessionId ? (
         <TryThread key={sessionId} sessionId={sessionId} sent={sent} onRunning={setRunning} onGone={forget} />
@@ -107,14 +107,14 @@ export function TryPanel({ agent, dirty }: { agent: AgentView; dirty: boolean })
             <UserWords text={sent.text} />
           ) : (
             <p className="m-auto max-w-64 text-center text-sm text-soft">
-              Say something, and see how it answers. Reset deletes this chat.
+              Send a message to see how the agent answers. Reset deletes this chat.
             </p>
           )}
         </div>
       )}
       <TryComposer
         disabled={inactive}
-        placeholder={inactive ? "An inactive agent takes no messages" : `Message ${agent.name}`}
+        placeholder={inactive ? "This agent is inactive" : `Message ${agent.name}`}
         problem={send.error}
         sending={send.isPending}
         running={running}

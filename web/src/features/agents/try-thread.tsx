@@ -55,7 +55,7 @@ export function TryThread({ sessionId, sent, onRunning, onGone }: TryThreadProps
     >
       {phase === "loading" && !sent && <SkeletonRows rows={2} className="h-10" />}
       {phase === "failed" && <ProblemNote problem={problem} />}
-      {!online && <p className="text-center text-xs text-soft">Connecting again…</p>}
+      {!online && <p className="text-center text-xs text-soft">Reconnecting…</p>}
       {thread.turns.map((turn) => (
         <TryTurn key={turn.runId} turn={turn} />
       ))}

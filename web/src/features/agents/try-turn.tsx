@@ -26,7 +26,7 @@ export function TryTurn({ turn }: { turn: Turn }): ReactNode {
       {waits && (
         <p className="flex items-center gap-2 text-sm text-soft">
           <LoaderCircle className="size-4 animate-spin" aria-hidden />
-          {turn.status === "queued" ? "Waiting for its turn" : "Working…"}
+          {turn.status === "queued" ? "Queued" : "Working…"}
         </p>
       )}
       {turn.error && (
@@ -37,7 +37,7 @@ export function TryTurn({ turn }: { turn: Turn }): ReactNode {
       {turn.status === "cancelled" && <p className="text-xs text-soft">Stopped.</p>}
       {turn.status === "failed" && !turn.error && <p className="text-xs text-bad">This run failed.</p>}
       {turn.status === "expired" && (
-        <p className="text-xs text-bad">It waited too long for its turn and was given up.</p>
+        <p className="text-xs text-bad">Expired: it waited in the queue for too long.</p>
       )}
     </div>
   );
@@ -110,7 +110,7 @@ function Call({ call, turn }: { call: CallPart; turn: Turn }): ReactNode {
         </div>
         {result !== null && (
           <div>
-            <dt className="text-xs text-soft">{call.error ? "Failure" : "Result"}</dt>
+            <dt className="text-xs text-soft">{call.error ? "Error" : "Result"}</dt>
             <dd className="max-h-48 overflow-y-auto font-mono text-xs whitespace-pre-wrap wrap-anywhere">
               {prettyJson(result)}
             </dd>
@@ -127,8 +127,8 @@ function CallState({ call, turn }: { call: CallPart; turn: Turn }): ReactNode {
   if (call.result !== null)
     return <Check className="size-3.5 shrink-0 text-good" role="img" aria-label="done" />;
   if (turn.status === "running")
-    return <LoaderCircle className="size-3.5 shrink-0 animate-spin" role="img" aria-label="under way" />;
+    return <LoaderCircle className="size-3.5 shrink-0 animate-spin" role="img" aria-label="running" />;
   if (turn.questions.some((question) => question.callId === call.id))
-    return <CircleHelp className="size-3.5 shrink-0 text-warn" role="img" aria-label="waits for you" />;
+    return <CircleHelp className="size-3.5 shrink-0 text-warn" role="img" aria-label="needs approval" />;
   return null;
 }

@@ -19,8 +19,7 @@ export function useDeleteAgent(): (agent: AgentView) => Promise<boolean> {
   return async (agent) => {
     const sure = await confirm({
       title: `Delete ${agent.name}?`,
-      message:
-        "Chats with it stay readable, for everybody who had them, but take no more messages. The agent itself cannot be brought back.",
+      message: "Everyone can still read their chats with it, but not continue them. You cannot undo this.",
       action: "Delete agent",
       danger: true,
     });

@@ -84,7 +84,7 @@ export function AgentPicker({ agents, chosen, onChoose }: AgentPickerProps): Rea
             ))}
           </ul>
           {found.length === 0 && (
-            <p className="px-3 py-4 text-center text-sm text-soft">No agent has that in its name.</p>
+            <p className="px-3 py-4 text-center text-sm text-soft">No matching agents.</p>
           )}
         </Popover.Content>
       </Popover.Portal>

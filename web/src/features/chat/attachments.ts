@@ -134,9 +134,9 @@ function refusalOf(file: File): Problem | null {
   if (file.size > FILE_BYTES)
     return new Problem(
       "file_too_large",
-      `It has ${formatBytes(file.size)}; a file may have ${formatBytes(FILE_BYTES)}.`,
+      `${formatBytes(file.size)} is too large. The limit is ${formatBytes(FILE_BYTES)}.`,
     );
-  return file.size === 0 ? new Problem("empty_file", "It is empty.") : null;
+  return file.size === 0 ? new Problem("empty_file", "The file is empty.") : null;
 }
 
 export function uploadFile(file: File, signal?: AbortSignal): Promise<FileView> {

@@ -164,7 +164,7 @@ function Gone({ sessionId }: { sessionId: string }): ReactNode {
       <Empty
         whole
         icon={MessageSquareOff}
-        title="This chat is gone"
+        title="Chat not found"
         action={
           <Link
             to="/chat"
@@ -172,12 +172,12 @@ function Gone({ sessionId }: { sessionId: string }): ReactNode {
             onClick={() => moveDraft(sessionId, NEW_CHAT)}
             className={buttonClass("primary")}
           >
-            {written ? "Go on in a new chat" : "New chat"}
+            {written ? "Continue in a new chat" : "New chat"}
           </Link>
         }
       >
-        It was deleted, or it is somebody else's or another team's.
-        {written && " What you were writing goes with you into a new one."}
+        It was deleted, or it belongs to another person or team.
+        {written && " Your draft moves to the new chat."}
       </Empty>
     </div>
   );

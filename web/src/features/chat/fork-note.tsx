@@ -11,7 +11,7 @@ export function ForkNote({ sessionId }: { sessionId: string }): ReactNode {
     <p className="flex items-center justify-center gap-2 text-[0.8125rem] text-soft">
       <GitFork className="size-4 shrink-0" aria-hidden />
       {source.isError ? (
-        "Forked from a chat that is gone"
+        "Forked from a deleted chat"
       ) : (
         <span className="min-w-0 truncate">
           Forked from{" "}

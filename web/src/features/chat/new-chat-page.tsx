@@ -23,8 +23,8 @@ import { SESSION_SIDE } from "./session-side";
 /** What the demo model understands. */
 const SUGGESTIONS = [
   { text: "What is 12 * (3 + 4)?", about: "calls a tool" },
-  { text: "What time is it in Europe/Vienna?", about: "asks the clock" },
-  { text: "Send a postcard to Ada", about: "asks you first" },
+  { text: "What time is it in Europe/Vienna?", about: "reads the clock" },
+  { text: "Send a postcard to Ada", about: "asks for approval" },
   { text: "Think about it", about: "shows its reasoning" },
 ];
 
@@ -171,7 +171,7 @@ function ModelHint(): ReactNode {
     <p className="flex items-center justify-center gap-2 text-[0.8125rem] text-soft">
       <Plug className="size-4 shrink-0" aria-hidden />
       <span>
-        Only the demo model answers so far.{" "}
+        Only the demo model is connected.{" "}
         <Link
           to="/settings/$section"
           params={{ section: "providers" }}
@@ -189,18 +189,18 @@ function NoAgents({ mayBuild }: { mayBuild: boolean }): ReactNode {
     <Empty
       whole
       icon={Bot}
-      title="There is no agent to talk to"
+      title="No agents yet"
       action={
         mayBuild && (
           <Link to="/agents/new" className={buttonClass("primary")}>
-            Make an agent
+            Create an agent
           </Link>
         )
       }
     >
       {mayBuild
-        ? "An agent is a model with instructions and tools. Make the first one, and talk to it here."
-        : "Somebody who builds agents in your team has to make one first."}
+        ? "An agent is a model with instructions and tools. Create the first one to start chatting."
+        : "Ask an owner or admin to create one."}
     </Empty>
   );
 }

@@ -37,7 +37,7 @@ export const RunMeter = memo(function RunMeter({ sessionId, newest, running }: R
         </span>
       )}
       {lastRun && tokens && (
-        <Tooltip label={[...told, ...(usage.partial ? [PARTIAL_WORDS] : []), "Look at the run"].join(" ")}>
+        <Tooltip label={[...told, ...(usage.partial ? [PARTIAL_WORDS] : []), "View run"].join(" ")}>
           <Link
             to="/runs/$runId"
             params={{ runId: lastRun }}

@@ -48,7 +48,7 @@ export function useSessionActions(sessionId: string, title: string): SessionActi
   const remove = useCallback(async () => {
     const sure = await confirm({
       title: "Delete this chat?",
-      message: `“${title || "New chat"}” and everything in it is deleted for good. What runs in it is stopped.`,
+      message: `“${title || "New chat"}” and all its messages will be permanently deleted. Active runs will be stopped.`,
       action: "Delete",
       danger: true,
     });

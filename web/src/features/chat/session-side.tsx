@@ -66,7 +66,7 @@ function SessionSide(): ReactNode {
           {search && (
             <button
               type="button"
-              aria-label="Clear the search"
+              aria-label="Clear search"
               onClick={() => {
                 setSearch("");
                 input.current?.focus();

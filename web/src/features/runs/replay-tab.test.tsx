@@ -54,7 +54,7 @@ test("the scrubber goes ahead and back", () => {
   show();
   fireEvent.change(slider(), { target: { value: "3300" } });
   expect(screen.getByText("Hm, well then.")).toBeDefined();
-  expect(screen.getByText("The run was cancelled here.")).toBeDefined();
+  expect(screen.getByText("The run was stopped here.")).toBeDefined();
   fireEvent.change(slider(), { target: { value: "120" } });
   expect(screen.getByText("Hm,")).toBeDefined();
   fireEvent.keyDown(slider(), { key: "PageUp" });

@@ -37,7 +37,7 @@ export function ReplayTab({ log, calls }: { log: LogState; calls: ToolExecutionV
     return log.phase === "loading" ? (
       <SkeletonRows rows={4} />
     ) : (
-      <p className="py-6 text-sm text-soft">There is nothing to replay yet.</p>
+      <p className="py-6 text-sm text-soft">Nothing to replay yet.</p>
     );
   return (
     <div>

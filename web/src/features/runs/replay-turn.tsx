@@ -130,11 +130,11 @@ function End({ turn }: { turn: Turn }): ReactNode {
         </span>
       </p>
     );
-  if (turn.status === "cancelled") return <p className="text-sm text-soft">The run was cancelled here.</p>;
+  if (turn.status === "cancelled") return <p className="text-sm text-soft">The run was stopped here.</p>;
   if (turn.status === "interrupted")
     return turn.questions.map((question) => (
       <p key={question.id} className="rounded-xl bg-warn-soft px-4 py-3 text-sm text-warn">
-        {question.message || "The run waits for an approval."}
+        {question.message || "The run waits for approval."}
       </p>
     ));
   return null;

@@ -22,9 +22,9 @@ export function RunActions({ run }: { run: RunView }): ReactNode {
   const ask = async () => {
     const sure = await confirm({
       title: "Stop this run?",
-      message: "It stops where it is. What it has said stays; tools that already ran are not undone.",
+      message: "The run stops now. Its messages are kept; completed tool calls are not undone.",
       action: "Stop the run",
-      refusal: "Let it go on",
+      refusal: "Keep running",
       danger: true,
     });
     if (sure) cancel.mutate();

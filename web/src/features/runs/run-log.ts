@@ -62,7 +62,7 @@ export class RunLog {
         signal: reading.signal,
       });
       if (!response.ok) throw await refusalOf(response);
-      if (!response.body) throw new Problem("unreadable_log", "The server sent no log.");
+      if (!response.body) throw new Problem("unreadable_log", "The server returned no log.");
       for await (const batch of readLines(response.body)) {
         if (reading.signal.aborted) return;
         this.take(batch as Event[]);
@@ -103,6 +103,6 @@ function hasEnded(events: readonly Event[]): boolean {
 
 function problemIn(thrown: unknown): Problem {
   if (thrown instanceof SyntaxError)
-    return new Problem("unreadable_log", "The log broke off in the middle of an event.");
+    return new Problem("unreadable_log", "The log ended in the middle of an event.");
   return problemOf(thrown);
 }

@@ -78,8 +78,8 @@ function NotThere(): ReactNode {
   );
   return (
     <Page title="Run" above={back} wide>
-      <Empty icon={SearchX} title="There is no such run" action={action}>
-        It may have been deleted with its chat, or it belongs to somebody whose runs you may not see.
+      <Empty icon={SearchX} title="Run not found" action={action}>
+        It was deleted with its chat, or you do not have access to it.
       </Empty>
     </Page>
   );

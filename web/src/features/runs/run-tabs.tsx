@@ -41,7 +41,7 @@ export function RunTabs({ run, log, now }: RunTabsProps): ReactNode {
         </div>
       )}
       <Tabs
-        label="Ways to look at the run"
+        label="Run views"
         value={shown}
         onChange={show}
         tabs={[
@@ -76,10 +76,10 @@ function LogNote({ run, log }: { run: RunView; log: WatchedLog }): ReactNode {
   return (
     <div className="mb-4" role="status">
       <p className="mb-1 text-[0.8125rem] text-soft">
-        Reading the log: {formatCount(log.events.length)} of {formatCount(all)} events
+        Loading events: {formatCount(log.events.length)} of {formatCount(all)} events
       </p>
       <progress
-        aria-label="Reading the log"
+        aria-label="Loading events"
         value={log.events.length}
         max={Math.max(1, all)}
         className="h-1.5 w-full max-w-xs appearance-none overflow-hidden rounded-full bg-hover [&::-moz-progress-bar]:bg-accent [&::-webkit-progress-bar]:bg-hover [&::-webkit-progress-value]:bg-accent"

@@ -9,8 +9,8 @@ import { costWords, countWords } from "./run-words";
 import type { Row } from "./waterfall-rows";
 
 const EFFECTS: Record<ToolExecutionView["effect"], string> = {
-  read: "only reads",
-  idempotent: "may be repeated",
+  read: "read only",
+  idempotent: "safe to repeat",
   once: "runs at most once",
 };
 
@@ -33,7 +33,7 @@ export function WaterfallDetails({
         ))}
       </dl>
       {row.note && <p className="wrap-anywhere">{row.note}</p>}
-      {row.text && <Text name="What it said" text={row.text} />}
+      {row.text && <Text name="Text" text={row.text} />}
       {row.args !== null && <Text name="Arguments" text={prettyJson(row.args)} mono />}
       {row.result !== null && <Text name="Result" text={prettyJson(row.result)} mono />}
     </div>
@@ -41,26 +41,26 @@ export function WaterfallDetails({
 }
 
 function factsOf(row: Row, call: ToolExecutionView | undefined): [string, string][] {
-  const facts: [string, string][] = [["Begins at", formatDuration(row.startMs)]];
+  const facts: [string, string][] = [["Start", formatDuration(row.startMs)]];
   if (row.endMs !== null && row.endMs > row.startMs)
-    facts.push(["Takes", formatDuration(row.endMs - row.startMs)]);
+    facts.push(["Duration", formatDuration(row.endMs - row.startMs)]);
   if (row.firstMs !== null) facts.push(["First token after", formatDuration(row.firstMs - row.startMs)]);
   if (row.kind === "tool" && row.ranMs !== null) {
     facts.push(["Arguments written in", formatDuration(row.ranMs - row.startMs)]);
     if (row.endMs !== null) facts.push(["Result after", formatDuration(row.endMs - row.ranMs)]);
   }
-  if (row.error) facts.push([row.kind === "retry" ? "Because of" : "Error", row.error]);
+  if (row.error) facts.push([row.kind === "retry" ? "Reason" : "Error", row.error]);
   if (call) facts.push(["Effect", EFFECTS[call.effect]], ["Recorded as", call.state]);
   const metrics = row.metrics;
   if (metrics && (row.kind === "model" || row.kind === "step")) {
     if (metrics.model) facts.push(["Model", metrics.model]);
     const used = usageOfMetrics(metrics);
-    if (used.inputTokens === null) facts.push(["Tokens", "not told"]);
+    if (used.inputTokens === null) facts.push(["Tokens", "unavailable"]);
     else {
-      facts.push(["Tokens read", countWords(metrics.input_tokens, used)]);
-      facts.push(["of them cached", countWords(metrics.cached_input_tokens, used)]);
-      facts.push(["Tokens written", countWords(metrics.output_tokens, used)]);
-      facts.push(["of them reasoning", countWords(metrics.reasoning_tokens, used)]);
+      facts.push(["Input tokens", countWords(metrics.input_tokens, used)]);
+      facts.push(["Cached input tokens", countWords(metrics.cached_input_tokens, used)]);
+      facts.push(["Output tokens", countWords(metrics.output_tokens, used)]);
+      facts.push(["Reasoning tokens", countWords(metrics.reasoning_tokens, used)]);
       facts.push(["Cost", costWords(used.cost)]);
     }
   }

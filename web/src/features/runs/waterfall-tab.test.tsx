@@ -45,7 +45,7 @@ const show = (events = ran, now?: number) =>
       <WaterfallTab log={events} calls={calls} now={now} />
     </Tooltip.Provider>,
   );
-const rows = () => within(screen.getByRole("list", { name: "What happened" })).getAllByRole("button");
+const rows = () => within(screen.getByRole("list", { name: "Timeline" })).getAllByRole("button");
 
 test("every row says what it is, how long it took and in which step", () => {
   show();
@@ -65,7 +65,7 @@ test("arrows go from row to row, and Enter shows a tool's arguments, result and 
   expect(document.activeElement).toBe(tool);
   expect(tool.getAttribute("aria-expanded")).toBe("true");
   expect(screen.getByText(/"expression": "6\*7"/)).toBeDefined();
-  expect(screen.getByText("only reads")).toBeDefined();
+  expect(screen.getByText("read only")).toBeDefined();
   await user.keyboard("{Home}");
   expect(document.activeElement).toBe(rows()[0]);
 });
@@ -82,12 +82,12 @@ test("zooming to a row can be undone", async () => {
 
 test("what goes on says so", () => {
   show({ ...ran, events: ran.events.slice(0, 2) }, BEGAN + 2_000);
-  expect(screen.getByRole("button", { name: "Model, 2.0 s, step 1, still going on" })).toBeDefined();
+  expect(screen.getByRole("button", { name: "Model, 2.0 s, step 1, in progress" })).toBeDefined();
 });
 
-test("a run that waits for its turn has no rows but a word", () => {
+test("a run that the run is queued has no rows but a word", () => {
   show(log([]));
-  expect(screen.getByText(/waits for its turn/)).toBeDefined();
+  expect(screen.getByText(/the run is queued/)).toBeDefined();
 });
 
 test("hundreds of rows are shown some at a time", async () => {

@@ -36,7 +36,7 @@ export function WaterfallTab({ log, calls, now }: WaterfallTabProps): ReactNode 
     return log.phase === "loading" ? (
       <SkeletonRows rows={6} className="h-7" />
     ) : (
-      <p className="py-6 text-sm text-soft">Nothing has happened yet: the run waits for its turn.</p>
+      <p className="py-6 text-sm text-soft">No events yet: the run is queued.</p>
     );
   return <Chart waterfall={waterfall} calls={calls} />;
 }
@@ -98,7 +98,7 @@ function Chart({ waterfall, calls }: { waterfall: Waterfall; calls: ToolExecutio
         </div>
       </div>
       <Axis window={window} />
-      <ul aria-label="What happened" className="flex flex-col" onKeyDown={goThrough}>
+      <ul aria-label="Timeline" className="flex flex-col" onKeyDown={goThrough}>
         {rows.slice(0, most).map((row) => (
           <WaterfallRow
             key={row.key}

@@ -29,8 +29,8 @@ export function rowWords(row: Row, nowMs: number): string {
   const time = isPoint(row) ? `at ${formatDuration(row.startMs)}` : formatDuration(rowMs(row, nowMs));
   const parts = [named, time];
   if (row.step !== null && row.kind !== "step") parts.push(`step ${row.step}`);
-  if (row.endMs === null) parts.push("still going on");
-  if (row.takenBack) parts.push("taken back");
+  if (row.endMs === null) parts.push("in progress");
+  if (row.takenBack) parts.push("discarded");
   if (row.error) parts.push(row.error);
   return parts.join(", ");
 }

@@ -39,7 +39,7 @@ const own = (name: string, value: object) => ({ name: `agio.${name}`, value });
 /** A waterfall in words: how deep, what, from when to when. */
 const words = ({ rows }: Waterfall): string[] =>
   rows.map((row) => {
-    const state = `${row.takenBack ? " taken back" : ""}${row.error ? ` ${row.error}` : ""}`;
+    const state = `${row.takenBack ? " discarded" : ""}${row.error ? ` ${row.error}` : ""}`;
     return `${"  ".repeat(row.depth)}${row.label} ${row.startMs}-${row.endMs ?? ""}${state}`;
   });
 
@@ -132,7 +132,7 @@ test("two calls at once overlap, and each ends with its own result", () => {
   ]);
 });
 
-test("a try that breaks off is taken back, waited after, and made again under the same ids", () => {
+test("a try that breaks off is discarded, waited after, and made again under the same ids", () => {
   const waterfall = buildWaterfall(
     log(
       [0, "RUN_STARTED", { threadId: "t", runId: "r" }],
@@ -151,11 +151,11 @@ test("a try that breaks off is taken back, waited after, and made again under th
   );
   expect(words(waterfall)).toEqual([
     "Step 1 0-190",
-    "  Model 0-50 taken back",
-    "  Text 20-20 taken back",
-    "  Taken back 50-50",
-    "  Waits to try again 50-150 stream_broken",
-    "  Model, try 2 150-180",
+    "  Model 0-50 discarded",
+    "  Text 20-20 discarded",
+    "  Discarded 50-50",
+    "  Waiting to retry 50-150 stream_broken",
+    "  Model, attempt 2 150-180",
     "  Text 180-180",
   ]);
 });
@@ -176,9 +176,9 @@ test("a call that fails before anything was said is tried again without a rewind
   );
   expect(words(waterfall)).toEqual([
     "Step 1 0-95",
-    "  Model 0-30 taken back",
-    "  Waits to try again 30-70 rate_limited",
-    "  Model, try 2 70-95",
+    "  Model 0-30 discarded",
+    "  Waiting to retry 30-70 rate_limited",
+    "  Model, attempt 2 70-95",
     "  Text 90-90",
   ]);
 });
@@ -196,9 +196,9 @@ test("a failed run ends all that was open, and says why", () => {
   );
   expect(words(waterfall)).toEqual([
     "Step 1 5-50",
-    "  Model 5-50 taken back",
-    "  Text 20-20 taken back",
-    "  Taken back 50-50",
+    "  Model 5-50 discarded",
+    "  Text 20-20 discarded",
+    "  Discarded 50-50",
     "Run failed 50-50 demo_failure",
   ]);
   expect(waterfall.rows.at(-1)?.note).toBe("It failed.");
@@ -221,7 +221,7 @@ test("a question ends the run, and the run that answers begins with the answer a
     ),
   );
   expect(words(asked)).toEqual(["send_postcard 10-20", "Asks for approval 40-40"]);
-  expect(asked.rows.map((row) => row.note)).toEqual([expect.stringContaining("did not run"), "May I?"]);
+  expect(asked.rows.map((row) => row.note)).toEqual([expect.stringContaining("Not run here"), "May I?"]);
   const resume = [{ interruptId: "i", status: "resolved", payload: { approved: true } }];
   const answered = buildWaterfall(
     log(

@@ -168,7 +168,7 @@ class Builder {
     owner.tries += 1;
     owner.model = this.add(
       owner,
-      bar("model", owner.tries > 1 ? `Model, try ${owner.tries}` : "Model", this.at),
+      bar("model", owner.tries > 1 ? `Model, attempt ${owner.tries}` : "Model", this.at),
     );
   }
 
@@ -239,7 +239,7 @@ class Builder {
     if (!row) {
       const began = owner.inside.at(-1)?.startMs ?? 0;
       row = this.add(owner, bar("tool", this.toolNames.get(event.toolCallId) ?? "tool", began), event);
-      row.note = "Asked for by an earlier run.";
+      row.note = "Requested by an earlier run.";
       row.callId = event.toolCallId;
       this.growing.set(`call ${event.toolCallId}`, row);
     }
@@ -317,7 +317,7 @@ class Builder {
         row.endMs = null;
       }
     }
-    this.point(owner, "rewind", "Taken back", "What the model had said in this try was taken back.", event);
+    this.point(owner, "rewind", "Discarded", "The partial answer of this attempt was discarded.", event);
     this.breakOff(owner);
   }
 
@@ -332,7 +332,7 @@ class Builder {
     }
     const begun = owner.model;
     if (begun && (begun.heardMs !== null || begun.startMs < this.at)) this.breakOff(owner);
-    const wait = bar("retry", "Waits to try again", this.at);
+    const wait = bar("retry", "Waiting to retry", this.at);
     wait.endMs = this.at + retry_in_ms;
     wait.error = code;
     wait.note = message;
@@ -404,7 +404,7 @@ class Builder {
       row.endMs = Math.max(row.startMs, this.at);
       if (how === null && row.kind === "tool" && row.ranMs !== null) {
         row.endMs = row.ranMs;
-        row.note = "It did not run in this run: a person or the client has to answer first.";
+        row.note = "Not run here: it waits for approval or for the client's result.";
       }
       if (how !== null && row.kind !== "step") row.error ??= how;
     }

@@ -80,14 +80,14 @@ function NoSection(): ReactNode {
     <Page title="Not found">
       <Empty
         icon={Compass}
-        title="There is no such part of the settings"
+        title="Page not found"
         action={
           <Link to="/settings" className={buttonClass("primary")}>
             Go to settings
           </Link>
         }
       >
-        The address is wrong, or what was here is gone.
+        The address is wrong, or the page was removed.
       </Empty>
     </Page>
   );

@@ -77,9 +77,9 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
     ]);
     reset(formOf(saved));
     setSeen(saved.updated_at);
-    toast.done(tool ? "Saved." : `${saved.name} is made. Try it, and give it to an agent.`);
+    toast.done(tool ? `Tool "${saved.name}" saved` : `Tool "${saved.name}" created`);
     const unchecked = saved.unchecked_patterns.join(", ");
-    if (unchecked) toast.done(`Arguments are not checked for these patterns: ${unchecked}`);
+    if (unchecked) toast.done(`Arguments are not checked against these patterns: ${unchecked}`);
     if (!tool) {
       release();
       await navigate({ to: "/tools/$toolId", params: { toolId: saved.id } });
@@ -98,9 +98,9 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
     const sure =
       !isDirty ||
       (await confirm({
-        title: "Fill in the example?",
-        message: "It takes the place of what you entered.",
-        action: "Fill it in",
+        title: "Replace with the example?",
+        message: "It replaces what you entered.",
+        action: "Replace",
       }));
     if (sure) reset(EXAMPLE, { keepDefaultValues: true });
   };
@@ -111,7 +111,7 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
   return (
     <Page
       title={tool?.name ?? "New tool"}
-      description="A request to a web service that the model fills in."
+      description="A request to a web service, with values supplied by the model."
       above={<BackToTools />}
       wide
       actions={
@@ -129,7 +129,7 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
         ) : (
           <Button onClick={() => void fillIn()}>
             <Sparkles className="size-4" aria-hidden />
-            Fill in an example
+            Use an example
           </Button>
         )
       }
@@ -153,8 +153,8 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
           ) : (
             <Card title="Try it">
               <p className="text-sm text-soft">
-                When the tool is made you can try it here with any arguments, see what is sent and what the
-                model would read, and give it to agents.
+                After you create the tool, you can test it here: see the request, the response and what the
+                model reads. Then assign it to agents.
               </p>
             </Card>
           )}

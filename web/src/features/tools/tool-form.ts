@@ -46,14 +46,17 @@ export const EXAMPLE: ToolForm = {
   ...EMPTY,
   name: "current_weather",
   description:
-    "Tells the weather at a place now: temperature in °C and wind in km/h. Use it when somebody asks about the weather.",
+    "Returns the current weather at a place: temperature in °C and wind in km/h. Use it for questions about the weather.",
   url: "https://api.open-meteo.com/v1/forecast?latitude={latitude}&longitude={longitude}&current=temperature_2m,wind_speed_10m",
   parameters: writeJson({
     type: "object",
     properties: {
       latitude: { type: "number", description: "Degrees north of the equator.", examples: [52.52] },
       longitude: { type: "number", description: "Degrees east of Greenwich.", examples: [13.41] },
-      timezone: { type: "string", description: "For the times in the answer, such as Europe/Berlin." },
+      timezone: {
+        type: "string",
+        description: "Time zone of the times in the response, such as Europe/Berlin.",
+      },
     },
     required: ["latitude", "longitude"],
   }),
@@ -100,11 +103,11 @@ export function bodyOf(form: ToolForm): HttpToolBody {
 }
 
 export function nameProblem(name: string, taken: string[]): string | undefined {
-  if (!name) return "Give it a name.";
-  if (!/^[A-Za-z_]/.test(name)) return "Begin with a letter or _.";
+  if (!name) return "Enter a name.";
+  if (!/^[A-Za-z_]/.test(name)) return "Start with a letter or _.";
   if (name.length > LONGEST_NAME) return `At most ${LONGEST_NAME} characters.`;
   if (!NAME.test(name)) return "Use letters, digits, _ and - only.";
-  return taken.includes(name) ? `There is already a tool ${name}.` : undefined;
+  return taken.includes(name) ? `A tool named ${name} already exists.` : undefined;
 }
 
 export function resultPathProblem(path: string): string | undefined {
@@ -112,7 +115,7 @@ export function resultPathProblem(path: string): string | undefined {
   if (path.length > LONGEST_PATH) return `At most ${LONGEST_PATH} characters.`;
   return path.split(".").every(Boolean)
     ? undefined
-    : "Write names and numbers with dots between them: data.items.0.";
+    : "Use names and numbers separated by dots: data.items.0.";
 }
 
 export function timeoutProblem(text: string): string | undefined {
@@ -120,7 +123,7 @@ export function timeoutProblem(text: string): string | undefined {
   const seconds = Number(text);
   return seconds > 0 && seconds <= LONGEST_TIMEOUT_S
     ? undefined
-    : `Above 0 and at most ${LONGEST_TIMEOUT_S} seconds.`;
+    : `Enter more than 0 and at most ${LONGEST_TIMEOUT_S} seconds.`;
 }
 
 /** An address of the operator's own network is no mistake: they can open it. */
@@ -144,7 +147,7 @@ export function placesOf(problem: Problem, form: ToolForm): [Place, string][] {
     case "secret_required": {
       const missing = Array.isArray(details.headers) ? details.headers : [];
       return form.headers.flatMap((header, at): [Place, string][] =>
-        missing.includes(header.name) ? [[`headers.${at}.value`, "Enter its value: it is not known."]] : [],
+        missing.includes(header.name) ? [[`headers.${at}.value`, "Enter a value."]] : [],
       );
     }
     case "invalid_tool":

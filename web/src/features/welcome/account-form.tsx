@@ -57,8 +57,8 @@ export function AccountForm({ email, name = "", action, onSend, beside }: Accoun
           )}
         </Field>
         <Field
-          label="E-mail"
-          hint={email ? "The invitation is for this address." : "To sign in with. agio sends no mail."}
+          label="Email"
+          hint={email ? "The invitation is for this address." : "Used to sign in. agio never sends email."}
           problem={errors.email?.message}
         >
           {(control) => (

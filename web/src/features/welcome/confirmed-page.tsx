@@ -7,14 +7,14 @@ export function ConfirmedPage(): ReactNode {
   useEffect(tellConfirmed, []);
   return (
     <WelcomeCard
-      title="It is you"
+      title="Confirmed"
       below={
         <a href="/" className="text-accent-text underline">
-          Go to the chat
+          Go to chat
         </a>
       }
     >
-      <Notice>The tab you came from goes on. You can close this one.</Notice>
+      <Notice>Continue in the previous tab. You can close this one.</Notice>
     </WelcomeCard>
   );
 }

@@ -61,7 +61,7 @@ export function JoinTeam({ token, offer, onSignedIn }: JoinTeamProps): ReactNode
         )}
         {problem?.code === "already_member" ? (
           <Button look="primary" onClick={() => location.assign("/")}>
-            Go to the chat
+            Go to chat
           </Button>
         ) : (
           <Button look="primary" busy={busy} onClick={() => void joinAsMyself()}>
@@ -82,7 +82,7 @@ export function JoinTeam({ token, offer, onSignedIn }: JoinTeamProps): ReactNode
           {
             id: "new",
             title: "I am new here",
-            content: <AccountForm email={email} action="Make my account and join" onSend={join} />,
+            content: <AccountForm email={email} action="Create account and join" onSend={join} />,
           },
           {
             id: "known",

@@ -38,7 +38,7 @@ export function SignInForm({ email = "", action = "Sign in", onSignedIn }: SignI
   return (
     <form noValidate onSubmit={(event) => void signIn(event)} className="flex flex-col gap-4">
       {problem && <ProblemNote problem={problem} />}
-      <Field label="E-mail" problem={errors.email?.message}>
+      <Field label="Email" problem={errors.email?.message}>
         {(control) => (
           <Input
             {...control}
@@ -47,7 +47,7 @@ export function SignInForm({ email = "", action = "Sign in", onSignedIn }: SignI
             autoFocus={!email}
             maxLength={254}
             {...form.register("email", {
-              validate: (value) => value.trim().length > 2 || "Enter your e-mail address.",
+              validate: (value) => value.trim().length > 2 || "Enter your email address.",
             })}
           />
         )}

@@ -52,14 +52,12 @@ function SignIn({ told, another }: SignInProps): ReactNode {
       )}
       {!told && wasIn && (
         <Notice>
-          You were signed out.
+          You've signed out.
           {providers.length > 0 &&
-            ` At ${providers.map(({ name }) => name).join(" or ")} you may still be signed in: sign out there too if others use this browser.`}
+            ` At ${providers.map(({ name }) => name).join(" or ")} you may still be signed in. Sign out there too if others use this browser.`}
         </Notice>
       )}
-      {!told && !wasIn && !another && returnTo !== "/" && (
-        <Notice>Sign in to go on to where you were.</Notice>
-      )}
+      {!told && !wasIn && !another && returnTo !== "/" && <Notice>Sign in to continue.</Notice>}
       {methods.isPending && <SkeletonRows rows={3} className="h-9" />}
       {methods.isError && <ProblemNote problem={methods.error} onRetry={() => void methods.refetch()} />}
       {methods.data?.password && <SignInForm onSignedIn={() => location.assign(returnTo)} />}
@@ -71,9 +69,8 @@ function SignIn({ told, another }: SignInProps): ReactNode {
       />
       {nobody && (
         <p className="text-sm text-soft">
-          Nobody has an account here yet. Open the sign-in link that the server printed when it started, or
-          make a new one on the server:{" "}
-          <code className="font-mono text-ink">agio keys sign-in --user local</code>.
+          There are no accounts yet. Open the sign-in link that the server printed when it started, or create
+          a new one on the server: <code className="font-mono text-ink">agio keys sign-in --user local</code>.
         </p>
       )}
     </WelcomeCard>
@@ -94,8 +91,8 @@ function Trouble(): ReactNode {
     <details>
       <summary className="rounded-md hover:text-ink">Trouble signing in?</summary>
       <p className="mt-2">
-        Ask an owner of your team for a link that signs you in once. On the server,{" "}
-        <code className="font-mono text-ink">agio keys sign-in --user EMAIL</code> prints one.
+        Ask an owner of your team for a one-time sign-in link. On the server,{" "}
+        <code className="font-mono text-ink">agio keys sign-in --user EMAIL</code> creates one.
       </p>
     </details>
   );

@@ -45,14 +45,12 @@ export function ApprovalCard({ turn, onAnswer }: ApprovalCardProps): ReactNode {
     <section
       ref={card}
       tabIndex={-1}
-      aria-label={
-        several ? `${questions.length} questions before it goes on` : "A question before it goes on"
-      }
+      aria-label={several ? `${questions.length} approval requests` : "Approval request"}
       className="my-3 flex flex-col gap-4 rounded-2xl border border-warn/50 bg-raised p-4 shadow-sm"
     >
       <h3 className="flex items-center gap-2 text-sm font-semibold">
         <ShieldQuestion className="size-4 text-warn" aria-hidden />
-        {several ? `${questions.length} calls need your answer` : "May it do this?"}
+        {several ? `Approve these ${questions.length} actions?` : "Approve this action?"}
       </h3>
       {questions.map((question) => (
         <ApprovalQuestion

@@ -16,11 +16,11 @@ export function ApprovalEditing(props: DecidingProps & { args: string }): ReactN
   return (
     <div className="flex flex-col gap-3">
       <JsonEditor
-        label="Arguments it is called with"
+        label="Edit arguments"
         value={draft}
         onChange={setDraft}
         rows={Math.min(16, Math.max(5, draft.split("\n").length))}
-        problem={checked.problem === null && !fits ? "The arguments are an object: { … }." : undefined}
+        problem={checked.problem === null && !fits ? "The arguments must be an object: { … }." : undefined}
         autoFocus={takesFocus}
       />
       <div className="flex flex-wrap gap-2">
@@ -34,7 +34,7 @@ export function ApprovalEditing(props: DecidingProps & { args: string }): ReactN
             );
           }}
         >
-          Approve with these
+          Approve with changes
         </Button>
         <Button disabled={draft === original} onClick={() => setDraft(original)}>
           Reset

@@ -42,7 +42,7 @@ export function ApprovalQuestion(props: ApprovalQuestionProps): ReactNode {
   return (
     <div className="flex flex-col gap-3 border-line not-first-of-type:border-t not-first-of-type:pt-4">
       <div className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
-        <span className="font-mono text-sm font-medium wrap-anywhere">{call?.name ?? "A call"}</span>
+        <span className="font-mono text-sm font-medium wrap-anywhere">{call?.name ?? "Tool call"}</span>
         <Expiry at={question.expiresAt} />
       </div>
       {question.message && (
@@ -106,7 +106,7 @@ function Rejecting({ id, takesFocus, busy, onCancel, onDecide }: DecidingProps):
         onDecide({ approved: false, ...(reason.trim() ? { reason: reason.trim() } : {}) });
       }}
     >
-      <Field label="Why not" optional hint="The agent is told, and goes on without it.">
+      <Field label="Reason" optional hint="The agent sees your reason and continues without this call.">
         {(control) => (
           <Input
             {...control}
@@ -163,7 +163,7 @@ function Expiry({ at }: { at: number | null }): ReactNode {
   if (at === null) return null;
   return (
     <span className="text-xs text-soft" title={formatMoment(at)}>
-      {at > now ? `expires in ${formatDuration(Math.ceil((at - now) / 1_000) * 1_000)}` : "has expired"}
+      {at > now ? `expires in ${formatDuration(Math.ceil((at - now) / 1_000) * 1_000)}` : "expired"}
     </span>
   );
 }

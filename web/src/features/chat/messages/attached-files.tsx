@@ -31,11 +31,11 @@ function Picture({ part }: { part: MediaPart }): ReactNode {
   const [open, setOpen] = useState(false);
   const [gone, setGone] = useState(false);
   const url = pictureUrl(part) ?? "";
-  const name = nameOf(part) ?? "Picture";
+  const name = nameOf(part) ?? "Image";
   if (gone) {
     return (
       <span className="flex items-center gap-2 rounded-xl border border-line px-3 py-2 text-sm text-soft">
-        <ImageOff className="size-4" aria-hidden /> {name} is no longer there
+        <ImageOff className="size-4" aria-hidden /> {name} is no longer available
       </span>
     );
   }
@@ -75,7 +75,7 @@ function FileChip({ part }: { part: MediaPart }): ReactNode {
   const about = file.data
     ? `${file.data.media_type} · ${formatBytes(file.data.size)}`
     : file.isError
-      ? "No longer there"
+      ? "No longer available"
       : (part.source.mimeType ?? part.type);
   const Icon = part.source.type === "url" ? Link2 : FileText;
   const chip = (

@@ -69,7 +69,7 @@ export function EditMessage(props: EditMessageProps): ReactNode {
       {problem !== null && <ProblemNote problem={problem} />}
       <div className="flex flex-wrap items-center justify-between gap-2">
         <p className="min-w-40 flex-1 text-[0.8125rem] text-soft">
-          This goes on in a copy of the chat; here everything stays as it is.
+          Sending creates a copy of this chat. The original stays unchanged.
         </p>
         <div className="flex gap-2">
           <Button size="small" onClick={cancel}>

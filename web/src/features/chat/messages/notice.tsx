@@ -27,9 +27,7 @@ export function Notice({ part, over }: { part: NoticePart; over: boolean }): Rea
       >
         {part.message} <span className="font-mono text-xs">{part.code}</span>
         {waiting && (
-          <span className="ml-1.5 font-medium">
-            {left > 0 ? `Trying again in ${left} s` : "Trying again…"}
-          </span>
+          <span className="ml-1.5 font-medium">{left > 0 ? `Retrying in ${left} s` : "Retrying…"}</span>
         )}
       </p>
     </div>

@@ -21,8 +21,8 @@ export function OutgoingMessage({ item, onRetry, onDiscard }: OutgoingMessagePro
   const text = textOf(item.content);
   const files = filesOf(item.content);
   return (
-    <article aria-label="You are saying" className="flex flex-col items-end gap-1.5">
-      <h2 className="sr-only">You are saying</h2>
+    <article aria-label="Your message" className="flex flex-col items-end gap-1.5">
+      <h2 className="sr-only">Your message</h2>
       {files.length > 0 && <AttachedFiles parts={files} own />}
       {text && (
         <div
@@ -54,12 +54,12 @@ export function OutgoingMessage({ item, onRetry, onDiscard }: OutgoingMessagePro
         <div role="status" className="flex items-center gap-1.5 text-xs text-soft">
           {item.messageId !== null ? (
             <>
-              <Clock className="size-3" aria-hidden /> Waits until the run is done
+              <Clock className="size-3" aria-hidden /> Queued: sends when this answer finishes
             </>
           ) : (
             <>
               <LoaderCircle className="size-3 animate-spin" aria-hidden />
-              {online ? "Sending…" : "Waiting for the connection"}
+              {online ? "Sending…" : "Waiting for connection"}
             </>
           )}
         </div>

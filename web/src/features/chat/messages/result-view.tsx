@@ -23,7 +23,7 @@ export function ResultView({ result, failed }: { result: Content; failed: boolea
         )
       ) : null}
       {files.length > 0 && <AttachedFiles parts={files} />}
-      {!text.trim() && files.length === 0 && <p className="text-sm text-soft">It gave nothing back.</p>}
+      {!text.trim() && files.length === 0 && <p className="text-sm text-soft">No output.</p>}
     </>
   );
 }

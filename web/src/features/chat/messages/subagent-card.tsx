@@ -42,7 +42,7 @@ export function SubagentCard({ part, live, children }: SubagentCardProps): React
     >
       {() => (
         <div className="flex flex-col">
-          {part.parts.length === 0 && !part.message && <p className="text-sm text-soft">Nothing yet.</p>}
+          {part.parts.length === 0 && !part.message && <p className="text-sm text-soft">No output yet.</p>}
           {children()}
           {part.message && (
             <p className="rounded-lg bg-bad-soft px-3 py-2 text-sm text-bad wrap-anywhere">{part.message}</p>

@@ -33,21 +33,21 @@ export const ToolCard = memo(function ToolCard({ call, state, verdict }: ToolCar
     >
       {() => (
         <>
-          <Labelled label={changed ? "Arguments the agent wanted" : "Arguments"}>
+          <Labelled label={changed ? "Requested arguments" : "Arguments"}>
             <JsonView text={call.args || "{}"} label="Arguments" />
           </Labelled>
           {changed && (
-            <Labelled label="Arguments it was called with">
+            <Labelled label="Arguments used">
               <JsonView text={JSON.stringify(changed)} label="Changed arguments" />
             </Labelled>
           )}
           {call.answer?.reason && (
-            <Labelled label="Why not">
+            <Labelled label="Reason">
               <p className="text-sm whitespace-pre-wrap wrap-anywhere">{call.answer.reason}</p>
             </Labelled>
           )}
           {call.result !== null && (
-            <Labelled label={failed ? "Failure" : "Result"}>
+            <Labelled label={failed ? "Error" : "Result"}>
               <ResultView result={call.result} failed={failed} />
             </Labelled>
           )}
@@ -80,13 +80,13 @@ function State({ call, state, verdict }: ToolCardProps): ReactNode {
     case "asking":
       return (
         <>
-          <CirclePause className="size-3.5 text-warn" aria-hidden /> Waiting for an answer
+          <CirclePause className="size-3.5 text-warn" aria-hidden /> Waiting for approval
         </>
       );
     case "pending":
       return (
         <>
-          <CirclePause className="size-3.5" aria-hidden /> Waiting for its result
+          <CirclePause className="size-3.5" aria-hidden /> Waiting for result
         </>
       );
     case "allowed":

@@ -2,7 +2,7 @@
 import { CircleStop, Clock, Hourglass } from "lucide-react";
 import type { ReactNode } from "react";
 import { ProblemNote } from "@/components/ui/problem-note";
-import { adviceFor, UNTOLD_FAILURE } from "@/lib/failure-words";
+import { adviceFor, UNKNOWN_FAILURE } from "@/lib/failure-words";
 import { Problem } from "@/lib/problem";
 import type { Turn } from "@/state/thread";
 import { Working } from "./working";
@@ -18,7 +18,7 @@ export function TurnEnd({ turn, live, onRetry }: TurnEndProps): ReactNode {
     case "queued":
       return (
         <Line icon={<Hourglass className="size-4" aria-hidden />}>
-          <span role="status">Waiting for its turn</span>
+          <span role="status">Queued</span>
         </Line>
       );
     case "running":
@@ -28,11 +28,11 @@ export function TurnEnd({ turn, live, onRetry }: TurnEndProps): ReactNode {
     case "expired":
       return (
         <Line icon={<Clock className="size-4" aria-hidden />}>
-          It waited too long for its turn and was given up.
+          Expired: it waited in the queue for too long.
         </Line>
       );
     case "failed": {
-      const { code, message } = turn.error ?? { code: "failed", message: UNTOLD_FAILURE };
+      const { code, message } = turn.error ?? { code: "failed", message: UNKNOWN_FAILURE };
       return (
         <div className="my-2">
           <ProblemNote

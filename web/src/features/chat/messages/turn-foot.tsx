@@ -24,7 +24,7 @@ export function TurnFoot({ turn, last, onRetry }: TurnFootProps): ReactNode {
     <div className={cx("mt-1 -ml-2 flex flex-wrap items-center gap-x-0.5 text-soft", !last && QUIET)}>
       {text && <CopyButton text={text} label="Copy answer" />}
       {onRetry && (
-        <IconButton label="Ask again" onClick={onRetry}>
+        <IconButton label="Regenerate" onClick={onRetry}>
           <RotateCcw className="size-4" aria-hidden />
         </IconButton>
       )}

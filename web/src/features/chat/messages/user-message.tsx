@@ -98,8 +98,8 @@ function CopyLink({ messageId }: { messageId: string }): ReactNode {
   const toast = useToast();
   const copy = async () => {
     const copied = await copyText(`${location.origin}${location.pathname}#message-${messageId}`);
-    if (copied) toast.done("The link is copied.");
-    else toast.failed(new Error("The browser did not let the link be copied."));
+    if (copied) toast.done("Link copied.");
+    else toast.failed(new Error("Your browser blocked copying."));
   };
   return (
     <IconButton label="Copy link to this message" onClick={() => void copy()}>

@@ -33,8 +33,8 @@ export function ApiKeysSection({ me }: { me: Me }): ReactNode {
       title: `Revoke ${key.name}?`,
       message: (
         <>
-          Whoever uses it is refused from now on. Keys that were made with it are revoked too
-          {more > 0 ? `: ${more} of them` : ""}. This cannot be undone.
+          Programs that use this key lose access immediately. Keys created with it are revoked too
+          {more > 0 ? ` (${more})` : ""}. You cannot undo this.
         </>
       ),
       action: "Revoke",
@@ -43,7 +43,7 @@ export function ApiKeysSection({ me }: { me: Me }): ReactNode {
     if (!yes) return;
     try {
       await api.DELETE("/api/api-keys/{key_id}", { params: { path: { key_id: key.id } } });
-      toast.done(`${key.name} is revoked.`);
+      toast.done(`API key "${key.name}" revoked`);
     } catch (thrown) {
       toast.failed(thrown);
     }
@@ -68,12 +68,12 @@ export function ApiKeysSection({ me }: { me: Me }): ReactNode {
   return (
     <Page
       title="API keys"
-      description="Programs use them to talk to this server as you, in this team."
+      description="Programs use API keys to access this server as you, in this team."
       actions={current.length > 0 && make}
     >
       {manages && (
         <div className="mb-5">
-          <Switch label="Show everybody's keys" checked={everybody} onChange={setEverybody} />
+          <Switch label="Show everyone's keys" checked={everybody} onChange={setEverybody} />
         </div>
       )}
       {keys.isPending && <SkeletonRows rows={3} />}
@@ -81,7 +81,7 @@ export function ApiKeysSection({ me }: { me: Me }): ReactNode {
       {current.length > 0 && rows(current)}
       {keys.data && current.length === 0 && (
         <Empty icon={KeyRound} title="No API keys" action={make}>
-          Make one for each program, so that you can revoke it alone.
+          Create one per program, so that you can revoke each separately.
         </Empty>
       )}
       {revoked.length > 0 && (

@@ -3,8 +3,8 @@ import type { Permission } from "@/components/access";
 import type { KeyView, Me } from "@/protocol/api";
 
 const PERMISSIONS: { id: Permission; words: string }[] = [
-  { id: "use", words: "talk to agents; own chats, files and keys" },
-  { id: "build", words: "change agents, tools and providers" },
+  { id: "use", words: "chat with agents; own chats, files and keys" },
+  { id: "build", words: "edit agents, tools and providers" },
   { id: "manage", words: "members, invitations, the team's settings" },
   { id: "own", words: "owners, the audit log, new teams" },
 ];

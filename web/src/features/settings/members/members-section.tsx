@@ -24,7 +24,7 @@ export function MembersSection({ me }: { me: Me }): ReactNode {
   return (
     <Page
       title="Team and members"
-      description="Who is in the team, and what they may do."
+      description="Who is in the team, and what they can do."
       actions={
         <Button look="primary" onClick={() => setInviting(true)}>
           <UserPlus className="size-4" aria-hidden /> Invite

@@ -29,7 +29,7 @@ export function AccountCard({ account }: { account: AccountView }): ReactNode {
       const body = { name: name.trim(), email: email.trim() };
       await fresh(() => api.PATCH("/api/account", { body }));
       await queryClient.invalidateQueries(meQuery);
-      toast.done("Your account is saved.");
+      toast.done("Account saved");
     } catch (thrown) {
       placeProblems(thrown, form, { email_taken: "email", invalid_email: "email" });
     }
@@ -50,7 +50,7 @@ export function AccountCard({ account }: { account: AccountView }): ReactNode {
               />
             )}
           </Field>
-          <Field label="E-mail" hint="You sign in with it." problem={errors.email?.message}>
+          <Field label="Email" hint="Used to sign in." problem={errors.email?.message}>
             {(control) => (
               <Input
                 {...control}

@@ -33,12 +33,12 @@ export function IdentitiesCard(): ReactNode {
     }
   };
   const unlink = async (provider: string, name: string) => {
-    const message = `You cannot sign in at ${name} any more. It stays reserved for you, and can be linked again.`;
+    const message = `You will no longer be able to sign in with ${name}. The link stays reserved for you and can be restored.`;
     if (!(await confirm({ title: `Unlink ${name}?`, message, action: "Unlink", danger: true }))) return;
     setBusy(provider);
     try {
       await fresh(() => api.DELETE("/api/account/identities/{provider}", { params: { path: { provider } } }));
-      toast.done(`${name} is unlinked.`);
+      toast.done(`${name} unlinked`);
     } catch (thrown) {
       toast.failed(thrown);
     }
@@ -46,7 +46,7 @@ export function IdentitiesCard(): ReactNode {
     await queryClient.invalidateQueries(identitiesQuery);
   };
   return (
-    <Card title="Sign in elsewhere">
+    <Card title="Sign-in providers">
       {identities.isError && (
         <ProblemNote problem={identities.error} onRetry={() => void identities.refetch()} />
       )}

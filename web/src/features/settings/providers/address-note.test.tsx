@@ -31,13 +31,13 @@ test("a closed address has the line that opens it", async () => {
   const setting = "AGIO_EGRESS_ALLOW=127.0.0.1:11434";
   const asked = show(" http://127.0.0.1:11434/v1 ", { state: "refused", setting });
   expect(await screen.findByText(setting)).toBeDefined();
-  expect(screen.getByRole("button", { name: "Copy the line" })).toBeDefined();
+  expect(screen.getByRole("button", { name: "Copy setting" })).toBeDefined();
   expect(asked).toEqual([{ base_url: "http://127.0.0.1:11434/v1" }]);
 });
 
 test("an address that is open says so", async () => {
   show("http://localhost:1234/v1", { state: "allowed", setting: null });
-  expect(await screen.findByText(/which it may call/)).toBeDefined();
+  expect(await screen.findByText(/allowed by this server/)).toBeDefined();
 });
 
 test("a name that is not found is told apart from one that is closed", async () => {

@@ -21,13 +21,10 @@ export function AddressNote({ url }: { url: string }): ReactNode {
 }
 
 function Told({ check: { state, setting }, host }: { check: AddressCheck; host: string }): ReactNode {
-  if (state === "allowed")
-    return <p className="text-good">An address of the server's own network, which it may call.</p>;
+  if (state === "allowed") return <p className="text-good">Private address, allowed by this server.</p>;
   if (setting === null)
     return (
-      <p className="text-warn">
-        This server never calls {host}: use an address of a machine that is meant to serve models.
-      </p>
+      <p className="text-warn">Blocked: this server never calls {host}. Use the address of a model server.</p>
     );
   const [name, place] = setting.split("=");
   return (
@@ -51,7 +48,7 @@ function Line({ text }: { text: string }): ReactNode {
   return (
     <div className="flex items-start gap-2 rounded-lg border border-line bg-panel py-1 pr-1 pl-3 text-ink">
       <code className="min-w-0 flex-1 self-center font-mono text-xs break-all select-all">{text}</code>
-      <CopyButton text={text} label="Copy the line" />
+      <CopyButton text={text} label="Copy setting" />
     </div>
   );
 }

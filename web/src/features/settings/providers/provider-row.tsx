@@ -47,19 +47,19 @@ export function ProviderRow({ provider, onEdit, onDelete }: ProviderRowProps): R
           <Button size="small" busy={trial?.state === "trying"} onClick={tryIt}>
             <Zap className="size-3.5" aria-hidden /> Test
           </Button>
-          <Button size="small" aria-label={`Change ${name}`} onClick={onEdit}>
-            <Pencil className="size-3.5" aria-hidden /> Change
+          <Button size="small" aria-label={`Edit ${name}`} onClick={onEdit}>
+            <Pencil className="size-3.5" aria-hidden /> Edit
           </Button>
           <Menu
             trigger={
-              <IconButton label={`More about ${name}`}>
+              <IconButton label={`Options for ${name}`}>
                 <MoreHorizontal className="size-4" aria-hidden />
               </IconButton>
             }
           >
             <MenuItem asChild>
               <Link to="/agents/new" search={{ provider: provider.name }}>
-                <Bot className="size-4" aria-hidden /> Make an agent with it
+                <Bot className="size-4" aria-hidden /> Create an agent
               </Link>
             </MenuItem>
             <MenuLine />

@@ -35,7 +35,7 @@ export function ProvidersSection(): ReactNode {
   const remove = async ({ id, name }: ProviderView) => {
     const yes = await confirm({
       title: `Delete ${name}?`,
-      message: "Its key is deleted with it. Agents that name it fail until they are given another provider.",
+      message: "Its key is deleted too. Agents that use it fail until you choose another provider for them.",
       action: "Delete",
       danger: true,
     });
@@ -43,7 +43,7 @@ export function ProvidersSection(): ReactNode {
     try {
       await api.DELETE("/api/providers/{provider_id}", { params: { path: { provider_id: id } } });
       if (added === name) setAdded(undefined);
-      toast.done(`${name} is deleted.`);
+      toast.done(`Provider "${name}" deleted`);
     } catch (thrown) {
       toast.failed(thrown);
     }
@@ -52,7 +52,7 @@ export function ProvidersSection(): ReactNode {
   return (
     <Page
       title="Model providers"
-      description="Where your agents' models are: a vendor with your key, or any compatible server."
+      description="Connect a vendor with your API key, or any compatible model server."
       actions={
         own.length > 0 && (
           <Button look="primary" onClick={() => setOpened({})}>
@@ -88,7 +88,7 @@ export function ProvidersSection(): ReactNode {
           preset={opened.preset}
           onClose={() => setOpened(undefined)}
           onSaved={({ name }) => {
-            if (opened.provider) toast.done(`${name} is saved.`);
+            if (opened.provider) toast.done(`Provider "${name}" saved`);
             else setAdded(name);
             setOpened(undefined);
           }}
@@ -106,7 +106,7 @@ function Added({ name }: { name: string }): ReactNode {
     >
       <p className="min-w-0 flex-1 wrap-anywhere">{name} is added. Your agents can use it now.</p>
       <Link to="/agents/new" search={{ provider: name }} className={buttonClass("plain", "small")}>
-        Make an agent with it
+        Create an agent
       </Link>
     </div>
   );
@@ -125,7 +125,7 @@ function Nothing({ onChoose }: { onChoose: (preset?: Preset) => void }): ReactNo
             </Button>
           }
         >
-          The demo agent works without one. For everything else, name a vendor and your key, or the address of
+          The demo agent works without one. For real answers, add a vendor and your API key, or the address of
           a model server.
         </Empty>
         <Presets onChoose={onChoose} />
@@ -138,11 +138,9 @@ function Operators({ providers }: { providers: ProviderView[] }): ReactNode {
   return (
     <section className="mt-8" aria-labelledby="operators">
       <h2 id="operators" className="text-sm font-semibold">
-        Offered by this server
+        Provided by this server
       </h2>
-      <p className="mt-1 text-[0.8125rem] text-soft">
-        Whoever runs the server set these up in its environment. Agents can use them as they are.
-      </p>
+      <p className="mt-1 text-[0.8125rem] text-soft">Configured by the server administrator.</p>
       <ul className="mt-3 flex flex-wrap gap-2">
         {providers.map(({ name }) => (
           <li key={name}>
