@@ -144,7 +144,7 @@ async def test_an_account_without_a_password_proves_at_the_provider_who_it_is(tm
         await log_in(proof)
         await agree(proof)
         await expect(proof.get_by_role("heading", name="Confirmed")).to_be_visible()
-        await expect(page.get_by_role("heading", name="robot is made")).to_be_visible()
+        await expect(page.get_by_role("heading", name='API key "robot" created')).to_be_visible()
 
 
 async def test_who_turns_back_at_the_provider_can_try_again_and_still_gets_there(tmp_path: Path) -> None:

@@ -1,11 +1,11 @@
 /** Another tab went to another team, or somebody else signed in there: what this page shows is no longer of who one is. */
 import { UsersRound } from "lucide-react";
 import type { ReactNode } from "react";
+import { leave, returnToTeam } from "@/api/browser-session";
 import { Button } from "@/components/ui/button";
 import { Empty } from "@/components/ui/empty";
 import { useTitle } from "@/components/ui/page";
 import { useToast } from "@/components/ui/toast";
-import { leave, returnToTeam } from "@/lib/browser-session";
 import type { Me } from "@/protocol/api";
 
 interface ChangedElsewhereProps {

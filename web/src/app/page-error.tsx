@@ -2,10 +2,10 @@
 import { type ErrorComponentProps, useRouter } from "@tanstack/react-router";
 import { ServerCrash } from "lucide-react";
 import type { ReactNode } from "react";
+import { problemOf } from "@/api/problem";
 import { Button } from "@/components/ui/button";
 import { Empty } from "@/components/ui/empty";
 import { useTitle } from "@/components/ui/page";
-import { problemOf } from "@/lib/problem";
 
 export function PageError({ error, reset }: ErrorComponentProps): ReactNode {
   const router = useRouter();

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Lock } from "lucide-react";
 import type { ReactNode } from "react";
-import { meQuery } from "@/lib/queries";
+import { meQuery } from "@/api/queries";
 import type { Me } from "@/protocol/api";
 import { buttonClass } from "./ui/button";
 import { Empty } from "./ui/empty";

@@ -11,10 +11,10 @@ import {
   useEffectEvent,
   useState,
 } from "react";
-import { api } from "@/lib/api";
+import { api } from "@/api/client";
+import { problemOf } from "@/api/problem";
+import { identitiesQuery, meQuery, signInMethodsQuery } from "@/api/queries";
 import { onConfirmed } from "@/lib/confirmed";
-import { problemOf } from "@/lib/problem";
-import { identitiesQuery, meQuery, signInMethodsQuery } from "@/lib/queries";
 import { Button, buttonClass } from "./ui/button";
 import { Actions, Dialog } from "./ui/dialog";
 import { Field, Input } from "./ui/field";

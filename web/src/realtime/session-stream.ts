@@ -1,6 +1,6 @@
 /** One conversation as it is followed: its newest messages, then its events as they come, a frame's worth at a time. */
-import { api, data } from "@/lib/api";
-import { Problem, problemOf } from "@/lib/problem";
+import { api, data } from "@/api/client";
+import { Problem, problemOf } from "@/api/problem";
 import type { InterruptView, SessionStatus, SessionWithMessages } from "@/protocol/api";
 import type { Event } from "@/protocol/events";
 import { foldEvents, noteAnswer } from "@/state/fold";

@@ -2,7 +2,7 @@
 import { CircleAlert, CircleCheck, X } from "lucide-react";
 import { Toast as Radix } from "radix-ui";
 import { createContext, type ReactNode, useContext, useMemo, useState } from "react";
-import { problemOf } from "@/lib/problem";
+import { problemOf } from "@/api/problem";
 import { IconButton } from "./button";
 
 interface News {

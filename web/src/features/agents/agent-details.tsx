@@ -2,10 +2,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { Info } from "lucide-react";
 import type { ReactNode } from "react";
+import { agentToolsQuery } from "@/api/queries";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Card } from "@/components/ui/page";
 import { formatCount, formatDuration, formatMoment } from "@/lib/format";
-import { agentToolsQuery } from "@/lib/queries";
 import type { AgentView } from "@/protocol/api";
 import { AgentRuns } from "./agent-runs";
 

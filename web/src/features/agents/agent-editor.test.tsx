@@ -11,8 +11,8 @@ import userEvent from "@testing-library/user-event";
 import { Tooltip } from "radix-ui";
 import { type ReactNode, useMemo, useState } from "react";
 import { afterEach, expect, test, vi } from "vitest";
+import { agentQuery, createQueryClient } from "@/api/queries";
 import { ConfirmProvider } from "@/components/ui/confirm";
-import { agentQuery, createQueryClient } from "@/lib/queries";
 import { AgentEditor } from "./agent-editor";
 import { NEW_AGENT, valuesOf } from "./agent-values";
 

@@ -2,11 +2,11 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { api, data } from "@/api/client";
 import { RunStatus } from "@/components/run-status";
 import { Card } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { api, data } from "@/lib/api";
 import { formatAgo, formatMoment } from "@/lib/format";
 
 const SHOWN = 5;

@@ -1,6 +1,7 @@
 /** An agent as its form has it: every field a text or a choice; read from a view, checked, made a body. */
+
+import { fieldProblems, type Problem } from "@/api/problem";
 import { isBlank } from "@/lib/blank";
-import { fieldProblems, type Problem } from "@/lib/problem";
 import type { AgentBody, AgentView } from "@/protocol/api";
 
 /** Whether a person is asked before a call: as the tool says, always, or never. */

@@ -2,12 +2,12 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { RotateCcw } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import { api, data } from "@/api/client";
+import { problemOf } from "@/api/problem";
 import { Button } from "@/components/ui/button";
 import { useToast } from "@/components/ui/toast";
-import { api, data } from "@/lib/api";
 import { tabMemory } from "@/lib/memory";
 import { newKey } from "@/lib/new-key";
-import { problemOf } from "@/lib/problem";
 import type { AgentView } from "@/protocol/api";
 import { TryComposer } from "./try-composer";
 import { TryThread } from "./try-thread";

@@ -1,9 +1,9 @@
 /** Deletes an agent, after asking and saying what becomes of its chats. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { api } from "@/api/client";
+import { agentsQuery } from "@/api/queries";
 import { useConfirm } from "@/components/ui/confirm";
 import { useToast } from "@/components/ui/toast";
-import { api } from "@/lib/api";
-import { agentsQuery } from "@/lib/queries";
 import type { AgentView } from "@/protocol/api";
 
 /** Resolves to whether it was deleted. */

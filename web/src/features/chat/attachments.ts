@@ -1,9 +1,9 @@
 /** Files that go with a message: uploaded as soon as they are chosen, sent by their ids. */
 import { useCallback, useEffect, useRef, useState } from "react";
-import { api, data } from "@/lib/api";
+import { api, data } from "@/api/client";
+import { Problem, problemOf } from "@/api/problem";
 import { formatBytes } from "@/lib/format";
 import { newKey } from "@/lib/new-key";
-import { Problem, problemOf } from "@/lib/problem";
 import type { FileView } from "@/protocol/api";
 import type { Content } from "@/protocol/commands";
 import type { ContentPart } from "@/protocol/events";

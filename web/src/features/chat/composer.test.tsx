@@ -2,7 +2,7 @@ import { fireEvent, render, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { Tooltip } from "radix-ui";
 import { beforeEach, expect, test, vi } from "vitest";
-import { Problem } from "@/lib/problem";
+import { Problem } from "@/api/problem";
 import type { Content } from "@/protocol/commands";
 import { Composer, type ComposerProps } from "./composer";
 

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { GitFork } from "lucide-react";
 import type { ReactNode } from "react";
-import { sessionQuery } from "@/lib/queries";
+import { sessionQuery } from "@/api/queries";
 
 export function ForkNote({ sessionId }: { sessionId: string }): ReactNode {
   const source = useQuery(sessionQuery(sessionId));

@@ -1,7 +1,7 @@
 /** Tells the server how far a chat was read, so that the list elsewhere knows what is new. */
 import { type InfiniteData, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
-import { api } from "@/lib/api";
+import { api } from "@/api/client";
 import type { Sessions } from "@/protocol/api";
 
 const PAUSE_MS = 600;

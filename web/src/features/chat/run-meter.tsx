@@ -2,9 +2,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { memo, type ReactNode, useMemo } from "react";
+import { sessionRunsQuery } from "@/api/queries";
 import { Tooltip } from "@/components/ui/tooltip";
 import { formatCost, formatCount, formatDuration } from "@/lib/format";
-import { sessionRunsQuery } from "@/lib/queries";
 import { PARTIAL_WORDS, tokenWords } from "@/lib/usage-words";
 import { useNow } from "@/lib/use-now";
 import type { Turn } from "@/state/thread";

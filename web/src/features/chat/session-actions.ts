@@ -2,9 +2,9 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useCallback } from "react";
+import { api, data } from "@/api/client";
 import { useConfirm } from "@/components/ui/confirm";
 import { useToast } from "@/components/ui/toast";
-import { api, data } from "@/lib/api";
 
 interface SessionActions {
   rename: (title: string) => Promise<void>;

@@ -12,9 +12,9 @@ import { render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { Tooltip } from "radix-ui";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createQueryClient } from "@/api/queries";
 import { ConfirmProvider } from "@/components/ui/confirm";
 import { ToastProvider } from "@/components/ui/toast";
-import { createQueryClient } from "@/lib/queries";
 import type { FoundView, ListedSession } from "@/protocol/api";
 import { SESSION_SIDE } from "./session-side";
 

@@ -2,10 +2,10 @@
 import { type InfiniteData, keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useMemo, useRef } from "react";
+import { failedRunsQuery, sessionsQuery } from "@/api/queries";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { cx } from "@/lib/class-names";
-import { failedRunsQuery, sessionsQuery } from "@/lib/queries";
 import type { Sessions } from "@/protocol/api";
 import { followMessage } from "./deep-link";
 import { groupByDay } from "./session-days";

@@ -3,10 +3,10 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { MessageSquare, Square } from "lucide-react";
 import type { ReactNode } from "react";
+import { api } from "@/api/client";
 import { Button, buttonClass } from "@/components/ui/button";
 import { useConfirm } from "@/components/ui/confirm";
 import { useToast } from "@/components/ui/toast";
-import { api } from "@/lib/api";
 import type { RunView } from "@/protocol/api";
 import { isGoingOn } from "./run-queries";
 

@@ -2,11 +2,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { agentsQuery } from "@/api/queries";
 import { RunStatus } from "@/components/run-status";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Tooltip } from "@/components/ui/tooltip";
 import { formatAgo, formatMoment } from "@/lib/format";
-import { agentsQuery } from "@/lib/queries";
 import type { RunView } from "@/protocol/api";
 import { durationWords } from "./run-words";
 

@@ -2,11 +2,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import type { ReactNode } from "react";
+import { agentsQuery, membersQuery } from "@/api/queries";
 import { STATES } from "@/components/run-status";
 import { Button } from "@/components/ui/button";
 import { Field, Input, Select } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
-import { agentsQuery, membersQuery } from "@/lib/queries";
 import type { Me } from "@/protocol/api";
 import { isFiltered, type RunFilter, readFilter, STATUSES } from "./run-filter";
 

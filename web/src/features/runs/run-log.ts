@@ -1,6 +1,6 @@
 /** A run's log as it is read: all that is there, then what is added as long as the run goes on. */
-import { refusalOf } from "@/lib/api";
-import { Problem, problemOf } from "@/lib/problem";
+import { refusalOf } from "@/api/client";
+import { Problem, problemOf } from "@/api/problem";
 import type { Event } from "@/protocol/events";
 import { readLines } from "./ndjson";
 

@@ -1,6 +1,6 @@
 /** What the pages of runs read from the server. */
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
-import { api, data } from "@/lib/api";
+import { api, data } from "@/api/client";
 import type { RunView, ToolExecutions } from "@/protocol/api";
 import { type RunFilter, spanOf } from "./run-filter";
 

@@ -8,10 +8,10 @@ import { formatCount } from "@/lib/format";
 import type { RunView, ToolExecutionView } from "@/protocol/api";
 import { EventsTab } from "./events-tab";
 import { MetricsTab } from "./metrics-tab";
-import { ReplayTab } from "./replay-tab";
+import { ReplayTab } from "./replay/replay-tab";
 import { isGoingOn, runToolsQuery } from "./run-queries";
 import type { WatchedLog } from "./use-run-log";
-import { WaterfallTab } from "./waterfall-tab";
+import { WaterfallTab } from "./waterfall/waterfall-tab";
 
 const TABS = ["waterfall", "events", "metrics", "replay"] as const;
 

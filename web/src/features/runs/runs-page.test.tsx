@@ -12,7 +12,7 @@ import { render, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { Tooltip } from "radix-ui";
 import { afterEach, expect, test, vi } from "vitest";
-import { createQueryClient } from "@/lib/queries";
+import { createQueryClient } from "@/api/queries";
 import type { RunView } from "@/protocol/api";
 import { RunsPage } from "./runs-page";
 

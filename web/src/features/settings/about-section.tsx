@@ -1,12 +1,12 @@
 /** What this server is: its version, where it keeps things, who works for it. */
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
+import { api, data } from "@/api/client";
+import { problemOf } from "@/api/problem";
 import { Card, Page } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { api, data } from "@/lib/api";
 import { formatAgo, formatMoment } from "@/lib/format";
-import { problemOf } from "@/lib/problem";
 import type { About } from "@/protocol/api";
 
 const STORES = { sqlite: "SQLite (a file on the server)", postgres: "PostgreSQL" } as const;

@@ -2,13 +2,13 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { ScrollText } from "lucide-react";
 import { type FormEvent, type ReactNode, useState } from "react";
+import { type AuditFilter, auditQuery, membersQuery, WATCHED, watchNewest } from "@/api/queries";
 import { Button } from "@/components/ui/button";
 import { Empty } from "@/components/ui/empty";
 import { Field, Input, Select } from "@/components/ui/field";
 import { Page } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { type AuditFilter, auditQuery, membersQuery, WATCHED, watchNewest } from "@/lib/queries";
 import { AuditList, AuditTable } from "./audit-entries";
 
 export function AuditSection(): ReactNode {

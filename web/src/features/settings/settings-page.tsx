@@ -3,11 +3,11 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, Navigate, useParams } from "@tanstack/react-router";
 import { Compass } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
+import { meQuery } from "@/api/queries";
 import { Needs } from "@/components/access";
 import { buttonClass } from "@/components/ui/button";
 import { Empty } from "@/components/ui/empty";
 import { Page } from "@/components/ui/page";
-import { meQuery } from "@/lib/queries";
 import { SECTIONS, type Section } from "./sections";
 
 export function SettingsPage(): ReactNode {

@@ -1,12 +1,12 @@
 /** The form of an HTTP tool: a request that the model fills in. */
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Controller, type UseFormReturn, useWatch } from "react-hook-form";
+import { problemOf } from "@/api/problem";
 import { OvertakenNote } from "@/components/overtaken-note";
 import { Button } from "@/components/ui/button";
 import { Field, Input, Select, Textarea } from "@/components/ui/field";
 import { Card } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
-import { problemOf } from "@/lib/problem";
 import { COMMAND_KEY, useShortcut } from "@/lib/shortcuts";
 import { AnswerFields } from "./answer-fields";
 import type { StoredHeaders } from "./header-rows";

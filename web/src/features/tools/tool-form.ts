@@ -1,7 +1,7 @@
 /** What the form of an HTTP tool holds, how it becomes a body, and where the server's refusals belong. */
 import type { FieldPath } from "react-hook-form";
+import { fieldProblems, type Problem } from "@/api/problem";
 import { allowSetting } from "@/lib/allow-setting";
-import { fieldProblems, type Problem } from "@/lib/problem";
 import type { Approval, Effect } from "@/lib/tool-words";
 import type { AgentToolDetails, HttpToolBody } from "@/protocol/api";
 import { type HeaderRow, headerBodies, headerRows } from "./header-rows";

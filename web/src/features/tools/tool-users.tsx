@@ -2,14 +2,14 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { api } from "@/api/client";
+import { agentsQuery, agentToolsQuery } from "@/api/queries";
 import { Select } from "@/components/ui/field";
 import { Card } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { Switch } from "@/components/ui/switch";
 import { useToast } from "@/components/ui/toast";
-import { api } from "@/lib/api";
-import { agentsQuery, agentToolsQuery } from "@/lib/queries";
 import type { Approval } from "@/lib/tool-words";
 import type { AgentToolDetails, AgentView } from "@/protocol/api";
 import { usedBy } from "./tool-words";

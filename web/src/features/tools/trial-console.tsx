@@ -2,13 +2,13 @@
 import { useMutation } from "@tanstack/react-query";
 import { Play } from "lucide-react";
 import { type FormEvent, type ReactNode, useMemo, useState } from "react";
+import { api, data } from "@/api/client";
 import { JsonEditor } from "@/components/json/json-editor";
 import { Button } from "@/components/ui/button";
 import { useConfirm } from "@/components/ui/confirm";
 import { Card } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { Tabs } from "@/components/ui/tabs";
-import { api, data } from "@/lib/api";
 import type { AgentToolDetails, ToolTrial } from "@/protocol/api";
 import { ArgumentsForm } from "./arguments-form";
 import { argumentFields, firstTyped, readArguments, typedArguments } from "./call-arguments";

@@ -1,9 +1,9 @@
 /** Deletes an HTTP tool after saying which agents lose it. */
 import { useQueryClient } from "@tanstack/react-query";
+import { api } from "@/api/client";
+import { agentsQuery, agentToolsQuery, toolsQuery } from "@/api/queries";
 import { useConfirm } from "@/components/ui/confirm";
 import { useToast } from "@/components/ui/toast";
-import { api } from "@/lib/api";
-import { agentsQuery, agentToolsQuery, toolsQuery } from "@/lib/queries";
 import type { AgentToolDetails } from "@/protocol/api";
 import { listed } from "./tool-words";
 

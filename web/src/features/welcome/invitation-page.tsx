@@ -2,12 +2,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { useLocation } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { api, data } from "@/api/client";
+import { problemOf } from "@/api/problem";
 import { buttonClass } from "@/components/ui/button";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { api, data } from "@/lib/api";
 import { formatMoment } from "@/lib/format";
-import { problemOf } from "@/lib/problem";
 import { tokenOf } from "./invitation-token";
 import { JoinTeam } from "./join-team";
 import { Notice, WelcomeCard } from "./welcome-card";

@@ -1,12 +1,12 @@
 /** The ways into a team one is invited to: as who is signed in, with a new account, or by signing in first. */
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
+import { api } from "@/api/client";
+import { type Problem, problemOf } from "@/api/problem";
+import { signInMethodsQuery } from "@/api/queries";
 import { Button } from "@/components/ui/button";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { Tabs } from "@/components/ui/tabs";
-import { api } from "@/lib/api";
-import { type Problem, problemOf } from "@/lib/problem";
-import { signInMethodsQuery } from "@/lib/queries";
 import type { InvitationOffer } from "@/protocol/api";
 import { AccountForm, type NewAccount } from "./account-form";
 import { keepInvitation } from "./invitation-token";

@@ -1,10 +1,10 @@
 /** The page after a one-time link: an account to come back with, or not yet; then what to do first. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
+import { api } from "@/api/client";
+import { meQuery, signInMethodsQuery } from "@/api/queries";
 import { Button } from "@/components/ui/button";
 import { Card, Page } from "@/components/ui/page";
-import { api } from "@/lib/api";
-import { meQuery, signInMethodsQuery } from "@/lib/queries";
 import { AccountForm, type NewAccount } from "./account-form";
 import { FirstSteps } from "./first-steps";
 import { LinkButtons } from "./link-buttons";

@@ -1,13 +1,13 @@
 /** E-mail address and password, for whoever has an account. */
 import type { ReactNode } from "react";
 import { useForm } from "react-hook-form";
+import { api } from "@/api/client";
+import { formProblem, placeProblems } from "@/api/form-problems";
+import { problemOf } from "@/api/problem";
 import { Button } from "@/components/ui/button";
 import { Field, Input } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
-import { api } from "@/lib/api";
-import { formProblem, placeProblems } from "@/lib/form-problems";
 import { PASSWORD_MAX_CHARS } from "@/lib/password";
-import { problemOf } from "@/lib/problem";
 import { useCountdown } from "./countdown";
 
 interface SignInFormProps {

@@ -2,10 +2,10 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
+import { meQuery, signInMethodsQuery } from "@/api/queries";
 import { buttonClass } from "@/components/ui/button";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { meQuery, signInMethodsQuery } from "@/lib/queries";
 import { takeSignedOut } from "@/lib/signed-out";
 import { keepInvitation, keptInvitation } from "./invitation-token";
 import { ProviderButtons } from "./provider-buttons";

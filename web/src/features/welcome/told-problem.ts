@@ -1,7 +1,7 @@
 /** What the server has to tell whoever comes: it put a problem into the document, such as a link that is over. */
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
-import { Problem } from "@/lib/problem";
+import { Problem } from "@/api/problem";
 import { safeReturnTo } from "./return-to";
 
 export interface Told {

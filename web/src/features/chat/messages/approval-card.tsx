@@ -1,13 +1,13 @@
 /** The questions of a run about its calls. All are decided, then sent together, because the server wants them at once. */
 import { ShieldQuestion } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
+import { useKeptState } from "@/components/turn/kept-state";
 import { Button } from "@/components/ui/button";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { isAtWork } from "@/lib/at-work";
 import type { Answer } from "@/protocol/commands";
 import { findCall, type Turn } from "@/state/thread";
 import { ApprovalQuestion } from "./approval-question";
-import { useKeptState } from "./kept-state";
 
 interface ApprovalCardProps {
   turn: Turn;

@@ -3,9 +3,9 @@ import type { ReactNode } from "react";
 import { checkJson } from "@/components/json/json-check";
 import { JsonEditor } from "@/components/json/json-editor";
 import { printJson, readJson } from "@/components/json/json-text";
+import { useKeptState } from "@/components/turn/kept-state";
 import { Button } from "@/components/ui/button";
 import type { DecidingProps } from "./approval-question";
-import { useKeptState } from "./kept-state";
 
 export function ApprovalEditing(props: DecidingProps & { args: string }): ReactNode {
   const { id, takesFocus, args, busy, onCancel, onDecide } = props;

@@ -2,6 +2,7 @@
 import { Check, Pencil, X } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import { JsonView } from "@/components/json/json-view";
+import { useKeptState } from "@/components/turn/kept-state";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { Field, Input } from "@/components/ui/field";
@@ -11,7 +12,6 @@ import { useNow } from "@/lib/use-now";
 import { visible } from "@/lib/visible";
 import type { Answer } from "@/protocol/commands";
 import type { CallPart, Question } from "@/state/thread";
-import { useKeptState } from "./kept-state";
 
 const Editing = lazy(async () => ({ default: (await import("./approval-editing")).ApprovalEditing }));
 

@@ -1,9 +1,9 @@
 /** A message being written anew, in its own place. */
 import { type ReactNode, useEffect, useRef, useState } from "react";
+import { useKeptState } from "@/components/turn/kept-state";
 import { Button } from "@/components/ui/button";
 import { Textarea } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
-import { useKeptState } from "./kept-state";
 
 interface EditMessageProps {
   /** Of the message. */

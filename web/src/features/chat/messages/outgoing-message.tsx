@@ -1,14 +1,14 @@
 /** A message on its way: how far it is, and what to do if the server refused it. */
 import { CircleAlert, Clock, LoaderCircle } from "lucide-react";
 import type { ReactNode } from "react";
+import { AttachedFiles } from "@/components/turn/attached-files";
+import { MessageText } from "@/components/turn/message-text";
+import { filesOf } from "@/components/turn/source";
 import { Button } from "@/components/ui/button";
 import { cx } from "@/lib/class-names";
 import type { Outgoing } from "@/realtime/outbox";
 import { useSocketState } from "@/realtime/socket-context";
 import { textOf } from "@/state/thread";
-import { AttachedFiles } from "./attached-files";
-import { MessageText } from "./message-text";
-import { filesOf } from "./user-message";
 
 interface OutgoingMessageProps {
   item: Outgoing;

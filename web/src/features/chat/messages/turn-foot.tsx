@@ -2,13 +2,13 @@
 import { Link } from "@tanstack/react-router";
 import { RotateCcw } from "lucide-react";
 import type { ReactNode } from "react";
+import { QUIET } from "@/components/turn/looks";
 import { IconButton } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/copy-button";
 import { cx } from "@/lib/class-names";
 import { formatCost, formatDuration } from "@/lib/format";
 import { tokenWords, usageOfMetrics } from "@/lib/usage-words";
 import type { Turn } from "@/state/thread";
-import { QUIET } from "./looks";
 
 interface TurnFootProps {
   turn: Turn;

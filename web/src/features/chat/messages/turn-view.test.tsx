@@ -9,12 +9,12 @@ import { render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { Tooltip } from "radix-ui";
 import { expect, test, vi } from "vitest";
+import { Problem } from "@/api/problem";
+import { KeptStates } from "@/components/turn/kept-state";
 import { ToastProvider } from "@/components/ui/toast";
-import { Problem } from "@/lib/problem";
 import type { Answer } from "@/protocol/commands";
 import { newCall } from "@/state/fold";
 import { newTurn, type Part, type Turn } from "@/state/thread";
-import { KeptStates } from "./kept-state";
 import { TurnView, type TurnViewProps } from "./turn-view";
 
 const router = createRouter({ routeTree: createRootRoute(), history: createMemoryHistory() });

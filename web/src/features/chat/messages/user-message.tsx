@@ -1,6 +1,11 @@
 /** What a person said: a bubble on the right, with its files, and what can be done with it. */
 import { Link2, Pencil } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import { AttachedFiles } from "@/components/turn/attached-files";
+import { useKeptState } from "@/components/turn/kept-state";
+import { HIGHLIGHT, QUIET } from "@/components/turn/looks";
+import { MessageText } from "@/components/turn/message-text";
+import { filesOf, type MediaPart } from "@/components/turn/source";
 import { IconButton } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/copy-button";
 import { useToast } from "@/components/ui/toast";
@@ -10,12 +15,7 @@ import { copyText } from "@/lib/clipboard";
 import { formatClock, formatMoment } from "@/lib/format";
 import type { Content } from "@/protocol/commands";
 import { type Asked, textOf } from "@/state/thread";
-import { AttachedFiles } from "./attached-files";
 import { EditMessage } from "./edit-message";
-import { useKeptState } from "./kept-state";
-import { HIGHLIGHT, QUIET } from "./looks";
-import { MessageText } from "./message-text";
-import type { MediaPart } from "./source";
 
 interface UserMessageProps {
   asked: Asked;
@@ -106,10 +106,6 @@ function CopyLink({ messageId }: { messageId: string }): ReactNode {
       <Link2 className="size-4" aria-hidden />
     </IconButton>
   );
-}
-
-export function filesOf(content: Content): MediaPart[] {
-  return typeof content === "string" ? [] : content.filter((part) => part.type !== "text");
 }
 
 function withText(text: string, files: MediaPart[]): Content {

@@ -2,6 +2,8 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { KeyRound, Plus } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import { api } from "@/api/client";
+import { keysQuery, membersQuery, WATCHED } from "@/api/queries";
 import { Button } from "@/components/ui/button";
 import { useConfirm } from "@/components/ui/confirm";
 import { Empty } from "@/components/ui/empty";
@@ -10,8 +12,6 @@ import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { Switch } from "@/components/ui/switch";
 import { useToast } from "@/components/ui/toast";
-import { api } from "@/lib/api";
-import { keysQuery, membersQuery, WATCHED } from "@/lib/queries";
 import type { KeyView, Me } from "@/protocol/api";
 import { KeyRow } from "./key-row";
 import { madeWith, stateOf } from "./key-rules";

@@ -1,15 +1,15 @@
 /** The team's invitations: open ones can be taken back, the others say what became of them. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
+import { api } from "@/api/client";
+import { invitationsQuery, membersQuery, WATCHED } from "@/api/queries";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { useConfirm } from "@/components/ui/confirm";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { useToast } from "@/components/ui/toast";
-import { api } from "@/lib/api";
 import { formatAgo, formatDay } from "@/lib/format";
-import { invitationsQuery, membersQuery, WATCHED } from "@/lib/queries";
 import type { InvitationView } from "@/protocol/api";
 import { stateOf } from "./invitation-state";
 

@@ -1,13 +1,13 @@
 /** Who is in the team, and what they may do there. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
+import { api, data } from "@/api/client";
+import { invitationsQuery, membersQuery, meQuery, WATCHED } from "@/api/queries";
 import { useFresh } from "@/components/reauthentication";
 import { useConfirm } from "@/components/ui/confirm";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { useToast } from "@/components/ui/toast";
-import { api, data } from "@/lib/api";
-import { invitationsQuery, membersQuery, meQuery, WATCHED } from "@/lib/queries";
 import type { Me, MemberView, NewSignInLink } from "@/protocol/api";
 import { MemberRow } from "./member-row";
 import { type Role, rolesToGive, whyFixed } from "./role-rules";

@@ -2,11 +2,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { UserPlus } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import { meQuery, tenantQuery, WATCHED } from "@/api/queries";
 import { Button } from "@/components/ui/button";
 import { Card, Page } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { meQuery, tenantQuery, WATCHED } from "@/lib/queries";
 import type { Me } from "@/protocol/api";
 import { InvitationList } from "./invitation-list";
 import { InviteDialog } from "./invite-dialog";

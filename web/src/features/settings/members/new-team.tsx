@@ -1,15 +1,15 @@
 /** Makes another team and goes there. */
 import { type ReactNode, useState } from "react";
 import { useForm } from "react-hook-form";
+import { switchTeam } from "@/api/browser-session";
+import { api, data } from "@/api/client";
+import { formProblem, placeProblems } from "@/api/form-problems";
 import { useFresh } from "@/components/reauthentication";
 import { Button } from "@/components/ui/button";
 import { Actions, Dialog } from "@/components/ui/dialog";
 import { Field, Input } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
-import { api, data } from "@/lib/api";
 import { isBlank } from "@/lib/blank";
-import { switchTeam } from "@/lib/browser-session";
-import { formProblem, placeProblems } from "@/lib/form-problems";
 import type { Me } from "@/protocol/api";
 
 export function NewTeam({ me }: { me: Me }): ReactNode {

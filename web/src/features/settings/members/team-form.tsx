@@ -2,15 +2,15 @@
 import { useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useForm } from "react-hook-form";
+import { api, data } from "@/api/client";
+import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/api/form-problems";
+import { meQuery, tenantQuery } from "@/api/queries";
 import { Button } from "@/components/ui/button";
 import { useConfirm } from "@/components/ui/confirm";
 import { Field, Input, Select } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { useToast } from "@/components/ui/toast";
-import { api, data } from "@/lib/api";
 import { isBlank } from "@/lib/blank";
-import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/lib/form-problems";
-import { meQuery, tenantQuery } from "@/lib/queries";
 import type { TenantView } from "@/protocol/api";
 
 const MAX_DAYS = 36_500;

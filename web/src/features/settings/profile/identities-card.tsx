@@ -1,15 +1,15 @@
 /** Sign-ins elsewhere that are linked to the account. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
+import { api, data } from "@/api/client";
+import { identitiesQuery, signInMethodsQuery } from "@/api/queries";
 import { useFresh } from "@/components/reauthentication";
 import { Button } from "@/components/ui/button";
 import { useConfirm } from "@/components/ui/confirm";
 import { Card } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { useToast } from "@/components/ui/toast";
-import { api, data } from "@/lib/api";
 import { formatDay } from "@/lib/format";
-import { identitiesQuery, signInMethodsQuery } from "@/lib/queries";
 
 export function IdentitiesCard(): ReactNode {
   const methods = useQuery(signInMethodsQuery);

@@ -2,15 +2,15 @@
 import { useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { FormProvider, useForm } from "react-hook-form";
+import { api } from "@/api/client";
+import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/api/form-problems";
+import { meQuery } from "@/api/queries";
 import { NewPassword, type NewPasswordValues } from "@/components/new-password";
 import { useFresh } from "@/components/reauthentication";
 import { Button } from "@/components/ui/button";
 import { Card } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { useToast } from "@/components/ui/toast";
-import { api } from "@/lib/api";
-import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/lib/form-problems";
-import { meQuery } from "@/lib/queries";
 import type { AccountView } from "@/protocol/api";
 
 export function PasswordCard({ account }: { account: AccountView }): ReactNode {

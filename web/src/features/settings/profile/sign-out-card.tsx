@@ -1,10 +1,10 @@
 /** Signs out every browser of the person, this one too. */
 import { type ReactNode, useState } from "react";
+import { api } from "@/api/client";
 import { Button } from "@/components/ui/button";
 import { useConfirm } from "@/components/ui/confirm";
 import { Card } from "@/components/ui/page";
 import { useToast } from "@/components/ui/toast";
-import { api } from "@/lib/api";
 import { tabMemory } from "@/lib/memory";
 import { noteSignedOut } from "@/lib/signed-out";
 

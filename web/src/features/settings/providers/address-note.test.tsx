@@ -3,7 +3,7 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { render, screen } from "@testing-library/react";
 import { Tooltip } from "radix-ui";
 import { afterEach, expect, test, vi } from "vitest";
-import { createQueryClient } from "@/lib/queries";
+import { createQueryClient } from "@/api/queries";
 import type { AddressCheck } from "@/protocol/api";
 import { AddressNote } from "./address-note";
 

@@ -1,8 +1,8 @@
 /** Says below a base URL whether the server calls it, and what whoever runs the server does if not. */
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
+import { addressQuery } from "@/api/queries";
 import { CopyButton } from "@/components/ui/copy-button";
-import { addressQuery } from "@/lib/queries";
 import { useSettled } from "@/lib/use-settled";
 import type { AddressCheck } from "@/protocol/api";
 import { isNearby, urlProblem } from "./provider-form";

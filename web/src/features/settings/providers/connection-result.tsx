@@ -1,8 +1,8 @@
 /** What came of trying a connection, in words: that it works, or what is wrong and what to do. */
 import { CircleAlert, CircleCheck, LoaderCircle } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
+import { type Problem, problemOf } from "@/api/problem";
 import { formatDuration } from "@/lib/format";
-import { type Problem, problemOf } from "@/lib/problem";
 import type { ConnectionTest } from "@/protocol/api";
 
 export type Trial =

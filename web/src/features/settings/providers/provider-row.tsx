@@ -2,10 +2,10 @@
 import { Link } from "@tanstack/react-router";
 import { Bot, MoreHorizontal, Pencil, Trash2, Zap } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import { api, data } from "@/api/client";
 import { Badge } from "@/components/ui/badge";
 import { Button, IconButton } from "@/components/ui/button";
 import { Menu, MenuItem, MenuLine } from "@/components/ui/menu";
-import { api, data } from "@/lib/api";
 import type { ProviderView } from "@/protocol/api";
 import { ConnectionResult, runTrial, type Trial } from "./connection-result";
 import { KINDS } from "./provider-form";

@@ -1,7 +1,12 @@
 /** Where the bytes of a message's part are, as far as they may be shown: our own files, and what the message carries. */
+import type { Content } from "@/protocol/commands";
 import type { ContentPart } from "@/protocol/events";
 
 export type MediaPart = Exclude<ContentPart, { type: "text" }>;
+
+export function filesOf(content: Content): MediaPart[] {
+  return typeof content === "string" ? [] : content.filter((part) => part.type !== "text");
+}
 
 const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;

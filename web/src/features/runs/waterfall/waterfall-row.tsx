@@ -6,7 +6,7 @@ import { cx } from "@/lib/class-names";
 import { formatDuration } from "@/lib/format";
 import { usageOfMetrics } from "@/lib/usage-words";
 import type { ToolExecutionView } from "@/protocol/api";
-import { readAndWritten } from "./run-words";
+import { readAndWritten } from "../run-words";
 import { placeIn, type Window } from "./time-axis";
 import { WaterfallDetails } from "./waterfall-details";
 import { type Row, rowMs } from "./waterfall-rows";

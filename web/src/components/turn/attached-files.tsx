@@ -2,8 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { FileText, ImageOff, Link2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import { api, data } from "@/api/client";
 import { Dialog } from "@/components/ui/dialog";
-import { api, data } from "@/lib/api";
 import { cx } from "@/lib/class-names";
 import { formatBytes } from "@/lib/format";
 import { downloadUrl, fileIdOf, type MediaPart, nameOf, pictureUrl } from "./source";

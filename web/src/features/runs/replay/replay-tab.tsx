@@ -7,9 +7,9 @@ import { Switch } from "@/components/ui/switch";
 import { cx } from "@/lib/class-names";
 import { formatDuration } from "@/lib/format";
 import type { ToolExecutionView } from "@/protocol/api";
+import type { LogState } from "../run-log";
 import { countAt, Film, framesOf, timesOf } from "./replay";
 import { ReplayTurn } from "./replay-turn";
-import type { LogState } from "./run-log";
 import { type Player, type Speed, usePlayer } from "./use-player";
 
 const SPEEDS: { speed: Speed; word: string }[] = [

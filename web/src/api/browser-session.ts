@@ -1,7 +1,8 @@
 /** Leaving: signing out, and going to another team. Both begin anew, so that nothing of before is left on the page. */
-import { api } from "./api";
-import { tabMemory } from "./memory";
-import { noteSignedOut } from "./signed-out";
+
+import { tabMemory } from "@/lib/memory";
+import { noteSignedOut } from "@/lib/signed-out";
+import { api } from "./client";
 
 const OWNER = "agio.owner";
 

@@ -8,7 +8,7 @@ import { cx } from "@/lib/class-names";
 import type { Content } from "@/protocol/commands";
 import { textOf } from "@/state/thread";
 import { AttachedFiles } from "./attached-files";
-import { filesOf } from "./user-message";
+import { filesOf } from "./source";
 
 export function ResultView({ result, failed }: { result: Content; failed: boolean }): ReactNode {
   const text = textOf(result);

@@ -1,9 +1,9 @@
 /** How a turn stands at its end: working, waiting, stopped, failed. */
 import { CircleStop, Clock, Hourglass } from "lucide-react";
 import type { ReactNode } from "react";
+import { Problem } from "@/api/problem";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { adviceFor, UNKNOWN_FAILURE } from "@/lib/failure-words";
-import { Problem } from "@/lib/problem";
 import type { Turn } from "@/state/thread";
 import { Working } from "./working";
 

@@ -5,7 +5,7 @@ import { Button, IconButton } from "@/components/ui/button";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { formatCount, formatDuration } from "@/lib/format";
 import type { ToolExecutionView } from "@/protocol/api";
-import type { LogState } from "./run-log";
+import type { LogState } from "../run-log";
 import { marksOf, placeIn, shift, type Window, zoom } from "./time-axis";
 import { buildWaterfall, type Waterfall } from "./waterfall";
 import { WaterfallRow } from "./waterfall-row";

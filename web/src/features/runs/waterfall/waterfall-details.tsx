@@ -5,7 +5,7 @@ import { CopyButton } from "@/components/ui/copy-button";
 import { formatDuration, prettyJson } from "@/lib/format";
 import { usageOfMetrics } from "@/lib/usage-words";
 import type { ToolExecutionView } from "@/protocol/api";
-import { costWords, countWords } from "./run-words";
+import { costWords, countWords } from "../run-words";
 import type { Row } from "./waterfall-rows";
 
 const EFFECTS: Record<ToolExecutionView["effect"], string> = {

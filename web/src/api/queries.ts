@@ -1,7 +1,7 @@
 /** What the pages read from the server, by name, so that a change anywhere finds every reader. */
 import { infiniteQueryOptions, QueryClient, queryOptions } from "@tanstack/react-query";
-import { api, data } from "./api";
-import { tellCostsIn } from "./format";
+import { tellCostsIn } from "@/lib/format";
+import { api, data } from "./client";
 import { problemOf } from "./problem";
 
 const FRESH_MS = 10_000;
