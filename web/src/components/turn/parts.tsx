@@ -18,18 +18,18 @@ interface PartsProps {
   /** The open questions are shown by themselves, with the calls they are about. */
   asks: boolean;
   highlighted?: string | undefined;
+  /** Reasoning starts unfolded. */
+  unfolded?: boolean;
 }
 
-export function Parts({ turn, parts, live, asks, highlighted }: PartsProps): ReactNode {
+export function Parts({ turn, parts, ...rest }: PartsProps): ReactNode {
   return parts.map((part, at) => (
     <PartView
       key={`${part.kind}-${part.id}`}
       turn={turn}
       part={part}
-      live={live}
-      asks={asks}
-      newest={live && at === parts.length - 1}
-      highlighted={highlighted}
+      newest={rest.live && at === parts.length - 1}
+      {...rest}
     />
   ));
 }
@@ -40,14 +40,15 @@ interface PartViewProps extends Omit<PartsProps, "parts"> {
   newest: boolean;
 }
 
-function PartView({ turn, part, live, asks, newest, highlighted }: PartViewProps): ReactNode {
+function PartView({ part, newest, ...rest }: PartViewProps): ReactNode {
+  const { turn, live, asks, highlighted, unfolded } = rest;
   switch (part.kind) {
     case "text":
       return <Text part={part} live={newest} highlighted={part.id === highlighted} />;
     case "system":
       return <SystemMessage part={part} highlighted={part.id === highlighted} />;
     case "reasoning":
-      return <Reasoning part={part} live={newest} />;
+      return <Reasoning part={part} live={newest} unfolded={unfolded} />;
     case "call": {
       const state = stateOf(part, turn, live);
       if (asks && state === "asking") return null;
@@ -58,15 +59,7 @@ function PartView({ turn, part, live, asks, newest, highlighted }: PartViewProps
     case "subagent":
       return (
         <SubagentCard part={part} live={live}>
-          {() => (
-            <Parts
-              turn={turn}
-              parts={part.parts}
-              live={live && part.status === "running"}
-              asks={asks}
-              highlighted={highlighted}
-            />
-          )}
+          {() => <Parts {...rest} parts={part.parts} live={live && part.status === "running"} />}
         </SubagentCard>
       );
   }

@@ -8,8 +8,14 @@ import { formatDuration } from "@/lib/format";
 import type { TextPart } from "@/state/thread";
 import { useKeptState } from "./kept-state";
 
-export function Reasoning({ part, live }: { part: TextPart; live: boolean }): ReactNode {
-  const [open, setOpen] = useKeptState(`open ${part.id}`, false);
+interface ReasoningProps {
+  part: TextPart;
+  live: boolean;
+  unfolded?: boolean | undefined;
+}
+
+export function Reasoning({ part, live, unfolded = false }: ReasoningProps): ReactNode {
+  const [open, setOpen] = useKeptState(`open ${part.id}`, unfolded);
   const id = useId();
   if (!part.text.trim() && !live) return null;
   return (

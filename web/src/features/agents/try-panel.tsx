@@ -1,17 +1,20 @@
 /** A small chat with the saved agent, in a session of its own, followed by server-sent events. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { RotateCcw } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import { api, data } from "@/api/client";
 import { problemOf } from "@/api/problem";
+import { AskedContent } from "@/components/turn/asked-content";
 import { Button } from "@/components/ui/button";
+import { SkeletonRows } from "@/components/ui/skeleton";
 import { useToast } from "@/components/ui/toast";
 import { tabMemory } from "@/lib/memory";
 import { newKey } from "@/lib/new-key";
 import type { AgentView } from "@/protocol/api";
 import { TryComposer } from "./try-composer";
-import { TryThread } from "./try-thread";
-import { UserWords } from "./try-turn";
+
+// It brings the Markdown renderer with it.
+const TryThread = lazy(async () => ({ default: (await import("./try-thread")).TryThread }));
 
 /** A message on its way: it is shown until its run is in the thread. */
 export interface Sent {
@@ -100,11 +103,19 @@ export function TryPanel({ agent, dirty }: { agent: AgentView; dirty: boolean })
         {dirty ? "This is the saved agent, without your unsaved changes." : ""}
       </p>
       {sessionId ? (
-        <TryThread key={sessionId} sessionId={sessionId} sent={sent} onRunning={setRunning} onGone={forget} />
+        <Suspense fallback={<SkeletonRows rows={2} className="h-10" />}>
+          <TryThread
+            key={sessionId}
+            sessionId={sessionId}
+            sent={sent}
+            onRunning={setRunning}
+            onGone={forget}
+          />
+        </Suspense>
       ) : (
         <div className="flex flex-1 flex-col overflow-y-auto px-5 py-4">
           {sent ? (
-            <UserWords text={sent.text} />
+            <AskedContent content={sent.text} />
           ) : (
             <p className="m-auto max-w-64 text-center text-sm text-soft">
               Send a message to see how the agent answers. Reset deletes this chat.

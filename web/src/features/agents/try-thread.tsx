@@ -1,13 +1,14 @@
 /** The conversation with the tried agent, as it is written. */
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useRef } from "react";
+import { AskedContent } from "@/components/turn/asked-content";
+import { ReadOnlyTurn } from "@/components/turn/read-only-turn";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { eventStreams } from "@/realtime/event-stream";
 import { useAgentStream } from "@/realtime/use-agent-stream";
 import type { Sent } from "./try-panel";
 import { TryQuestions } from "./try-questions";
-import { TryTurn, UserWords } from "./try-turn";
 
 interface TryThreadProps {
   sessionId: string;
@@ -57,9 +58,9 @@ export function TryThread({ sessionId, sent, onRunning, onGone }: TryThreadProps
       {phase === "failed" && <ProblemNote problem={problem} />}
       {!online && <p className="text-center text-xs text-soft">Reconnecting…</p>}
       {thread.turns.map((turn) => (
-        <TryTurn key={turn.runId} turn={turn} />
+        <ReadOnlyTurn key={turn.runId} turn={turn} />
       ))}
-      {sent && !arrived && <UserWords text={sent.text} />}
+      {sent && !arrived && <AskedContent content={sent.text} />}
       <TryQuestions sessionId={sessionId} thread={thread} />
     </div>
   );

@@ -1,17 +1,20 @@
 /** The four ways to look at a run. Which one is shown is in the address. */
 import { useQuery } from "@tanstack/react-query";
 import { useLocation, useNavigate } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { lazy, type ReactNode, Suspense } from "react";
 import { ProblemNote } from "@/components/ui/problem-note";
+import { SkeletonRows } from "@/components/ui/skeleton";
 import { Tabs } from "@/components/ui/tabs";
 import { formatCount } from "@/lib/format";
 import type { RunView, ToolExecutionView } from "@/protocol/api";
 import { EventsTab } from "./events-tab";
 import { MetricsTab } from "./metrics-tab";
-import { ReplayTab } from "./replay/replay-tab";
 import { isGoingOn, runToolsQuery } from "./run-queries";
 import type { WatchedLog } from "./use-run-log";
 import { WaterfallTab } from "./waterfall/waterfall-tab";
+
+// It brings the Markdown renderer with it.
+const ReplayTab = lazy(async () => ({ default: (await import("./replay/replay-tab")).ReplayTab }));
 
 const TABS = ["waterfall", "events", "metrics", "replay"] as const;
 
@@ -56,7 +59,15 @@ export function RunTabs({ run, log, now }: RunTabsProps): ReactNode {
             content: <EventsTab runId={run.id} log={log} goingOn={goingOn} />,
           },
           { id: "metrics", title: "Metrics", content: <MetricsTab run={run} log={log} now={now} /> },
-          { id: "replay", title: "Replay", content: <ReplayTab log={log} calls={calls} /> },
+          {
+            id: "replay",
+            title: "Replay",
+            content: (
+              <Suspense fallback={<SkeletonRows rows={4} />}>
+                <ReplayTab log={log} calls={calls} />
+              </Suspense>
+            ),
+          },
         ]}
       />
     </>

@@ -27,7 +27,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const show = () => render(<ReplayTab log={{ events, phase: "ready", problem: null }} calls={[]} />);
+const show = (log = events) =>
+  render(<ReplayTab log={{ events: log, phase: "ready", problem: null }} calls={[]} />);
 const slider = () => screen.getByRole<HTMLInputElement>("slider", { name: "Time" });
 const pass = (ms: number) => act(() => vi.advanceTimersByTime(ms));
 
@@ -54,7 +55,7 @@ test("the scrubber goes ahead and back", () => {
   show();
   fireEvent.change(slider(), { target: { value: "3300" } });
   expect(screen.getByText("Hm, well then.")).toBeDefined();
-  expect(screen.getByText("The run was stopped here.")).toBeDefined();
+  expect(screen.getByText("Stopped.")).toBeDefined();
   fireEvent.change(slider(), { target: { value: "120" } });
   expect(screen.getByText("Hm,")).toBeDefined();
   fireEvent.keyDown(slider(), { key: "PageUp" });
@@ -77,4 +78,16 @@ test("four times as fast takes a quarter of the time", () => {
   fireEvent.click(screen.getByRole("button", { name: "Play" }));
   pass(100);
   expect(screen.getByText("Hm, well")).toBeDefined();
+});
+
+test("a running call counts its seconds by the clock of the log", () => {
+  const call = { toolCallId: "c", toolCallName: "slow" };
+  show([
+    ...events.slice(0, 1),
+    { type: "TOOL_CALL_START", ...call, ...place(1_000, 2) },
+    { type: "TOOL_CALL_END", ...call, ...place(1_000, 3) },
+    { type: "CUSTOM", name: "agio.progress", value: { tool_call_id: "c" }, ...place(3_500, 4) },
+  ] as unknown as Event[]);
+  fireEvent.change(slider(), { target: { value: "3500" } });
+  expect(screen.getByRole("button", { name: /slow.*Running · 2 s/ })).toBeDefined();
 });

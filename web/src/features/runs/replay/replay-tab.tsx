@@ -1,15 +1,16 @@
 /** The run as it looked while it went, at the speed of the clock or faster. */
 import { Pause, Play, RotateCcw } from "lucide-react";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
+import { ReadOnlyTurn } from "@/components/turn/read-only-turn";
 import { Button } from "@/components/ui/button";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { Switch } from "@/components/ui/switch";
 import { cx } from "@/lib/class-names";
 import { formatDuration } from "@/lib/format";
+import { ShownTime } from "@/lib/use-now";
 import type { ToolExecutionView } from "@/protocol/api";
 import type { LogState } from "../run-log";
 import { countAt, Film, framesOf, timesOf } from "./replay";
-import { ReplayTurn } from "./replay-turn";
 import { type Player, type Speed, usePlayer } from "./use-player";
 
 const SPEEDS: { speed: Speed; word: string }[] = [
@@ -45,9 +46,11 @@ export function ReplayTab({ log, calls }: { log: LogState; calls: ToolExecutionV
         <Switch label="Shorten pauses over 3 s" checked={shorten} onChange={changeShorten} />
       </Controls>
       <div className="mx-auto flex max-w-3xl flex-col gap-4 pt-6">
-        {thread.turns.map((turn) => (
-          <ReplayTurn key={turn.runId} turn={turn} />
-        ))}
+        <ShownTime value={frames[count - 1]?.timestamp ?? null}>
+          {thread.turns.map((turn) => (
+            <ReadOnlyTurn key={turn.runId} turn={turn} unfolded />
+          ))}
+        </ShownTime>
       </div>
     </div>
   );
