@@ -5,6 +5,7 @@ import { type KeyboardEvent, type ReactNode, useState } from "react";
 import { Input } from "@/components/ui/field";
 import { cx } from "@/lib/class-names";
 import type { AgentView } from "@/protocol/api";
+import { modelOf } from "./model-of";
 
 const MANY = 7;
 
@@ -90,10 +91,6 @@ export function AgentPicker({ agents, chosen, onChoose }: AgentPickerProps): Rea
       </Popover.Portal>
     </Popover.Root>
   );
-}
-
-export function modelOf(agent: AgentView): string {
-  return `${agent.model_provider}:${agent.model_name}`;
 }
 
 function isFound(agent: AgentView, search: string): boolean {

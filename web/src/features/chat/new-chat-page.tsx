@@ -2,7 +2,16 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useRouter, useSearch } from "@tanstack/react-router";
 import { Bot, Plug } from "lucide-react";
-import { type ReactNode, type RefObject, useCallback, useEffect, useRef, useState } from "react";
+import {
+  lazy,
+  type ReactNode,
+  type RefObject,
+  Suspense,
+  useCallback,
+  useEffect,
+  useRef,
+  useState,
+} from "react";
 import { api, data } from "@/api/client";
 import { agentsQuery, meQuery, providersQuery } from "@/api/queries";
 import { SideSlot } from "@/components/side-slot";
@@ -14,11 +23,14 @@ import { Skeleton } from "@/components/ui/skeleton";
 import type { AgentView } from "@/protocol/api";
 import type { Content } from "@/protocol/commands";
 import { useOutbox } from "@/realtime/outbox-context";
-import { AgentPicker, modelOf } from "./agent-picker";
 import { Composer } from "./composer";
 import { NEW_CHAT } from "./drafts";
 import { lastAgent, rememberAgent } from "./last-agent";
+import { modelOf } from "./model-of";
 import { SESSION_SIDE } from "./session-side";
+
+// Its popover is not for chats that have begun.
+const AgentPicker = lazy(async () => ({ default: (await import("./agent-picker")).AgentPicker }));
 
 /** What the demo model understands. */
 const SUGGESTIONS = [
@@ -108,7 +120,9 @@ function Start({ agents, mayBuild, name }: StartProps): ReactNode {
     <div className="flex flex-col gap-6">
       <div className="flex flex-col items-center gap-3 text-center">
         <h1 className="text-2xl font-semibold tracking-tight wrap-anywhere">{greeting(name)}</h1>
-        <AgentPicker agents={agents} chosen={chosen} onChoose={(agent) => setPicked(agent.id)} />
+        <Suspense fallback={<Skeleton className="h-8.5 w-32 rounded-full" />}>
+          <AgentPicker agents={agents} chosen={chosen} onChoose={(agent) => setPicked(agent.id)} />
+        </Suspense>
         <p className="max-w-lg text-sm text-soft">
           {chosen.description || `Answers with ${modelOf(chosen)}.`}
         </p>
