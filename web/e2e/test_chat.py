@@ -239,6 +239,23 @@ async def test_what_came_while_one_was_elsewhere_is_marked_unread(tmp_path: Path
         await expect(entry.get_by_role("img", name="new")).to_be_hidden()
 
 
+async def test_a_chat_from_trying_an_agent_is_not_unread(tmp_path: Path) -> None:
+    """C8, A1: it was read where the agent was tried."""
+    async with scene(tmp_path) as here:
+        page = await here.visitor()
+        agent = await opened(here, page)
+        await page.goto(f"{here.url}/agents/{agent}")
+        await page.get_by_role("textbox", name="Test message").fill("Hello")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("log").get_by_text("Hello")).to_have_count(2)
+        await expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+        other = await page.context.new_page()
+        await other.goto(f"{here.url}/chat")
+        entry = other.get_by_role("region", name="Chats").get_by_role("link", name=re.compile("Try: "))
+        await expect(entry).to_be_visible()
+        await expect(entry.get_by_role("img")).to_have_count(0)
+
+
 async def test_a_message_waits_for_the_run_before_it(tmp_path: Path) -> None:
     """C8: it is shown as waiting, and answered in its turn."""
 
@@ -301,9 +318,7 @@ async def test_a_call_approved_with_changes_still_says_so_tomorrow(tmp_path: Pat
         page = await here.visitor()
         await say(page, "send a postcard to Ada")
         await page.get_by_role("button", name="Edit", exact=True).click()
-        await page.get_by_role("textbox", name="Edit arguments").fill(
-            '{"to": "Grace", "text": "Hi"}'
-        )
+        await page.get_by_role("textbox", name="Edit arguments").fill('{"to": "Grace", "text": "Hi"}')
         await page.get_by_role("button", name=re.compile("Approve")).click()
         await expect(page.get_by_text("The tool says")).to_contain_text("Grace")
         await page.reload()

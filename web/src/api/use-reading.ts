@@ -1,20 +1,20 @@
-/** Tells the server how far a chat was read, so that the list elsewhere knows what is new. */
+/** Reports to the server how far a chat was read, so that lists of chats can mark what is new. */
 import { type InfiniteData, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
-import { api } from "@/api/client";
 import type { Sessions } from "@/protocol/api";
+import { api } from "./client";
 
 const PAUSE_MS = 600;
 
 /** Marks a chat as read up to a position, once the reader has been at its end for a moment. */
 export function useReading(sessionId: string, pos: number, atEnd: boolean): void {
   const queryClient = useQueryClient();
-  const told = useRef(0);
+  const reported = useRef(0);
   useEffect(() => {
-    if (!atEnd || pos <= told.current) return undefined;
-    const tell = async () => {
+    if (!atEnd || pos <= reported.current) return undefined;
+    const report = async () => {
       if (document.visibilityState !== "visible") return;
-      told.current = pos;
+      reported.current = pos;
       const params = { path: { session_id: sessionId } };
       try {
         await api.PATCH("/api/agent-sessions/{session_id}", { params, body: { seen_pos: pos } });
@@ -22,14 +22,14 @@ export function useReading(sessionId: string, pos: number, atEnd: boolean): void
           known ? { ...known, pages: known.pages.map((page) => seen(page, sessionId, pos)) } : known,
         );
       } catch {
-        told.current = 0; // it is told again with what comes next, or when the page is looked at again
+        reported.current = 0; // retry with the next event, or when the page is visible again
       }
     };
-    const timer = setTimeout(() => void tell(), PAUSE_MS);
-    document.addEventListener("visibilitychange", tell);
+    const timer = setTimeout(() => void report(), PAUSE_MS);
+    document.addEventListener("visibilitychange", report);
     return () => {
       clearTimeout(timer);
-      document.removeEventListener("visibilitychange", tell);
+      document.removeEventListener("visibilitychange", report);
     };
   }, [queryClient, sessionId, pos, atEnd]);
 }

@@ -4,7 +4,6 @@ import { RotateCcw } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useState } from "react";
 import { api, data } from "@/api/client";
 import { problemOf } from "@/api/problem";
-import { AskedContent } from "@/components/turn/asked-content";
 import { Button } from "@/components/ui/button";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { useToast } from "@/components/ui/toast";
@@ -115,7 +114,7 @@ export function TryPanel({ agent, dirty }: { agent: AgentView; dirty: boolean })
       ) : (
         <div className="flex flex-1 flex-col overflow-y-auto px-5 py-4">
           {sent ? (
-            <AskedContent content={sent.text} />
+            <SkeletonRows rows={2} className="h-10" />
           ) : (
             <p className="m-auto max-w-64 text-center text-sm text-soft">
               Send a message to see how the agent answers. Reset deletes this chat.

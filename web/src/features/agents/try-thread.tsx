@@ -1,6 +1,7 @@
 /** The conversation with the tried agent, as it is written. */
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useRef } from "react";
+import { useReading } from "@/api/use-reading";
 import { AskedContent } from "@/components/turn/asked-content";
 import { ReadOnlyTurn } from "@/components/turn/read-only-turn";
 import { ProblemNote } from "@/components/ui/problem-note";
@@ -30,6 +31,7 @@ export function TryThread({ sessionId, sent, onRunning, onGone }: TryThreadProps
     newest?.status === "running" || newest?.status === "queued" || (sent?.runId != null && !arrived);
   const news = newest && `${newest.runId} ${newest.status}`;
 
+  useReading(sessionId, phase === "live" ? thread.pos : 0, true);
   useEffect(() => onRunning(running), [onRunning, running]);
   useEffect(() => {
     if (phase === "gone") onGone();
@@ -37,7 +39,7 @@ export function TryThread({ sessionId, sent, onRunning, onGone }: TryThreadProps
   useEffect(() => {
     if (news) void queryClient.invalidateQueries({ queryKey: ["runs"] });
   }, [queryClient, news]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whatever is added, the end stays in sight
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the end stays in sight as content is added
   useEffect(() => {
     if (atEnd.current) box.current?.scrollTo({ top: box.current.scrollHeight });
   }, [thread, sent]);
