@@ -132,6 +132,7 @@ test("another provider brings its own model, unless somebody named one", async (
   await user.selectOptions(screen.getByLabelText("Provider"), "openai");
   expect(model).toHaveProperty("value", "");
   expect(screen.getByText(/openai is not connected/)).toBeTruthy();
+  expect(screen.getByText("This provider has no model list. Enter the model name.")).toBeTruthy();
   await user.type(model, "tuned");
   await user.selectOptions(screen.getByLabelText("Provider"), "demo");
   expect(model).toHaveProperty("value", "tuned");

@@ -59,7 +59,18 @@ export function ModelSection(): ReactNode {
             </Select>
           )}
         </Field>
-        <InputField name="model_name" label="Model" list={list} spellCheck={false} required />
+        <InputField
+          name="model_name"
+          label="Model"
+          hint={
+            providers.data && suggestions.length === 0
+              ? "This provider has no model list. Enter the model name."
+              : undefined
+          }
+          list={list}
+          spellCheck={false}
+          required
+        />
         <datalist id={list}>
           {suggestions.map((model) => (
             <option key={model} value={model} />

@@ -28,7 +28,7 @@ export function ProvidersSection(): ReactNode {
   const confirm = useConfirm();
   const toast = useToast();
   const [opened, setOpened] = useState<Opened>();
-  const [added, setAdded] = useState<string>();
+  const [added, setAdded] = useState<ProviderView>();
   const own = providers.data?.filter(({ source }) => source === "team") ?? [];
   const operators = providers.data?.filter(({ source }) => source === "operator") ?? [];
 
@@ -42,7 +42,7 @@ export function ProvidersSection(): ReactNode {
     if (!yes || !id) return;
     try {
       await api.DELETE("/api/providers/{provider_id}", { params: { path: { provider_id: id } } });
-      if (added === name) setAdded(undefined);
+      if (added?.name === name) setAdded(undefined);
       toast.done(`Provider "${name}" deleted`);
     } catch (thrown) {
       toast.failed(thrown);
@@ -65,7 +65,7 @@ export function ProvidersSection(): ReactNode {
       {providers.isError && (
         <ProblemNote problem={providers.error} onRetry={() => void providers.refetch()} />
       )}
-      {added && <Added name={added} />}
+      {added && <Added provider={added} />}
       {own.length > 0 && (
         <ul className="flex flex-col gap-3">
           {own.map((provider) => (
@@ -87,9 +87,9 @@ export function ProvidersSection(): ReactNode {
           provider={opened.provider}
           preset={opened.preset}
           onClose={() => setOpened(undefined)}
-          onSaved={({ name }) => {
-            if (opened.provider) toast.done(`Provider "${name}" saved`);
-            else setAdded(name);
+          onSaved={(saved) => {
+            if (opened.provider) toast.done(`Provider "${saved.name}" saved`);
+            else setAdded(saved);
             setOpened(undefined);
           }}
         />
@@ -98,13 +98,18 @@ export function ProvidersSection(): ReactNode {
   );
 }
 
-function Added({ name }: { name: string }): ReactNode {
+function Added({ provider: { name, models } }: { provider: ProviderView }): ReactNode {
   return (
     <div
       role="status"
       className="mb-4 flex flex-wrap items-center gap-3 rounded-xl bg-good-soft px-4 py-3 text-sm text-good"
     >
-      <p className="min-w-0 flex-1 wrap-anywhere">{name} is added. Your agents can use it now.</p>
+      <p className="min-w-0 flex-1 wrap-anywhere">
+        Provider "{name}" added.{" "}
+        {models.length > 0
+          ? "Your agents can use it now."
+          : "It has no model list: enter the model name when you create an agent."}
+      </p>
       <Link to="/agents/new" search={{ provider: name }} className={buttonClass("plain", "small")}>
         Create an agent
       </Link>
