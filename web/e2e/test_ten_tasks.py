@@ -80,9 +80,7 @@ async def sees_why_a_tool_was_used(page: Page) -> None:
 async def approves_a_call_with_another_argument(page: Page) -> None:
     await say(page, "Send a postcard to Ada")
     await page.get_by_role("button", name="Edit", exact=True).click()
-    await page.get_by_role("textbox", name="Edit arguments").fill(
-        '{"to": "Grace", "text": "Hello"}'
-    )
+    await page.get_by_role("textbox", name="Edit arguments").fill('{"to": "Grace", "text": "Hello"}')
     await page.get_by_role("button", name=re.compile("Approve")).click()
     await expect(page.get_by_text("The tool says").last).to_contain_text("Grace")
 

@@ -133,9 +133,11 @@ export const providersQuery = queryOptions({
   queryFn: async () => (await data(api.GET("/api/providers"))).items,
 });
 
-/** Whether the server calls an address that somebody is typing. */
+/** Whether the server calls an address; asked again until it does, as its administrator may allow it meanwhile. */
 export const addressQuery = (baseUrl: string) =>
   queryOptions({
+    ...WATCHED,
+    refetchInterval: (query): number | false => (query.state.data?.state === "allowed" ? false : WATCH_MS),
     queryKey: ["provider-address", baseUrl],
     queryFn: () => data(api.POST("/api/providers/address", { body: { base_url: baseUrl } })),
   });

@@ -1,7 +1,7 @@
 /** What the form of an HTTP tool holds, how it becomes a body, and where the server's refusals belong. */
 import type { FieldPath } from "react-hook-form";
 import { fieldProblems, type Problem } from "@/api/problem";
-import { allowSetting } from "@/lib/allow-setting";
+import { allowAdvice } from "@/lib/allow-advice";
 import type { Approval, Effect } from "@/lib/tool-words";
 import type { AgentToolDetails, HttpToolBody } from "@/protocol/api";
 import { type HeaderRow, headerBodies, headerRows } from "./header-rows";
@@ -126,12 +126,6 @@ export function timeoutProblem(text: string): string | undefined {
     : `Enter more than 0 and at most ${LONGEST_TIMEOUT_S} seconds.`;
 }
 
-/** An address of the operator's own network is no mistake: they can open it. */
-function withWayOn(message: string, url: string): string {
-  const setting = allowSetting(url);
-  return setting ? `${message} Whoever runs the server can open it: start it with ${setting}.` : message;
-}
-
 type Place = FieldPath<ToolForm>;
 
 /** Where in the form a refusal belongs; nowhere: it is about the whole. */
@@ -141,7 +135,7 @@ export function placesOf(problem: Problem, form: ToolForm): [Place, string][] {
     case "tool_exists":
       return [["name", message]];
     case "egress_refused":
-      return [["url", withWayOn(message, form.url)]];
+      return [["url", [message, allowAdvice(form.url)].filter(Boolean).join(" ")]];
     case "invalid_schema":
       return [["parameters", message]];
     case "secret_required": {

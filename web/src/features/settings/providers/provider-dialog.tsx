@@ -13,7 +13,7 @@ import { useConfirm } from "@/components/ui/confirm";
 import { Actions, Dialog } from "@/components/ui/dialog";
 import { Field, Input, Select, Textarea } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
-import { allowSetting } from "@/lib/allow-setting";
+import { allowAdvice } from "@/lib/allow-advice";
 import type { ProviderView } from "@/protocol/api";
 import { AddressNote } from "./address-note";
 import { ConnectionResult, runTrial, type Trial } from "./connection-result";
@@ -241,10 +241,7 @@ export function ProviderDialog(props: ProviderDialogProps): ReactNode {
           <div>
             <ProblemNote problem={problem} />
             {problem.code === "egress_refused" && !isNearby(values.baseUrl) && (
-              <p className="px-1 text-sm text-soft">
-                Addresses of the server's own network are closed to agents until whoever runs it starts it
-                with <code className="font-mono text-xs">{allowSetting(values.baseUrl)}</code>.
-              </p>
+              <p className="px-1 text-sm text-soft">{allowAdvice(values.baseUrl)}</p>
             )}
           </div>
         )}
