@@ -24,7 +24,7 @@ export async function returnToTeam(tenant: string): Promise<void> {
   location.reload();
 }
 
-/** Forgets what this tab keeps of somebody else, or of another team: whoever signs in next must not find it. */
+/** Forgets what this tab stored for another user or team, so that the next user cannot find it. */
 export function claimTab(owner: { tenant: string; user: string }): void {
   const name = `${owner.tenant} ${owner.user}`;
   const before = tabMemory.read(OWNER);

@@ -2,7 +2,7 @@
 import type { FieldValues, Path, UseFormReturn } from "react-hook-form";
 import { fieldProblems, Problem, problemOf } from "./problem";
 
-/** How long a field's problem waits to be shown: whoever leaves it by a click must not have the button move away. */
+/** Delays a field's problem, so that the button of a click that leaves the field does not move away. */
 export const ERROR_DELAY_MS = 250;
 
 /** `byCode` says which field an error code is about, such as `email_taken` of an e-mail field. */

@@ -13,7 +13,7 @@ export class Problem extends Error {
   }
 }
 
-/** Reads a refusal of the server; whatever else it may be becomes a problem too. */
+/** Reads a refusal of the server; every other thrown value becomes a problem too. */
 export function problemOf(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown;
   if (thrown instanceof TypeError)

@@ -153,7 +153,7 @@ export const agentToolsQuery = queryOptions({
   queryFn: async () => (await data(api.GET("/api/agent-tools"))).items,
 });
 
-/** The caller's API keys, or everybody's for whoever manages the team. */
+/** The caller's API keys, or all keys of the team for those who manage it. */
 export const keysQuery = (everybody: boolean) =>
   queryOptions({
     queryKey: ["api-keys", { everybody }],

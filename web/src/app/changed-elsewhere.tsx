@@ -1,4 +1,4 @@
-/** Another tab went to another team, or somebody else signed in there: what this page shows is no longer of who one is. */
+/** Shown when another tab switched the team or the user: the content of this page belongs to the former one. */
 import { UsersRound } from "lucide-react";
 import type { ReactNode } from "react";
 import { leave, returnToTeam } from "@/api/browser-session";

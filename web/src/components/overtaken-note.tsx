@@ -1,4 +1,4 @@
-/** Says that somebody else saved what is being changed, and what saving and discarding do now. */
+/** Says that another user saved what is being edited, and what saving and discarding do now. */
 import type { ReactNode } from "react";
 
 interface OvertakenNoteProps {

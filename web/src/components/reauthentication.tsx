@@ -1,4 +1,4 @@
-/** Asks anew who somebody is when the server wants a fresh proof: `const fresh = useFresh(); await fresh(() => ...)`. */
+/** Asks for a fresh proof of identity when the server wants one: `const fresh = useFresh(); await fresh(() => ...)`. */
 import { useQuery } from "@tanstack/react-query";
 import { ExternalLink } from "lucide-react";
 import {
@@ -89,7 +89,7 @@ function Proof(props: ProofProps): ReactNode {
       {linked.length > 0 && (
         <div className="flex flex-col gap-2">
           {linked.map(({ id, name, url }) => (
-            // In a tab of its own: what was filled in here stays, and goes on when that one says so.
+            // In a new tab: the form here is kept, and continues when that tab reports success.
             <a
               key={id}
               href={`${url}?purpose=confirm&return_to=/confirmed`}

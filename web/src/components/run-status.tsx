@@ -1,4 +1,4 @@
-/** The state of a run as a badge: what goes on pulses, what failed says why. */
+/** The state of a run as a badge: a running one pulses, a failed one says why. */
 import type { ReactNode } from "react";
 import type { RunView } from "@/protocol/api";
 import { Badge, type Tone } from "./ui/badge";

@@ -1,4 +1,4 @@
-/** Asks before somebody leaves a page with changes that are not saved. */
+/** Asks before the user leaves a page with unsaved changes. */
 import { useBlocker } from "@tanstack/react-router";
 import { useCallback, useRef } from "react";
 import { useConfirm } from "./ui/confirm";

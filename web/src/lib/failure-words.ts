@@ -1,6 +1,6 @@
-/** What somebody can do about a run that failed, by its code. */
+/** Advice for a failed run, by its error code. */
 
-/** Said of a run whose own words nobody kept, before its code and the advice. */
+/** For a failed run without a message of its own, before its code and the advice. */
 export const UNKNOWN_FAILURE = "The run failed.";
 
 const ADVICE: Record<string, string> = {

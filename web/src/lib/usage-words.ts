@@ -1,10 +1,10 @@
-/** What models were paid for, as far as they told: a figure that nobody told is null and never 0. */
+/** The usage that models reported: a figure that was not reported is null, never 0. */
 import type { RunView } from "@/protocol/api";
 import type { Metrics } from "@/protocol/events";
 import { formatTokens } from "./format";
 
 export interface Usage {
-  /** Null if no model call has told. */
+  /** Null if no model call reported it. */
   inputTokens: number | null;
   outputTokens: number | null;
   /** Null too if nothing in it has a price. */
@@ -19,7 +19,7 @@ export const NOTHING_USED: Usage = { inputTokens: null, outputTokens: null, cost
 
 type Counted = Partial<Pick<RunView, "steps" | "input_tokens" | "output_tokens" | "cost" | "usage_partial">>;
 
-/** What the server knows of a run. One of an older server may say 0 where nobody told. */
+/** The usage of a run. An older server may send 0 for what was not reported. */
 export function usageOfRun(run: Counted): Usage {
   return told(run.input_tokens, run.output_tokens, run.cost, run.usage_partial, run.steps);
 }

@@ -90,7 +90,7 @@ export function withQuestions(turn: Turn, open: readonly InterruptView[]): Turn 
   return questions.length > 0 ? { ...turn, status: "interrupted", questions } : turn;
 }
 
-/** Notes what a person said to the calls they were asked about: yes, unless the result tells otherwise. */
+/** Notes the answers to approval questions: approved, unless the result says otherwise. */
 export function withAnswers(turn: Turn, asked: readonly InterruptView[]): Turn {
   const answered = new Set(
     asked.flatMap(({ run_id, state, tool_call_id }) =>
@@ -161,7 +161,7 @@ function addMessage(turn: Turn, calls: Map<string, CallPart>, strays: Strays, vi
   }
 }
 
-/** When something happened that a message tells of; messages of earlier versions do not say. */
+/** When the event of a message happened; messages of earlier versions do not say. */
 function timeIn(metadata: unknown, name: string): number | null {
   const at = (metadata as Record<string, unknown> | undefined)?.[name];
   return typeof at === "number" ? at : null;

@@ -36,7 +36,7 @@ export function Parts({ turn, parts, ...rest }: PartsProps): ReactNode {
 
 interface PartViewProps extends Omit<PartsProps, "parts"> {
   part: Part;
-  /** It goes on, and nothing comes after it yet. */
+  /** The run is live and this is its last part. */
   newest: boolean;
 }
 

@@ -6,7 +6,7 @@ import { FoldCard } from "./fold-card";
 
 interface SubagentCardProps {
   part: SubagentPart;
-  /** The run goes on. */
+  /** The run is in progress. */
   live: boolean;
   children: () => ReactNode;
 }

@@ -57,7 +57,7 @@ function Line({ icon, children }: { icon: ReactNode; children: ReactNode }): Rea
   );
 }
 
-/** Whether nothing that is shown says by itself that it goes on. */
+/** Whether no visible part shows that the run is in progress. */
 function isSilent({ parts }: Turn): boolean {
   const last = parts.at(-1);
   if (!last) return true;

@@ -143,7 +143,7 @@ interface Saving {
   version: number | null;
 }
 
-/** Saves; null instead if somebody else did meanwhile, whose version the page then knows and speaks of. */
+/** Saves; returns null if another user saved first, whose version the page then shows. */
 function useSave(agentId: string | undefined) {
   const queryClient = useQueryClient();
   return useMutation({

@@ -1,4 +1,4 @@
-/** What the agent is called, and whether it takes messages; and what it is told. */
+/** The agent's name and status, and its instructions. */
 import type { ReactNode } from "react";
 import { useController } from "react-hook-form";
 import { Switch } from "@/components/ui/switch";

@@ -11,7 +11,7 @@ interface ToolRowProps {
   /** Null: it is not there now. */
   tool: AgentToolDetails | null;
   chosen: ChosenTool | null;
-  /** The agent asks before every call, whatever its tools say. */
+  /** The agent asks before every call, regardless of its tools' settings. */
   asksAlways: boolean;
   onChange: (choice: ChosenTool | null) => void;
 }

@@ -1,4 +1,4 @@
-/** What the tried agent asks before it goes on; all open questions are answered at once. */
+/** The open approval requests of the tried agent; all are answered together. */
 import { useMutation } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { api } from "@/api/client";

@@ -36,7 +36,7 @@ export interface ComposerProps {
   onStop?: () => void;
   /** Why nothing can be sent. */
   closed?: string | null;
-  /** How often somebody asked for it while it was there: it takes the focus each time. */
+  /** How often the user asked for it while it was shown: it takes the focus each time. */
   wishes?: number;
 }
 
@@ -72,7 +72,7 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
   useGrowth(box, text);
 
   const focus = useCallback(() => box.current?.focus(), []);
-  /** Takes the focus after something that may have lasted, unless somebody is at something else by now. */
+  /** Takes the focus after a possibly long wait, unless the user is in another control by then. */
   const comeBack = useCallback(() => {
     if (!isAtWork(box.current)) focus();
   }, [focus]);

@@ -113,7 +113,7 @@ function useProgress(turn: Turn | undefined): Pick<Turn, "runId" | "step" | "sta
   return useMemo(() => (runId ? { runId, step, startedAt } : null), [runId, step, startedAt]);
 }
 
-/** Stops the run that goes on, and leaves what waits behind it; while none goes on, what waits. */
+/** Stops the running run and keeps the queued ones; without a running one, stops the queued ones. */
 function useStop(
   sessionId: string,
   runId: string | undefined,

@@ -98,7 +98,7 @@ function Start({ agents, mayBuild, name }: StartProps): ReactNode {
       outbox.put(session.id, content);
       rememberAgent(chosenId);
       void queryClient.invalidateQueries({ queryKey: ["sessions"] });
-      // Whoever went elsewhere meanwhile stays there.
+      // A user who left the page meanwhile stays where they are.
       if (here.current) await navigate({ to: "/chat/$sessionId", params: { sessionId: session.id } });
     },
     [chosenId, outbox, queryClient, navigate, here],
@@ -151,7 +151,7 @@ function Start({ agents, mayBuild, name }: StartProps): ReactNode {
   );
 }
 
-/** How often somebody asked for a new chat while this one was there. */
+/** How often the user asked for a new chat while this one was shown. */
 function useWishes(): number {
   const router = useRouter();
   const [wishes, setWishes] = useState(0);
@@ -165,7 +165,7 @@ function useWishes(): number {
   return wishes;
 }
 
-/** Whether the page is still shown, for what goes on after waiting. */
+/** Whether the page is still shown, for code that continues after an await. */
 function useIsHere(): RefObject<boolean> {
   const here = useRef(true);
   useEffect(() => {

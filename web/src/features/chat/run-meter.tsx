@@ -12,7 +12,7 @@ import { type Spending, usageOf } from "./usage";
 
 interface RunMeterProps {
   sessionId: string;
-  /** The newest turns, of which the server may not have told the usage yet. */
+  /** The newest turns, whose usage the server may not have reported yet. */
   newest: readonly Spending[];
   running: Pick<Turn, "runId" | "step" | "startedAt"> | null;
 }

@@ -1,4 +1,4 @@
-/** What can be done with a run by whoever it belongs to: stop it, go to its chat. */
+/** What the owner of a run can do with it: stop it, open its chat. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { MessageSquare, Square } from "lucide-react";

@@ -1,4 +1,4 @@
-/** A run's log as it is read: all that is there, then what is added as long as the run goes on. */
+/** A run's log: the events so far, then new ones while the run is in progress. */
 import { refusalOf } from "@/api/client";
 import { Problem, problemOf } from "@/api/problem";
 import type { Event } from "@/protocol/events";
@@ -28,7 +28,7 @@ export class RunLog {
     this.runId = runId;
   }
 
-  /** For `useSyncExternalStore`: reads as long as somebody watches. */
+  /** For `useSyncExternalStore`: reads while there is a subscriber. */
   watch = (watcher: () => void): (() => void) => {
     this.watchers.add(watcher);
     if (this.watchers.size === 1) void this.read();

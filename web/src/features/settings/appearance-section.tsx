@@ -10,7 +10,7 @@ const THEMES: { theme: Theme; title: string; words: string; icon: LucideIcon }[]
   { theme: "light", title: "Light", words: "Dark on white", icon: Sun },
   { theme: "dark", title: "Dark", words: "Light on black", icon: Moon },
 ];
-/** A theme's sample has its own colours, whatever the page has. */
+/** A theme's sample has its own colours, independent of the page's. */
 const SCHEMES = { system: "light dark", light: "light", dark: "dark" } as const;
 
 export function AppearanceSection(): ReactNode {

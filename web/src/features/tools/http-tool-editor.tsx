@@ -47,14 +47,14 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
   const written = useRef(false);
   written.current = isDirty;
   useEffect(() => {
-    // Somebody else may have saved it: follow, unless that would lose what is being written.
+    // Another user may have saved it: show that version, unless unsaved text would be lost.
     if (!tool || written.current) return;
     reset(formOf(tool));
     setSeen(tool.updated_at);
   }, [tool, reset]);
 
   const overtaken = isDirty && seen !== tool?.updated_at;
-  /** Null if somebody else saved meanwhile, whose version the page then knows and speaks of. */
+  /** Null if another user saved first, whose version the page then shows. */
   const replace = async (id: string, body: HttpToolBody) => {
     const header = ifMatch(overtaken ? tool?.updated_at : seen);
     try {

@@ -35,7 +35,7 @@ interface HttpToolFormProps {
   taken: string[];
   stored?: StoredHeaders | undefined;
   isNew: boolean;
-  /** Somebody else saved another version meanwhile. */
+  /** Another user saved a newer version. */
   overtaken: boolean;
   onSave: (form: ToolForm) => Promise<void>;
   onDiscard: () => void;

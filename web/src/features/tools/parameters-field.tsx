@@ -19,7 +19,7 @@ interface ParametersFieldProps {
 export function ParametersField({ value, onChange, problem }: ParametersFieldProps): ReactNode {
   const [way, setWay] = useState("table");
   const [read, setRead] = useState(() => ({ text: value, rows: rowsOf(objectIn(value)) }));
-  // Somebody else wrote the text: the rows follow.
+  // The text was changed elsewhere: the rows follow.
   if (read.text !== value) setRead({ text: value, rows: rowsOf(objectIn(value)) });
   const parsed = parseJson(value);
   const readable = parsed.ok && isObject(parsed.value);

@@ -1,4 +1,4 @@
-/** Where each argument goes, told while the URL is written. */
+/** Where each argument goes, updated while the URL is typed. */
 import { CircleAlert, CircleCheck, Plus } from "lucide-react";
 import type { ReactNode } from "react";
 import { Button } from "@/components/ui/button";

@@ -13,7 +13,7 @@ export function placeholders(url: string): string[] {
   return [...new Set([...url.matchAll(PARAMETER)].map((found) => found[1] ?? ""))];
 }
 
-/** What is wrong with a URL, whatever its parameters are. */
+/** What is wrong with a URL, regardless of its parameters. */
 export function urlProblem(url: string): string | undefined {
   if (!url.trim()) return "Enter a URL.";
   if (/\s/.test(url)) return "A URL cannot contain spaces.";

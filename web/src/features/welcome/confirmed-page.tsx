@@ -1,4 +1,4 @@
-/** Where somebody comes back to who proved at a provider, in a tab of its own, who they are: the other tab goes on. */
+/** The landing page after a confirmation at a provider, in a new tab: the first tab continues. */
 import { type ReactNode, useEffect } from "react";
 import { tellConfirmed } from "@/lib/confirmed";
 import { Notice, WelcomeCard } from "./welcome-card";

@@ -20,7 +20,7 @@ export function InvitationPage(): ReactNode {
     queryKey: ["invitation", token],
     queryFn: () => data(api.GET("/api/invitations/open", { params: { query: { token } } })),
     enabled: token !== "",
-    // A try counts against whoever guesses, so nothing is asked again by itself.
+    // Each attempt counts against guessing, so there are no automatic retries.
     staleTime: Number.POSITIVE_INFINITY,
     refetchOnWindowFocus: false,
   });

@@ -17,7 +17,7 @@ import { Notice, Or } from "./welcome-card";
 interface JoinTeamProps {
   token: string;
   offer: InvitationOffer;
-  /** Somebody signed in here, so that the offer now knows them. */
+  /** The user signed in here, so that the offer now knows them. */
   onSignedIn: () => Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** E-mail address and password, for whoever has an account. */
+/** Sign-in with email address and password. */
 import type { ReactNode } from "react";
 import { useForm } from "react-hook-form";
 import { api } from "@/api/client";
@@ -14,7 +14,7 @@ interface SignInFormProps {
   /** An address that is known already. */
   email?: string | undefined;
   action?: string;
-  /** What to do once somebody is signed in; the form stays busy meanwhile. */
+  /** What to do after the sign-in; the form stays busy meanwhile. */
   onSignedIn: () => Promise<void> | void;
 }
 

@@ -1,4 +1,4 @@
-/** The page for whoever is not signed in: e-mail and password, or somewhere else; and why one is here. */
+/** The sign-in page: email and password, or a provider; and why the user is here. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
@@ -24,7 +24,7 @@ export function SignInPage(): ReactNode {
 
 interface SignInProps {
   told: Told | undefined;
-  /** Somebody wants to be somebody else than who they are now. */
+  /** The user wants to sign in with another account. */
   another: boolean;
 }
 
@@ -36,7 +36,7 @@ function SignIn({ told, another }: SignInProps): ReactNode {
   const invitation = keptInvitation();
   const providers = methods.data?.providers ?? [];
   const nobody = methods.data && !methods.data.password && providers.length === 0;
-  // Whoever was refused, or has left, is not to come back as the same without being asked.
+  // A user who was refused or signed out is asked again at the provider, not signed in silently.
   const anew = told || another || wasIn ? { anew: "true" } : {};
   return (
     <WelcomeCard title="Sign in to agio" below={<Trouble />}>
@@ -77,7 +77,7 @@ function SignIn({ told, another }: SignInProps): ReactNode {
   );
 }
 
-/** Whether somebody was signed in, in this tab, before they came here. */
+/** Whether a user was signed in, in this tab, before. */
 function useWasSignedIn(): boolean {
   const queryClient = useQueryClient();
   const [was] = useState(() =>

@@ -1,4 +1,4 @@
-/** For somebody who came back from a provider without what they left for, and is signed in as before. */
+/** For a user who returned from a provider without success, and is still signed in as before. */
 import type { ReactNode } from "react";
 import { Button, buttonClass } from "@/components/ui/button";
 import type { Told } from "./told-problem";
@@ -12,7 +12,7 @@ const TITLES = {
 
 interface TurnedBackProps {
   told: Told;
-  /** They want to sign in as somebody else. */
+  /** The user wants to sign in with another account. */
   onAnother: () => void;
 }
 

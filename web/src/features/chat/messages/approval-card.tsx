@@ -83,7 +83,7 @@ export function ApprovalCard({ turn, onAnswer }: ApprovalCardProps): ReactNode {
   );
 }
 
-/** Takes the focus as it appears, unless somebody is at something else. */
+/** Takes the focus when it appears, unless the user is in another control. */
 function useFocusUnlessAtWork() {
   const element = useRef<HTMLElement>(null);
   useEffect(() => {

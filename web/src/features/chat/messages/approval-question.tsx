@@ -37,7 +37,7 @@ export function ApprovalQuestion(props: ApprovalQuestionProps): ReactNode {
   };
   const writing = { id: question.id, busy, takesFocus: chosen, onCancel: () => setMode("asking") };
   const args = call?.args || "{}";
-  // What was being written stays open behind it: it is there again if the answer is refused or taken back.
+  // The editor stays open behind the decision: it is shown again if the answer is refused or undone.
   const decide = (answer: Omit<Answer, "interrupt_id">) => onDecide({ interrupt_id: question.id, ...answer });
   return (
     <div className="flex flex-col gap-3 border-line not-first-of-type:border-t not-first-of-type:pt-4">

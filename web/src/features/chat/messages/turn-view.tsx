@@ -13,7 +13,7 @@ export { OutgoingMessage } from "./outgoing-message";
 export interface TurnViewProps {
   sessionId: string;
   turn: Turn;
-  /** The run goes on, and what happens comes in. */
+  /** The run is in progress and its events arrive. */
   live: boolean;
   /** The questions can be answered. */
   answerable: boolean;

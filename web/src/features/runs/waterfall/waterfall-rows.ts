@@ -85,7 +85,7 @@ export function rowsOf(growing: readonly Growing[], depth = 0, above = ""): Row[
   });
 }
 
-/** How long a row took, up to `nowMs` if it goes on. A tool's time is that from when it could run. */
+/** How long a row took, up to `nowMs` if it is in progress. A tool's time starts when it could run. */
 export function rowMs(row: Row, nowMs: number): number {
   const start = row.kind === "tool" ? (row.ranMs ?? row.startMs) : row.startMs;
   return Math.max(0, (row.endMs ?? nowMs) - start);

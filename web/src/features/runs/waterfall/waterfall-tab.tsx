@@ -21,7 +21,7 @@ const MANY = 200;
 interface WaterfallTabProps {
   log: LogState;
   calls: ToolExecutionView[];
-  /** The time now, while the run goes on. */
+  /** The current time, while the run is in progress. */
   now: number | undefined;
 }
 

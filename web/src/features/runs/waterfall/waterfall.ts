@@ -6,7 +6,7 @@ export interface Waterfall {
   rows: Row[];
   /** When the run began, in milliseconds since 1970; all rows count from it. */
   origin: number;
-  /** From the beginning to the last event, or to now if the run goes on. */
+  /** From the start to the last event, or to now if the run is in progress. */
   lengthMs: number;
   ended: boolean;
 }
@@ -14,7 +14,7 @@ export interface Waterfall {
 interface Options {
   /** The names of calls that this log has no beginning of, such as those a person was asked about before. */
   toolNames?: ReadonlyMap<string, string>;
-  /** The time now, up to which what goes on is drawn. */
+  /** The current time, up to which open rows are drawn. */
   now?: number;
 }
 
@@ -115,7 +115,7 @@ class Builder {
     return { rows: rowsOf(this.top), origin, lengthMs, ended: this.ended };
   }
 
-  /** Time never goes back, whatever the clocks of two machines say. */
+  /** Time never goes back, even if the clocks of two machines differ. */
   private tick(timestamp: number | undefined): void {
     if (timestamp === undefined) return;
     this.origin ??= timestamp;
@@ -303,7 +303,7 @@ class Builder {
     this.endModel(owner);
   }
 
-  /** A try broke off: what it said is taken back, and the next one begins. */
+  /** An attempt failed: its output is discarded, and the next one begins. */
   private rewind(owner: Owner, event: Event, toSeq: number): void {
     for (const [key, row] of this.growing) {
       if (row.seq > toSeq) {

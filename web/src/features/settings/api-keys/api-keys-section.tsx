@@ -1,4 +1,4 @@
-/** API keys of programs: one's own, and everybody's for whoever manages the team. */
+/** API keys: the user's own, and all keys of the team for those who manage it. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { KeyRound, Plus } from "lucide-react";
 import { type ReactNode, useState } from "react";

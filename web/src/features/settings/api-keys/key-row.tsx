@@ -8,7 +8,7 @@ import { stateOf } from "./key-rules";
 
 interface KeyRowProps {
   apiKey: KeyView;
-  /** Whose it is, where everybody's are listed. */
+  /** The owner, where the keys of all members are listed. */
   owner?: string | undefined;
   onRevoke: () => void;
 }

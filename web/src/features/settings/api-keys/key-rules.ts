@@ -9,7 +9,7 @@ const PERMISSIONS: { id: Permission; words: string }[] = [
   { id: "own", words: "owners, the audit log, new teams" },
 ];
 
-/** What somebody can give a key: no more than they have. */
+/** The permissions a user can give a key: no more than their own. */
 export function grantable(me: Pick<Me, "permissions">): typeof PERMISSIONS {
   return PERMISSIONS.filter(({ id }) => me.permissions.includes(id));
 }

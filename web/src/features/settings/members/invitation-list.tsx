@@ -1,4 +1,4 @@
-/** The team's invitations: open ones can be taken back, the others say what became of them. */
+/** The team's invitations: pending ones can be revoked, the others show their outcome. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { api } from "@/api/client";

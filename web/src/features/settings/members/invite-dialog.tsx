@@ -1,4 +1,4 @@
-/** Invites somebody, and shows the link once. */
+/** Creates an invitation, and shows its link once. */
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useForm } from "react-hook-form";

@@ -10,7 +10,7 @@ export const ROLES: { role: Role; words: string }[] = [
   { role: "owner", words: "has full access" },
 ];
 
-/** The roles somebody can give: only owners make owners. */
+/** The roles a user can give: only owners make owners. */
 export function rolesToGive({ permissions }: Permissions): Role[] {
   if (!permissions.includes("manage")) return [];
   return permissions.includes("own") ? ["member", "admin", "owner"] : ["member", "admin"];

@@ -1,4 +1,4 @@
-/** What agents know about somebody: fields that they write themselves, or let agents note. */
+/** What agents know about the user: fields written by the user, or by agents. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useBlocker } from "@tanstack/react-router";
 import { Plus, Trash2 } from "lucide-react";
