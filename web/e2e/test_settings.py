@@ -47,7 +47,7 @@ async def test_models_are_chosen_from_what_the_service_offers(tmp_path: Path) ->
         await dialog.get_by_role("checkbox", name="model-3", exact=True).uncheck()
         await dialog.get_by_role("button", name="Add", exact=True).click()
         await expect(page.get_by_text("Models: model-12")).to_be_visible()
-        await page.get_by_role("link", name="Create an agent with it").click()
+        await page.get_by_role("link", name="Create an agent").click()
         await expect(page.get_by_label("Model", exact=True)).to_have_value("model-12")
         await page.get_by_label("Model", exact=True).fill("typed-by-hand")
         await expect(page.get_by_label("Model", exact=True)).to_have_value("typed-by-hand")

@@ -44,7 +44,7 @@ async def test_somebody_is_invited_joins_talks_and_is_removed(tmp_path: Path) ->
         await guest.get_by_label("Email").fill("zoe@example.com")
         await guest.get_by_label("Password", exact=True).fill(PASSWORD)
         await guest.get_by_label("Confirm password").fill(PASSWORD)
-        await guest.get_by_role("button", name=re.compile("^(Join|Make)")).click()
+        await guest.get_by_role("button", name=re.compile("^(Join|Create)")).click()
         await expect(guest.get_by_role("textbox", name="Message")).to_be_visible()
         await say(guest, "What is 6 * 7?")
         await expect(guest.get_by_text("The tool says")).to_contain_text("42")
