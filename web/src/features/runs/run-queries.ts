@@ -59,7 +59,7 @@ export const runToolsQuery = (runId: string, goingOn: boolean) =>
       const items: ToolExecutions["items"] = [];
       let after: string | null = null;
       do {
-        const params = { path: { run_id: runId }, query: { limit: 500, ...(after ? { after } : {}) } };
+        const params = { path: { run_id: runId }, query: { limit: 200, ...(after ? { after } : {}) } };
         const page: ToolExecutions = await data(api.GET("/api/runs/{run_id}/tools", { params }));
         items.push(...page.items);
         after = page.next;
