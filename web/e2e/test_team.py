@@ -59,7 +59,7 @@ async def test_somebody_is_invited_joins_talks_and_is_removed(tmp_path: Path) ->
         await owner.keyboard.press("Escape")
         again = await (await here.context()).new_page()
         await again.goto(back)
-        await expect(again.get_by_role("textbox", name="Message")).to_be_visible()
+        await expect(again.get_by_role("heading", name="Welcome, Zoe")).to_be_visible()
         assert (await here.call(again, "GET", "/api/me"))["name"] == "Zoe"
         members = await here.call(owner, "GET", "/api/members")
         zoe = next(member["user"] for member in members["items"] if member["name"] == "Zoe")

@@ -11,7 +11,7 @@ interface Case {
   events: Event[];
 }
 
-const wire = join(import.meta.dirname, "../../../../tests/wire");
+const wire = join(import.meta.dirname, "../../../../../tests/wire");
 const read = (name: string) => JSON.parse(readFileSync(join(wire, name), "utf8")) as Case[];
 const streams = read("streams.json");
 const wrong = [...read("wrong_streams.json"), ...read("house_streams.json")];
