@@ -41,7 +41,7 @@ Answer = Callable[[ModelCall], Reply]
 class Complaints:
     """What a page said in the console, threw, or asked of others. `expected` are patterns of all that may be said.
 
-    The server's own addresses are told without its name and port.
+    This server own addresses are told without its name and port.
     """
 
     origin: str
@@ -154,7 +154,7 @@ class Scene:
             await asyncio.sleep(0.05)
 
     async def make_agent(self, page: Page, name: str = "Echo", **fields: object) -> str:
-        """Make an agent whose model is the scene's; return its id."""
+        """Create an agent whose model is the scene's; return its id."""
         body = {
             "name": name,
             "system_prompt": "Answer.",

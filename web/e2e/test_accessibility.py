@@ -69,7 +69,7 @@ async def test_a_keyboard_is_enough_to_sign_in_and_chat(tmp_path: Path) -> None:
         page = await (await here.context(expected=[NOT_SIGNED_IN])).new_page()
         await page.goto(f"{here.url}/chat")
 
-        await tab_to(page, page.get_by_label("E-mail"))
+        await tab_to(page, page.get_by_label("Email"))
         await page.keyboard.type(EMAIL)
         await tab_to(page, page.get_by_label("Password"))
         await page.keyboard.type(PASSWORD)
@@ -106,7 +106,7 @@ async def test_a_keyboard_is_enough_to_sign_in_and_chat(tmp_path: Path) -> None:
 
 
 async def choose_last(page: Page, first: str, last: str) -> None:
-    """Open the menu of the button that has the focus, and choose its last item."""
+    """Open menu of the button that has the focus, and choose its last item."""
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("menuitem", name=first)).to_be_focused()
     await page.keyboard.press("End")
@@ -123,12 +123,12 @@ async def test_a_keyboard_is_enough_to_tidy_up(tmp_path: Path) -> None:
         made = await here.call(page, "POST", f"/api/agents/{agent}/sessions", {"title": "Lamps"})
         await page.goto(f"{here.url}/chat/{made['id']}")
 
-        more = page.get_by_role("button", name="More about this chat")
+        more = page.get_by_role("button", name="Chat options")
         await tab_to(page, more)
         await page.keyboard.press("Enter")
         await expect(page.get_by_role("menuitem", name="Rename")).to_be_focused()
         await page.keyboard.press("Enter")
-        title = page.get_by_role("textbox", name="Title of the chat")
+        title = page.get_by_role("textbox", name="Chat title")
         await expect(title).to_be_focused()
         await page.keyboard.press("Control+A")
         await page.keyboard.type("Lanterns")
@@ -180,7 +180,7 @@ async def test_focus_goes_back_to_what_opened_a_dialog(tmp_path: Path) -> None:
         opens = page.get_by_role("button", name="New key")
         await expect(opens).to_be_visible()
         await page.keyboard.press("Tab")
-        await expect(page.get_by_role("link", name="Skip to the page")).to_be_focused()
+        await expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
         await marked(page)
         await page.keyboard.press("Enter")
         await expect(page.get_by_role("main")).to_be_focused()

@@ -54,9 +54,9 @@ async def test_a_chat_is_renamed_found_and_deleted(tmp_path: Path) -> None:
         await say(page, "Tell me about otters")
         await answered(page)
         chats = page.get_by_role("region", name="Chats")
-        await chats.get_by_role("button", name=re.compile("More about")).click()
+        await chats.get_by_role("button", name=re.compile("Options for")).click()
         await page.get_by_role("menuitem", name="Rename").click()
-        await expect(page.get_by_role("textbox", name="Title of the chat")).to_be_focused()
+        await expect(page.get_by_role("textbox", name="Chat title")).to_be_focused()
         await page.keyboard.type("River animals")
         await page.keyboard.press("Enter")
         await expect(chats.get_by_role("link", name="River animals")).to_be_visible()
@@ -72,11 +72,11 @@ async def test_a_chat_is_renamed_found_and_deleted(tmp_path: Path) -> None:
         await expect(page).to_have_url(re.compile("/chat/ses_[a-z0-9]+#message-"))
         await chats.get_by_role("searchbox").fill("walrus")
         await expect(chats.get_by_role("link", name="River animals")).to_be_hidden()
-        await expect(chats.get_by_role("status").filter(has_text="No chat has that")).to_be_visible()
+        await expect(chats.get_by_role("status").filter(has_text="No matching chats")).to_be_visible()
         await chats.get_by_role("searchbox").fill("")
         await chats.get_by_role("link", name="River animals").click()
         await expect(page.get_by_role("article", name="You said")).to_have_count(1)
-        await chats.get_by_role("button", name=re.compile("More about")).click()
+        await chats.get_by_role("button", name=re.compile("Options for")).click()
         await page.get_by_role("menuitem", name="Delete").click()
         await page.get_by_role("alertdialog").get_by_role("button", name="Delete").click()
         await expect(chats.get_by_role("link", name="River animals")).to_be_hidden()
@@ -120,7 +120,7 @@ async def test_a_failed_run_says_why_and_can_be_tried_again(tmp_path: Path) -> N
             await expect(failure).to_contain_text("does not accept the request (status 400)")
             await expect(failure).to_contain_text("bad_request")
             await page.reload()
-        await page.get_by_role("button", name=re.compile("Try again|Ask again")).first.click()
+        await page.get_by_role("button", name=re.compile("Try again|Regenerate")).first.click()
         await expect(page.get_by_text("Now it works.")).to_be_visible()
 
 
@@ -187,12 +187,12 @@ async def test_a_search_opens_a_chat_of_2000_messages_where_it_was_said(tmp_path
         await expect(said.locator(".ring-2")).to_be_visible()  # for a few seconds, so this is looked at first
         await expect(said).to_be_in_viewport()
         await expect(hit.locator("mark")).to_have_text("<b>Walrus</b>")
-        await page.get_by_role("button", name="Jump to the latest").click()
+        await page.get_by_role("button", name="Jump to latest").click()
         await expect(said).not_to_be_in_viewport()
         await hit.click()
         await expect(said).to_be_in_viewport()
         await page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
-        await page.get_by_role("button", name="Open the menu").click()
+        await page.get_by_role("button", name="Open menu").click()
         menu = page.get_by_role("dialog", name="Menu")
         await menu.get_by_role("searchbox").fill("number 399")
         hit = menu.get_by_role("link", name="Long")
@@ -243,6 +243,23 @@ async def test_what_came_while_one_was_elsewhere_is_marked_unread(tmp_path: Path
         await expect(entry.get_by_role("img", name="new")).to_be_hidden()
 
 
+async def test_a_chat_from_trying_an_agent_is_not_unread(tmp_path: Path) -> None:
+    """C8, A1: it was read where the agent was tried."""
+    async with scene(tmp_path) as here:
+        page = await here.visitor()
+        agent = await opened(here, page)
+        await page.goto(f"{here.url}/agents/{agent}")
+        await page.get_by_role("textbox", name="Test message").fill("Hello")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("log").get_by_text("Hello")).to_have_count(2)
+        await expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+        other = await page.context.new_page()
+        await other.goto(f"{here.url}/chat")
+        entry = other.get_by_role("region", name="Chats").get_by_role("link", name=re.compile("Try: "))
+        await expect(entry).to_be_visible()
+        await expect(entry.get_by_role("img")).to_have_count(0)
+
+
 async def test_a_message_waits_for_the_run_before_it(tmp_path: Path) -> None:
     """C8: it is shown as waiting, and answered in its turn."""
 
@@ -258,7 +275,7 @@ async def test_a_message_waits_for_the_run_before_it(tmp_path: Path) -> None:
         await expect(page.get_by_text("words words").first).to_be_visible()
         await say(page, "Next")
         await expect(
-            page.get_by_text(re.compile("Waits until the run is done|Waiting for its turn"))
+            page.get_by_text(re.compile("Queued: sends when this answer finishes|Queued"))
         ).to_be_visible()
         done.set()
         await expect(page.get_by_text("Second.")).to_be_visible()
@@ -278,7 +295,7 @@ async def test_a_rejected_call_is_not_made_and_the_model_is_told_why(tmp_path: P
         await opened(here, page, tools=["send_postcard"])
         await say(page, "Send it")
         await page.get_by_role("button", name="Reject").click()
-        await page.get_by_label(re.compile("Why not")).fill("She has moved")
+        await page.get_by_label(re.compile("Reason")).fill("She has moved")
         await page.get_by_role("button", name=re.compile("Reject")).last.click()
         await expect(page.get_by_text("I see.")).to_be_visible()
         assert "She has moved" in str(here.models.calls[-1].body)
@@ -291,7 +308,7 @@ async def test_the_chat_works_on_a_phone(tmp_path: Path) -> None:
         await say(page, "What is 6 * 7?")
         await expect(page.get_by_text("The tool says")).to_contain_text("42")
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        await page.get_by_role("button", name="Open the menu").click()
+        await page.get_by_role("button", name="Open menu").click()
         menu = page.get_by_role("dialog")
         await expect(menu.get_by_role("link", name=re.compile("What is 6"))).to_be_visible()
         await menu.get_by_role("link", name="Runs").click()
@@ -305,9 +322,7 @@ async def test_a_call_approved_with_changes_still_says_so_tomorrow(tmp_path: Pat
         page = await here.visitor()
         await say(page, "send a postcard to Ada")
         await page.get_by_role("button", name="Edit", exact=True).click()
-        await page.get_by_role("textbox", name="Arguments it is called with").fill(
-            '{"to": "Grace", "text": "Hi"}'
-        )
+        await page.get_by_role("textbox", name="Edit arguments").fill('{"to": "Grace", "text": "Hi"}')
         await page.get_by_role("button", name=re.compile("Approve")).click()
         await expect(page.get_by_text("The tool says")).to_contain_text("Grace")
         await page.reload()
@@ -329,7 +344,7 @@ async def test_stopping_a_run_leaves_the_message_behind_it(tmp_path: Path) -> No
         await say(page, "First")
         await expect(page.get_by_text("words words").first).to_be_visible()
         await say(page, "Next")
-        await expect(page.get_by_text("Waits until the run is done")).to_be_visible()
+        await expect(page.get_by_text("Queued: sends when this answer finishes")).to_be_visible()
         await page.keyboard.press("Escape")
         await expect(page.get_by_text("Second.")).to_be_visible()
         await expect(page.get_by_text(re.compile("^Stopped"))).to_have_count(1)

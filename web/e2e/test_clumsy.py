@@ -63,7 +63,7 @@ async def test_what_is_written_in_a_chat_that_is_deleted_goes_into_a_new_one(tmp
         await page.goto(f"{here.url}/chat/{session['id']}")
         await page.get_by_role("textbox", name="Message").fill("half a sentence")
         await here.call(page, "DELETE", f"/api/agent-sessions/{session['id']}")
-        await page.get_by_role("link", name="Go on in a new chat").click()
+        await page.get_by_role("link", name="Continue in a new chat").click()
         await expect(page.get_by_role("textbox", name="Message")).to_have_value("half a sentence")
 
 

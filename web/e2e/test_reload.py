@@ -141,7 +141,7 @@ async def test_a_new_chat_asked_for_where_one_is_goes_to_the_message_box(tmp_pat
         await expect(box).to_be_focused()
         await expect(box).to_have_value("Half a sentence")
         await page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
-        await page.get_by_role("button", name="Open the menu").click()
+        await page.get_by_role("button", name="Open menu").click()
         menu = page.get_by_role("dialog", name="Menu")
         await menu.get_by_role("link", name="New chat").click()
         await expect(menu).to_be_hidden()

@@ -29,9 +29,9 @@ async def test_somebody_is_invited_joins_talks_and_is_removed(tmp_path: Path) ->
         owner = await with_account(here)
         await owner.goto(f"{here.url}/settings/members")
         await owner.get_by_role("button", name=re.compile("Invite")).click()
-        await owner.get_by_role("button", name="Make the link").click()
+        await owner.get_by_role("button", name="Create link").click()
         link = await owner.get_by_role("dialog").locator("code").inner_text()
-        await owner.get_by_role("button", name="I have copied it").click()
+        await owner.get_by_role("button", name="Done").click()
 
         out = (
             "got 40[13] for /api/.*",
@@ -41,10 +41,10 @@ async def test_somebody_is_invited_joins_talks_and_is_removed(tmp_path: Path) ->
         guest = await context.new_page()
         await guest.goto(link)
         await guest.get_by_label("Name").fill("Zoe")
-        await guest.get_by_label("E-mail").fill("zoe@example.com")
+        await guest.get_by_label("Email").fill("zoe@example.com")
         await guest.get_by_label("Password", exact=True).fill(PASSWORD)
-        await guest.get_by_label("The same password again").fill(PASSWORD)
-        await guest.get_by_role("button", name=re.compile("^(Join|Make)")).click()
+        await guest.get_by_label("Confirm password").fill(PASSWORD)
+        await guest.get_by_role("button", name=re.compile("^(Join|Create)")).click()
         await expect(guest.get_by_role("textbox", name="Message")).to_be_visible()
         await say(guest, "What is 6 * 7?")
         await expect(guest.get_by_text("The tool says")).to_contain_text("42")
@@ -109,7 +109,7 @@ async def test_a_key_is_shown_once_and_works_until_it_is_revoked(tmp_path: Path)
         await page.get_by_role("button", name="New key").first.click()
         dialog = page.get_by_role("dialog")
         await dialog.get_by_label("Name").fill("robot")
-        await dialog.get_by_role("button", name="Make the key").click()
+        await dialog.get_by_role("button", name="Create key").click()
         key = await dialog.locator("code").first.inner_text()
         async with httpx.AsyncClient(
             base_url=here.url, headers={"Authorization": f"Bearer {key}"}, timeout=60

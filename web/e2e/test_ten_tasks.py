@@ -57,10 +57,10 @@ async def test_a_newcomer_does_ten_things(tmp_path: Path) -> None:
 async def signs_in(here: Scene, page: Page) -> None:
     await page.goto(here.sign_in)
     await page.get_by_label("Name").fill("Ann")
-    await page.get_by_label("E-mail").fill("ann@example.com")
+    await page.get_by_label("Email").fill("ann@example.com")
     await page.get_by_label("Password", exact=True).fill("a long enough password")
-    await page.get_by_label("The same password again").fill("a long enough password")
-    await page.get_by_role("button", name="Make my account").click()
+    await page.get_by_label("Confirm password").fill("a long enough password")
+    await page.get_by_role("button", name="Create account").click()
     await page.get_by_role("link", name="Chat with the demo agent").click()
     await expect(page.get_by_role("textbox", name="Message")).to_be_visible()
 
@@ -80,9 +80,7 @@ async def sees_why_a_tool_was_used(page: Page) -> None:
 async def approves_a_call_with_another_argument(page: Page) -> None:
     await say(page, "Send a postcard to Ada")
     await page.get_by_role("button", name="Edit", exact=True).click()
-    await page.get_by_role("textbox", name="Arguments it is called with").fill(
-        '{"to": "Grace", "text": "Hello"}'
-    )
+    await page.get_by_role("textbox", name="Edit arguments").fill('{"to": "Grace", "text": "Hello"}')
     await page.get_by_role("button", name=re.compile("Approve")).click()
     await expect(page.get_by_text("The tool says").last).to_contain_text("Grace")
 
@@ -96,7 +94,7 @@ async def connects_a_model(here: Scene, page: Page) -> None:
     await dialog.get_by_label("Base URL").fill(here.models.base_url("openai-chat"))
     await dialog.get_by_label("API key").fill("test-key")
     await dialog.get_by_label("Models").fill("test-model")
-    await dialog.get_by_role("button", name=re.compile("Test this connection")).click()
+    await dialog.get_by_role("button", name=re.compile("Test connection")).click()
     await expect(dialog.get_by_text("It works: test-model answered")).to_be_visible()
     await dialog.get_by_role("button", name=re.compile("^(Add|Save|Connect)")).click()
     await expect(dialog).to_be_hidden()

@@ -8,7 +8,7 @@ from web.e2e.scene import Scene, needs_chromium, scene, slow
 
 pytestmark = [needs_chromium, slow]
 
-TOLD = "Somebody else saved this"
+TOLD = "Someone else saved this"
 TOOL = {
     "name": "weather",
     "description": "The weather.",
@@ -34,14 +34,14 @@ async def test_of_two_who_save_an_agent_the_second_decides(tmp_path: Path) -> No
         await first.get_by_label("Description").fill("of the first")
         await second.get_by_label("Description").fill("of the second")
         await first.get_by_role("button", name="Save", exact=True).click()
-        await expect(first.get_by_text("Everything is saved")).to_be_visible()
+        await expect(first.get_by_text("All changes saved")).to_be_visible()
         await second.get_by_role("button", name="Save", exact=True).click()
         await expect(second.get_by_text(TOLD)).to_be_visible()
         await expect(second.get_by_label("Description")).to_have_value("of the second")
         kept = await here.call(first, "GET", f"/api/agents/{agent}")
         assert kept["description"] == "of the first"
         await second.get_by_role("button", name="Save", exact=True).click()
-        await expect(second.get_by_text("Everything is saved")).to_be_visible()
+        await expect(second.get_by_text("All changes saved")).to_be_visible()
         kept = await here.call(first, "GET", f"/api/agents/{agent}")
         assert kept["description"] == "of the second"
 
@@ -57,14 +57,14 @@ async def test_of_two_who_save_a_tool_the_second_decides(tmp_path: Path) -> None
         await first.get_by_label(said, exact=True).first.fill("of the first")
         await second.get_by_label(said, exact=True).first.fill("of the second")
         await first.get_by_role("button", name="Save", exact=True).click()
-        await expect(first.get_by_text("Everything is saved.")).to_be_visible()
+        await expect(first.get_by_text("All changes saved")).to_be_visible()
         await second.get_by_role("button", name="Save", exact=True).click()
         await expect(second.get_by_text(TOLD)).to_be_visible()
         await second.get_by_role("button", name="Discard").click()
         await expect(second.get_by_label(said, exact=True).first).to_have_value("of the first")
         await second.get_by_label(said, exact=True).first.fill("of both")
         await second.get_by_role("button", name="Save", exact=True).click()
-        await expect(second.get_by_text("Everything is saved.")).to_be_visible()
+        await expect(second.get_by_text("All changes saved")).to_be_visible()
         kept = await here.call(first, "GET", f"/api/agent-tools/{tool}")
         assert kept["description"] == "of both"
 
@@ -76,7 +76,7 @@ async def test_of_two_who_save_a_provider_the_second_decides(tmp_path: Path) -> 
         await here.call(first, "POST", "/api/providers", PROVIDER)
         for tab in (first, second):
             await tab.goto(f"{here.url}/settings/providers")
-            await tab.get_by_role("button", name="Change").click()
+            await tab.get_by_role("button", name="Edit").click()
         await first.get_by_label("Models").fill("small")
         await second.get_by_label("Models").fill("large")
         await first.get_by_role("button", name="Save", exact=True).click()
@@ -84,7 +84,7 @@ async def test_of_two_who_save_a_provider_the_second_decides(tmp_path: Path) -> 
         await second.get_by_role("button", name="Save", exact=True).click()
         await expect(second.get_by_text(TOLD)).to_be_visible()
         await expect(second.get_by_label("Models")).to_have_value("large")
-        await second.get_by_role("button", name="Discard mine").click()
+        await second.get_by_role("button", name="Discard my changes").click()
         await expect(second.get_by_label("Models")).to_have_value("small")
         await second.get_by_label("Models").fill("small\nlarge")
         await second.get_by_role("button", name="Save", exact=True).click()

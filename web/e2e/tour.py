@@ -140,7 +140,7 @@ async def top(page: Page) -> None:
 
 async def sign_in_wrongly(page: Page) -> None:
     """Try a password that is not it."""
-    await page.get_by_label("E-mail").fill(EMAIL)
+    await page.get_by_label("Email").fill(EMAIL)
     await page.get_by_label("Password").fill("not the password")
     await page.get_by_role("button", name="Sign in", exact=True).click()
 
@@ -160,7 +160,7 @@ async def connect_to(page: Page, url: str) -> None:
     await box.get_by_label("Base URL").fill(url)
     await box.get_by_label("API key").fill("test-key")
     await box.get_by_label("Models").fill("test-model")
-    await box.get_by_role("button", name="Test this connection").click()
+    await box.get_by_role("button", name="Test connection").click()
 
 
 async def try_tool(page: Page) -> None:
@@ -171,7 +171,7 @@ async def try_tool(page: Page) -> None:
 
 
 NEW: list[Stop] = [
-    Stop("sign-in-nobody", "/sign-in", text("Nobody has an account here yet"), signed_in=False),
+    Stop("sign-in-nobody", "/sign-in", text("There are no accounts yet"), signed_in=False),
     Stop(
         "sign-in-old-link",
         "/sign-in?token=old",
@@ -183,13 +183,13 @@ NEW: list[Stop] = [
         "welcome-problems",
         "/set-up",
         text("Enter your name."),
-        after(enter("Password", "short"), press("Make my account")),
+        after(enter("Password", "short"), press("Create account")),
     ),
     Stop("welcome-what-now", "/set-up", heading("Welcome to agio"), press("Not now")),
-    Stop("chat-no-agents", "/chat", heading("There is no agent to talk to")),
+    Stop("chat-no-agents", "/chat", heading("No agents yet")),
     Stop("runs-none", "/runs", heading("No runs yet")),
     Stop("agents-none", "/agents", heading("No agents yet")),
-    Stop("tools-none", "/tools", text("None now.")),
+    Stop("tools-none", "/tools", text("None yet.")),
     Stop("providers-none", "/settings/providers", heading("Connect your first model")),
     Stop("keys-none", "/settings/api-keys", text("API keys")),
     Stop("profile-no-account", "/settings/profile", text("without an account")),
@@ -197,7 +197,7 @@ NEW: list[Stop] = [
 
 TEAM: list[Stop] = [
     Stop("chat-streaming", "/chat/{streaming}", button("Stop (Esc)")),
-    Stop("chat-queued", "/chat/{streaming}", text("Waits until the run is done"), ask),
+    Stop("chat-queued", "/chat/{streaming}", text("Queued: sends when this answer finishes"), ask),
     Stop("sign-in", "/sign-in", button("Sign in"), signed_in=False),
     Stop(
         "sign-in-problem",
@@ -207,7 +207,7 @@ TEAM: list[Stop] = [
         signed_in=False,
     ),
     Stop("invitation", "{invitation}", heading("Join Lumen Lamps"), signed_in=False),
-    Stop("invitation-over", "/invitation#nothing", heading("This invitation is over"), signed_in=False),
+    Stop("invitation-over", "/invitation#nothing", heading("Invitation no longer valid"), signed_in=False),
     Stop("welcome-back", "/set-up", heading("Welcome, Mara Lindqvist")),
     Stop("chat-new", "/chat?agent={demo}", text("calls a tool")),
     Stop("chat-choose-agent", "/chat?agent={support}", text("openai:gpt-5"), press("Agent: Support")),
@@ -218,48 +218,48 @@ TEAM: list[Stop] = [
     Stop("chat-tool-failed", "/chat/{shades}", text("The library knows nothing"), unfold),
     Stop("chat-failed", "/chat/{failed}", button("Try again")),
     Stop("chat-approval", "/chat/{approval}", button("Approve")),
-    Stop("chat-approval-edited", "/chat/{approval}", button("Approve with these"), press("Edit")),
-    Stop("chat-approval-rejected", "/chat/{approval}", text("Why not"), press("Reject")),
+    Stop("chat-approval-edited", "/chat/{approval}", button("Approve with changes"), press("Edit")),
+    Stop("chat-approval-rejected", "/chat/{approval}", text("Reason"), press("Reject")),
     Stop("chat-stopped", "/chat/{stopped}", text("Stopped.")),
     Stop("chat-long-message", "/chat/{long}", button("Show more"), top),
     Stop("chat-demo", "/chat/{sum}", text("84")),
-    Stop("chat-menu", "/chat/{sum}", lambda page: page.get_by_role("menu"), press("More about this chat")),
-    Stop("chat-deleted", "/chat/{gone}", heading("This chat is gone")),
+    Stop("chat-menu", "/chat/{sum}", lambda page: page.get_by_role("menu"), press("Chat options")),
+    Stop("chat-deleted", "/chat/{gone}", heading("Chat not found")),
     Stop(
         "chat-delete",
         "/chat/{sum}",
         lambda page: page.get_by_role("alertdialog"),
-        press("More about this chat", "Delete"),
+        press("Chat options", "Delete"),
     ),
-    Stop("chat-toast", "/chat/{sum}", text("The link is copied"), press("More about this chat", "Copy link")),
+    Stop("chat-toast", "/chat/{sum}", text("Link copied"), press("Chat options", "Copy link")),
     Stop(
         "chats-found",
         "/chat",
         lambda page: page.get_by_role("link", name="A broken oak lamp"),
         enter("Search chats", "oak"),
     ),
-    Stop("chats-not-found", "/chat", text("No chat has that"), enter("Search chats", "zebra")),
+    Stop("chats-not-found", "/chat", text("No matching chats"), enter("Search chats", "zebra")),
     Stop(
         "drawer",
         "/chat",
         lambda page: page.get_by_role("dialog", name="Menu"),
-        press("Open the menu"),
+        press("Open menu"),
         phone=True,
     ),
     Stop("runs", "/runs", text("shown.")),
-    Stop("runs-none-fit", "/runs?status=expired", heading("No run fits")),
+    Stop("runs-none-fit", "/runs?status=expired", heading("No matching runs")),
     Stop("run", "/runs/{tools run}", text("find_orders")),
     Stop("run-events", "/runs/{tools run}#events", text("RUN_STARTED")),
     Stop("run-metrics", "/runs/{tools run}#metrics", lambda page: page.get_by_role("tabpanel")),
     Stop("run-replay", "/runs/{tools run}#replay", lambda page: page.get_by_role("slider")),
     Stop("run-failed", "/runs/{failed run}", text("invalid_api_key")),
     Stop("run-waiting", "/runs/{approval run}", text("refund")),
-    Stop("run-missing", "/runs/run_none", heading("There is no such run")),
+    Stop("run-missing", "/runs/run_none", heading("Run not found")),
     Stop("agents", "/agents", text("Research")),
-    Stop("agents-none-found", "/agents", heading("Nothing found"), enter("Search agents", "zebra")),
+    Stop("agents-none-found", "/agents", heading("No results"), enter("Search agents", "zebra")),
     Stop("agent-new", "/agents/new", button("Create agent")),
     Stop("agent-new-problems", "/agents/new", text("need attention"), press("Create agent")),
-    Stop("agent-edit", "/agents/{support}", text("Everything is saved")),
+    Stop("agent-edit", "/agents/{support}", text("All changes saved")),
     Stop(
         "agent-edit-problem",
         "/agents/{support}",
@@ -267,15 +267,15 @@ TEAM: list[Stop] = [
         enter("Name", "Research", "Save"),
     ),
     Stop("agent-in-code", "/agents/{Night report}", heading("Night report")),
-    Stop("agent-missing", "/agents/agt_none", heading("There is no such agent")),
+    Stop("agent-missing", "/agents/agt_none", heading("Agent not found")),
     Stop("tools", "/tools", text("track_parcel")),
-    Stop("tools-none-found", "/tools", text("No tool has"), enter("Search tools", "zebra")),
-    Stop("tool-new", "/tools/new", button("Fill in an example")),
-    Stop("tool-new-example", "/tools/new", button("Discard"), press("Fill in an example")),
+    Stop("tools-none-found", "/tools", text("No tool matches"), enter("Search tools", "zebra")),
+    Stop("tool-new", "/tools/new", button("Use an example")),
+    Stop("tool-new-example", "/tools/new", button("Discard"), press("Use an example")),
     Stop("tool-edit", "/tools/{weather}", heading("weather")),
     Stop("tool-tried", "/tools/{health}", text("What the model reads"), try_tool),
     Stop("tool-built-in", "/tools/{calculator}", heading("calculator")),
-    Stop("tool-missing", "/tools/tool_none", heading("This tool is not there")),
+    Stop("tool-missing", "/tools/tool_none", heading("Tool not found")),
     Stop("settings-providers", "/settings/providers", text("anthropic")),
     Stop("settings-provider-new", "/settings/providers", dialog("Connect a model"), press("Add")),
     Stop(
@@ -289,24 +289,24 @@ TEAM: list[Stop] = [
     Stop(
         "settings-key-made",
         "/settings/api-keys",
-        text("I have copied it"),
-        after(press("New key"), enter("Name", "Warehouse robot", "Make the key")),
+        text("Done"),
+        after(press("New key"), enter("Name", "Warehouse robot", "Create key")),
     ),
     Stop("settings-members", "/settings/members", text("jonas@lumen.example")),
-    Stop("settings-invite", "/settings/members", dialog("Invite somebody"), press("Invite")),
+    Stop("settings-invite", "/settings/members", dialog("Invite a member"), press("Invite")),
     Stop(
         "settings-invited",
         "/settings/members",
-        dialog("Send them this link"),
-        press("Invite", "Make the link"),
+        dialog("Send this link"),
+        press("Invite", "Create link"),
     ),
     Stop("settings-profile", "/settings/profile", heading("Profile")),
     Stop("settings-audit", "/settings/audit", heading("Audit log")),
-    Stop("settings-appearance", "/settings/appearance", text("As this device says")),
+    Stop("settings-appearance", "/settings/appearance", text("Follow this device")),
     Stop("settings-about", "/settings/about", heading("About")),
-    Stop("settings-missing", "/settings/nothing", heading("There is no such part of the settings")),
+    Stop("settings-missing", "/settings/nothing", heading("Page not found")),
     Stop("help", "/chat?agent={demo}", dialog("Keyboard shortcuts"), lambda page: _help(page)),
-    Stop("not-found", "/nowhere", heading("There is nothing here")),
+    Stop("not-found", "/nowhere", heading("Page not found")),
 ]
 
 

@@ -3,10 +3,10 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { Tooltip } from "radix-ui";
 import type { ReactNode } from "react";
+import { createQueryClient } from "@/api/queries";
 import { ReauthenticationProvider } from "@/components/reauthentication";
 import { ConfirmProvider } from "@/components/ui/confirm";
 import { ToastProvider } from "@/components/ui/toast";
-import { createQueryClient } from "@/lib/queries";
 import { router } from "./router";
 
 const queryClient = createQueryClient();

@@ -40,7 +40,7 @@ test("a tab whose browser went to another team says so, and leads back to its ow
   const teams = [team("ten_1", "Office"), team("ten_2", "Lab")];
   show(me("ten_1", "usr_1", "Ann", teams), me("ten_2", "usr_2", "Ann", teams));
   expect(screen.getByRole("heading", { name: "You are in Lab now" })).toBeTruthy();
-  expect(screen.getByRole("button", { name: "Go on in Lab" })).toBeTruthy();
+  expect(screen.getByRole("button", { name: "Continue in Lab" })).toBeTruthy();
   await userEvent.click(screen.getByRole("button", { name: "Back to Office" }));
   expect(bodies).toEqual([{ tenant: "ten_1" }]);
   expect((await screen.findAllByText(/It is gone/)).length).toBeGreaterThan(0);

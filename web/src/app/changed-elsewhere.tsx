@@ -1,11 +1,11 @@
-/** Another tab went to another team, or somebody else signed in there: what this page shows is no longer of who one is. */
+/** Shown when another tab switched the team or the user: the content of this page belongs to the former one. */
 import { UsersRound } from "lucide-react";
 import type { ReactNode } from "react";
+import { leave, returnToTeam } from "@/api/browser-session";
 import { Button } from "@/components/ui/button";
 import { Empty } from "@/components/ui/empty";
 import { useTitle } from "@/components/ui/page";
 import { useToast } from "@/components/ui/toast";
-import { leave, returnToTeam } from "@/lib/browser-session";
 import type { Me } from "@/protocol/api";
 
 interface ChangedElsewhereProps {
@@ -28,7 +28,7 @@ export function ChangedElsewhere({ began, me }: ChangedElsewhereProps): ReactNod
         action={
           <>
             <Button look="primary" onClick={() => leave("/")}>
-              Go on in {here}
+              Continue in {here}
             </Button>
             {before && (
               <Button onClick={() => void returnToTeam(before.tenant).catch(toast.failed)}>
@@ -39,8 +39,8 @@ export function ChangedElsewhere({ began, me }: ChangedElsewhereProps): ReactNod
         }
       >
         {before
-          ? `Another tab of this browser went there. This one still showed ${before.name}, and a browser is in one team at a time.`
-          : "That was done in another tab of this browser."}
+          ? `You switched teams in another tab. This tab still showed ${before.name}; a browser can be in one team at a time.`
+          : "You signed in with another account in another tab."}
       </Empty>
     </main>
   );

@@ -21,7 +21,7 @@ export function ConnectionBanner(): ReactNode {
       {shown && (
         <p className="flex animate-fade-in items-center justify-center gap-2 bg-warn-soft px-4 py-1.5 text-center text-sm text-warn">
           <LoaderCircle className="size-4 animate-spin" aria-hidden />
-          Connection lost. It comes back by itself, and messages you send meanwhile are kept.
+          Connection lost. Reconnecting… Messages you send now are kept and sent later.
         </p>
       )}
     </div>

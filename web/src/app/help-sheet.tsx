@@ -11,7 +11,7 @@ const SHORTCUTS: [keys: string[], what: string][] = [
   [[COMMAND_KEY, "Shift", "O"], "New chat"],
   [[COMMAND_KEY, "K"], "Search chats"],
   [["/"], "Go to the message box"],
-  [["?"], "This sheet"],
+  [["?"], "Show keyboard shortcuts"],
 ];
 
 export function HelpSheet({

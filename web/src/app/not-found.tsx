@@ -13,14 +13,14 @@ export function NotFound(): ReactNode {
       <Empty
         whole
         icon={Compass}
-        title="There is nothing here"
+        title="Page not found"
         action={
           <Link to="/chat" className={buttonClass("primary")}>
-            Go to the chat
+            Go to chat
           </Link>
         }
       >
-        The address is wrong, or what was here is gone.
+        The address is wrong, or the page was removed.
       </Empty>
     </main>
   );

@@ -2,16 +2,16 @@
 import { type ErrorComponentProps, useRouter } from "@tanstack/react-router";
 import { ServerCrash } from "lucide-react";
 import type { ReactNode } from "react";
+import { problemOf } from "@/api/problem";
 import { Button } from "@/components/ui/button";
 import { Empty } from "@/components/ui/empty";
 import { useTitle } from "@/components/ui/page";
-import { problemOf } from "@/lib/problem";
 
 export function PageError({ error, reset }: ErrorComponentProps): ReactNode {
   const router = useRouter();
   const { message } = problemOf(error);
   const stale = /dynamically imported module|Importing a module script failed/i.test(String(error));
-  useTitle("Something broke");
+  useTitle("Something went wrong");
   const again = () => {
     if (stale) location.reload();
     else void router.invalidate().then(reset);
@@ -21,14 +21,14 @@ export function PageError({ error, reset }: ErrorComponentProps): ReactNode {
       <Empty
         whole
         icon={ServerCrash}
-        title={stale ? "This page could not be loaded" : "This page broke"}
+        title={stale ? "This page could not be loaded" : "Something went wrong on this page"}
         action={
           <Button look="primary" onClick={again}>
-            {stale ? "Load it again" : "Try again"}
+            {stale ? "Reload" : "Try again"}
           </Button>
         }
       >
-        {stale ? "The server was updated since you came, or it cannot be reached now." : message}
+        {stale ? "The server was updated, or it cannot be reached." : message}
       </Empty>
     </main>
   );

@@ -22,7 +22,7 @@ const signIn = createRoute({
     typeof search.return_to === "string" ? { return_to: search.return_to } : {},
   component: lazyRouteComponent(() => import("@/features/welcome/sign-in-page"), "SignInPage"),
 });
-/** Where somebody comes back to from a sign-in elsewhere that failed: the server put what went wrong into the document. */
+/** Where a failed sign-in at a provider returns to: the server put the problem into the document. */
 const signInElsewhere = createRoute({
   getParentRoute: () => root,
   path: "/sign-in/oidc/$",
@@ -34,7 +34,7 @@ const invitation = createRoute({
   component: lazyRouteComponent(() => import("@/features/welcome/invitation-page"), "InvitationPage"),
 });
 
-/** What only somebody who is signed in sees. */
+/** Pages for signed-in users. */
 const inside = createRoute({ getParentRoute: () => root, id: "inside", component: SignedIn });
 
 /** The pages on which agents and tools are made and changed. */

@@ -29,13 +29,13 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }): ReactN
         href="#page"
         className="sr-only z-50 rounded-lg bg-raised px-3 py-2 focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
       >
-        Skip to the page
+        Skip to content
       </a>
       <div className="flex h-dvh flex-col md:flex-row">
         <header className="flex h-12 shrink-0 items-center gap-2 border-b border-line bg-panel px-2 md:hidden">
           <Dialog.Root open={open} onOpenChange={setOpen}>
             <Dialog.Trigger asChild>
-              <IconButton label="Open the menu">
+              <IconButton label="Open menu">
                 <MenuIcon className="size-5" aria-hidden />
               </IconButton>
             </Dialog.Trigger>

@@ -2,11 +2,11 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Outlet, useRouter } from "@tanstack/react-router";
 import { type ReactNode, useCallback, useEffect, useState } from "react";
+import { claimTab } from "@/api/browser-session";
+import { onUnauthenticated } from "@/api/client";
+import { problemOf } from "@/api/problem";
+import { meQuery } from "@/api/queries";
 import { ProblemNote } from "@/components/ui/problem-note";
-import { onUnauthenticated } from "@/lib/api";
-import { claimTab } from "@/lib/browser-session";
-import { problemOf } from "@/lib/problem";
-import { meQuery } from "@/lib/queries";
 import type { Me } from "@/protocol/api";
 import { OutboxProvider } from "@/realtime/outbox-context";
 import { SocketProvider } from "@/realtime/socket-context";

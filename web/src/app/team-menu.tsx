@@ -1,9 +1,9 @@
 /** Which team one is in, and the others to go to. */
 import { Check, ChevronsUpDown } from "lucide-react";
 import type { ReactNode } from "react";
+import { switchTeam } from "@/api/browser-session";
 import { Menu, MenuItem, MenuLabel } from "@/components/ui/menu";
 import { useToast } from "@/components/ui/toast";
-import { switchTeam } from "@/lib/browser-session";
 import type { Me } from "@/protocol/api";
 
 export function TeamMenu({ me }: { me: Me }): ReactNode {

@@ -2,9 +2,9 @@
 import { Link } from "@tanstack/react-router";
 import { CircleUser, Keyboard, LogOut, SunMoon } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import { signOut } from "@/api/browser-session";
 import { Menu, MenuItem, MenuLine } from "@/components/ui/menu";
 import { useToast } from "@/components/ui/toast";
-import { signOut } from "@/lib/browser-session";
 import type { Me } from "@/protocol/api";
 import { HelpSheet } from "./help-sheet";
 

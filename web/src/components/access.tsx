@@ -1,9 +1,9 @@
-/** Keeps a page for those who have a permission; the others are told whom to ask. The server refuses them too. */
+/** Shows a page only to those with a permission, and whom to ask to the others. The server refuses them too. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Lock } from "lucide-react";
 import type { ReactNode } from "react";
-import { meQuery } from "@/lib/queries";
+import { meQuery } from "@/api/queries";
 import type { Me } from "@/protocol/api";
 import { buttonClass } from "./ui/button";
 import { Empty } from "./ui/empty";

@@ -27,7 +27,7 @@ export function NewPassword({ email, label = "Password" }: NewPasswordProps): Re
     <>
       <Field
         label={label}
-        hint={password ? undefined : "At least 12 characters. A few words you remember are best."}
+        hint={password ? undefined : "At least 12 characters. A few words that you remember work best."}
         problem={errors.password?.message}
       >
         {(control) => (
@@ -63,7 +63,7 @@ export function NewPassword({ email, label = "Password" }: NewPasswordProps): Re
           {!errors.password && <p className="text-[0.8125rem] text-soft">{strength.words}</p>}
         </div>
       )}
-      <Field label="The same password again" problem={errors.again?.message}>
+      <Field label="Confirm password" problem={errors.again?.message}>
         {(control) => (
           <Input
             {...control}
@@ -71,8 +71,7 @@ export function NewPassword({ email, label = "Password" }: NewPasswordProps): Re
             autoComplete="new-password"
             maxLength={PASSWORD_MAX_CHARS}
             {...form.register("again", {
-              validate: (value, { password: first }) =>
-                value === first || "The two passwords are not the same.",
+              validate: (value, { password: first }) => value === first || "The passwords do not match.",
             })}
           />
         )}

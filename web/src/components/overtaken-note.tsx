@@ -1,4 +1,4 @@
-/** Says that somebody else saved what is being changed, and what saving and discarding do now. */
+/** Says that another user saved what is being edited, and what saving and discarding do now. */
 import type { ReactNode } from "react";
 
 interface OvertakenNoteProps {
@@ -15,7 +15,7 @@ export function OvertakenNote({ what, children }: OvertakenNoteProps): ReactNode
       className="flex flex-wrap items-center gap-3 rounded-xl bg-warn-soft px-4 py-3 text-sm text-warn"
     >
       <p className="min-w-0 flex-1 basis-64">
-        Somebody else saved this {what} while you were changing it. Saving replaces their version; discarding
+        Someone else saved this {what} while you were editing it. Saving replaces their version; discarding
         shows it.
       </p>
       {children}

@@ -1,4 +1,4 @@
-/** Asks anew who somebody is when the server wants a fresh proof: `const fresh = useFresh(); await fresh(() => ...)`. */
+/** Asks for a fresh proof of identity when the server wants one: `const fresh = useFresh(); await fresh(() => ...)`. */
 import { useQuery } from "@tanstack/react-query";
 import { ExternalLink } from "lucide-react";
 import {
@@ -11,10 +11,10 @@ import {
   useEffectEvent,
   useState,
 } from "react";
-import { api } from "@/lib/api";
+import { api } from "@/api/client";
+import { problemOf } from "@/api/problem";
+import { identitiesQuery, meQuery, signInMethodsQuery } from "@/api/queries";
 import { onConfirmed } from "@/lib/confirmed";
-import { problemOf } from "@/lib/problem";
-import { identitiesQuery, meQuery, signInMethodsQuery } from "@/lib/queries";
 import { Button, buttonClass } from "./ui/button";
 import { Actions, Dialog } from "./ui/dialog";
 import { Field, Input } from "./ui/field";
@@ -52,8 +52,8 @@ export function ReauthenticationProvider({ children }: { children: ReactNode }):
       <Dialog
         open={waiting !== null}
         onClose={() => settle(false)}
-        title="Is it still you?"
-        description="This changes who can do what here: prove once more who you are."
+        title="Confirm it's you"
+        description="Enter your password or sign in again."
       >
         <Proof onProved={() => settle(true)} onCancel={() => settle(false)} />
       </Dialog>
@@ -89,7 +89,7 @@ function Proof(props: ProofProps): ReactNode {
       {linked.length > 0 && (
         <div className="flex flex-col gap-2">
           {linked.map(({ id, name, url }) => (
-            // In a tab of its own: what was filled in here stays, and goes on when that one says so.
+            // In a new tab: the form here is kept, and continues when that tab reports success.
             <a
               key={id}
               href={`${url}?purpose=confirm&return_to=/confirmed`}
@@ -102,7 +102,7 @@ function Proof(props: ProofProps): ReactNode {
             </a>
           ))}
           <p className="text-[0.8125rem] text-soft">
-            It opens in a new tab. Sign in there, and this page goes on by itself.
+            Opens in a new tab. Sign in there, and this page continues automatically.
           </p>
         </div>
       )}
@@ -133,7 +133,7 @@ function ProofForm({ onProved, onCancel }: ProofProps): ReactNode {
       onProved();
     } catch (thrown) {
       const { code, message } = problemOf(thrown);
-      setProblem(code === "wrong_credentials" ? "That is not the password." : message);
+      setProblem(code === "wrong_credentials" ? "Wrong password." : message);
       setBusy(false);
     }
   };
@@ -155,7 +155,7 @@ function ProofForm({ onProved, onCancel }: ProofProps): ReactNode {
       <Actions>
         <Button onClick={onCancel}>Cancel</Button>
         <Button type="submit" look="primary" busy={busy}>
-          Go on
+          Continue
         </Button>
       </Actions>
     </form>

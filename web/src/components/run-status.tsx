@@ -1,4 +1,4 @@
-/** The state of a run as a badge: what goes on pulses, what failed says why. */
+/** The state of a run as a badge: a running one pulses, a failed one says why. */
 import type { ReactNode } from "react";
 import type { RunView } from "@/protocol/api";
 import { Badge, type Tone } from "./ui/badge";
@@ -9,8 +9,8 @@ export const STATES: Record<RunView["status"], { word: string; tone: Tone }> = {
   completed: { word: "Completed", tone: "good" },
   failed: { word: "Failed", tone: "bad" },
   cancelled: { word: "Stopped", tone: "neutral" },
-  interrupted: { word: "Asked for approval", tone: "warn" },
-  expired: { word: "Waited too long", tone: "bad" },
+  interrupted: { word: "Waiting for approval", tone: "warn" },
+  expired: { word: "Expired", tone: "bad" },
 };
 
 /** What became of what a run asked: its status stays `interrupted` when the next run brings the answer. */

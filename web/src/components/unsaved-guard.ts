@@ -1,4 +1,4 @@
-/** Asks before somebody leaves a page with changes that are not saved. */
+/** Asks before the user leaves a page with unsaved changes. */
 import { useBlocker } from "@tanstack/react-router";
 import { useCallback, useRef } from "react";
 import { useConfirm } from "./ui/confirm";
@@ -12,7 +12,7 @@ export function useUnsavedGuard(unsaved: boolean): () => void {
       if (!unsaved || released.current) return false;
       return !(await confirm({
         title: "Leave without saving?",
-        message: "What you changed here will be lost.",
+        message: "Your changes will be lost.",
         action: "Leave",
         danger: true,
       }));

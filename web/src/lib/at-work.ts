@@ -1,4 +1,4 @@
-/** Whether somebody is in a field, a menu or a dialog: keys mean something else there, and the focus is not taken away. */
+/** Whether the focus is in a field, a menu or a dialog: keys have another meaning there, and the focus stays. */
 export function isAtWork(except: Element | null = null): boolean {
   const active = document.activeElement;
   const place = "input, textarea, select, [contenteditable], [role=menu], [role=dialog]";

@@ -1,4 +1,4 @@
-/** Tells the tabs of this browser that somebody proved anew, at a provider, who they are. */
+/** Reports to the tabs of this browser that the user confirmed their identity at a provider. */
 const CHANNEL = "agio.confirmed";
 
 export function tellConfirmed(): void {
@@ -7,7 +7,7 @@ export function tellConfirmed(): void {
   channel.close();
 }
 
-/** Calls a listener whenever another tab tells it; returns how to stop. */
+/** Calls a listener when another tab reports it; returns how to stop. */
 export function onConfirmed(listener: () => void): () => void {
   const channel = new BroadcastChannel(CHANNEL);
   channel.onmessage = listener;

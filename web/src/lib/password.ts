@@ -20,7 +20,7 @@ export function passwordProblem(password: string, email = ""): string | undefine
   const folded = password.toLowerCase();
   const address = email.trim().toLowerCase();
   if (address && (folded === address || folded === address.split("@")[0]))
-    return "It must not be your e-mail address.";
+    return "It must not be your email address.";
   if (new Set(folded).size < FEWEST_DIFFERENT) return "It repeats the same few characters.";
   return undefined;
 }

@@ -7,11 +7,11 @@ interface Shortcut {
   /** With Ctrl, or Cmd on a Mac. */
   command?: boolean;
   shift?: boolean;
-  /** Also while somebody types; keys without Ctrl never are. */
+  /** Also while the user types; keys without Ctrl never are. */
   whileTyping?: boolean;
 }
 
-/** Calls `act` when a shortcut is pressed and nobody is typing. */
+/** Calls `act` when a shortcut is pressed and the user is not typing. */
 export function useShortcut(shortcut: Shortcut, act: () => void): void {
   const { key, command = false, shift = false, whileTyping = command } = shortcut;
   useEffect(() => {

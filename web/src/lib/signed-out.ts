@@ -1,4 +1,4 @@
-/** Remembers across a reload of this tab that somebody was signed out, so that the sign-in page can say so. */
+/** Remembers across a reload of this tab that the user signed out, so that the sign-in page can say so. */
 import { tabMemory } from "./memory";
 
 const KEPT = "agio.signed-out";

@@ -13,52 +13,52 @@ interface Words {
 export const EFFECTS: Record<Effect, Words> = {
   read: {
     title: "Only reads",
-    meaning: "It looks something up. After a crash an unfinished call is simply made again.",
+    meaning: "Looks something up. After a crash, an unfinished call is repeated.",
   },
   idempotent: {
     title: "Safe to repeat",
     meaning:
-      "Doing it twice with the same key is the same as once. An unfinished call is made again, with the same Idempotency-Key.",
+      "Repeating a call with the same key has no further effect. After a crash, an unfinished call is repeated with the same Idempotency-Key.",
   },
   once: {
-    title: "Done once",
+    title: "Runs at most once",
     meaning:
-      "Never repeated by itself: for sending, paying, deleting. After a crash the model is told that nobody knows whether it took effect.",
+      "Never repeated automatically: for sending, paying, deleting. After a crash, the model learns that the outcome is unknown.",
   },
 };
 
 export const APPROVALS: Record<Approval, Words> = {
-  never: { title: "Runs by itself", meaning: "The agent calls it without asking anybody." },
-  ask: { title: "Asks first", meaning: "A person sees each call and decides before it is made." },
+  never: { title: "Runs without approval", meaning: "The agent calls it without asking." },
+  ask: { title: "Needs approval", meaning: "A person reviews each call before it runs." },
 };
 
 export const KINDS: Record<Kind, Words & { one: string }> = {
   http: {
     title: "HTTP tools of your team",
-    meaning: "Requests to a web service that the model fills in.",
+    meaning: "Requests to a web service, with values supplied by the model.",
     one: "An HTTP tool of your team",
   },
-  built_in: { title: "Built-in", meaning: "They come with the server.", one: "A built-in tool" },
+  built_in: { title: "Built-in", meaning: "Included with the server.", one: "A built-in tool" },
   worker: {
     title: "From your code",
-    meaning: "Python functions of the workers that are connected now.",
+    meaning: "Python functions of connected workers.",
     one: "A tool from your code",
   },
 };
 
 const FAILURES: Record<string, string> = {
-  bad_arguments: "The arguments do not fit the parameters",
+  bad_arguments: "The arguments do not match the parameters",
   tool_failed: "The tool failed",
-  tool_timeout: "It took too long",
-  unserialisable_result: "It ran, but its result cannot be written as JSON",
+  tool_timeout: "The tool timed out",
+  unserialisable_result: "It ran, but its result is not valid JSON",
   result_too_large: "It ran, but its result is too large",
   upstream_error: "The service answered with an error",
-  upstream_invalid: "The answer is not as expected",
+  upstream_invalid: "Unexpected response",
   upstream_unreachable: "The service cannot be reached",
-  upstream_timeout: "The service took too long",
+  upstream_timeout: "The service timed out",
   upstream_too_large: "The answer is too large",
   too_many_redirects: "The service redirects too often",
-  egress_refused: "This address may not be called",
+  egress_refused: "This address is blocked",
   secret_unreadable: "A secret header cannot be read",
   unknown: "It is unknown whether it took effect",
   cancelled: "It was cancelled",

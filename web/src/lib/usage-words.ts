@@ -1,10 +1,10 @@
-/** What models were paid for, as far as they told: a figure that nobody told is null and never 0. */
+/** The usage that models reported: a figure that was not reported is null, never 0. */
 import type { RunView } from "@/protocol/api";
 import type { Metrics } from "@/protocol/events";
 import { formatTokens } from "./format";
 
 export interface Usage {
-  /** Null if no model call has told. */
+  /** Null if no model call reported it. */
   inputTokens: number | null;
   outputTokens: number | null;
   /** Null too if nothing in it has a price. */
@@ -13,13 +13,13 @@ export interface Usage {
   partial: boolean;
 }
 
-export const NOT_TOLD = "tokens not told";
-export const PARTIAL_WORDS = "A model call that was stopped or failed did not tell what it used.";
+export const USAGE_UNKNOWN = "token count unavailable";
+export const PARTIAL_WORDS = "A stopped or failed model call did not report its usage.";
 export const NOTHING_USED: Usage = { inputTokens: null, outputTokens: null, cost: null, partial: false };
 
 type Counted = Partial<Pick<RunView, "steps" | "input_tokens" | "output_tokens" | "cost" | "usage_partial">>;
 
-/** What the server knows of a run. One of an older server may say 0 where nobody told. */
+/** The usage of a run. An older server may send 0 for what was not reported. */
 export function usageOfRun(run: Counted): Usage {
   return told(run.input_tokens, run.output_tokens, run.cost, run.usage_partial, run.steps);
 }
@@ -38,9 +38,9 @@ export function sumUsage(one: Usage, other: Usage): Usage {
   };
 }
 
-/** "950 tokens", "at least 950 tokens", "tokens not told"; nothing if there is nothing to say yet. */
+/** "950 tokens", "at least 950 tokens", "token count unavailable"; nothing if there is nothing to say yet. */
 export function tokenWords({ inputTokens, outputTokens, partial }: Usage): string {
-  if (inputTokens === null || outputTokens === null) return partial ? NOT_TOLD : "";
+  if (inputTokens === null || outputTokens === null) return partial ? USAGE_UNKNOWN : "";
   return `${partial ? "at least " : ""}${formatTokens(inputTokens + outputTokens)}`;
 }
 

@@ -1,8 +1,12 @@
-/** The time, told again as it goes on. */
-import { useEffect, useState } from "react";
+/** The current time, for texts that change with it. */
+import { createContext, useContext, useEffect, useState } from "react";
 
-/** The present, renewed every so many milliseconds while it matters. */
+/** The time to show instead of the present, as in a replay. */
+export const ShownTime = createContext<number | null>(null);
+
+/** The present, updated at an interval while `ticking`. */
 export function useNow(ticking: boolean, everyMs = 1_000): number {
+  const shown = useContext(ShownTime);
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
     if (!ticking) return undefined;
@@ -10,5 +14,5 @@ export function useNow(ticking: boolean, everyMs = 1_000): number {
     const timer = setInterval(() => setNow(Date.now()), everyMs);
     return () => clearInterval(timer);
   }, [ticking, everyMs]);
-  return now;
+  return shown ?? now;
 }

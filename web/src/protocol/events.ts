@@ -20,7 +20,7 @@ export interface Metrics {
   steps?: number;
   model?: string;
   run_ms?: number;
-  /** Left out, with the cost, if no model call told what it used. */
+  /** Left out, with the cost, if no model call reported its usage. */
   input_tokens?: number;
   output_tokens?: number;
   cached_input_tokens?: number;
@@ -34,7 +34,7 @@ export interface Metrics {
   cost?: number;
 }
 
-/** The CUSTOM events the server writes, by name. One that is not listed here is somebody else's. */
+/** The CUSTOM events the server writes, by name. One that is not listed here comes from elsewhere. */
 export interface OwnEvents {
   "agio.metrics": Metrics;
   "agio.error": {

@@ -1,4 +1,4 @@
-/** How long to wait before trying again: longer each time, never the same for everybody. */
+/** Backoff: the wait before a retry grows each time, with jitter. */
 const FIRST_MS = 250;
 const LONGEST_MS = 10_000;
 

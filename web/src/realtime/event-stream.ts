@@ -1,7 +1,7 @@
 /** The other way to follow a session: server-sent events. Each has its position as its id, by which it resumes. */
 
-import { refusalOf } from "@/lib/api";
-import { problemOf } from "@/lib/problem";
+import { refusalOf } from "@/api/client";
+import { problemOf } from "@/api/problem";
 import type { Event } from "@/protocol/events";
 import { backoffMs } from "./backoff";
 import type { Feed, FeedListener } from "./feed";

@@ -1,6 +1,6 @@
 /** Where events come from: the socket or a stream of server-sent events. Both resume by cursor. */
 
-import type { Problem } from "@/lib/problem";
+import type { Problem } from "@/api/problem";
 import type { Event } from "@/protocol/events";
 
 export interface FeedListener {

@@ -1,4 +1,4 @@
-/** The page's outbox, for whoever writes messages or shows them. */
+/** The page's outbox, for components that send or show messages. */
 import { createContext, type ReactNode, useContext, useMemo, useSyncExternalStore } from "react";
 import { Outbox, type Outgoing } from "./outbox";
 import { useSocket } from "./socket-context";

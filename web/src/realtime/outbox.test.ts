@@ -1,6 +1,6 @@
 /** Messages on their way: in order, once, kept over a break and a reload. */
 import { beforeEach, expect, test, vi } from "vitest";
-import { Problem } from "@/lib/problem";
+import { Problem } from "@/api/problem";
 import type { Ack, Command } from "@/protocol/commands";
 import { Outbox } from "./outbox";
 import type { Socket } from "./socket";

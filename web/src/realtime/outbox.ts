@@ -1,7 +1,7 @@
 /** Messages on their way: kept, also over a reload, and sent again under the same name until the server has them. */
 
+import { Problem, problemOf } from "@/api/problem";
 import { newKey } from "@/lib/new-key";
-import { Problem, problemOf } from "@/lib/problem";
 import type { Content } from "@/protocol/commands";
 import type { Socket } from "./socket";
 

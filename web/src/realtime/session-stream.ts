@@ -1,6 +1,6 @@
 /** One conversation as it is followed: its newest messages, then its events as they come, a frame's worth at a time. */
-import { api, data } from "@/lib/api";
-import { Problem, problemOf } from "@/lib/problem";
+import { api, data } from "@/api/client";
+import { Problem, problemOf } from "@/api/problem";
 import type { InterruptView, SessionStatus, SessionWithMessages } from "@/protocol/api";
 import type { Event } from "@/protocol/events";
 import { foldEvents, noteAnswer } from "@/state/fold";
@@ -62,7 +62,7 @@ export class SessionStream {
     this.feed = feed;
   }
 
-  /** For `useSyncExternalStore`: follows the session as long as somebody watches. */
+  /** For `useSyncExternalStore`: follows the session while there is a subscriber. */
   watch = (watcher: () => void): (() => void) => {
     this.watchers.add(watcher);
     if (!this.started) this.start();
@@ -162,7 +162,7 @@ export class SessionStream {
     });
   }
 
-  /** Folds what came since the last time at once, thirty times a second: nobody reads faster than that. */
+  /** Folds the events in batches, thirty times a second: faster than anyone reads. */
   private flushSoon(): void {
     this.flushing = true;
     nextFrame((now) => {
@@ -208,7 +208,7 @@ export class SessionStream {
     return (await data(api.GET("/api/agent-sessions/{session_id}/interrupts", { params: { path } }))).items;
   }
 
-  /** How far a run is that goes on: its steps so far are not among the events that follow. */
+  /** How far a run in progress is: its steps so far are not among the events that follow. */
   private async statusOf(page: SessionWithMessages): Promise<SessionStatus | null> {
     if (page.state !== "running") return null;
     const path = { session_id: this.sessionId };

@@ -1,4 +1,4 @@
-/** The page's socket, for whoever needs it. */
+/** The page's socket as a context. */
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useSyncExternalStore } from "react";
 import { Socket, type SocketState } from "./socket";
 

@@ -1,5 +1,5 @@
-/** The one WebSocket of a page: opened again whenever it breaks, and then every session goes on where it had got to. */
-import { Problem } from "@/lib/problem";
+/** The one WebSocket of a page: reconnects when it breaks, and resumes every session at its position. */
+import { Problem } from "@/api/problem";
 import type { Ack, Command, Heard } from "@/protocol/commands";
 import type { Event } from "@/protocol/events";
 import { backoffMs } from "./backoff";

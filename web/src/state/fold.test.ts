@@ -111,7 +111,7 @@ test("a rewind takes back what came after it, and the same ids are said again", 
   expect(thread.turns[0]?.step).toBe(1);
 });
 
-test("a result that was taken back is asked for again", () => {
+test("a result that was discarded is asked for again", () => {
   const call = [
     at(3, { type: "TOOL_CALL_START", toolCallId: "c1", toolCallName: "clock" }),
     at(4, { type: "TOOL_CALL_END", toolCallId: "c1" }),

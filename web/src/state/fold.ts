@@ -80,7 +80,7 @@ function startRun(before: Thread, event: EventOf<"RUN_STARTED">): Thread {
   return { ...thread, turns: thread.turns.toSpliced(place, 0, turn) };
 }
 
-/** Notes what a person said to the questions of an earlier run, which this one goes on from. */
+/** Notes the answers to the questions of an earlier run, which this run continues. */
 function takeAnswers(thread: Thread, event: EventOf<"RUN_STARTED">): Thread {
   return (event.input?.resume ?? []).reduce((noted, { interruptId, payload }) => {
     const questions = noted.turns.flatMap((turn) => turn.questions);
@@ -254,7 +254,7 @@ function takeResult(thread: Thread, event: EventOf<"TOOL_CALL_RESULT">): Thread 
   return noteResult(thread, event.toolCallId, event.content as Content, code, event);
 }
 
-/** Without an event, it came from whoever called the run: nobody knows how long it took. */
+/** Without a start event, the result came from the client: its duration is unknown. */
 function noteResult(
   thread: Thread,
   callId: string,
@@ -311,7 +311,7 @@ function startCall(turn: Turn, event: Event, id: string | undefined, name: strin
   return withParts(turn, insert(turn.parts, inSubagent(event), part));
 }
 
-/** What a run told in between, by the name of its event; `at`: when. */
+/** A notice that a run wrote, by the name of its event; `at`: when. */
 export function newNotice(
   id: string,
   name: string,
@@ -343,7 +343,7 @@ export function newCall(id: string, name: string, known: Partial<CallPart> = {})
   };
 }
 
-/** What came after an event is taken back: a turn broke off and is done again, under the same ids. */
+/** Discards what came after an event: an attempt failed and is repeated under the same ids. */
 function rewindParts(parts: Part[], seq: number): Part[] {
   return parts
     .filter((part) => part.seq <= seq)

@@ -1,5 +1,5 @@
 /** A thread from stored messages: how a conversation begins when it is opened, before its events come. */
-import { UNTOLD_FAILURE } from "@/lib/failure-words";
+import { UNKNOWN_FAILURE } from "@/lib/failure-words";
 import { usageOfRun } from "@/lib/usage-words";
 import type { InterruptView, MessageView } from "@/protocol/api";
 import type { Content } from "@/protocol/commands";
@@ -67,7 +67,7 @@ function begun(view: MessageView, run: KnownRun | undefined): Turn {
     endedAt: run?.ended_at ?? null,
     step: run?.steps ?? 0,
     spent: usageOfRun(run ?? {}),
-    error: run?.error_code ? { code: run.error_code, message: run.error_message ?? UNTOLD_FAILURE } : null,
+    error: run?.error_code ? { code: run.error_code, message: run.error_message ?? UNKNOWN_FAILURE } : null,
   };
 }
 
@@ -90,7 +90,7 @@ export function withQuestions(turn: Turn, open: readonly InterruptView[]): Turn 
   return questions.length > 0 ? { ...turn, status: "interrupted", questions } : turn;
 }
 
-/** Notes what a person said to the calls they were asked about: yes, unless the result tells otherwise. */
+/** Notes the answers to approval questions: approved, unless the result says otherwise. */
 export function withAnswers(turn: Turn, asked: readonly InterruptView[]): Turn {
   const answered = new Set(
     asked.flatMap(({ run_id, state, tool_call_id }) =>
@@ -161,7 +161,7 @@ function addMessage(turn: Turn, calls: Map<string, CallPart>, strays: Strays, vi
   }
 }
 
-/** When something happened that a message tells of; messages of earlier versions do not say. */
+/** When the event of a message happened; messages of earlier versions do not say. */
 function timeIn(metadata: unknown, name: string): number | null {
   const at = (metadata as Record<string, unknown> | undefined)?.[name];
   return typeof at === "number" ? at : null;

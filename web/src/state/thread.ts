@@ -46,10 +46,10 @@ export interface CallPart {
   asked: boolean;
   result: Content | null;
   resultSeq: number;
-  /** The code of the failure the result tells of. */
+  /** The error code of the result. */
   error: string | null;
   progress: { message?: string; fraction?: number } | null;
-  /** What a person said when they were asked; null if nobody was, or it is not known here. */
+  /** A person's answer to the approval question; null if there was none, or it is unknown here. */
   answer: GivenAnswer | null;
   seq: number;
   startedAt: number | null;
@@ -96,7 +96,7 @@ export interface Turn {
   startedAt: number | null;
   endedAt: number | null;
   metrics: Metrics | null;
-  /** The usage of the steps so far, while the run goes on. */
+  /** The usage of the steps so far, while the run is in progress. */
   spent: Usage;
   error: { code: string; message: string } | null;
   questions: Question[];
@@ -156,7 +156,7 @@ export function textOf(content: Content): string {
   return content.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
 
-/** The id of what the server told the model about an answer that did not fit, which is kept like a user's message. */
+/** The id of the server's message about an answer that did not match the schema; it is stored like a user message. */
 export function correctionId(runId: string, number: number): string {
   return `${runId}_c${number}`;
 }

@@ -6,7 +6,7 @@ export type JsonSchema = Record<string, unknown>;
 
 type Checked = { value: unknown; problem: null } | { value?: never; problem: string };
 
-/** Parses a JSON text; what is wrong is told with its line and column. */
+/** Parses a JSON text; a problem has its line and column. */
 export function checkJson(text: string): Checked {
   const reading = readJson(text);
   if ("problem" in reading) {
@@ -14,7 +14,7 @@ export function checkJson(text: string): Checked {
     return { problem: `Line ${line}, column ${column}: ${message}` };
   }
   const inexact = findInexact(reading.node);
-  if (inexact) return { problem: `${inexact} has more digits than can be kept. Put it in "quotes".` };
+  if (inexact) return { problem: `${inexact} has too many digits. Put it in "quotes".` };
   return { value: JSON.parse(text), problem: null };
 }
 

@@ -21,7 +21,7 @@ const view = (text: string) =>
 test("what is wrong is told with its place, tied to the field, and gone when it is right", async () => {
   render(<Editor value={'{\n  "a" 1\n}'} />);
   const field = screen.getByRole("textbox", { name: "Arguments" });
-  expect(screen.getByRole("alert").textContent).toBe("Line 2, column 7: A colon is missing after the name.");
+  expect(screen.getByRole("alert").textContent).toBe("Line 2, column 7: Expected a colon after the name.");
   expect(field.getAttribute("aria-invalid")).toBe("true");
   await userEvent.clear(field);
   await userEvent.type(field, '{{"a": 1}');

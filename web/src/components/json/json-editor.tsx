@@ -12,7 +12,7 @@ export interface JsonEditorProps {
   onChange: (text: string) => void;
   label: string;
   hint?: ReactNode;
-  /** What the value should look like; what does not fit is told, but `onChange` comes all the same. */
+  /** What the value should look like; a mismatch is shown, but `onChange` is still called. */
   schema?: JsonSchema;
   /** The height to begin with, in lines of text. */
   rows?: number;

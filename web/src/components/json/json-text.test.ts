@@ -3,21 +3,21 @@ import { checkJson, schemaCheck } from "./json-check";
 import { printJson, readJson } from "./json-text";
 
 test.each([
-  ["", 1, 1, "nothing here"],
+  ["", 1, 1, "Enter a value"],
   ["{", 1, 2, 'in "quotes"'],
-  ['{"a": 1,}', 1, 9, "comma too many"],
+  ['{"a": 1,}', 1, 9, "Remove the comma"],
   ['{"a" 1}', 1, 6, "colon"],
   ['{\n  "a": 1\n  "b": 2\n}', 3, 3, "comma or }"],
   ["[1 2]", 1, 4, "comma or ]"],
-  ["[1,]", 1, 4, "comma too many"],
-  ['{"a": "x', 1, 9, "not closed"],
-  ['["a\nb"]', 1, 4, "not closed"],
+  ["[1,]", 1, 4, "Remove the comma"],
+  ['{"a": "x', 1, 9, "closing"],
+  ['["a\nb"]', 1, 4, "closing"],
   ['["\\x"]', 1, 3, "escape"],
   ["{'a': 1}", 1, 2, "quotes"],
   ["['a']", 1, 2, "double quotes"],
-  ["1 2", 1, 3, "more after the end"],
-  ["nul", 1, 1, "no JSON value"],
-  ["01", 1, 2, "more after the end"],
+  ["1 2", 1, 3, "extra text"],
+  ["nul", 1, 1, "a JSON value"],
+  ["01", 1, 2, "extra text"],
 ])("%j is told to be wrong where it is", (text, line, column, words) => {
   const reading = readJson(text);
   expect(reading).toMatchObject({ problem: { line, column, message: expect.stringContaining(words) } });
@@ -57,7 +57,9 @@ test("long numbers and repeated keys stay as they are written", () => {
 });
 
 test("a text nested without end is refused, not followed", () => {
-  expect(readJson("[".repeat(100_000))).toMatchObject({ problem: { message: "This is nested too deep." } });
+  expect(readJson("[".repeat(100_000))).toMatchObject({
+    problem: { message: "The value is nested too deeply." },
+  });
 });
 
 test("a number that would change on its way is refused", () => {

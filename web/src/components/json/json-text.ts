@@ -76,10 +76,10 @@ class Reader {
 
   value(depth: number): JsonNode {
     this.skip(BLANK);
-    if (depth > DEEPEST) throw new Wrong(this.at, "This is nested too deep.");
+    if (depth > DEEPEST) throw new Wrong(this.at, "The value is nested too deeply.");
     const next = this.text[this.at];
     if (next === undefined)
-      throw new Wrong(this.at, depth === 0 ? "There is nothing here." : "Something is missing here.");
+      throw new Wrong(this.at, depth === 0 ? "Enter a value." : "A value is missing here.");
     if (next === "{") return this.object(depth);
     if (next === "[") return this.array(depth);
     if (next === '"') return { kind: "string", value: this.string() };
@@ -94,7 +94,7 @@ class Reader {
 
   end(): void {
     this.skip(BLANK);
-    if (this.at < this.text.length) throw new Wrong(this.at, "There is more after the end of the value.");
+    if (this.at < this.text.length) throw new Wrong(this.at, "There is extra text after the value.");
   }
 
   private object(depth: number): JsonNode {
@@ -106,18 +106,15 @@ class Reader {
       this.skip(BLANK);
       if (this.text[this.at] !== '"') {
         const comma = this.text[this.at] === "}";
-        throw new Wrong(
-          this.at,
-          comma ? "There is a comma too many before }." : 'A name in "quotes" belongs here.',
-        );
+        throw new Wrong(this.at, comma ? "Remove the comma before }." : 'Expected a name in "quotes".');
       }
       const key = this.string();
       this.skip(BLANK);
-      if (!this.take(":")) throw new Wrong(this.at, "A colon is missing after the name.");
+      if (!this.take(":")) throw new Wrong(this.at, "Expected a colon after the name.");
       entries.push([key, this.value(depth + 1)]);
       this.skip(BLANK);
       if (this.take("}")) return { kind: "object", entries };
-      if (!this.take(",")) throw new Wrong(this.at, "A comma or } is missing here.");
+      if (!this.take(",")) throw new Wrong(this.at, "Expected a comma or }.");
     }
   }
 
@@ -128,11 +125,11 @@ class Reader {
     if (this.take("]")) return { kind: "array", items };
     for (;;) {
       this.skip(BLANK);
-      if (this.text[this.at] === "]") throw new Wrong(this.at, "There is a comma too many before ].");
+      if (this.text[this.at] === "]") throw new Wrong(this.at, "Remove the comma before ].");
       items.push(this.value(depth + 1));
       this.skip(BLANK);
       if (this.take("]")) return { kind: "array", items };
-      if (!this.take(",")) throw new Wrong(this.at, "A comma or ] is missing here.");
+      if (!this.take(",")) throw new Wrong(this.at, "Expected a comma or ].");
     }
   }
 
@@ -142,15 +139,15 @@ class Reader {
     for (;;) {
       this.skip(PLAIN);
       if (this.take('"')) return JSON.parse(this.text.slice(start, this.at)) as string;
-      if (this.text[this.at] !== "\\") throw new Wrong(this.at, 'The text is not closed with ".');
-      if (!this.skip(ESCAPE)) throw new Wrong(this.at, "This is no escape JSON knows.");
+      if (this.text[this.at] !== "\\") throw new Wrong(this.at, 'The closing " is missing.');
+      if (!this.skip(ESCAPE)) throw new Wrong(this.at, "Not a valid JSON escape.");
     }
   }
 
   private number(next: string): JsonNode {
     const raw = this.skip(NUMBER);
     if (!raw)
-      throw new Wrong(this.at, next === "'" ? 'Texts stand in "double quotes".' : "This is no JSON value.");
+      throw new Wrong(this.at, next === "'" ? 'Strings need "double quotes".' : "Expected a JSON value.");
     return { kind: "number", raw };
   }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import HOSTILE from "../../../e2e/hostile-texts.json";
+import HOSTILE from "@/../e2e/hostile-texts.json";
 import { splitBlocks } from "./blocks";
 import { BLOCK_SIGNS, costOf, TEXT_SIGNS, withinBudget } from "./budget";
 

@@ -1,7 +1,7 @@
 /** A problem where it happened: the words, the code, and a way to try again. */
 import { CircleAlert } from "lucide-react";
 import type { ReactNode } from "react";
-import { problemOf } from "@/lib/problem";
+import { problemOf } from "@/api/problem";
 import { Button } from "./button";
 
 interface ProblemNoteProps {

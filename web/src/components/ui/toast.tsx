@@ -2,7 +2,7 @@
 import { CircleAlert, CircleCheck, X } from "lucide-react";
 import { Toast as Radix } from "radix-ui";
 import { createContext, type ReactNode, useContext, useMemo, useState } from "react";
-import { problemOf } from "@/lib/problem";
+import { problemOf } from "@/api/problem";
 import { IconButton } from "./button";
 
 interface News {
@@ -38,7 +38,7 @@ export function ToastProvider({ children }: { children: ReactNode }): ReactNode 
   const drop = (id: number) => setNews((shown) => shown.filter((item) => item.id !== id));
   return (
     <Context value={toaster}>
-      <Radix.Provider duration={SHOWN_MS} label="News">
+      <Radix.Provider duration={SHOWN_MS} label="Notifications">
         {children}
         {news.map((item) => (
           <Radix.Root

@@ -11,7 +11,7 @@ export function AgentBadges({ agent }: { agent: AgentView }): ReactNode {
         {agent.status === "active" ? "Active" : "Inactive"}
       </Badge>
       {agent.read_only && (
-        <Tooltip label="It is changed in the Python code it comes from.">
+        <Tooltip label="Edit it in the Python code that defines it.">
           <span className="inline-flex">
             <Badge tone="accent">Defined in code</Badge>
           </span>

@@ -81,7 +81,7 @@ function AgentMenu({ agent, mayBuild, onDelete }: AgentCardProps): ReactNode {
   return (
     <Menu
       trigger={
-        <IconButton label={`More about ${agent.name}`}>
+        <IconButton label={`Options for ${agent.name}`}>
           <Ellipsis className="size-4" aria-hidden />
         </IconButton>
       }

@@ -2,15 +2,15 @@
 import { useQuery } from "@tanstack/react-query";
 import { Info } from "lucide-react";
 import type { ReactNode } from "react";
+import { agentToolsQuery } from "@/api/queries";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Card } from "@/components/ui/page";
 import { formatCount, formatDuration, formatMoment } from "@/lib/format";
-import { agentToolsQuery } from "@/lib/queries";
 import type { AgentView } from "@/protocol/api";
 import { AgentRuns } from "./agent-runs";
 
 const APPROVALS = {
-  tool: "as the tool says",
+  tool: "tool's default",
   ask: "always asks",
   never: "never asks",
 } as const;
@@ -22,8 +22,8 @@ export function AgentDetails({ agent, mayBuild }: { agent: AgentView; mayBuild: 
         <p className="flex gap-2 rounded-xl bg-accent-soft px-4 py-3 text-sm text-accent-text">
           <Info className="mt-0.5 size-4 shrink-0" aria-hidden />
           {mayBuild
-            ? "This agent is defined in Python and is changed there. Duplicate it to have one you can change here."
-            : "Owners and admins of the team change agents. You can talk to it."}
+            ? "This agent is defined in Python code and can only be edited there. Duplicate it to get a copy you can edit here."
+            : "Only owners and admins can edit agents. You can chat with it."}
         </p>
         {agent.description && (
           <Card title="Description">
@@ -79,7 +79,7 @@ function Tools({ agent }: { agent: AgentView }): ReactNode {
   return (
     <Card title={`Tools (${agent.tools.length})`}>
       {agent.tools.length === 0 ? (
-        <p className="text-sm text-soft">It has none: it only writes.</p>
+        <p className="text-sm text-soft">No tools: it only writes text.</p>
       ) : (
         <ul className="divide-y divide-line">
           {agent.tools.map((tool) => (
@@ -92,7 +92,7 @@ function Tools({ agent }: { agent: AgentView }): ReactNode {
                 </span>
               </p>
               <p className="text-[0.8125rem] text-soft wrap-anywhere">
-                {about.get(tool.name) ?? (tools.isSuccess ? "Not there now." : "")}
+                {about.get(tool.name) ?? (tools.isSuccess ? "Currently unavailable." : "")}
               </p>
             </li>
           ))}
@@ -112,13 +112,13 @@ function Facts({ agent }: { agent: AgentView }): ReactNode {
     ["Provider", agent.model_provider],
     ["Model", agent.model_name],
     ["Temperature", agent.temperature === null ? "The model's default" : String(agent.temperature)],
-    ["Approval", agent.approval === "ask" ? "Asks before every call" : "As each tool says"],
+    ["Approval", agent.approval === "ask" ? "Asks before every call" : "Tool's default"],
     ["Steps", count(agent.max_steps)],
     ["Tokens", count(limits?.max_tokens)],
-    ["Time for a run", seconds(limits?.run_timeout_s)],
-    ["Time for a turn", seconds(limits?.turn_timeout_s)],
-    ["Time for a tool call", seconds(limits?.tool_timeout_s)],
-    ["Messages of history", count(limits?.max_history_messages)],
+    ["Run timeout", seconds(limits?.run_timeout_s)],
+    ["Model call timeout", seconds(limits?.turn_timeout_s)],
+    ["Tool call timeout", seconds(limits?.tool_timeout_s)],
+    ["History messages", count(limits?.max_history_messages)],
     ["Created", formatMoment(agent.created_at)],
     ["Updated", formatMoment(agent.updated_at)],
   ];
@@ -127,7 +127,7 @@ function Facts({ agent }: { agent: AgentView }): ReactNode {
       {facts.map(([name, value]) => (
         <div key={name} className="contents">
           <dt className="text-soft">{name}</dt>
-          <dd className="text-right wrap-anywhere">{value ?? "Server's default"}</dd>
+          <dd className="text-right wrap-anywhere">{value ?? "Server default"}</dd>
         </div>
       ))}
     </dl>

@@ -11,8 +11,8 @@ import userEvent from "@testing-library/user-event";
 import { Tooltip } from "radix-ui";
 import { type ReactNode, useMemo, useState } from "react";
 import { afterEach, expect, test, vi } from "vitest";
+import { agentQuery, createQueryClient } from "@/api/queries";
 import { ConfirmProvider } from "@/components/ui/confirm";
-import { agentQuery, createQueryClient } from "@/lib/queries";
 import { AgentEditor } from "./agent-editor";
 import { NEW_AGENT, valuesOf } from "./agent-values";
 
@@ -78,8 +78,8 @@ test("what is missing is said at its field, the first one gets the focus, and no
   const bodies = serve(() => Response.json({}));
   const { user } = await open();
   await user.click(screen.getByRole("button", { name: "Create agent" }));
-  expect(await screen.findByText("Give the agent a name.")).toBeTruthy();
-  expect(screen.getByText("Say what the agent is to do.")).toBeTruthy();
+  expect(await screen.findByText("Enter a name.")).toBeTruthy();
+  expect(screen.getByText("Enter the agent's instructions.")).toBeTruthy();
   expect(document.activeElement).toBe(screen.getByLabelText("Name"));
   expect(bodies).toEqual([]);
 });
@@ -90,7 +90,7 @@ test("what is filled in is sent once, by Ctrl+S too", async () => {
   await user.type(screen.getByLabelText("Name"), "clerk");
   await user.type(screen.getByLabelText("System prompt"), "Be brief.");
   await user.click(screen.getByLabelText("calculator"));
-  await user.selectOptions(screen.getByLabelText("Approval of calculator"), "ask");
+  await user.selectOptions(screen.getByLabelText("Approval for calculator"), "ask");
   await user.keyboard("{Control>}s{/Control}");
   await waitFor(() => expect(onSaved).toHaveBeenCalledOnce());
   expect(bodies).toEqual([
@@ -132,6 +132,7 @@ test("another provider brings its own model, unless somebody named one", async (
   await user.selectOptions(screen.getByLabelText("Provider"), "openai");
   expect(model).toHaveProperty("value", "");
   expect(screen.getByText(/openai is not connected/)).toBeTruthy();
+  expect(screen.getByText("This provider has no model list. Enter the model name.")).toBeTruthy();
   await user.type(model, "tuned");
   await user.selectOptions(screen.getByLabelText("Provider"), "demo");
   expect(model).toHaveProperty("value", "tuned");
@@ -161,12 +162,12 @@ test("who changes an agent that somebody else saves is told, and can take their 
   serve(() => Response.json({}));
   const { user } = await open(vi.fn(), Overtaken);
   await user.type(screen.getByLabelText("Name"), "2");
-  expect(screen.queryByText(/Somebody else saved/)).toBeNull();
+  expect(screen.queryByText(/Someone else saved/)).toBeNull();
   await user.click(screen.getByRole("button", { name: "Somebody saves" }));
-  expect(await screen.findByText(/Somebody else saved this agent/)).toBeTruthy();
+  expect(await screen.findByText(/Someone else saved this agent/)).toBeTruthy();
   expect(screen.getByLabelText("Name")).toHaveProperty("value", "clerk2");
   await user.click(screen.getByRole("button", { name: "Discard" }));
-  await waitFor(() => expect(screen.queryByText(/Somebody else saved/)).toBeNull());
+  await waitFor(() => expect(screen.queryByText(/Someone else saved/)).toBeNull());
   expect(screen.getByLabelText("Name")).toHaveProperty("value", "clerk");
   expect(screen.getByLabelText(/Description/)).toHaveProperty("value", "theirs");
 });
@@ -184,7 +185,7 @@ test("what somebody else saved a moment ago is not replaced before one was told"
   const agent = { ...NEW_AGENT, id: "agt_1", name: "clerk", system_prompt: "Be brief.", limits: null };
   let version = 1;
   const answers = [
-    () => refused("changed_elsewhere", "Somebody else saved the agent.", 412),
+    () => refused("changed_elsewhere", "Someone else saved the agent.", 412),
     () => Response.json({ ...agent, name: "clerk2", updated_at: 3 }),
   ];
   const tags: (string | null)[] = [];
@@ -199,9 +200,9 @@ test("what somebody else saved a moment ago is not replaced before one was told"
   await user.type(screen.getByLabelText("Name"), "2");
   version = 2;
   await user.click(screen.getByRole("button", { name: "Save" }));
-  expect(await screen.findByText(/Somebody else saved this agent/)).toBeTruthy();
+  expect(await screen.findByText(/Someone else saved this agent/)).toBeTruthy();
   expect(screen.getByLabelText("Name")).toHaveProperty("value", "clerk2");
   await user.click(screen.getByRole("button", { name: "Save" }));
-  await screen.findByText("Everything is saved");
+  await screen.findByText("All changes saved");
   expect(tags).toEqual(['"1"', '"2"']);
 });

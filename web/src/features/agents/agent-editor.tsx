@@ -2,14 +2,14 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
 import { FormProvider, type Resolver, useForm } from "react-hook-form";
+import { api, data } from "@/api/client";
+import { ifMatch, isOvertaken } from "@/api/if-match";
+import { problemOf } from "@/api/problem";
+import { agentQuery, agentsQuery } from "@/api/queries";
 import { OvertakenNote } from "@/components/overtaken-note";
 import { Button } from "@/components/ui/button";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { useUnsavedGuard } from "@/components/unsaved-guard";
-import { api, data } from "@/lib/api";
-import { ifMatch, isOvertaken } from "@/lib/if-match";
-import { problemOf } from "@/lib/problem";
-import { agentQuery, agentsQuery } from "@/lib/queries";
 import { COMMAND_KEY, useShortcut } from "@/lib/shortcuts";
 import type { AgentView } from "@/protocol/api";
 import {
@@ -134,7 +134,7 @@ export function AgentEditor(props: AgentEditorProps): ReactNode {
 
 function stateWords(dirty: boolean, agentId: string | undefined): string {
   if (dirty) return "Unsaved changes";
-  return agentId === undefined ? "Not created yet" : "Everything is saved";
+  return agentId === undefined ? "Not created yet" : "All changes saved";
 }
 
 interface Saving {
@@ -143,7 +143,7 @@ interface Saving {
   version: number | null;
 }
 
-/** Saves; null instead if somebody else did meanwhile, whose version the page then knows and speaks of. */
+/** Saves; returns null if another user saved first, whose version the page then shows. */
 function useSave(agentId: string | undefined) {
   const queryClient = useQueryClient();
   return useMutation({

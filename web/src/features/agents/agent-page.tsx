@@ -3,14 +3,14 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { ArrowLeft, Bot } from "lucide-react";
 import { type ReactNode, useMemo } from "react";
+import { problemOf } from "@/api/problem";
+import { agentQuery, agentsQuery, meQuery, providersQuery } from "@/api/queries";
 import { buttonClass } from "@/components/ui/button";
 import { Empty } from "@/components/ui/empty";
 import { Page } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { useToast } from "@/components/ui/toast";
-import { problemOf } from "@/lib/problem";
-import { agentQuery, agentsQuery, meQuery, providersQuery } from "@/lib/queries";
 import type { AgentView, ProviderView } from "@/protocol/api";
 import { AgentActions } from "./agent-actions";
 import { AgentBadges } from "./agent-badges";
@@ -103,7 +103,7 @@ function CopyEditor({ agentId }: { agentId: string }): ReactNode {
     <div className="flex flex-col items-start gap-4">
       <ProblemNote problem={agent.error} onRetry={() => void agent.refetch()} />
       <Link to="/agents/new" className={buttonClass()}>
-        Begin with an empty one
+        Start with an empty form
       </Link>
     </div>
   );
@@ -112,8 +112,8 @@ function CopyEditor({ agentId }: { agentId: string }): ReactNode {
 function NoAgent(): ReactNode {
   return (
     <Page title="Agent" above={<BackToAgents />}>
-      <Empty icon={Bot} title="There is no such agent" action={<AllAgentsLink />}>
-        It was deleted, or belongs to another team. Chats with a deleted agent stay readable.
+      <Empty icon={Bot} title="Agent not found" action={<AllAgentsLink />}>
+        It was deleted, or belongs to another team. You can still read chats with a deleted agent.
       </Empty>
     </Page>
   );

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Problem } from "@/lib/problem";
+import { Problem } from "@/api/problem";
 import type { AgentView } from "@/protocol/api";
 import {
   type AgentValues,

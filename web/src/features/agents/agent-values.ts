@@ -1,6 +1,7 @@
 /** An agent as its form has it: every field a text or a choice; read from a view, checked, made a body. */
+
+import { fieldProblems, type Problem } from "@/api/problem";
 import { isBlank } from "@/lib/blank";
-import { fieldProblems, type Problem } from "@/lib/problem";
 import type { AgentBody, AgentView } from "@/protocol/api";
 
 /** Whether a person is asked before a call: as the tool says, always, or never. */
@@ -79,12 +80,12 @@ const NUMBERS = {
 } as const satisfies Partial<Record<FieldName, NumberRule>>;
 
 const TEXTS = {
-  name: { chars: NAME_CHARS, needed: "Give the agent a name." },
+  name: { chars: NAME_CHARS, needed: "Enter a name." },
   description: { chars: 2000, needed: "" },
-  system_prompt: { chars: 100_000, needed: "Say what the agent is to do." },
+  system_prompt: { chars: 100_000, needed: "Enter the agent's instructions." },
   goal: { chars: 10_000, needed: "" },
   model_provider: { chars: 100, needed: "Choose a provider." },
-  model_name: { chars: 200, needed: "Name a model." },
+  model_name: { chars: 200, needed: "Enter a model name." },
 } as const satisfies Partial<Record<FieldName, { chars: number; needed: string }>>;
 
 const LIMITS = [
@@ -215,8 +216,8 @@ function numberOf(text: string): number | null {
 function numberProblem(text: string, { least, above, most, whole }: NumberRule): string | undefined {
   const value = numberOf(text);
   if (value === null) return undefined;
-  if (!Number.isFinite(value)) return "This is no number.";
-  if (whole && !Number.isInteger(value)) return "A whole number, please.";
+  if (!Number.isFinite(value)) return "Enter a number.";
+  if (whole && !Number.isInteger(value)) return "Enter a whole number.";
   if (value < least || (above && value === least) || value > most)
     return `${above ? "More than" : "From"} ${least.toLocaleString()} ${above ? "and at most" : "to"} ${most.toLocaleString()}.`;
   return undefined;
@@ -233,7 +234,7 @@ function schemaProblem(text: string): string | undefined {
     if (typeof schema !== "object" || schema === null || Array.isArray(schema))
       return 'A JSON schema is an object: {"type": "object", ...}.';
   } catch (thrown) {
-    return `This is no JSON: ${thrown instanceof Error ? thrown.message : String(thrown)}.`;
+    return `Invalid JSON: ${thrown instanceof Error ? thrown.message : String(thrown)}.`;
   }
   return new TextEncoder().encode(text).length > MAX_SCHEMA_BYTES ? "At most 64 KB." : undefined;
 }

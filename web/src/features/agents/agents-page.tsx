@@ -3,13 +3,13 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Bot, Plus, Search, SearchX } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import { agentsQuery, meQuery } from "@/api/queries";
 import { Button, buttonClass } from "@/components/ui/button";
 import { Empty } from "@/components/ui/empty";
 import { Input, Select } from "@/components/ui/field";
 import { Page } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { Skeleton } from "@/components/ui/skeleton";
-import { agentsQuery, meQuery } from "@/lib/queries";
 import type { AgentView } from "@/protocol/api";
 import { AgentCard } from "./agent-card";
 import { type AgentFilter, ALL_AGENTS, filterAgents } from "./agent-filter";
@@ -24,7 +24,7 @@ export function AgentsPage(): ReactNode {
   return (
     <Page
       title="Agents"
-      description="An agent is a model with instructions and tools. Everybody in the team can talk to them."
+      description="An agent is a model with instructions and tools. Everyone in the team can chat with them."
       wide
       actions={mayBuild && <NewAgentLink />}
     >
@@ -39,8 +39,8 @@ export function AgentsPage(): ReactNode {
       {agents.data?.length === 0 && (
         <Empty icon={Bot} title="No agents yet" action={mayBuild && <NewAgentLink />}>
           {mayBuild
-            ? "Make the first one: a name, instructions and a model are enough."
-            : "Somebody who may build agents has to make one first."}
+            ? "Create the first one: it needs a name, instructions and a model."
+            : "Ask an owner or admin to create one."}
         </Empty>
       )}
       {agents.data && agents.data.length > 0 && <AgentList agents={agents.data} mayBuild={mayBuild} />}
@@ -110,10 +110,10 @@ function AgentList({ agents, mayBuild }: { agents: AgentView[]; mayBuild: boolea
       {found.length === 0 ? (
         <Empty
           icon={SearchX}
-          title="Nothing found"
+          title="No results"
           action={<Button onClick={() => setFilter(ALL_AGENTS)}>Show all agents</Button>}
         >
-          No agent fits what you are looking for.
+          No agent matches your search.
         </Empty>
       ) : (
         <ul className={GRID}>

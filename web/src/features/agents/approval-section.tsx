@@ -7,13 +7,13 @@ import { FormSection } from "./form-section";
 const POLICIES: { value: AgentValues["approval"]; label: string; hint: string }[] = [
   {
     value: "tool",
-    label: "As each tool says",
-    hint: "Tools that ask, ask; others are called at once. It can be changed for each tool above.",
+    label: "Tool's default",
+    hint: "Each tool decides whether it needs approval. You can override this per tool above.",
   },
   {
     value: "ask",
     label: "Ask before every call",
-    hint: "A person approves, changes or declines each call, whatever the tools say.",
+    hint: "A person approves, edits or rejects every call, regardless of the tools' settings.",
   },
 ];
 
@@ -21,7 +21,7 @@ export function ApprovalSection(): ReactNode {
   const { register } = useFormContext<AgentValues>();
   const id = useId();
   return (
-    <FormSection title="Approval" hint="Who decides when the agent wants to do something.">
+    <FormSection title="Approval" hint="Which tool calls need a person's approval.">
       <fieldset className="relative flex flex-col gap-3">
         <legend className="sr-only">Approval policy</legend>
         {POLICIES.map(({ value, label, hint }) => (

@@ -1,4 +1,4 @@
-/** What the agent is called, and whether it takes messages; and what it is told. */
+/** The agent's name and status, and its instructions. */
 import type { ReactNode } from "react";
 import { useController } from "react-hook-form";
 import { Switch } from "@/components/ui/switch";
@@ -9,18 +9,18 @@ export function BasicsSection(): ReactNode {
   const status = useController<AgentValues, "status">({ name: "status" });
   return (
     <FormSection title="Basics" hint="How people find and recognise the agent.">
-      <InputField name="name" label="Name" hint="Each agent of the team has a name of its own." required />
+      <InputField name="name" label="Name" hint="Must be unique in the team." required />
       <TextareaField
         name="description"
         label="Description"
-        hint="A sentence for the people who choose between agents."
+        hint="A sentence that helps people choose between agents."
         optional
         rows={2}
         className="min-h-16!"
       />
       <Switch
         label="Active"
-        hint="An inactive agent takes no messages. Its chats stay readable."
+        hint="An inactive agent accepts no messages. You can still read its chats."
         checked={status.field.value === "active"}
         onChange={(on) => status.field.onChange(on ? "active" : "inactive")}
       />
@@ -30,11 +30,11 @@ export function BasicsSection(): ReactNode {
 
 export function InstructionsSection(): ReactNode {
   return (
-    <FormSection title="Instructions" hint="What the model is told before every chat.">
+    <FormSection title="Instructions" hint="What the model reads before every chat.">
       <TextareaField
         name="system_prompt"
         label="System prompt"
-        hint="Who the agent is, what it does, what it leaves, and in which tone it answers."
+        hint="The agent's role, what it should and should not do, and its tone."
         placeholder="You help customers of our shop. Answer briefly, and look orders up instead of guessing."
         rows={12}
         required
@@ -42,7 +42,7 @@ export function InstructionsSection(): ReactNode {
       <TextareaField
         name="goal"
         label="Goal"
-        hint="With a goal the agent works on by itself until it says that the goal is met, or its steps run out. Without one it answers and waits."
+        hint="With a goal, the agent keeps working until it reports that the goal is met or its steps run out. Without one, it answers and waits."
         optional
         rows={3}
       />

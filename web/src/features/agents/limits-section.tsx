@@ -9,42 +9,42 @@ const EXAMPLE = '{"type": "object", "properties": {"answer": {"type": "string"}}
 
 export function LimitsSection(): ReactNode {
   return (
-    <FormSection title="Limits" hint="What is left empty is the server's default.">
+    <FormSection title="Limits" hint="Leave a field empty to use the server's default.">
       <div className="grid gap-4 sm:grid-cols-2">
         <InputField
           name="max_steps"
           label="Steps"
-          hint="Calls of the model in a run. Default: 50."
+          hint="Model calls per run. Default: 50."
           inputMode="numeric"
         />
         <InputField
           name="max_tokens"
           label="Tokens"
-          hint="Read and written in a run, together. Default: no limit."
+          hint="Input and output tokens per run. Default: no limit."
           inputMode="numeric"
         />
         <InputField
           name="run_timeout_s"
-          label="Seconds for a run"
-          hint="Default: 3,600, an hour."
+          label="Run timeout (seconds)"
+          hint="Default: 3,600 (1 hour)."
           inputMode="decimal"
         />
         <InputField
           name="turn_timeout_s"
-          label="Seconds for a turn of the model"
-          hint="Default: 600, ten minutes."
+          label="Model call timeout (seconds)"
+          hint="Default: 600 (10 minutes)."
           inputMode="decimal"
         />
         <InputField
           name="tool_timeout_s"
-          label="Seconds for a tool call"
-          hint="Of tools that set no time themselves. Default: 60."
+          label="Tool call timeout (seconds)"
+          hint="For tools without a timeout of their own. Default: 60."
           inputMode="decimal"
         />
         <InputField
           name="max_history_messages"
-          label="Messages of history"
-          hint="How many earlier messages the model is shown. Default: 200."
+          label="History messages"
+          hint="How many earlier messages the model sees. Default: 200."
           inputMode="numeric"
         />
       </div>
@@ -59,14 +59,15 @@ export function OutputSection(): ReactNode {
   const { ref } = field;
   useEffect(() => ref({ focus: () => box.current?.querySelector("textarea")?.focus() }), [ref]);
   return (
-    <FormSection title="Output" hint="For programs that read the answer. People chat best without.">
+    <FormSection title="Output" hint="For programs that read the answer. Leave empty for chat.">
       <div ref={box}>
         <JsonEditor
           label="JSON schema of the answer"
           hint={
             <>
-              The final answer is JSON that fits this schema; one that does not fit is sent back to the model.
-              Empty: text. For example <code className="font-mono text-xs wrap-anywhere">{EXAMPLE}</code>
+              The final answer must be JSON that matches this schema; otherwise the model is asked again.
+              Leave empty for text. Example:{" "}
+              <code className="font-mono text-xs wrap-anywhere">{EXAMPLE}</code>
             </>
           }
           optional

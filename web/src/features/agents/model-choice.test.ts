@@ -18,8 +18,8 @@ const user = (model_provider: string, model_name: string) => ({ model_provider, 
 
 test("providers come in groups: the team's, the server's, and vendors nobody connected", () => {
   expect(groupProviders(PROVIDERS, "demo")).toEqual([
-    { label: "The team's", names: ["acme"] },
-    { label: "The server's", names: ["demo"] },
+    { label: "Your team", names: ["acme"] },
+    { label: "This server", names: ["demo"] },
     { label: "Not connected", names: ["openai", "anthropic", "gemini", "openai-chat"] },
   ]);
 });

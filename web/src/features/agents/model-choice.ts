@@ -16,8 +16,8 @@ export function groupProviders(providers: readonly ProviderView[], chosen: strin
   const known = new Set(providers.map(({ name }) => name));
   const others = [...new Set([...VENDORS, chosen])].filter((name) => name && !known.has(name));
   const groups = [
-    { label: "The team's", names: named("team") },
-    { label: "The server's", names: named("operator") },
+    { label: "Your team", names: named("team") },
+    { label: "This server", names: named("operator") },
     { label: "Not connected", names: others },
   ];
   return groups.filter(({ names }) => names.length > 0);

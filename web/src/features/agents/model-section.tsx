@@ -4,10 +4,10 @@ import { Link } from "@tanstack/react-router";
 import { Info } from "lucide-react";
 import { type ReactNode, useId } from "react";
 import { useController, useFormContext } from "react-hook-form";
+import { agentsQuery, providersQuery } from "@/api/queries";
 import { Field, Input, Select } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { Switch } from "@/components/ui/switch";
-import { agentsQuery, providersQuery } from "@/lib/queries";
 import type { AgentValues } from "./agent-values";
 import { FormSection, InputField, useFieldProblem } from "./form-section";
 import { groupProviders, suggestModels } from "./model-choice";
@@ -36,7 +36,7 @@ export function ModelSection(): ReactNode {
   };
 
   return (
-    <FormSection title="Model" hint="Who writes the answers.">
+    <FormSection title="Model" hint="The model that writes the answers.">
       {providers.isError && (
         <ProblemNote problem={providers.error} onRetry={() => void providers.refetch()} />
       )}
@@ -59,7 +59,18 @@ export function ModelSection(): ReactNode {
             </Select>
           )}
         </Field>
-        <InputField name="model_name" label="Model" list={list} spellCheck={false} required />
+        <InputField
+          name="model_name"
+          label="Model"
+          hint={
+            providers.data && suggestions.length === 0
+              ? "This provider has no model list. Enter the model name."
+              : undefined
+          }
+          list={list}
+          spellCheck={false}
+          required
+        />
         <datalist id={list}>
           {suggestions.map((model) => (
             <option key={model} value={model} />
@@ -80,7 +91,7 @@ function ProviderHint({ provider, names }: { provider: string; names: string[] }
       <Info className="mt-0.5 size-4 shrink-0" aria-hidden />
       <span>
         {missing
-          ? `${provider} is not connected: runs of this agent fail until it is. `
+          ? `${provider} is not connected. Runs of this agent fail until it is connected. `
           : "The demo model is a script that shows what an agent can do. For real answers, "}
         <Link
           to="/settings/$section"
@@ -103,17 +114,21 @@ function Temperature(): ReactNode {
     <div className="flex flex-col gap-3">
       <Switch
         label="Set the temperature"
-        hint={usual ? "Off: the model's own default." : "Low is steady and repeatable, high is varied."}
+        hint={usual ? "Off: the model's own default." : "Low values are consistent, high values are varied."}
         checked={!usual}
         onChange={(on) => field.onChange(on ? USUAL_TEMPERATURE : "")}
       />
       {!usual && (
-        <Field label="Temperature" problem={problem} hint="From 0 to 2. Some models take only their default.">
+        <Field
+          label="Temperature"
+          problem={problem}
+          hint="From 0 to 2. Some models accept only their default."
+        >
           {(control) => (
             <div className="flex items-center gap-3">
               <input
                 type="range"
-                aria-label="Temperature, as a slider"
+                aria-label="Temperature slider"
                 min={0}
                 max={2}
                 step={0.1}

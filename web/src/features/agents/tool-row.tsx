@@ -11,7 +11,7 @@ interface ToolRowProps {
   /** Null: it is not there now. */
   tool: AgentToolDetails | null;
   chosen: ChosenTool | null;
-  /** The agent asks before every call, whatever its tools say. */
+  /** The agent asks before every call, regardless of its tools' settings. */
   asksAlways: boolean;
   onChange: (choice: ChosenTool | null) => void;
 }
@@ -37,7 +37,7 @@ export function ToolRow({ name, tool, chosen, asksAlways, onChange }: ToolRowPro
             <p className="text-[0.8125rem] text-soft wrap-anywhere">
               {tool
                 ? tool.description
-                : "This tool is not there now. The agent cannot be saved with it: take it away, or start the worker that has it."}
+                : "This tool is unavailable. To save the agent, remove the tool or start the worker that provides it."}
             </p>
             <div className="mt-1.5 flex flex-wrap gap-1.5">
               {tool ? (
@@ -55,13 +55,13 @@ export function ToolRow({ name, tool, chosen, asksAlways, onChange }: ToolRowPro
       </div>
       {chosen && tool && (
         <Select
-          aria-label={`Approval of ${name}`}
+          aria-label={`Approval for ${name}`}
           className="w-auto! shrink-0 max-sm:ml-7"
           disabled={asksAlways}
           value={asksAlways ? "ask" : chosen.approval}
           onChange={(event) => onChange({ name, approval: event.target.value as ToolApproval })}
         >
-          <option value="tool">As the tool says</option>
+          <option value="tool">Tool's default</option>
           <option value="ask">Always ask</option>
           <option value="never">Never ask</option>
         </Select>

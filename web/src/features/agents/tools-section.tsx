@@ -3,11 +3,11 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { useController, useWatch } from "react-hook-form";
+import { agentToolsQuery } from "@/api/queries";
 import { Button } from "@/components/ui/button";
 import { Input } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { agentToolsQuery } from "@/lib/queries";
 import type { AgentToolDetails } from "@/protocol/api";
 import type { AgentValues, ChosenTool } from "./agent-values";
 import { FormSection, useFieldProblem } from "./form-section";
@@ -37,7 +37,7 @@ export function ToolsSection(): ReactNode {
       title="Tools"
       hint={
         <>
-          What the agent can do besides writing. Tools are made and tried on the{" "}
+          What the agent can do besides writing text. Create and test tools on the{" "}
           <Link to="/tools" className="font-medium text-accent-text underline underline-offset-2">
             tools page
           </Link>
@@ -61,7 +61,7 @@ export function ToolsSection(): ReactNode {
           className={onlyChosen ? "border-accent! text-accent-text!" : ""}
           onClick={() => setOnlyChosen(!onlyChosen)}
         >
-          Only chosen ({field.value.length})
+          Selected only ({field.value.length})
         </Button>
       </div>
       {problem && (
@@ -73,14 +73,14 @@ export function ToolsSection(): ReactNode {
       {tools.isError && <ProblemNote problem={tools.error} onRetry={() => void tools.refetch()} />}
       {tools.isSuccess && (
         <section
-          aria-label="List of tools"
+          aria-label="Tools"
           // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
           tabIndex={0}
           className="max-h-96 overflow-y-auto rounded-xl border border-line"
         >
           {rows.length === 0 ? (
             <p className="p-4 text-sm text-soft">
-              {onlyChosen && !words ? "No tool is chosen." : "There is no such tool."}
+              {onlyChosen && !words ? "No tools selected." : "No matching tools."}
             </p>
           ) : (
             <ul className="divide-y divide-line">

@@ -40,7 +40,7 @@ export function TryComposer(props: TryComposerProps): ReactNode {
       ) : null}
       <div className="flex items-end gap-2">
         <Textarea
-          aria-label="Message to try the agent with"
+          aria-label="Test message"
           rows={1}
           className="field-sizing-content resize-none max-h-32 min-h-9! flex-1 py-1.5!"
           placeholder={placeholder}

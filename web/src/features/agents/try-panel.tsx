@@ -1,17 +1,19 @@
 /** A small chat with the saved agent, in a session of its own, followed by server-sent events. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { RotateCcw } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
+import { api, data } from "@/api/client";
+import { problemOf } from "@/api/problem";
 import { Button } from "@/components/ui/button";
+import { SkeletonRows } from "@/components/ui/skeleton";
 import { useToast } from "@/components/ui/toast";
-import { api, data } from "@/lib/api";
 import { tabMemory } from "@/lib/memory";
 import { newKey } from "@/lib/new-key";
-import { problemOf } from "@/lib/problem";
 import type { AgentView } from "@/protocol/api";
 import { TryComposer } from "./try-composer";
-import { TryThread } from "./try-thread";
-import { UserWords } from "./try-turn";
+
+// It brings the Markdown renderer with it.
+const TryThread = lazy(async () => ({ default: (await import("./try-thread")).TryThread }));
 
 /** A message on its way: it is shown until its run is in the thread. */
 export interface Sent {
@@ -97,24 +99,32 @@ export function TryPanel({ agent, dirty }: { agent: AgentView; dirty: boolean })
         aria-live="polite"
         className={dirty ? "bg-warn-soft px-5 py-2 text-[0.8125rem] text-warn" : "sr-only"}
       >
-        {dirty ? "This is the saved agent: it does not know your unsaved changes." : ""}
+        {dirty ? "This is the saved agent, without your unsaved changes." : ""}
       </p>
       {sessionId ? (
-        <TryThread key={sessionId} sessionId={sessionId} sent={sent} onRunning={setRunning} onGone={forget} />
+        <Suspense fallback={<SkeletonRows rows={2} className="h-10" />}>
+          <TryThread
+            key={sessionId}
+            sessionId={sessionId}
+            sent={sent}
+            onRunning={setRunning}
+            onGone={forget}
+          />
+        </Suspense>
       ) : (
         <div className="flex flex-1 flex-col overflow-y-auto px-5 py-4">
           {sent ? (
-            <UserWords text={sent.text} />
+            <SkeletonRows rows={2} className="h-10" />
           ) : (
             <p className="m-auto max-w-64 text-center text-sm text-soft">
-              Say something, and see how it answers. Reset deletes this chat.
+              Send a message to see how the agent answers. Reset deletes this chat.
             </p>
           )}
         </div>
       )}
       <TryComposer
         disabled={inactive}
-        placeholder={inactive ? "An inactive agent takes no messages" : `Message ${agent.name}`}
+        placeholder={inactive ? "This agent is inactive" : `Message ${agent.name}`}
         problem={send.error}
         sending={send.isPending}
         running={running}

@@ -1,10 +1,10 @@
-/** What the tried agent asks before it goes on; all open questions are answered at once. */
+/** The open approval requests of the tried agent; all are answered together. */
 import { useMutation } from "@tanstack/react-query";
 import type { ReactNode } from "react";
+import { api } from "@/api/client";
 import { JsonView } from "@/components/json/json-view";
 import { Button } from "@/components/ui/button";
 import { ProblemNote } from "@/components/ui/problem-note";
-import { api } from "@/lib/api";
 import { visible } from "@/lib/visible";
 import { type CallPart, findCall, openQuestions, type Question, type Thread } from "@/state/thread";
 

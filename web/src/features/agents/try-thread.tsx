@@ -1,13 +1,15 @@
 /** The conversation with the tried agent, as it is written. */
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useRef } from "react";
+import { useReading } from "@/api/use-reading";
+import { AskedContent } from "@/components/turn/asked-content";
+import { ReadOnlyTurn } from "@/components/turn/read-only-turn";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { eventStreams } from "@/realtime/event-stream";
 import { useAgentStream } from "@/realtime/use-agent-stream";
 import type { Sent } from "./try-panel";
 import { TryQuestions } from "./try-questions";
-import { TryTurn, UserWords } from "./try-turn";
 
 interface TryThreadProps {
   sessionId: string;
@@ -29,6 +31,7 @@ export function TryThread({ sessionId, sent, onRunning, onGone }: TryThreadProps
     newest?.status === "running" || newest?.status === "queued" || (sent?.runId != null && !arrived);
   const news = newest && `${newest.runId} ${newest.status}`;
 
+  useReading(sessionId, phase === "live" ? thread.pos : 0, true);
   useEffect(() => onRunning(running), [onRunning, running]);
   useEffect(() => {
     if (phase === "gone") onGone();
@@ -36,7 +39,7 @@ export function TryThread({ sessionId, sent, onRunning, onGone }: TryThreadProps
   useEffect(() => {
     if (news) void queryClient.invalidateQueries({ queryKey: ["runs"] });
   }, [queryClient, news]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whatever is added, the end stays in sight
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the end stays in sight as content is added
   useEffect(() => {
     if (atEnd.current) box.current?.scrollTo({ top: box.current.scrollHeight });
   }, [thread, sent]);
@@ -55,11 +58,11 @@ export function TryThread({ sessionId, sent, onRunning, onGone }: TryThreadProps
     >
       {phase === "loading" && !sent && <SkeletonRows rows={2} className="h-10" />}
       {phase === "failed" && <ProblemNote problem={problem} />}
-      {!online && <p className="text-center text-xs text-soft">Connecting again…</p>}
+      {!online && <p className="text-center text-xs text-soft">Reconnecting…</p>}
       {thread.turns.map((turn) => (
-        <TryTurn key={turn.runId} turn={turn} />
+        <ReadOnlyTurn key={turn.runId} turn={turn} />
       ))}
-      {sent && !arrived && <UserWords text={sent.text} />}
+      {sent && !arrived && <AskedContent content={sent.text} />}
       <TryQuestions sessionId={sessionId} thread={thread} />
     </div>
   );

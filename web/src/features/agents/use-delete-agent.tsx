@@ -1,9 +1,9 @@
 /** Deletes an agent, after asking and saying what becomes of its chats. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { api } from "@/api/client";
+import { agentsQuery } from "@/api/queries";
 import { useConfirm } from "@/components/ui/confirm";
 import { useToast } from "@/components/ui/toast";
-import { api } from "@/lib/api";
-import { agentsQuery } from "@/lib/queries";
 import type { AgentView } from "@/protocol/api";
 
 /** Resolves to whether it was deleted. */
@@ -19,8 +19,7 @@ export function useDeleteAgent(): (agent: AgentView) => Promise<boolean> {
   return async (agent) => {
     const sure = await confirm({
       title: `Delete ${agent.name}?`,
-      message:
-        "Chats with it stay readable, for everybody who had them, but take no more messages. The agent itself cannot be brought back.",
+      message: "Everyone can still read their chats with it, but not continue them. You cannot undo this.",
       action: "Delete agent",
       danger: true,
     });

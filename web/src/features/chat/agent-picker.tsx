@@ -5,6 +5,7 @@ import { type KeyboardEvent, type ReactNode, useState } from "react";
 import { Input } from "@/components/ui/field";
 import { cx } from "@/lib/class-names";
 import type { AgentView } from "@/protocol/api";
+import { modelOf } from "./model-of";
 
 const MANY = 7;
 
@@ -84,16 +85,12 @@ export function AgentPicker({ agents, chosen, onChoose }: AgentPickerProps): Rea
             ))}
           </ul>
           {found.length === 0 && (
-            <p className="px-3 py-4 text-center text-sm text-soft">No agent has that in its name.</p>
+            <p className="px-3 py-4 text-center text-sm text-soft">No matching agents.</p>
           )}
         </Popover.Content>
       </Popover.Portal>
     </Popover.Root>
   );
-}
-
-export function modelOf(agent: AgentView): string {
-  return `${agent.model_provider}:${agent.model_name}`;
 }
 
 function isFound(agent: AgentView, search: string): boolean {

@@ -6,8 +6,8 @@ const SAID: Partial<Record<TurnStatus, string>> = {
   completed: "The answer is finished.",
   failed: "The run failed.",
   cancelled: "The run was stopped.",
-  interrupted: "The agent asks for your approval.",
-  expired: "The run waited too long for its turn and was given up.",
+  interrupted: "The agent needs your approval.",
+  expired: "The run expired in the queue.",
 };
 
 export function Announcer({ turns }: { turns: readonly Turn[] }): ReactNode {

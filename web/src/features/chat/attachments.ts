@@ -1,9 +1,9 @@
 /** Files that go with a message: uploaded as soon as they are chosen, sent by their ids. */
 import { useCallback, useEffect, useRef, useState } from "react";
-import { api, data } from "@/lib/api";
+import { api, data } from "@/api/client";
+import { Problem, problemOf } from "@/api/problem";
 import { formatBytes } from "@/lib/format";
 import { newKey } from "@/lib/new-key";
-import { Problem, problemOf } from "@/lib/problem";
 import type { FileView } from "@/protocol/api";
 import type { Content } from "@/protocol/commands";
 import type { ContentPart } from "@/protocol/events";
@@ -134,9 +134,9 @@ function refusalOf(file: File): Problem | null {
   if (file.size > FILE_BYTES)
     return new Problem(
       "file_too_large",
-      `It has ${formatBytes(file.size)}; a file may have ${formatBytes(FILE_BYTES)}.`,
+      `${formatBytes(file.size)} is too large. The limit is ${formatBytes(FILE_BYTES)}.`,
     );
-  return file.size === 0 ? new Problem("empty_file", "It is empty.") : null;
+  return file.size === 0 ? new Problem("empty_file", "The file is empty.") : null;
 }
 
 export function uploadFile(file: File, signal?: AbortSignal): Promise<FileView> {

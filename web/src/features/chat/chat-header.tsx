@@ -3,12 +3,12 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Ellipsis, ExternalLink, Link2, Pencil, Trash2 } from "lucide-react";
 import { memo, type ReactNode, useState } from "react";
+import { sessionQuery } from "@/api/queries";
 import { IconButton } from "@/components/ui/button";
 import { Menu, MenuItem, MenuLine } from "@/components/ui/menu";
 import { useTitle } from "@/components/ui/page";
 import { useToast } from "@/components/ui/toast";
 import { copyText } from "@/lib/clipboard";
-import { sessionQuery } from "@/lib/queries";
 import type { Turn } from "@/state/thread";
 import { RunMeter } from "./run-meter";
 import { useSessionActions } from "./session-actions";
@@ -35,8 +35,8 @@ export const ChatHeader = memo(function ChatHeader({
   useTitle(shown);
   const copyLink = async () => {
     const copied = await copyText(`${location.origin}/chat/${sessionId}`);
-    if (copied) toast.done("The link is copied. It opens this chat for you alone.");
-    else toast.failed(new Error("The browser did not let it be copied."));
+    if (copied) toast.done("Link copied. Only you can open this chat.");
+    else toast.failed(new Error("Your browser blocked copying."));
   };
   return (
     <header className="flex h-12 shrink-0 items-center gap-3 border-b border-line px-4">
@@ -66,7 +66,7 @@ export const ChatHeader = memo(function ChatHeader({
           <Link
             to="/chat"
             search={{ agent: session.agent_id }}
-            title={`A new chat with ${session.agent_name}`}
+            title={`New chat with ${session.agent_name}`}
             className="hidden max-w-40 shrink-0 truncate rounded-md text-[0.8125rem] text-soft hover:text-ink md:block"
           >
             {session.agent_name}
@@ -76,7 +76,7 @@ export const ChatHeader = memo(function ChatHeader({
       <RunMeter sessionId={sessionId} newest={newest} running={running} />
       <Menu
         trigger={
-          <IconButton label="More about this chat">
+          <IconButton label="Chat options">
             <Ellipsis className="size-4" aria-hidden />
           </IconButton>
         }
@@ -90,7 +90,7 @@ export const ChatHeader = memo(function ChatHeader({
         {session?.last_run_id && (
           <MenuItem asChild>
             <Link to="/runs/$runId" params={{ runId: running?.runId ?? session.last_run_id }}>
-              <ExternalLink className="size-4" aria-hidden /> Look at the run
+              <ExternalLink className="size-4" aria-hidden /> View run
             </Link>
           </MenuItem>
         )}

@@ -2,7 +2,7 @@ import { fireEvent, render, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { Tooltip } from "radix-ui";
 import { beforeEach, expect, test, vi } from "vitest";
-import { Problem } from "@/lib/problem";
+import { Problem } from "@/api/problem";
 import type { Content } from "@/protocol/commands";
 import { Composer, type ComposerProps } from "./composer";
 
@@ -137,7 +137,7 @@ test("a message of a hundred thousand letters is sent, one over the limit is ref
   fireEvent.change(box, { target: { value: "é".repeat(140_000) } });
   fireEvent.keyDown(box, { key: "Enter" });
   expect(sent).toEqual([]);
-  expect(screen.getByText(/too long: a message may have 256 KB/)).toBeTruthy();
+  expect(screen.getByText(/the limit for a message is 256 KB/)).toBeTruthy();
   fireEvent.change(box, { target: { value: "a".repeat(100_000) } });
   fireEvent.keyDown(box, { key: "Enter" });
   expect(sent).toEqual(["a".repeat(100_000)]);
@@ -166,7 +166,9 @@ test("a message sent while its file is on its way goes when the file is there, o
   const { sent, box, container } = show();
   await choose(container, [new File(["hello"], "notes.txt")]);
   await userEvent.type(box, "read it{Enter}{Enter}");
-  expect(await screen.findByText("Uploading… Stay here: it is sent when the files are there.")).toBeTruthy();
+  expect(
+    await screen.findByText("Uploading… Stay on this page: the message is sent when the upload finishes."),
+  ).toBeTruthy();
   expect(sent).toEqual([]);
   arrive(Response.json(STORED, { status: 201 }));
   await waitFor(() => expect(sent).toHaveLength(1));
@@ -203,7 +205,7 @@ test("who leaves before the file is there is told later that it was not sent", a
   await userEvent.type(box, "sum it up{Enter}");
   unmount();
   const later = show();
-  expect(screen.getByText(/Not sent: a file was on its way when you left/)).toBeTruthy();
+  expect(screen.getByText(/Not sent: you left while a file was uploading/)).toBeTruthy();
   expect(later.box.value).toBe("sum it up");
   await userEvent.type(later.box, "!");
   expect(screen.queryByText(/Not sent/)).toBeNull();
@@ -240,7 +242,7 @@ test("a file is sent by its id, with its name; one that is empty is refused in w
   vi.spyOn(globalThis, "fetch").mockImplementation(async () => Response.json(STORED, { status: 201 }));
   const { sent, box, container } = show();
   await choose(container, [new File(["hello"], "notes.txt"), new File([], "empty.txt")]);
-  expect(await screen.findByText("It is empty.")).toBeTruthy();
+  expect(await screen.findByText("The file is empty.")).toBeTruthy();
   await userEvent.type(box, "read it{Enter}");
   expect(sent).toEqual([]);
   await userEvent.click(screen.getByRole("button", { name: "Remove empty.txt" }));

@@ -36,7 +36,7 @@ export interface ComposerProps {
   onStop?: () => void;
   /** Why nothing can be sent. */
   closed?: string | null;
-  /** How often somebody asked for it while it was there: it takes the focus each time. */
+  /** How often the user asked for it while it was shown: it takes the focus each time. */
   wishes?: number;
 }
 
@@ -72,7 +72,7 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
   useGrowth(box, text);
 
   const focus = useCallback(() => box.current?.focus(), []);
-  /** Takes the focus after something that may have lasted, unless somebody is at something else by now. */
+  /** Takes the focus after a possibly long wait, unless the user is in another control by then. */
   const comeBack = useCallback(() => {
     if (!isAtWork(box.current)) focus();
   }, [focus]);
@@ -230,7 +230,7 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
           )}
           {(!busy || ready || uploading) && (
             <IconButton
-              label={busy ? "Send when it is done" : "Send"}
+              label={busy ? "Send when this answer finishes" : "Send"}
               look="primary"
               className="rounded-full!"
               disabled={!ready && (!uploading || wanted)}
@@ -266,22 +266,22 @@ function hintOf(state: {
 }): Hint | null {
   if (state.closed) return { text: state.closed, blocks: true };
   if (state.items.some((item) => item.problem))
-    return { text: "A file could not be attached. Remove it or try it again.", blocks: true };
+    return { text: "A file could not be attached. Remove it or try again.", blocks: true };
   if (state.tooLarge)
     return {
-      text: `This is too long: a message may have ${formatBytes(MESSAGE_BYTES)}. Attach it as a file instead.`,
+      text: `Too long: the limit for a message is ${formatBytes(MESSAGE_BYTES)}. Attach it as a file instead.`,
       blocks: true,
     };
   if (state.items.some((item) => !item.file))
     return {
-      text: state.wanted ? "Uploading… Stay here: it is sent when the files are there." : "Uploading…",
+      text: state.wanted
+        ? "Uploading… Stay on this page: the message is sent when the upload finishes."
+        : "Uploading…",
       blocks: "for now",
     };
   if (state.unsent)
-    return { text: "Not sent: a file was on its way when you left. Attach it again.", blocks: false };
-  return state.busy && state.written
-    ? { text: "This will wait until the run is done.", blocks: false }
-    : null;
+    return { text: "Not sent: you left while a file was uploading. Attach it again.", blocks: false };
+  return state.busy && state.written ? { text: "Sends when this answer finishes.", blocks: false } : null;
 }
 
 /** Whether a key belongs to an input method that puts a character together. */

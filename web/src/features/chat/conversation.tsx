@@ -3,12 +3,14 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { MessageSquareOff } from "lucide-react";
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { sessionQuery } from "@/api/queries";
+import { useReading } from "@/api/use-reading";
+import { KeptStates } from "@/components/turn/kept-state";
 import { buttonClass } from "@/components/ui/button";
 import { Empty } from "@/components/ui/empty";
 import { useTitle } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { useToast } from "@/components/ui/toast";
-import { sessionQuery } from "@/lib/queries";
 import type { Content } from "@/protocol/commands";
 import { useOutbox } from "@/realtime/outbox-context";
 import { useSocket } from "@/realtime/socket-context";
@@ -18,8 +20,6 @@ import { Announcer } from "./announcer";
 import { ChatHeader } from "./chat-header";
 import { Composer } from "./composer";
 import { loadDraft, moveDraft, NEW_CHAT } from "./drafts";
-import { KeptStates } from "./messages/kept-state";
-import { useReading } from "./reading";
 import { ThreadSkeleton } from "./thread-skeleton";
 import { type ThreadHandle, ThreadView } from "./thread-view";
 import { useTurnActions } from "./turn-actions";
@@ -113,7 +113,7 @@ function useProgress(turn: Turn | undefined): Pick<Turn, "runId" | "step" | "sta
   return useMemo(() => (runId ? { runId, step, startedAt } : null), [runId, step, startedAt]);
 }
 
-/** Stops the run that goes on, and leaves what waits behind it; while none goes on, what waits. */
+/** Stops the running run and keeps the queued ones; without a running one, stops the queued ones. */
 function useStop(
   sessionId: string,
   runId: string | undefined,
@@ -164,7 +164,7 @@ function Gone({ sessionId }: { sessionId: string }): ReactNode {
       <Empty
         whole
         icon={MessageSquareOff}
-        title="This chat is gone"
+        title="Chat not found"
         action={
           <Link
             to="/chat"
@@ -172,12 +172,12 @@ function Gone({ sessionId }: { sessionId: string }): ReactNode {
             onClick={() => moveDraft(sessionId, NEW_CHAT)}
             className={buttonClass("primary")}
           >
-            {written ? "Go on in a new chat" : "New chat"}
+            {written ? "Continue in a new chat" : "New chat"}
           </Link>
         }
       >
-        It was deleted, or it is somebody else's or another team's.
-        {written && " What you were writing goes with you into a new one."}
+        It was deleted, or it belongs to another person or team.
+        {written && " Your draft moves to the new chat."}
       </Empty>
     </div>
   );

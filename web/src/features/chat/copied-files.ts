@@ -1,5 +1,5 @@
 /** Files of a message that is said again in another chat: each belongs to one chat, so it gets copies. */
-import { refusalOf } from "@/lib/api";
+import { refusalOf } from "@/api/client";
 import type { Content } from "@/protocol/commands";
 import type { ContentPart } from "@/protocol/events";
 import { uploadFile } from "./attachments";

@@ -86,7 +86,7 @@ export function useDeepLink({
       if (!loadingOlder && !problem) void loadOlder();
     } else {
       setReached(wanted);
-      toast.failed(new Error("The message this address points to is not in this chat."));
+      toast.failed(new Error("The linked message is not in this chat."));
     }
   }, [wanted, reached, rows, older, loadingOlder, problem, loadOlder, virtualizer, scroller, letGo, toast]);
 

@@ -1,4 +1,4 @@
-/** What somebody was writing, kept for each chat over a reload of the page. */
+/** Unsent text, kept for each chat across reloads. */
 import type { Attached } from "./attachments";
 
 interface Draft {

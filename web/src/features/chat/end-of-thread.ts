@@ -1,7 +1,7 @@
 /** Keeps a thread at its end while it grows, until the reader scrolls back, and again once they return. */
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 
-/** How near the end counts as at the end for somebody who scrolls there, in pixels. */
+/** How near the end, in pixels, counts as at the end. */
 const NEAR = 60;
 /** How far off rounding may put the end. */
 const EXACT = 2;
@@ -21,7 +21,7 @@ export function useEndOfThread(scroller: RefObject<HTMLElement | null>, startsAt
     const element = scroller.current;
     if (held.current && element && distanceOf(element) > 1) element.scrollTop = element.scrollHeight;
   }, [scroller]);
-  // Whatever is drawn may have grown: after it is laid out and before it is seen.
+  // Content may have grown: measure after layout and before paint.
   useLayoutEffect(hold);
 
   useEffect(() => {

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { GitFork } from "lucide-react";
 import type { ReactNode } from "react";
-import { sessionQuery } from "@/lib/queries";
+import { sessionQuery } from "@/api/queries";
 
 export function ForkNote({ sessionId }: { sessionId: string }): ReactNode {
   const source = useQuery(sessionQuery(sessionId));
@@ -11,7 +11,7 @@ export function ForkNote({ sessionId }: { sessionId: string }): ReactNode {
     <p className="flex items-center justify-center gap-2 text-[0.8125rem] text-soft">
       <GitFork className="size-4 shrink-0" aria-hidden />
       {source.isError ? (
-        "Forked from a chat that is gone"
+        "Forked from a deleted chat"
       ) : (
         <span className="min-w-0 truncate">
           Forked from{" "}

@@ -1,7 +1,7 @@
 /** Copies a chat under a name that stays the same until the server has said what became of it. */
-import { api, data } from "@/lib/api";
+import { api, data } from "@/api/client";
+import { problemOf } from "@/api/problem";
 import { newKey } from "@/lib/new-key";
-import { problemOf } from "@/lib/problem";
 import type { SessionView } from "@/protocol/api";
 
 const keys = new Map<string, string>();

@@ -1,4 +1,4 @@
-/** The agent somebody talked to last, which a new chat begins with. */
+/** The agent last talked to, with which a new chat begins. */
 const KEPT = "agio.agent";
 
 export function lastAgent(): string | null {

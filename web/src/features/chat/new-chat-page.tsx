@@ -2,29 +2,41 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useRouter, useSearch } from "@tanstack/react-router";
 import { Bot, Plug } from "lucide-react";
-import { type ReactNode, type RefObject, useCallback, useEffect, useRef, useState } from "react";
+import {
+  lazy,
+  type ReactNode,
+  type RefObject,
+  Suspense,
+  useCallback,
+  useEffect,
+  useRef,
+  useState,
+} from "react";
+import { api, data } from "@/api/client";
+import { agentsQuery, meQuery, providersQuery } from "@/api/queries";
 import { SideSlot } from "@/components/side-slot";
 import { buttonClass } from "@/components/ui/button";
 import { Empty } from "@/components/ui/empty";
 import { useTitle } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { Skeleton } from "@/components/ui/skeleton";
-import { api, data } from "@/lib/api";
-import { agentsQuery, meQuery, providersQuery } from "@/lib/queries";
 import type { AgentView } from "@/protocol/api";
 import type { Content } from "@/protocol/commands";
 import { useOutbox } from "@/realtime/outbox-context";
-import { AgentPicker, modelOf } from "./agent-picker";
 import { Composer } from "./composer";
 import { NEW_CHAT } from "./drafts";
 import { lastAgent, rememberAgent } from "./last-agent";
+import { modelOf } from "./model-of";
 import { SESSION_SIDE } from "./session-side";
+
+// Its popover is not for chats that have begun.
+const AgentPicker = lazy(async () => ({ default: (await import("./agent-picker")).AgentPicker }));
 
 /** What the demo model understands. */
 const SUGGESTIONS = [
   { text: "What is 12 * (3 + 4)?", about: "calls a tool" },
-  { text: "What time is it in Europe/Vienna?", about: "asks the clock" },
-  { text: "Send a postcard to Ada", about: "asks you first" },
+  { text: "What time is it in Europe/Vienna?", about: "reads the clock" },
+  { text: "Send a postcard to Ada", about: "asks for approval" },
   { text: "Think about it", about: "shows its reasoning" },
 ];
 
@@ -86,7 +98,7 @@ function Start({ agents, mayBuild, name }: StartProps): ReactNode {
       outbox.put(session.id, content);
       rememberAgent(chosenId);
       void queryClient.invalidateQueries({ queryKey: ["sessions"] });
-      // Whoever went elsewhere meanwhile stays there.
+      // A user who left the page meanwhile stays where they are.
       if (here.current) await navigate({ to: "/chat/$sessionId", params: { sessionId: session.id } });
     },
     [chosenId, outbox, queryClient, navigate, here],
@@ -108,7 +120,9 @@ function Start({ agents, mayBuild, name }: StartProps): ReactNode {
     <div className="flex flex-col gap-6">
       <div className="flex flex-col items-center gap-3 text-center">
         <h1 className="text-2xl font-semibold tracking-tight wrap-anywhere">{greeting(name)}</h1>
-        <AgentPicker agents={agents} chosen={chosen} onChoose={(agent) => setPicked(agent.id)} />
+        <Suspense fallback={<Skeleton className="h-8.5 w-32 rounded-full" />}>
+          <AgentPicker agents={agents} chosen={chosen} onChoose={(agent) => setPicked(agent.id)} />
+        </Suspense>
         <p className="max-w-lg text-sm text-soft">
           {chosen.description || `Answers with ${modelOf(chosen)}.`}
         </p>
@@ -137,7 +151,7 @@ function Start({ agents, mayBuild, name }: StartProps): ReactNode {
   );
 }
 
-/** How often somebody asked for a new chat while this one was there. */
+/** How often the user asked for a new chat while this one was shown. */
 function useWishes(): number {
   const router = useRouter();
   const [wishes, setWishes] = useState(0);
@@ -151,7 +165,7 @@ function useWishes(): number {
   return wishes;
 }
 
-/** Whether the page is still shown, for what goes on after waiting. */
+/** Whether the page is still shown, for code that continues after an await. */
 function useIsHere(): RefObject<boolean> {
   const here = useRef(true);
   useEffect(() => {
@@ -171,7 +185,7 @@ function ModelHint(): ReactNode {
     <p className="flex items-center justify-center gap-2 text-[0.8125rem] text-soft">
       <Plug className="size-4 shrink-0" aria-hidden />
       <span>
-        Only the demo model answers so far.{" "}
+        Only the demo model is connected.{" "}
         <Link
           to="/settings/$section"
           params={{ section: "providers" }}
@@ -189,18 +203,18 @@ function NoAgents({ mayBuild }: { mayBuild: boolean }): ReactNode {
     <Empty
       whole
       icon={Bot}
-      title="There is no agent to talk to"
+      title="No agents yet"
       action={
         mayBuild && (
           <Link to="/agents/new" className={buttonClass("primary")}>
-            Make an agent
+            Create an agent
           </Link>
         )
       }
     >
       {mayBuild
-        ? "An agent is a model with instructions and tools. Make the first one, and talk to it here."
-        : "Somebody who builds agents in your team has to make one first."}
+        ? "An agent is a model with instructions and tools. Create the first one to start chatting."
+        : "Ask an owner or admin to create one."}
     </Empty>
   );
 }

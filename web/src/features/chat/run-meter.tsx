@@ -2,9 +2,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { memo, type ReactNode, useMemo } from "react";
+import { sessionRunsQuery } from "@/api/queries";
 import { Tooltip } from "@/components/ui/tooltip";
 import { formatCost, formatCount, formatDuration } from "@/lib/format";
-import { sessionRunsQuery } from "@/lib/queries";
 import { PARTIAL_WORDS, tokenWords } from "@/lib/usage-words";
 import { useNow } from "@/lib/use-now";
 import type { Turn } from "@/state/thread";
@@ -12,7 +12,7 @@ import { type Spending, usageOf } from "./usage";
 
 interface RunMeterProps {
   sessionId: string;
-  /** The newest turns, of which the server may not have told the usage yet. */
+  /** The newest turns, whose usage the server may not have reported yet. */
   newest: readonly Spending[];
   running: Pick<Turn, "runId" | "step" | "startedAt"> | null;
 }
@@ -37,7 +37,7 @@ export const RunMeter = memo(function RunMeter({ sessionId, newest, running }: R
         </span>
       )}
       {lastRun && tokens && (
-        <Tooltip label={[...told, ...(usage.partial ? [PARTIAL_WORDS] : []), "Look at the run"].join(" ")}>
+        <Tooltip label={[...told, ...(usage.partial ? [PARTIAL_WORDS] : []), "View run"].join(" ")}>
           <Link
             to="/runs/$runId"
             params={{ runId: lastRun }}

@@ -2,9 +2,9 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useCallback } from "react";
+import { api, data } from "@/api/client";
 import { useConfirm } from "@/components/ui/confirm";
 import { useToast } from "@/components/ui/toast";
-import { api, data } from "@/lib/api";
 
 interface SessionActions {
   rename: (title: string) => Promise<void>;
@@ -48,7 +48,7 @@ export function useSessionActions(sessionId: string, title: string): SessionActi
   const remove = useCallback(async () => {
     const sure = await confirm({
       title: "Delete this chat?",
-      message: `“${title || "New chat"}” and everything in it is deleted for good. What runs in it is stopped.`,
+      message: `“${title || "New chat"}” and all its messages will be permanently deleted. Active runs will be stopped.`,
       action: "Delete",
       danger: true,
     });

@@ -61,7 +61,7 @@ export const SessionItem = memo(function SessionItem({ session, open, failed }: 
           trigger={
             <button
               type="button"
-              aria-label={`More about ${title}`}
+              aria-label={`Options for ${title}`}
               className="grid size-8 place-items-center rounded-lg text-soft hover:text-ink"
             >
               <Ellipsis className="size-4" aria-hidden />
@@ -111,7 +111,7 @@ function StatusDot({ session, failed, unread }: StatusDotProps): ReactNode {
     state === "running" || state === "queued"
       ? ["animate-shimmer bg-accent", "running"]
       : state === "waiting"
-        ? ["bg-warn", "waits for you"]
+        ? ["bg-warn", "needs approval"]
         : failed
           ? ["bg-bad", "failed"]
           : unread

@@ -12,9 +12,9 @@ import { render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { Tooltip } from "radix-ui";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createQueryClient } from "@/api/queries";
 import { ConfirmProvider } from "@/components/ui/confirm";
 import { ToastProvider } from "@/components/ui/toast";
-import { createQueryClient } from "@/lib/queries";
 import type { FoundView, ListedSession } from "@/protocol/api";
 import { SESSION_SIDE } from "./session-side";
 
@@ -140,8 +140,8 @@ test("a search that finds nothing says so, and one that finds many says that the
   });
   const field = await screen.findByRole("searchbox");
   await userEvent.type(field, "walrus");
-  await screen.findByText("No chat has that in its title or its messages.");
-  expect(screen.getByRole("status").textContent).toContain("No chat has that");
+  await screen.findByText("No matching chats.");
+  expect(screen.getByRole("status").textContent).toContain("No matching chats");
   await userEvent.keyboard("{Enter}");
   await userEvent.clear(field);
   await screen.findByRole("link", { name: "Chat 4" });

@@ -2,10 +2,10 @@
 import { type InfiniteData, keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useMemo, useRef } from "react";
+import { failedRunsQuery, sessionsQuery } from "@/api/queries";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { cx } from "@/lib/class-names";
-import { failedRunsQuery, sessionsQuery } from "@/lib/queries";
 import type { Sessions } from "@/protocol/api";
 import { followMessage } from "./deep-link";
 import { groupByDay } from "./session-days";
@@ -84,7 +84,7 @@ export function SessionList({ search, agentId, entered, onOpened }: SessionListP
         </section>
       ))}
       {settled && !search && groups.length === 0 && (
-        <p className="px-2.5 py-4 text-[0.8125rem] text-soft">Your chats will be listed here.</p>
+        <p className="px-2.5 py-4 text-[0.8125rem] text-soft">Your chats will appear here.</p>
       )}
       <div ref={end} className="h-px" />
       {isFetchingNextPage && <SkeletonRows rows={3} className="h-7" />}
@@ -93,7 +93,7 @@ export function SessionList({ search, agentId, entered, onOpened }: SessionListP
 }
 
 function wordsFor(count: number, more: boolean): string {
-  if (count === 0) return "No chat has that in its title or its messages.";
+  if (count === 0) return "No matching chats.";
   return `${count}${more ? " or more" : ""} ${count === 1 && !more ? "chat" : "chats"} found`;
 }
 

@@ -3,10 +3,10 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Search, SquarePen, X } from "lucide-react";
 import { type ReactNode, useCallback, useRef, useState } from "react";
+import { agentsQuery } from "@/api/queries";
 import { buttonClass } from "@/components/ui/button";
 import { Select } from "@/components/ui/field";
 import { cx } from "@/lib/class-names";
-import { agentsQuery } from "@/lib/queries";
 import { COMMAND_KEY, useShortcut } from "@/lib/shortcuts";
 import { useSettled } from "@/lib/use-settled";
 import { moveBetweenChats } from "./hit-keys";
@@ -66,7 +66,7 @@ function SessionSide(): ReactNode {
           {search && (
             <button
               type="button"
-              aria-label="Clear the search"
+              aria-label="Clear search"
               onClick={() => {
                 setSearch("");
                 input.current?.focus();

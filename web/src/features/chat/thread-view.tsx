@@ -139,9 +139,9 @@ export function ThreadView(props: ThreadViewProps): ReactNode {
           onClick={toEnd}
           className="absolute bottom-3 left-1/2 -translate-x-1/2 animate-fade-in rounded-full! shadow-md"
         >
-          <ArrowDown className="size-4" aria-hidden /> Jump to the latest
+          <ArrowDown className="size-4" aria-hidden /> Jump to latest
           {thread.pos > leftAt && (
-            <span role="img" aria-label="There is something new" className="size-2 rounded-full bg-accent" />
+            <span role="img" aria-label="New messages" className="size-2 rounded-full bg-accent" />
           )}
         </Button>
       )}

@@ -24,7 +24,7 @@ export function TitleInput({ title, onDone, className }: TitleInputProps): React
       ref={input}
       value={text}
       maxLength={LONGEST}
-      aria-label="Title of the chat"
+      aria-label="Chat title"
       onChange={(event) => setText(event.target.value)}
       onBlur={() => done(text)}
       onKeyDown={(event) => {

@@ -2,7 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useRef } from "react";
-import { sessionQuery } from "@/lib/queries";
+import { sessionQuery } from "@/api/queries";
 import { useOutbox } from "@/realtime/outbox-context";
 import { useSocket } from "@/realtime/socket-context";
 import type { Turn } from "@/state/thread";
@@ -45,7 +45,7 @@ export function useTurnActions(sessionId: string, turns: readonly Turn[]): TurnR
   );
 }
 
-/** Returns what tells whether the page was left: an answer that was not sent by then is given again there, or not. */
+/** Returns a function that says whether the page was left: an answer not sent by then is asked for again there. */
 function useLeft(): () => AbortSignal {
   const leaving = useRef(new AbortController());
   useEffect(() => {

@@ -52,13 +52,13 @@ test("a run that was stopped before its model told what it used leaves the rest 
   const stopped = { ...run("run_2", null), ended_at: 3, usage_partial: true };
   const alone = usageOf([stopped], []);
   expect(alone).toEqual({ inputTokens: null, outputTokens: null, cost: null, partial: true });
-  expect(tokenWords(alone)).toBe("tokens not told");
+  expect(tokenWords(alone)).toBe("token count unavailable");
   expect(tokenWords(usageOf([stopped, run("run_1", 10)], []))).toBe("at least 20 tokens");
 });
 
 test("a run of an older server that says 0 after a step was not told, and one that made no step used none", () => {
   const old = { ...run("run_1", 0), usage_partial: null };
-  expect(tokenWords(usageOf([old], []))).toBe("tokens not told");
+  expect(tokenWords(usageOf([old], []))).toBe("token count unavailable");
   expect(tokenWords(usageOf([{ ...old, steps: 0 }], []))).toBe("0 tokens");
   expect(tokenWords(usageOf([{ ...old, usage_partial: false }], []))).toBe("0 tokens");
 });

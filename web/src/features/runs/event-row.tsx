@@ -72,7 +72,7 @@ function Unfolded({ row }: { row: EventRow }): ReactNode {
       >
         {json}
       </pre>
-      {left > 0 && <p className="mt-2 text-xs text-soft">and {formatCount(left)} more pieces</p>}
+      {left > 0 && <p className="mt-2 text-xs text-soft">and {formatCount(left)} more chunks</p>}
     </div>
   );
 }

@@ -46,14 +46,14 @@ export function EventsTab({ runId, log, goingOn }: EventsTabProps): ReactNode {
             <Input
               {...control}
               type="search"
-              placeholder="Find in the events"
+              placeholder="Search events"
               value={text}
               onChange={(event) => setText(event.target.value)}
             />
           )}
         </Field>
         <div className="flex h-9 items-center">
-          <Switch label="Every piece by itself" checked={raw} onChange={setRaw} />
+          <Switch label="Show individual chunks" checked={raw} onChange={setRaw} />
         </div>
         <a
           href={`/api/runs/${encodeURIComponent(runId)}/events`}
@@ -67,12 +67,12 @@ export function EventsTab({ runId, log, goingOn }: EventsTabProps): ReactNode {
       <p aria-live={goingOn ? "off" : "polite"} className="mb-2 text-[0.8125rem] text-soft">
         {formatCounted(log.events.length, "event")}
         {rows.length !== log.events.length && `, ${formatCounted(rows.length, "row")} shown`}
-        {goingOn && ", more as they come"}
+        {goingOn && ", still running"}
       </p>
       {log.events.length === 0 && log.phase === "loading" && <SkeletonRows rows={8} className="h-7" />}
       {log.phase === "ready" && rows.length === 0 && (
         <p className="rounded-xl border border-line px-4 py-8 text-center text-sm text-soft">
-          {log.events.length === 0 ? "Nothing has happened yet." : "No event fits."}
+          {log.events.length === 0 ? "No events yet." : "No matching events."}
         </p>
       )}
       {rows.length > 0 && <Rows rows={rows} follow={goingOn} />}

@@ -12,7 +12,7 @@ import { costWords, countWords, NOTHING, runMs } from "./run-words";
 const SHARES: Record<Share["name"], { word: string; fill: string }> = {
   model: { word: "Model", fill: "bg-accent" },
   tools: { word: "Tools", fill: "bg-amber-500" },
-  other: { word: "Everything else", fill: "bg-strong-line" },
+  other: { word: "Other", fill: "bg-strong-line" },
 };
 
 interface MetricsTabProps {
@@ -27,7 +27,7 @@ export function MetricsTab({ run, log, now }: MetricsTabProps): ReactNode {
     return log.phase === "loading" ? (
       <SkeletonRows rows={3} className="h-20" />
     ) : (
-      <p className="py-6 text-sm text-soft">Nothing was measured yet: no step has been finished.</p>
+      <p className="py-6 text-sm text-soft">No metrics yet: no step has finished.</p>
     );
   const wholeMs = runMs(run, now) ?? total.run_ms ?? 0;
   return (
@@ -35,7 +35,7 @@ export function MetricsTab({ run, log, now }: MetricsTabProps): ReactNode {
       <Totals total={total} wholeMs={wholeMs} />
       {usageOfMetrics(total).partial && (
         <p className="-mt-3 text-[0.8125rem] text-soft">
-          {PARTIAL_WORDS} {usageOfMetrics(total).inputTokens !== null && "Tokens and cost are of the rest."}
+          {PARTIAL_WORDS} {usageOfMetrics(total).inputTokens !== null && "Token counts and cost exclude it."}
         </p>
       )}
       <TimeBar shares={sharesOf(total, wholeMs)} />
@@ -50,29 +50,29 @@ function Totals({ total, wholeMs }: { total: Metrics; wholeMs: number }): ReactN
   const isTold = used.inputTokens !== null;
   const tiles: [string, string, string][] = [
     [
-      "Tokens read",
+      "Input tokens",
       countWords(total.input_tokens, used),
-      isTold ? `${countWords(total.cached_input_tokens, used)} from the cache` : "not told",
+      isTold ? `${countWords(total.cached_input_tokens, used)} from the cache` : "unavailable",
     ],
     [
-      "Tokens written",
+      "Output tokens",
       countWords(total.output_tokens, used),
-      isTold ? `${countWords(total.reasoning_tokens, used)} for reasoning` : "not told",
+      isTold ? `${countWords(total.reasoning_tokens, used)} for reasoning` : "unavailable",
     ],
     [
       "Cost",
       costWords(used.cost),
       isTold
         ? used.cost === null
-          ? "no price is set (AGIO_PRICES)"
-          : "by the prices of the server"
-        : "not told",
+          ? "no price set (AGIO_PRICES)"
+          : "from the server's price list"
+        : "unavailable",
     ],
     ["Duration", formatDuration(wholeMs), total.steps === 1 ? "1 step" : `${total.steps ?? 0} steps`],
     ["First token", first === undefined ? NOTHING : formatDuration(first), "after the first call"],
-    ["Model calls", formatCount(total.model_calls), "failed tries included"],
-    ["Model time", formatDuration(total.model_ms), "in all calls"],
-    ["Tool time", formatDuration(total.tool_ms), "in all steps"],
+    ["Model calls", formatCount(total.model_calls), "including retries"],
+    ["Model time", formatDuration(total.model_ms), "all calls"],
+    ["Tool time", formatDuration(total.tool_ms), "all steps"],
   ];
   return (
     <dl className="grid grid-cols-2 gap-3 md:grid-cols-4">
@@ -94,7 +94,7 @@ function TimeBar({ shares }: { shares: Share[] }): ReactNode {
   if (sum === 0) return null;
   return (
     <section>
-      <h2 className="mb-2 text-sm font-semibold">Where the time went</h2>
+      <h2 className="mb-2 text-sm font-semibold">Time breakdown</h2>
       <div aria-hidden className="flex h-4 gap-0.5 overflow-hidden rounded-lg">
         {shares.map((share) => (
           <span
@@ -120,9 +120,9 @@ function TimeBar({ shares }: { shares: Share[] }): ReactNode {
 }
 
 const COLUMNS: [string, (step: Metrics) => string][] = [
-  ["Read", (step) => countWords(step.input_tokens, usageOfMetrics(step))],
+  ["Input", (step) => countWords(step.input_tokens, usageOfMetrics(step))],
   ["Cached", (step) => countWords(step.cached_input_tokens, usageOfMetrics(step))],
-  ["Written", (step) => countWords(step.output_tokens, usageOfMetrics(step))],
+  ["Output", (step) => countWords(step.output_tokens, usageOfMetrics(step))],
   ["Reasoning", (step) => countWords(step.reasoning_tokens, usageOfMetrics(step))],
   [
     "First token",

@@ -1,12 +1,12 @@
-/** What can be done with a run by whoever it belongs to: stop it, go to its chat. */
+/** What the owner of a run can do with it: stop it, open its chat. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { MessageSquare, Square } from "lucide-react";
 import type { ReactNode } from "react";
+import { api } from "@/api/client";
 import { Button, buttonClass } from "@/components/ui/button";
 import { useConfirm } from "@/components/ui/confirm";
 import { useToast } from "@/components/ui/toast";
-import { api } from "@/lib/api";
 import type { RunView } from "@/protocol/api";
 import { isGoingOn } from "./run-queries";
 
@@ -22,9 +22,9 @@ export function RunActions({ run }: { run: RunView }): ReactNode {
   const ask = async () => {
     const sure = await confirm({
       title: "Stop this run?",
-      message: "It stops where it is. What it has said stays; tools that already ran are not undone.",
+      message: "The run stops now. Its messages are kept; completed tool calls are not undone.",
       action: "Stop the run",
-      refusal: "Let it go on",
+      refusal: "Keep running",
       danger: true,
     });
     if (sure) cancel.mutate();

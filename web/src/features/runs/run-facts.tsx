@@ -2,11 +2,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { agentsQuery } from "@/api/queries";
 import { RunStatus } from "@/components/run-status";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Tooltip } from "@/components/ui/tooltip";
 import { formatAgo, formatMoment } from "@/lib/format";
-import { agentsQuery } from "@/lib/queries";
 import type { RunView } from "@/protocol/api";
 import { durationWords } from "./run-words";
 
@@ -42,13 +42,13 @@ export function RunFacts({ run, now }: RunFactsProps): ReactNode {
         <Fact name="Request">
           <span className="-my-1.5 flex items-center gap-1">
             <span className="min-w-0 font-mono text-xs wrap-anywhere">{run.request_id}</span>
-            <CopyButton text={run.request_id} label="Copy the request id" />
+            <CopyButton text={run.request_id} label="Copy request ID" />
           </span>
         </Fact>
       </dl>
       {run.copied_from !== null && (
         <p className="mt-3 text-[0.8125rem] text-soft">
-          This is a copy, made when its chat was forked{run.copied_from === "" ? "" : " from "}
+          This is a copy, created when its chat was forked{run.copied_from === "" ? "" : " from "}
           {run.copied_from !== "" && (
             <Link
               to="/runs/$runId"
@@ -58,13 +58,13 @@ export function RunFacts({ run, now }: RunFactsProps): ReactNode {
               this run
             </Link>
           )}
-          . What it used was paid for once.
+          . Its usage is counted once.
         </p>
       )}
       {run.epoch > 1 && (
         <p className="mt-3 text-[0.8125rem] text-soft">
-          Another worker took this run over{run.epoch > 2 ? ` ${run.epoch - 1} times` : ""}, because the one
-          before had stopped. What it had not finished was done again.
+          Another worker took over this run{run.epoch > 2 ? ` ${run.epoch - 1} times` : ""}, because the
+          previous worker stopped. Unfinished work was repeated.
         </p>
       )}
     </div>

@@ -1,7 +1,7 @@
 /** Why a run failed: in words, with its code, and what to do. */
 import { CircleAlert } from "lucide-react";
 import type { ReactNode } from "react";
-import { adviceFor, UNTOLD_FAILURE } from "@/lib/failure-words";
+import { adviceFor, UNKNOWN_FAILURE } from "@/lib/failure-words";
 import type { RunView } from "@/protocol/api";
 import type { Event } from "@/protocol/events";
 
@@ -19,7 +19,7 @@ export function RunFailure({ run, events }: { run: RunView; events: readonly Eve
       <CircleAlert className="mt-0.5 size-4 shrink-0" aria-hidden />
       <div className="min-w-0">
         <p className="wrap-anywhere">
-          {run.error_message ?? told?.message ?? UNTOLD_FAILURE}{" "}
+          {run.error_message ?? told?.message ?? UNKNOWN_FAILURE}{" "}
           {code && <span className="font-mono text-xs">{code}</span>}
         </p>
         {advice && <p className="mt-1 text-ink">{advice}</p>}

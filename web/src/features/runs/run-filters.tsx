@@ -2,11 +2,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import type { ReactNode } from "react";
+import { agentsQuery, membersQuery } from "@/api/queries";
 import { STATES } from "@/components/run-status";
 import { Button } from "@/components/ui/button";
 import { Field, Input, Select } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
-import { agentsQuery, membersQuery } from "@/lib/queries";
 import type { Me } from "@/protocol/api";
 import { isFiltered, type RunFilter, readFilter, STATUSES } from "./run-filter";
 
@@ -69,7 +69,7 @@ export function RunFilters({ me, filter, onChange }: RunFiltersProps): ReactNode
                 onChange={(event) => change({ user: event.target.value })}
               >
                 <option value="">Only mine</option>
-                <option value="all">Everybody</option>
+                <option value="all">Everyone</option>
                 {filter.user && !knowsUser && <option value={filter.user}>{filter.user}</option>}
                 {others.map((member) => (
                   <option key={member.user} value={member.user}>
@@ -116,7 +116,7 @@ export function RunFilters({ me, filter, onChange }: RunFiltersProps): ReactNode
             value={filter.to}
             onChange={(to) => change({ to })}
             {...(filter.from && filter.to && filter.to <= filter.from
-              ? { problem: "This is before the beginning, so nothing fits." }
+              ? { problem: "The end is before the start." }
               : {})}
           />
         </div>

@@ -130,11 +130,11 @@ function Tokens({ usage }: { usage: Usage }): ReactNode {
     if (!partial) return NOTHING;
     return (
       <Tooltip label={PARTIAL_WORDS}>
-        <span className="relative text-soft">not told</span>
+        <span className="relative text-soft">unavailable</span>
       </Tooltip>
     );
   }
-  const told = `${formatTokens(inputTokens)} read, ${formatTokens(outputTokens)} written`;
+  const told = `${formatTokens(inputTokens)} in, ${formatTokens(outputTokens)} out`;
   return (
     <Tooltip label={partial ? `${told}. ${PARTIAL_WORDS}` : told}>
       <span className="relative">

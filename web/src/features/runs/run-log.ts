@@ -1,6 +1,6 @@
-/** A run's log as it is read: all that is there, then what is added as long as the run goes on. */
-import { refusalOf } from "@/lib/api";
-import { Problem, problemOf } from "@/lib/problem";
+/** A run's log: the events so far, then new ones while the run is in progress. */
+import { refusalOf } from "@/api/client";
+import { Problem, problemOf } from "@/api/problem";
 import type { Event } from "@/protocol/events";
 import { readLines } from "./ndjson";
 
@@ -28,7 +28,7 @@ export class RunLog {
     this.runId = runId;
   }
 
-  /** For `useSyncExternalStore`: reads as long as somebody watches. */
+  /** For `useSyncExternalStore`: reads while there is a subscriber. */
   watch = (watcher: () => void): (() => void) => {
     this.watchers.add(watcher);
     if (this.watchers.size === 1) void this.read();
@@ -62,7 +62,7 @@ export class RunLog {
         signal: reading.signal,
       });
       if (!response.ok) throw await refusalOf(response);
-      if (!response.body) throw new Problem("unreadable_log", "The server sent no log.");
+      if (!response.body) throw new Problem("unreadable_log", "The server returned no log.");
       for await (const batch of readLines(response.body)) {
         if (reading.signal.aborted) return;
         this.take(batch as Event[]);
@@ -103,6 +103,6 @@ function hasEnded(events: readonly Event[]): boolean {
 
 function problemIn(thrown: unknown): Problem {
   if (thrown instanceof SyntaxError)
-    return new Problem("unreadable_log", "The log broke off in the middle of an event.");
+    return new Problem("unreadable_log", "The log ended in the middle of an event.");
   return problemOf(thrown);
 }

@@ -36,7 +36,7 @@ export function sharesOf({ model_ms, tool_ms }: Metrics, runMs: number): Share[]
   return shares.filter((share) => share.ms > 0);
 }
 
-/** The steps so far, while a run goes on. */
+/** The steps so far of a run in progress. */
 function sumOf(steps: readonly Metrics[]): Metrics | null {
   const first = steps[0];
   if (!first) return null;

@@ -3,13 +3,13 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { ArrowLeft, SearchX } from "lucide-react";
 import type { ReactNode } from "react";
+import { problemOf } from "@/api/problem";
+import { meQuery } from "@/api/queries";
 import { buttonClass } from "@/components/ui/button";
 import { Empty } from "@/components/ui/empty";
 import { Page } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { problemOf } from "@/lib/problem";
-import { meQuery } from "@/lib/queries";
 import { useNow } from "@/lib/use-now";
 import { RunActions } from "./run-actions";
 import { RunFacts } from "./run-facts";
@@ -78,8 +78,8 @@ function NotThere(): ReactNode {
   );
   return (
     <Page title="Run" above={back} wide>
-      <Empty icon={SearchX} title="There is no such run" action={action}>
-        It may have been deleted with its chat, or it belongs to somebody whose runs you may not see.
+      <Empty icon={SearchX} title="Run not found" action={action}>
+        It was deleted with its chat, or you do not have access to it.
       </Empty>
     </Page>
   );

@@ -1,6 +1,6 @@
 /** What the pages of runs read from the server. */
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
-import { api, data } from "@/lib/api";
+import { api, data } from "@/api/client";
 import type { RunView, ToolExecutions } from "@/protocol/api";
 import { type RunFilter, spanOf } from "./run-filter";
 
@@ -11,7 +11,7 @@ const ASKED_MS = 15_000;
 /** Whether a run has not ended. */
 export const isGoingOn = (run: RunView): boolean => run.status === "queued" || run.status === "running";
 
-/** How soon to look again at runs: while one goes on, and less often while one waits for somebody's answer. */
+/** How often to poll runs: while one is in progress, and less often while one waits for approval. */
 function followMs(runs: readonly RunView[]): number | false {
   if (runs.some(isGoingOn)) return FOLLOW_MS;
   return runs.some((run) => run.question === "open") && ASKED_MS;

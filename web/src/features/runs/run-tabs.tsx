@@ -1,17 +1,20 @@
 /** The four ways to look at a run. Which one is shown is in the address. */
 import { useQuery } from "@tanstack/react-query";
 import { useLocation, useNavigate } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { lazy, type ReactNode, Suspense } from "react";
 import { ProblemNote } from "@/components/ui/problem-note";
+import { SkeletonRows } from "@/components/ui/skeleton";
 import { Tabs } from "@/components/ui/tabs";
 import { formatCount } from "@/lib/format";
 import type { RunView, ToolExecutionView } from "@/protocol/api";
 import { EventsTab } from "./events-tab";
 import { MetricsTab } from "./metrics-tab";
-import { ReplayTab } from "./replay-tab";
 import { isGoingOn, runToolsQuery } from "./run-queries";
 import type { WatchedLog } from "./use-run-log";
-import { WaterfallTab } from "./waterfall-tab";
+import { WaterfallTab } from "./waterfall/waterfall-tab";
+
+// It brings the Markdown renderer with it.
+const ReplayTab = lazy(async () => ({ default: (await import("./replay/replay-tab")).ReplayTab }));
 
 const TABS = ["waterfall", "events", "metrics", "replay"] as const;
 
@@ -41,7 +44,7 @@ export function RunTabs({ run, log, now }: RunTabsProps): ReactNode {
         </div>
       )}
       <Tabs
-        label="Ways to look at the run"
+        label="Run views"
         value={shown}
         onChange={show}
         tabs={[
@@ -56,7 +59,15 @@ export function RunTabs({ run, log, now }: RunTabsProps): ReactNode {
             content: <EventsTab runId={run.id} log={log} goingOn={goingOn} />,
           },
           { id: "metrics", title: "Metrics", content: <MetricsTab run={run} log={log} now={now} /> },
-          { id: "replay", title: "Replay", content: <ReplayTab log={log} calls={calls} /> },
+          {
+            id: "replay",
+            title: "Replay",
+            content: (
+              <Suspense fallback={<SkeletonRows rows={4} />}>
+                <ReplayTab log={log} calls={calls} />
+              </Suspense>
+            ),
+          },
         ]}
       />
     </>
@@ -76,10 +87,10 @@ function LogNote({ run, log }: { run: RunView; log: WatchedLog }): ReactNode {
   return (
     <div className="mb-4" role="status">
       <p className="mb-1 text-[0.8125rem] text-soft">
-        Reading the log: {formatCount(log.events.length)} of {formatCount(all)} events
+        Loading events: {formatCount(log.events.length)} of {formatCount(all)} events
       </p>
       <progress
-        aria-label="Reading the log"
+        aria-label="Loading events"
         value={log.events.length}
         max={Math.max(1, all)}
         className="h-1.5 w-full max-w-xs appearance-none overflow-hidden rounded-full bg-hover [&::-moz-progress-bar]:bg-accent [&::-webkit-progress-bar]:bg-hover [&::-webkit-progress-value]:bg-accent"

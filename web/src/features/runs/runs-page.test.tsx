@@ -12,7 +12,7 @@ import { render, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { Tooltip } from "radix-ui";
 import { afterEach, expect, test, vi } from "vitest";
-import { createQueryClient } from "@/lib/queries";
+import { createQueryClient } from "@/api/queries";
 import type { RunView } from "@/protocol/api";
 import { RunsPage } from "./runs-page";
 
@@ -123,7 +123,7 @@ test("a failed run says its code, and a row is a link to the run", async () => {
   }));
   await screen.findByText("1 run shown.");
   expect(screen.getAllByText("step_limit").length).toBeGreaterThan(0);
-  await userEvent.click(screen.getAllByRole("link", { name: /Went on after an answer/ })[0] as HTMLElement);
+  await userEvent.click(screen.getAllByRole("link", { name: /Continued after approval/ })[0] as HTMLElement);
   await screen.findByText("one run");
 });
 
@@ -145,11 +145,11 @@ test("what became of a question is said of the run that asked it, whatever its s
     .slice(1)
     .map((row) => within(row).getAllByRole("cell")[1]?.textContent);
   expect(words).toEqual([
-    "Asked for approval",
+    "Waiting for approval",
     "Answered",
     "Not answered",
     "Not answered in time",
-    "Asked for approval",
+    "Waiting for approval",
   ]);
 });
 
@@ -173,7 +173,7 @@ test("tokens that nobody told are not shown as none", async () => {
     .getAllByRole("row")
     .slice(1)
     .map((row) => within(row).getAllByRole("cell").at(-2)?.textContent);
-  expect(tokens).toEqual(["not told", "at least 120", "0"]);
+  expect(tokens).toEqual(["unavailable", "at least 120", "0"]);
 });
 
 test("no runs at all lead to the chat, and none that fit to all of them", async () => {
@@ -185,7 +185,7 @@ test("when nothing fits, the filters can be cleared where that is said", async (
   open("/runs?status=expired", ["use"], (query) =>
     query.get("status") ? { items: [], next: null } : { items: [run("1")], next: null },
   );
-  await screen.findByText("No run fits");
+  await screen.findByText("No matching runs");
   await userEvent.click(screen.getAllByRole("button", { name: "Clear filters" }).at(-1) as HTMLElement);
   await screen.findByText("1 run shown.");
 });

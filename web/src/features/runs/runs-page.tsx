@@ -3,13 +3,13 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Activity, SearchX } from "lucide-react";
 import { type ReactNode, useMemo } from "react";
+import { meQuery } from "@/api/queries";
 import { Button, buttonClass } from "@/components/ui/button";
 import { Empty } from "@/components/ui/empty";
 import { Page } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { formatCount } from "@/lib/format";
-import { meQuery } from "@/lib/queries";
 import { useNow } from "@/lib/use-now";
 import { isFiltered, type RunFilter, readFilter } from "./run-filter";
 import { RunFilters } from "./run-filters";
@@ -31,7 +31,7 @@ export function RunsPage(): ReactNode {
   const show = (next: RunFilter) => void navigate({ search: { ...next }, replace: true });
   const people = filter.user !== undefined;
   return (
-    <Page title="Runs" description="What agents did, step by step, how it ended and what it cost." wide>
+    <Page title="Runs" description="What agents did, step by step, with results and costs." wide>
       {me && <RunFilters me={me} filter={filter} onChange={show} />}
       <p aria-live="polite" className="mb-2 min-h-5 text-[0.8125rem] text-soft">
         {runs.data && items.length > 0 && shownWords(items.length, runs.hasNextPage)}
@@ -64,8 +64,12 @@ function shownWords(count: number, more: boolean): string {
 function NoRuns({ filter, onClear }: { filter: RunFilter; onClear: () => void }): ReactNode {
   if (isFiltered(filter))
     return (
-      <Empty icon={SearchX} title="No run fits" action={<Button onClick={onClear}>Clear filters</Button>}>
-        Nothing that ran matches all of these filters.
+      <Empty
+        icon={SearchX}
+        title="No matching runs"
+        action={<Button onClick={onClear}>Clear filters</Button>}
+      >
+        No run matches all of these filters.
       </Empty>
     );
   const action = (
@@ -75,7 +79,7 @@ function NoRuns({ filter, onClear }: { filter: RunFilter; onClear: () => void })
   );
   return (
     <Empty icon={Activity} title="No runs yet" action={action}>
-      Every message to an agent becomes a run. Send one, and see here what it did.
+      Every message to an agent starts a run. Send one to see it here.
     </Empty>
   );
 }

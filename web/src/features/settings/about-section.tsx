@@ -1,24 +1,24 @@
 /** What this server is: its version, where it keeps things, who works for it. */
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
+import { api, data } from "@/api/client";
+import { problemOf } from "@/api/problem";
 import { Card, Page } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { api, data } from "@/lib/api";
 import { formatAgo, formatMoment } from "@/lib/format";
-import { problemOf } from "@/lib/problem";
 import type { About } from "@/protocol/api";
 
-const STORES = { sqlite: "SQLite, a file on the server", postgres: "PostgreSQL" } as const;
+const STORES = { sqlite: "SQLite (a file on the server)", postgres: "PostgreSQL" } as const;
 const HOMES = {
-  embedded: "in the server's own process",
-  distributed: "in workers of their own",
+  embedded: "in the server process",
+  distributed: "in separate workers",
 } as const;
 const DOCS: [file: string, what: string][] = [
-  ["docs/server.md", "running a server, and its API"],
+  ["docs/server.md", "running a server and its API"],
   ["docs/providers.md", "connecting models"],
-  ["docs/tools.md", "tools of agents"],
-  ["docs/security.md", "who may do what, and how secrets are kept"],
+  ["docs/tools.md", "agent tools"],
+  ["docs/security.md", "permissions and how secrets are stored"],
   ["docs/oidc.md", "signing in with OpenID Connect"],
   ["docs/errors.md", "every error code"],
 ];
@@ -26,7 +26,7 @@ const DOCS: [file: string, what: string][] = [
 export function AboutSection(): ReactNode {
   const server = useQuery({ queryKey: ["about"], queryFn: readServer });
   return (
-    <Page title="About" description="agio, a server for agents whose every run is a durable log of events.">
+    <Page title="About" description="agio is a server for agents. Every run is a durable event log.">
       <div className="flex flex-col gap-5">
         <Card title="This server">
           {server.isPending && <SkeletonRows rows={3} className="h-6" />}
@@ -35,7 +35,7 @@ export function AboutSection(): ReactNode {
         </Card>
         <Card title="Documentation">
           <p className="mb-3 text-sm text-soft">
-            It comes with the source. The description of the API is at{" "}
+            Included with the source. The API description is at{" "}
             <a href="/api/openapi.json" className="text-accent-text underline">
               /api/openapi.json
             </a>

@@ -6,11 +6,11 @@ import { cx } from "@/lib/class-names";
 import { storedTheme, storeTheme, type Theme } from "@/lib/theme";
 
 const THEMES: { theme: Theme; title: string; words: string; icon: LucideIcon }[] = [
-  { theme: "system", title: "System", words: "As this device says", icon: Monitor },
+  { theme: "system", title: "System", words: "Follow this device", icon: Monitor },
   { theme: "light", title: "Light", words: "Dark on white", icon: Sun },
   { theme: "dark", title: "Dark", words: "Light on black", icon: Moon },
 ];
-/** A theme's sample has its own colours, whatever the page has. */
+/** A theme's sample has its own colours, independent of the page's. */
 const SCHEMES = { system: "light dark", light: "light", dark: "dark" } as const;
 
 export function AppearanceSection(): ReactNode {
@@ -20,7 +20,7 @@ export function AppearanceSection(): ReactNode {
     setChosen(theme);
   };
   return (
-    <Page title="Appearance" description="Kept in this browser.">
+    <Page title="Appearance" description="Saved in this browser.">
       <Card>
         <fieldset>
           <legend className="mb-3 text-sm font-semibold">Colours</legend>

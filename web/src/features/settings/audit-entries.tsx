@@ -89,5 +89,5 @@ function Details({ entry: { details } }: { entry: AuditEntryView }): ReactNode {
 }
 
 function whoOf({ user }: AuditEntryView, nameOf: (user: string) => string): string {
-  return user ? nameOf(user) : "the operator";
+  return user ? nameOf(user) : "server administrator";
 }

@@ -2,13 +2,13 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { ScrollText } from "lucide-react";
 import { type FormEvent, type ReactNode, useState } from "react";
+import { type AuditFilter, auditQuery, membersQuery, WATCHED, watchNewest } from "@/api/queries";
 import { Button } from "@/components/ui/button";
 import { Empty } from "@/components/ui/empty";
 import { Field, Input, Select } from "@/components/ui/field";
 import { Page } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { type AuditFilter, auditQuery, membersQuery, WATCHED, watchNewest } from "@/lib/queries";
 import { AuditList, AuditTable } from "./audit-entries";
 
 export function AuditSection(): ReactNode {
@@ -16,7 +16,7 @@ export function AuditSection(): ReactNode {
     <Page
       wide
       title="Audit log"
-      description="Who changed what in the team, and when. It has names of fields, and no content."
+      description="Who changed what in the team, and when. Records field names, not values."
     >
       <Log />
     </Page>
@@ -40,14 +40,12 @@ function Log(): ReactNode {
     <>
       <form onSubmit={find} className="mb-5 flex flex-wrap items-end gap-3">
         <Field label="What" className="w-full sm:w-56">
-          {(control) => (
-            <Input {...control} name="action" maxLength={100} placeholder="such as agent.create" />
-          )}
+          {(control) => <Input {...control} name="action" maxLength={100} placeholder="e.g. agent.create" />}
         </Field>
         <Field label="Who" className="w-full sm:w-56">
           {(control) => (
             <Select {...control} name="user">
-              <option value="">Everybody</option>
+              <option value="">Everyone</option>
               {members.data?.map(({ user, name }) => (
                 <option key={user} value={user}>
                   {name}
@@ -61,10 +59,10 @@ function Log(): ReactNode {
       {log.isPending && <SkeletonRows rows={8} className="h-9" />}
       {log.isError && <ProblemNote problem={log.error} onRetry={() => void log.refetch()} />}
       {log.data && entries.length === 0 && (
-        <Empty icon={ScrollText} title="Nothing is noted">
+        <Empty icon={ScrollText} title="No entries">
           {filter.action || filter.user
-            ? "Nobody did this yet. Show less, or everybody."
-            : "What people change here is noted."}
+            ? "No entries match these filters."
+            : "Changes in this team are recorded here."}
         </Empty>
       )}
       {entries.length > 0 && (
@@ -76,7 +74,7 @@ function Log(): ReactNode {
       {log.hasNextPage && (
         <div className="mt-4 text-center">
           <Button busy={log.isFetchingNextPage} onClick={() => void log.fetchNextPage()}>
-            Show older ones
+            Show older entries
           </Button>
         </div>
       )}

@@ -3,11 +3,11 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, Navigate, useParams } from "@tanstack/react-router";
 import { Compass } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
+import { meQuery } from "@/api/queries";
 import { Needs } from "@/components/access";
 import { buttonClass } from "@/components/ui/button";
 import { Empty } from "@/components/ui/empty";
 import { Page } from "@/components/ui/page";
-import { meQuery } from "@/lib/queries";
 import { SECTIONS, type Section } from "./sections";
 
 export function SettingsPage(): ReactNode {
@@ -80,14 +80,14 @@ function NoSection(): ReactNode {
     <Page title="Not found">
       <Empty
         icon={Compass}
-        title="There is no such part of the settings"
+        title="Page not found"
         action={
           <Link to="/settings" className={buttonClass("primary")}>
             Go to settings
           </Link>
         }
       >
-        The address is wrong, or what was here is gone.
+        The address is wrong, or the page was removed.
       </Empty>
     </Page>
   );

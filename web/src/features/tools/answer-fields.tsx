@@ -15,12 +15,12 @@ export function AnswerFields({ form }: { form: UseFormReturn<ToolForm> }): React
   const { register, formState } = form;
   const { errors } = formState;
   return (
-    <Card title="The answer">
+    <Card title="Response">
       <div className="grid gap-4 sm:grid-cols-[minmax(0,1fr)_10rem]">
         <Field
           label="Result path"
           optional
-          hint="Which part of a JSON answer the model gets, such as order.lines.0. Empty: all of it."
+          hint="The part of a JSON response that the model sees, such as order.lines.0. Leave empty for all of it."
           problem={errors.resultPath?.message}
         >
           {(field) => (
@@ -35,8 +35,8 @@ export function AnswerFields({ form }: { form: UseFormReturn<ToolForm> }): React
           )}
         </Field>
         <Field
-          label="Time-out in seconds"
-          hint={`Empty: ${USUAL_TIMEOUT_S}. At most ${LONGEST_TIMEOUT_S}.`}
+          label="Timeout (seconds)"
+          hint={`Default: ${USUAL_TIMEOUT_S}. At most ${LONGEST_TIMEOUT_S}.`}
           problem={errors.timeoutS?.message}
         >
           {(field) => (

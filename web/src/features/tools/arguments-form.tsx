@@ -12,7 +12,7 @@ interface ArgumentsFormProps {
 }
 
 export function ArgumentsForm({ fields, typed, problems, onType }: ArgumentsFormProps): ReactNode {
-  if (fields.length === 0) return <p className="text-sm text-soft">It takes no arguments.</p>;
+  if (fields.length === 0) return <p className="text-sm text-soft">No arguments.</p>;
   return (
     <div className="flex flex-col gap-3.5">
       {fields.map((field) => (

@@ -63,11 +63,11 @@ function typedOf(field: ArgumentField, value: unknown): string {
 /** One argument, read from what was typed; `undefined` leaves it out. */
 function readField(field: ArgumentField, typed: string): { value?: unknown; problem?: string } {
   if (field.kind === "text") return typed || field.required ? { value: typed } : {};
-  if (!typed.trim()) return field.required ? { problem: "It is required." } : {};
+  if (!typed.trim()) return field.required ? { problem: "Required." } : {};
   if (field.kind === "number" || field.kind === "integer") {
     const number = Number(typed);
-    if (!Number.isFinite(number)) return { problem: "This is no number." };
-    if (field.kind === "integer" && !Number.isInteger(number)) return { problem: "This is no whole number." };
+    if (!Number.isFinite(number)) return { problem: "Enter a number." };
+    if (field.kind === "integer" && !Number.isInteger(number)) return { problem: "Enter a whole number." };
     return { value: number };
   }
   const parsed = parseJson(typed);

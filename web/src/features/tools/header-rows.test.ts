@@ -50,14 +50,14 @@ test("a secret that is not kept must be entered, and the words say why", () => {
   const [secret] = headerRows(stored.headers);
   const row = secret ?? emptyHeader();
   expect(headerValueProblem(row, stored.url, stored)).toBeUndefined();
-  expect(headerValueProblem(row, "https://evil.example.com/", stored)).toContain("another host");
+  expect(headerValueProblem(row, "https://evil.example.com/", stored)).toContain("the host changed");
   expect(headerValueProblem(row, stored.url)).toBe("Enter the secret.");
 });
 
 test.each([
   ["X-Key", undefined],
-  ["", "Give the header a name."],
-  ["X Key", "no name of a header"],
+  ["", "Enter a header name."],
+  ["X Key", "Not a valid header name"],
   ["Host", "set by the server"],
   ["content-length", "set by the server"],
 ])("the name %j is judged as the server does", (name, problem) => {
@@ -68,7 +68,7 @@ test.each([
 
 test("a header twice, in whatever letters, is told", () => {
   const rows = ["x-key", "X-Key"].map((name) => ({ ...emptyHeader(), name }));
-  expect(headerNameProblem("X-Key", rows)).toBe("X-Key is there twice.");
+  expect(headerNameProblem("X-Key", rows)).toBe("X-Key is already used.");
 });
 
 test.each(["line\nbreak", " around ", "é", "x".repeat(8193)])("the value %j cannot be sent", (value) => {

@@ -52,11 +52,11 @@ export function isStored(row: HeaderRow, url: string, stored?: StoredHeaders): b
 }
 
 export function headerNameProblem(name: string, rows: HeaderRow[]): string | undefined {
-  if (!name) return "Give the header a name.";
-  if (!TOKEN.test(name)) return "This is no name of a header.";
-  if (OURS.has(name.toLowerCase())) return `${name} is set by the server itself.`;
+  if (!name) return "Enter a header name.";
+  if (!TOKEN.test(name)) return "Not a valid header name.";
+  if (OURS.has(name.toLowerCase())) return `${name} is set by the server.`;
   if (rows.filter((row) => row.name.toLowerCase() === name.toLowerCase()).length > 1)
-    return `${name} is there twice.`;
+    return `${name} is already used.`;
   return undefined;
 }
 
@@ -64,9 +64,9 @@ export function headerValueProblem(row: HeaderRow, url: string, stored?: StoredH
   if (!row.value) {
     if (!row.secret || isStored(row, url, stored)) return undefined;
     const moved = stored?.headers.some((header) => header.secret && header.name === row.name) ?? false;
-    return moved ? "Enter it again: it was entered for another host." : "Enter the secret.";
+    return moved ? "Enter the secret again: the host changed." : "Enter the secret.";
   }
-  if (row.value !== row.value.trim()) return "Remove the spaces around it.";
-  if (!PRINTABLE.test(row.value)) return "Use plain printable characters only.";
+  if (row.value !== row.value.trim()) return "Remove leading and trailing spaces.";
+  if (!PRINTABLE.test(row.value)) return "Use printable ASCII characters only.";
   return row.value.length > LONGEST ? `At most ${LONGEST} characters.` : undefined;
 }

@@ -38,7 +38,7 @@ export function HeadersField({ form, stored }: HeadersFieldProps): ReactNode {
       <div>
         <Button size="small" disabled={fields.length >= MOST} onClick={() => append(emptyHeader())}>
           <Plus className="size-3.5" aria-hidden />
-          Add a header
+          Add header
         </Button>
       </div>
     </fieldset>
@@ -97,7 +97,7 @@ function HeaderLine({ form, at, stored, onRemove }: HeaderLineProps): ReactNode 
         <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
           <p className="flex min-w-0 flex-1 items-center gap-1.5 text-[0.8125rem] text-soft">
             <Lock className="size-3.5 shrink-0" aria-hidden />
-            The value is kept and never shown.
+            The value is stored and never shown.
           </p>
           <Button size="small" onClick={() => set({ replacing: true })}>
             Replace
@@ -128,7 +128,7 @@ function HeaderLine({ form, at, stored, onRemove }: HeaderLineProps): ReactNode 
               />
               {row.replacing && isStored(row, url, stored) && (
                 <Button size="small" onClick={() => set({ replacing: false, value: "" })}>
-                  Keep the old one
+                  Keep the stored value
                 </Button>
               )}
             </div>

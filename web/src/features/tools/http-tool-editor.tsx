@@ -4,14 +4,14 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { Copy, Sparkles, Trash2 } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { useForm } from "react-hook-form";
+import { api, data } from "@/api/client";
+import { ifMatch, isOvertaken } from "@/api/if-match";
+import { agentsQuery, agentToolsQuery, toolsQuery } from "@/api/queries";
 import { Button, buttonClass } from "@/components/ui/button";
 import { useConfirm } from "@/components/ui/confirm";
 import { Card, Page } from "@/components/ui/page";
 import { useToast } from "@/components/ui/toast";
 import { useUnsavedGuard } from "@/components/unsaved-guard";
-import { api, data } from "@/lib/api";
-import { ifMatch, isOvertaken } from "@/lib/if-match";
-import { agentsQuery, agentToolsQuery, toolsQuery } from "@/lib/queries";
 import type { AgentToolDetails, HttpToolBody } from "@/protocol/api";
 import { BackToTools } from "./back-to-tools";
 import { BESIDE } from "./beside";
@@ -47,14 +47,14 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
   const written = useRef(false);
   written.current = isDirty;
   useEffect(() => {
-    // Somebody else may have saved it: follow, unless that would lose what is being written.
+    // Another user may have saved it: show that version, unless unsaved text would be lost.
     if (!tool || written.current) return;
     reset(formOf(tool));
     setSeen(tool.updated_at);
   }, [tool, reset]);
 
   const overtaken = isDirty && seen !== tool?.updated_at;
-  /** Null if somebody else saved meanwhile, whose version the page then knows and speaks of. */
+  /** Null if another user saved first, whose version the page then shows. */
   const replace = async (id: string, body: HttpToolBody) => {
     const header = ifMatch(overtaken ? tool?.updated_at : seen);
     try {
@@ -77,9 +77,9 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
     ]);
     reset(formOf(saved));
     setSeen(saved.updated_at);
-    toast.done(tool ? "Saved." : `${saved.name} is made. Try it, and give it to an agent.`);
+    toast.done(tool ? `Tool "${saved.name}" saved` : `Tool "${saved.name}" created`);
     const unchecked = saved.unchecked_patterns.join(", ");
-    if (unchecked) toast.done(`Arguments are not checked for these patterns: ${unchecked}`);
+    if (unchecked) toast.done(`Arguments are not checked against these patterns: ${unchecked}`);
     if (!tool) {
       release();
       await navigate({ to: "/tools/$toolId", params: { toolId: saved.id } });
@@ -98,9 +98,9 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
     const sure =
       !isDirty ||
       (await confirm({
-        title: "Fill in the example?",
-        message: "It takes the place of what you entered.",
-        action: "Fill it in",
+        title: "Replace with the example?",
+        message: "It replaces what you entered.",
+        action: "Replace",
       }));
     if (sure) reset(EXAMPLE, { keepDefaultValues: true });
   };
@@ -111,7 +111,7 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
   return (
     <Page
       title={tool?.name ?? "New tool"}
-      description="A request to a web service that the model fills in."
+      description="A request to a web service, with values supplied by the model."
       above={<BackToTools />}
       wide
       actions={
@@ -129,7 +129,7 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
         ) : (
           <Button onClick={() => void fillIn()}>
             <Sparkles className="size-4" aria-hidden />
-            Fill in an example
+            Use an example
           </Button>
         )
       }
@@ -153,8 +153,8 @@ export function HttpToolEditor({ tool, start, taken }: HttpToolEditorProps): Rea
           ) : (
             <Card title="Try it">
               <p className="text-sm text-soft">
-                When the tool is made you can try it here with any arguments, see what is sent and what the
-                model would read, and give it to agents.
+                After you create the tool, you can test it here: see the request, the response and what the
+                model reads. Then assign it to agents.
               </p>
             </Card>
           )}

@@ -1,12 +1,12 @@
 /** The form of an HTTP tool: a request that the model fills in. */
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Controller, type UseFormReturn, useWatch } from "react-hook-form";
+import { problemOf } from "@/api/problem";
 import { OvertakenNote } from "@/components/overtaken-note";
 import { Button } from "@/components/ui/button";
 import { Field, Input, Select, Textarea } from "@/components/ui/field";
 import { Card } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
-import { problemOf } from "@/lib/problem";
 import { COMMAND_KEY, useShortcut } from "@/lib/shortcuts";
 import { AnswerFields } from "./answer-fields";
 import type { StoredHeaders } from "./header-rows";
@@ -35,7 +35,7 @@ interface HttpToolFormProps {
   taken: string[];
   stored?: StoredHeaders | undefined;
   isNew: boolean;
-  /** Somebody else saved another version meanwhile. */
+  /** Another user saved a newer version. */
   overtaken: boolean;
   onSave: (form: ToolForm) => Promise<void>;
   onDiscard: () => void;
@@ -83,11 +83,11 @@ export function HttpToolForm(props: HttpToolFormProps): ReactNode {
 
   return (
     <form onSubmit={(event) => void submit(event)} noValidate className={FORM}>
-      <Card title="What it is">
+      <Card title="Basics">
         <div className="flex flex-col gap-4">
           <Field
             label="Name"
-            hint="What the model calls it: letters, digits, _ and -."
+            hint="The name the model uses. Letters, digits, _ and -."
             problem={errors.name?.message}
           >
             {(field) => (
@@ -103,7 +103,7 @@ export function HttpToolForm(props: HttpToolFormProps): ReactNode {
           </Field>
           <Field
             label="Description"
-            hint="The model reads this to decide when to call it. Say what it does, what comes back, and when to use it."
+            hint="The model reads this to decide when to call the tool. Describe what it does, what it returns and when to use it."
             problem={errors.description?.message}
           >
             {(field) => (
@@ -113,14 +113,14 @@ export function HttpToolForm(props: HttpToolFormProps): ReactNode {
                   maxLength: { value: 2000, message: "At most 2,000 characters." },
                 })}
                 rows={3}
-                placeholder="Looks an order up by its number and tells its state and its lines."
+                placeholder="Looks up an order by its number and returns its status and lines."
               />
             )}
           </Field>
         </div>
       </Card>
 
-      <Card title="The request">
+      <Card title="Request">
         <div className="flex flex-col gap-4">
           <Field label="Method" problem={errors.method?.message} className="w-32">
             {(field) => (
@@ -133,7 +133,7 @@ export function HttpToolForm(props: HttpToolFormProps): ReactNode {
           </Field>
           <Field
             label="URL"
-            hint="Write {name} in the path or the query where the model fills something in."
+            hint="Write {name} in the path or query for values that the model supplies."
             problem={errors.url?.message}
           >
             {(field) => (
@@ -185,8 +185,8 @@ export function HttpToolForm(props: HttpToolFormProps): ReactNode {
 
       <Card title="Headers">
         <p className="-mt-2 mb-3 text-[0.8125rem] text-soft">
-          Sent with every call; the model neither sees nor fills them. Make keys and passwords secret: they
-          are sealed, and go only to the host they were entered for.
+          Sent with every call and never shown to the model. Mark keys and passwords as secret: they are
+          encrypted and only sent to the host they were entered for.
         </p>
         <HeadersField form={form} stored={stored} />
       </Card>
@@ -200,7 +200,7 @@ export function HttpToolForm(props: HttpToolFormProps): ReactNode {
         {refusal !== undefined && <ProblemNote problem={refusal} />}
         <div className="flex flex-wrap items-center justify-end gap-2">
           <p className="mr-auto pl-2 text-[0.8125rem] text-soft" aria-live="polite">
-            {isDirty ? "Not saved yet." : isNew ? "Nothing entered yet." : "Everything is saved."}
+            {isDirty ? "Unsaved changes" : isNew ? "Not created yet" : "All changes saved"}
           </p>
           {isDirty && (
             <Button
@@ -221,7 +221,7 @@ export function HttpToolForm(props: HttpToolFormProps): ReactNode {
             aria-keyshortcuts="Control+S Meta+S"
             title={`${COMMAND_KEY}+S`}
           >
-            {isNew ? "Create the tool" : "Save"}
+            {isNew ? "Create tool" : "Save"}
           </Button>
         </div>
       </div>

@@ -13,12 +13,12 @@ export function NoHttpTools(): ReactNode {
         </div>
         <h3 className="text-sm font-semibold">Let agents call your services, without code</h3>
         <p className="text-sm text-soft">
-          You say which address is called and which parts the model fills in. Keys and passwords go into
-          secret headers: they are sealed here, and neither the model nor anybody else sees them again.
+          You choose the address and which parts the model supplies. Put keys and passwords into secret
+          headers: they are encrypted, and never shown to the model or to people.
         </p>
         <Link to="/tools/new" className={buttonClass("primary")}>
           <Plus className="size-4" aria-hidden />
-          Make the first one
+          Create the first tool
         </Link>
       </div>
       <figure className="min-w-0 rounded-xl bg-panel p-4 text-[0.8125rem]">
@@ -31,7 +31,7 @@ export function NoHttpTools(): ReactNode {
             GET https://shop.example.com/api/orders/
             <span className="inline-block rounded bg-accent-soft px-0.5 text-accent-text">{"{number}"}</span>
           </dd>
-          <dt className="text-soft">Somebody asks</dt>
+          <dt className="text-soft">Someone asks</dt>
           <dd>“Where is my order 1207?”</dd>
           <dt className="text-soft">The agent calls</dt>
           <dd className="font-mono wrap-anywhere">

@@ -77,12 +77,12 @@ export function ParameterLine({ row, at, problem, onChange, onRemove }: Paramete
             {...cell}
             value={row.description}
             onChange={(event) => onChange({ ...row, description: event.target.value })}
-            placeholder="What belongs here"
+            placeholder="What to enter here"
           />
         )}
       </RowCell>
       {takesChoices(row.type) && (
-        <RowCell label="Only one of" of={of} className="col-span-2">
+        <RowCell label="Allowed values" of={of} className="col-span-2">
           {(cell) => (
             <Input
               {...cell}

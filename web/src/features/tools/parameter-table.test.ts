@@ -62,10 +62,10 @@ test("another type leaves out what belonged to the old one", () => {
 test("a row without a name, with a name that is taken, or with choices that do not fit is wrong", () => {
   const [one, two, three] = [newRow(), { ...newRow(), name: "a" }, { ...newRow(), name: "a" }];
   const rows = [one, two, three];
-  expect(rowProblem(one, rows)).toBe("Give it a name.");
-  expect(rowProblem(two, rows)).toBe("There are two parameters a.");
+  expect(rowProblem(one, rows)).toBe("Enter a name.");
+  expect(rowProblem(two, rows)).toBe("The name a is already used.");
   const number = { ...newRow(), name: "n", type: "number" as const, choices: "1, many" };
-  expect(rowProblem(number, [number])).toBe("These choices are not numbers.");
+  expect(rowProblem(number, [number])).toBe("The allowed values must be numbers.");
 });
 
 test("a parameter may have a name that every object has", () => {
@@ -74,16 +74,16 @@ test("a parameter may have a name that every object has", () => {
 });
 
 test.each([
-  ["{}", 'must say "type": "object"'],
+  ["{}", 'must have "type": "object"'],
   ["[]", "must be a JSON object"],
   ["{", "Line 1"],
   [writeJson({ type: "object", properties: [] }), '"properties" must be'],
-  [writeJson({ type: "object", properties: { a: { type: "text" } } }), 'Parameter a: "text" is no type'],
+  [writeJson({ type: "object", properties: { a: { type: "text" } } }), 'Parameter a: "text" is not a type'],
   [writeJson({ type: "object", properties: { a: 1 } }), "Parameter a must be a JSON object"],
   [writeJson({ type: "object", required: "a" }), '"required" must be a list'],
   [
     writeJson({ type: "object", properties: { a: { type: "array", items: { type: "x" } } } }),
-    '"x" is no type',
+    '"x" is not a type',
   ],
 ])("%s is no schema of parameters", (text, problem) => {
   expect(schemaProblem(text)).toContain(problem);

@@ -8,7 +8,7 @@ export const TYPES = {
   boolean: "Yes or no",
   array: "List",
   object: "Object",
-  other: "As in the JSON",
+  other: "Custom (JSON)",
 } as const;
 export type RowType = keyof typeof TYPES;
 
@@ -103,10 +103,10 @@ export function withType(row: Row, type: RowType): Row {
 
 /** What is wrong with a row among the others. */
 export function rowProblem(row: Row, rows: Row[]): string | undefined {
-  if (!row.name.trim()) return "Give it a name.";
+  if (!row.name.trim()) return "Enter a name.";
   if (rows.some((other) => other.key !== row.key && other.name === row.name))
-    return `There are two parameters ${row.name}.`;
-  if (readChoices(row.type, row.choices) === undefined) return "These choices are not numbers.";
+    return `The name ${row.name} is already used.`;
+  if (readChoices(row.type, row.choices) === undefined) return "The allowed values must be numbers.";
   return undefined;
 }
 
@@ -140,7 +140,7 @@ export function schemaProblem(text: string): string | undefined {
   const parsed = parseJson(text);
   if (!parsed.ok) return parsed.problem;
   if (!isObject(parsed.value)) return "The schema must be a JSON object.";
-  if (parsed.value.type !== "object") return 'The schema must say "type": "object".';
+  if (parsed.value.type !== "object") return 'The schema must have "type": "object".';
   return shapeProblem(parsed.value, "The schema");
 }
 
@@ -153,7 +153,7 @@ function shapeProblem(schema: unknown, where: string): string | undefined {
   const types = Array.isArray(type) ? type : type === undefined ? [] : [type];
   const strange = types.find((name) => !JSON_TYPES.includes(String(name)));
   if (strange !== undefined)
-    return `${where}: ${JSON.stringify(strange)} is no type. Say one of ${JSON_TYPES.join(", ")}.`;
+    return `${where}: ${JSON.stringify(strange)} is not a type. Use one of ${JSON_TYPES.join(", ")}.`;
   if (
     required !== undefined &&
     !(Array.isArray(required) && required.every((name) => typeof name === "string"))

@@ -25,11 +25,11 @@ function Fields({ start }: { start: object }): ReactNode {
 test("a parameter added in the table is in the schema once it has a name", async () => {
   const user = userEvent.setup();
   render(<Fields start={{ type: "object", properties: {}, additionalProperties: false }} />);
-  await user.click(screen.getByRole("button", { name: "Add a parameter" }));
-  expect(told).toHaveBeenLastCalledWith(expect.anything(), "Give it a name.");
+  await user.click(screen.getByRole("button", { name: "Add parameter" }));
+  expect(told).toHaveBeenLastCalledWith(expect.anything(), "Enter a name.");
   await user.type(screen.getByLabelText("Name of parameter 1"), "size");
   await user.selectOptions(screen.getByLabelText("Type of parameter 1"), "integer");
-  await user.type(screen.getByLabelText("Only one of of parameter 1"), "1,2");
+  await user.type(screen.getByLabelText("Allowed values of parameter 1"), "1,2");
   expect(told.mock.lastCall?.[1]).toBeUndefined();
   expect(last()).toEqual({
     type: "object",
@@ -56,7 +56,7 @@ test("what is written as JSON is in the table, and JSON that is none says so the
   await user.click(screen.getByRole("tab", { name: "JSON" }));
   fireEvent.change(screen.getByLabelText("JSON schema"), { target: { value: "{" } });
   await user.click(screen.getByRole("tab", { name: "Table" }));
-  expect(screen.getByRole("alert").textContent).toContain("not right yet");
+  expect(screen.getByRole("alert").textContent).toContain("invalid");
 });
 
 test("two parameters of one name are told, and neither is lost when one is renamed", async () => {
@@ -65,7 +65,7 @@ test("two parameters of one name are told, and neither is lost when one is renam
   render(<Fields start={start} />);
   const second = screen.getByLabelText("Name of parameter 2");
   await user.type(second, "{Backspace}");
-  expect(told.mock.lastCall?.[1]).toBe("There are two parameters a.");
+  expect(told.mock.lastCall?.[1]).toBe("The name a is already used.");
   await user.type(second, "c");
   expect(last().properties).toEqual({ a: { type: "number" }, ac: { type: "boolean" } });
 });

@@ -19,7 +19,7 @@ interface ParametersFieldProps {
 export function ParametersField({ value, onChange, problem }: ParametersFieldProps): ReactNode {
   const [way, setWay] = useState("table");
   const [read, setRead] = useState(() => ({ text: value, rows: rowsOf(objectIn(value)) }));
-  // Somebody else wrote the text: the rows follow.
+  // The text was changed elsewhere: the rows follow.
   if (read.text !== value) setRead({ text: value, rows: rowsOf(objectIn(value)) });
   const parsed = parseJson(value);
   const readable = parsed.ok && isObject(parsed.value);
@@ -34,7 +34,7 @@ export function ParametersField({ value, onChange, problem }: ParametersFieldPro
   const table = readable ? (
     <div className="flex flex-col gap-3">
       {read.rows.length === 0 && (
-        <p className="text-sm text-soft">No parameters: the model calls it without saying anything.</p>
+        <p className="text-sm text-soft">No parameters: the model calls it without arguments.</p>
       )}
       {read.rows.map((row, at) => (
         <ParameterLine
@@ -54,24 +54,24 @@ export function ParametersField({ value, onChange, problem }: ParametersFieldPro
       <div>
         <Button size="small" onClick={() => change([...read.rows, newRow()])}>
           <Plus className="size-3.5" aria-hidden />
-          Add a parameter
+          Add parameter
         </Button>
       </div>
     </div>
   ) : (
     <div className="flex flex-col items-start gap-3">
       <p className="text-sm text-bad" role="alert">
-        The JSON is not right yet, so there is no table to show.
+        The JSON is invalid, so the table cannot be shown.
       </p>
       <Button size="small" onClick={() => setWay("json")}>
-        Mend the JSON
+        Fix the JSON
       </Button>
     </div>
   );
   const json = (
     <JsonEditor
       label="JSON schema"
-      hint="Of type object. Everything JSON Schema can say is allowed; what the table cannot show stays as it is."
+      hint="Must have type object. You can use all of JSON Schema; what the table cannot show is kept."
       rows={16}
       value={value}
       onChange={(text) => onChange(text)}

@@ -15,7 +15,7 @@ export function SafetyFields({ control }: { control: Control<ToolForm> }): React
           name="effect"
           render={({ field }) => (
             <ChoiceField
-              label="What a call does"
+              label="Effect of a call"
               options={EFFECTS}
               order={["read", "idempotent", "once"]}
               value={field.value}
@@ -28,8 +28,8 @@ export function SafetyFields({ control }: { control: Control<ToolForm> }): React
           name="approval"
           render={({ field }) => (
             <ChoiceField
-              label="Who decides"
-              hint="An agent can be told to ask anyway."
+              label="Approval"
+              hint="An agent's settings can override this."
               options={APPROVALS}
               order={["never", "ask"]}
               value={field.value}

@@ -12,9 +12,9 @@ export function ToolDetails({ tool }: { tool: AgentToolDetails }): ReactNode {
   const { method, url, headers, result_path, timeout_s } = tool;
   return (
     <div className="flex min-w-0 flex-col gap-5">
-      <Card title="What it is">
+      <Card title="Basics">
         <p className="mb-4 text-sm whitespace-pre-wrap wrap-anywhere">
-          {tool.description || "Without a description."}
+          {tool.description || "No description."}
         </p>
         <dl className="grid gap-x-6 gap-y-3 text-sm sm:grid-cols-[auto_minmax(0,1fr)]">
           {method && url && (
@@ -40,7 +40,7 @@ export function ToolDetails({ tool }: { tool: AgentToolDetails }): ReactNode {
           )}
           <Entry term={EFFECTS[tool.effect].title}>{EFFECTS[tool.effect].meaning}</Entry>
           <Entry term={APPROVALS[tool.approval].title}>{APPROVALS[tool.approval].meaning}</Entry>
-          {timeout_s !== null && <Entry term="Time-out">{timeout_s} s</Entry>}
+          {timeout_s !== null && <Entry term="Timeout">{timeout_s} s</Entry>}
         </dl>
       </Card>
       <Card title="Parameters">
@@ -67,7 +67,7 @@ function Entry({ term, children }: { term: string; children: ReactNode }): React
 
 function ParameterTable({ tool }: { tool: AgentToolDetails }): ReactNode {
   const rows = rowsOf(tool.parameters);
-  if (rows.length === 0) return <p className="text-sm text-soft">It takes no arguments.</p>;
+  if (rows.length === 0) return <p className="text-sm text-soft">No arguments.</p>;
   return (
     <ul className="divide-y divide-line">
       {rows.map((row) => (
@@ -77,7 +77,7 @@ function ParameterTable({ tool }: { tool: AgentToolDetails }): ReactNode {
             <span className="text-[0.8125rem] text-soft">
               {TYPES[row.type]}
               {row.required ? "" : ", optional"}
-              {"default" in row.rest ? `, otherwise ${JSON.stringify(row.rest.default)}` : ""}
+              {"default" in row.rest ? `, default ${JSON.stringify(row.rest.default)}` : ""}
             </span>
           </p>
           {row.description && <p className="mt-0.5 text-[0.8125rem] text-soft">{row.description}</p>}
@@ -92,7 +92,7 @@ function SchemaText({ text }: { text: string }): ReactNode {
   return (
     <div className="relative">
       <div className="absolute top-1 right-1">
-        <CopyButton text={text} label="Copy the schema" />
+        <CopyButton text={text} label="Copy schema" />
       </div>
       <pre
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard too

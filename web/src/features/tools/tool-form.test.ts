@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Problem } from "@/lib/problem";
+import { Problem } from "@/api/problem";
 import type { AgentToolDetails } from "@/protocol/api";
 import { objectIn } from "./json";
 import { schemaProblem } from "./parameter-table";

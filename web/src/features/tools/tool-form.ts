@@ -1,7 +1,7 @@
 /** What the form of an HTTP tool holds, how it becomes a body, and where the server's refusals belong. */
 import type { FieldPath } from "react-hook-form";
-import { allowSetting } from "@/lib/allow-setting";
-import { fieldProblems, type Problem } from "@/lib/problem";
+import { fieldProblems, type Problem } from "@/api/problem";
+import { allowAdvice } from "@/lib/allow-advice";
 import type { Approval, Effect } from "@/lib/tool-words";
 import type { AgentToolDetails, HttpToolBody } from "@/protocol/api";
 import { type HeaderRow, headerBodies, headerRows } from "./header-rows";
@@ -46,14 +46,17 @@ export const EXAMPLE: ToolForm = {
   ...EMPTY,
   name: "current_weather",
   description:
-    "Tells the weather at a place now: temperature in °C and wind in km/h. Use it when somebody asks about the weather.",
+    "Returns the current weather at a place: temperature in °C and wind in km/h. Use it for questions about the weather.",
   url: "https://api.open-meteo.com/v1/forecast?latitude={latitude}&longitude={longitude}&current=temperature_2m,wind_speed_10m",
   parameters: writeJson({
     type: "object",
     properties: {
       latitude: { type: "number", description: "Degrees north of the equator.", examples: [52.52] },
       longitude: { type: "number", description: "Degrees east of Greenwich.", examples: [13.41] },
-      timezone: { type: "string", description: "For the times in the answer, such as Europe/Berlin." },
+      timezone: {
+        type: "string",
+        description: "Time zone of the times in the response, such as Europe/Berlin.",
+      },
     },
     required: ["latitude", "longitude"],
   }),
@@ -100,11 +103,11 @@ export function bodyOf(form: ToolForm): HttpToolBody {
 }
 
 export function nameProblem(name: string, taken: string[]): string | undefined {
-  if (!name) return "Give it a name.";
-  if (!/^[A-Za-z_]/.test(name)) return "Begin with a letter or _.";
+  if (!name) return "Enter a name.";
+  if (!/^[A-Za-z_]/.test(name)) return "Start with a letter or _.";
   if (name.length > LONGEST_NAME) return `At most ${LONGEST_NAME} characters.`;
   if (!NAME.test(name)) return "Use letters, digits, _ and - only.";
-  return taken.includes(name) ? `There is already a tool ${name}.` : undefined;
+  return taken.includes(name) ? `A tool named ${name} already exists.` : undefined;
 }
 
 export function resultPathProblem(path: string): string | undefined {
@@ -112,7 +115,7 @@ export function resultPathProblem(path: string): string | undefined {
   if (path.length > LONGEST_PATH) return `At most ${LONGEST_PATH} characters.`;
   return path.split(".").every(Boolean)
     ? undefined
-    : "Write names and numbers with dots between them: data.items.0.";
+    : "Use names and numbers separated by dots: data.items.0.";
 }
 
 export function timeoutProblem(text: string): string | undefined {
@@ -120,13 +123,7 @@ export function timeoutProblem(text: string): string | undefined {
   const seconds = Number(text);
   return seconds > 0 && seconds <= LONGEST_TIMEOUT_S
     ? undefined
-    : `Above 0 and at most ${LONGEST_TIMEOUT_S} seconds.`;
-}
-
-/** An address of the operator's own network is no mistake: they can open it. */
-function withWayOn(message: string, url: string): string {
-  const setting = allowSetting(url);
-  return setting ? `${message} Whoever runs the server can open it: start it with ${setting}.` : message;
+    : `Enter more than 0 and at most ${LONGEST_TIMEOUT_S} seconds.`;
 }
 
 type Place = FieldPath<ToolForm>;
@@ -138,13 +135,13 @@ export function placesOf(problem: Problem, form: ToolForm): [Place, string][] {
     case "tool_exists":
       return [["name", message]];
     case "egress_refused":
-      return [["url", withWayOn(message, form.url)]];
+      return [["url", [message, allowAdvice(form.url)].filter(Boolean).join(" ")]];
     case "invalid_schema":
       return [["parameters", message]];
     case "secret_required": {
       const missing = Array.isArray(details.headers) ? details.headers : [];
       return form.headers.flatMap((header, at): [Place, string][] =>
-        missing.includes(header.name) ? [[`headers.${at}.value`, "Enter its value: it is not known."]] : [],
+        missing.includes(header.name) ? [[`headers.${at}.value`, "Enter a value."]] : [],
       );
     }
     case "invalid_tool":

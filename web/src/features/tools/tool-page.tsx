@@ -3,12 +3,12 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useParams, useSearch } from "@tanstack/react-router";
 import { SearchX } from "lucide-react";
 import type { ReactNode } from "react";
+import { agentToolsQuery } from "@/api/queries";
 import { buttonClass } from "@/components/ui/button";
 import { Empty } from "@/components/ui/empty";
 import { Card, Page } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { agentToolsQuery } from "@/lib/queries";
 import { KINDS } from "@/lib/tool-words";
 import type { AgentToolDetails } from "@/protocol/api";
 import { BackToTools } from "./back-to-tools";
@@ -56,14 +56,14 @@ export function ToolPage(): ReactNode {
       <Page title="Tool" above={<BackToTools />}>
         <Empty
           icon={SearchX}
-          title="This tool is not there"
+          title="Tool not found"
           action={
             <Link to="/tools" className={buttonClass("primary")}>
               All tools
             </Link>
           }
         >
-          It was deleted, belongs to another team, or its worker is not connected now.
+          It was deleted, belongs to another team, or its worker is not connected.
         </Empty>
       </Page>
     );
@@ -73,7 +73,7 @@ export function ToolPage(): ReactNode {
 }
 
 function LookPage({ tool }: { tool: AgentToolDetails }): ReactNode {
-  const description = `${KINDS[tool.kind].one}: it cannot be changed here.`;
+  const description = `${KINDS[tool.kind].one}. You cannot edit it here.`;
   return (
     <Page title={tool.name} description={description} above={<BackToTools />} wide>
       <div className="grid gap-5 lg:grid-cols-[minmax(0,1fr)_24rem]">
@@ -84,8 +84,8 @@ function LookPage({ tool }: { tool: AgentToolDetails }): ReactNode {
           ) : (
             <Card title="Try it">
               <p className="text-sm text-soft">
-                It runs in your workers, and only within a run of an agent. Give it to an agent and ask for it
-                in a chat.
+                This tool runs in your workers, as part of an agent's run. To test it, add it to an agent and
+                use it in a chat.
               </p>
             </Card>
           )}

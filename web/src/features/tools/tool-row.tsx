@@ -25,7 +25,7 @@ export function ToolRow({ tool, users }: ToolRowProps): ReactNode {
           </Link>
         </h3>
         <p className="mt-0.5 line-clamp-2 text-[0.8125rem] text-soft wrap-anywhere">
-          {tool.description || "Without a description."}
+          {tool.description || "No description."}
         </p>
         {tool.method && tool.url && (
           <p className="mt-1 truncate font-mono text-xs text-soft">

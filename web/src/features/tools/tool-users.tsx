@@ -2,14 +2,14 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { api } from "@/api/client";
+import { agentsQuery, agentToolsQuery } from "@/api/queries";
 import { Select } from "@/components/ui/field";
 import { Card } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { Switch } from "@/components/ui/switch";
 import { useToast } from "@/components/ui/toast";
-import { api } from "@/lib/api";
-import { agentsQuery, agentToolsQuery } from "@/lib/queries";
 import type { Approval } from "@/lib/tool-words";
 import type { AgentToolDetails, AgentView } from "@/protocol/api";
 import { usedBy } from "./tool-words";
@@ -30,9 +30,9 @@ export function ToolUsers({ tool }: { tool: AgentToolDetails }): ReactNode {
         <SkeletonRows rows={3} className="h-9" />
       ) : agents.length === 0 ? (
         <p className="text-sm text-soft">
-          There are no agents yet.{" "}
+          No agents yet.{" "}
           <Link to="/agents/new" className="text-accent-text underline">
-            Make one
+            Create one
           </Link>
         </p>
       ) : (
@@ -67,7 +67,7 @@ function AgentLine({ agent, tool }: { agent: AgentView; tool: AgentToolDetails }
     },
     onError: (thrown) => toast.failed(thrown),
   });
-  const reason = agent.read_only ? "Defined in code: change its tools there." : undefined;
+  const reason = agent.read_only ? "Defined in code: edit its tools there." : undefined;
   const has = assigned !== undefined;
   return (
     <div className="flex flex-wrap items-start justify-between gap-x-3 gap-y-2">
@@ -80,7 +80,7 @@ function AgentLine({ agent, tool }: { agent: AgentView; tool: AgentToolDetails }
       />
       {assigned && !reason && (
         <Select
-          aria-label={`When ${agent.name} asks before a call`}
+          aria-label={`Approval for ${agent.name}`}
           className="h-8 w-auto! py-0 text-[0.8125rem]"
           value={assigned.approval ?? ""}
           disabled={change.isPending}
@@ -88,7 +88,7 @@ function AgentLine({ agent, tool }: { agent: AgentView; tool: AgentToolDetails }
             change.mutate(target.value === "ask" || target.value === "never" ? target.value : null)
           }
         >
-          <option value="">As the tool says</option>
+          <option value="">Tool's default</option>
           <option value="ask">Asks first</option>
           <option value="never">Does not ask</option>
         </Select>

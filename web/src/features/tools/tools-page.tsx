@@ -3,12 +3,12 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Plus, Search } from "lucide-react";
 import { type ReactNode, useDeferredValue, useState } from "react";
+import { agentsQuery, agentToolsQuery } from "@/api/queries";
 import { Button, buttonClass } from "@/components/ui/button";
 import { Input } from "@/components/ui/field";
 import { Page } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { agentsQuery, agentToolsQuery } from "@/lib/queries";
 import { KINDS, type Kind } from "@/lib/tool-words";
 import type { AgentToolDetails } from "@/protocol/api";
 import { NoHttpTools } from "./no-http-tools";
@@ -21,7 +21,7 @@ export function ToolsPage(): ReactNode {
   return (
     <Page
       title="Tools"
-      description="What agents can do beyond talking. Give an agent a tool here, or on the agent's own page."
+      description="What agents can do besides writing text. Add tools to agents here or on the agent's page."
       actions={
         <Link to="/tools/new" className={buttonClass("primary")}>
           <Plus className="size-4" aria-hidden />
@@ -67,7 +67,7 @@ function Groups({ tools }: { tools: AgentToolDetails[] }): ReactNode {
       </p>
       {words.length > 0 && found.length === 0 && (
         <div className="flex flex-col items-center gap-3 py-12 text-sm text-soft">
-          <p>No tool has “{search.trim()}” in its name or description.</p>
+          <p>No tool matches “{search.trim()}”.</p>
           <Button size="small" onClick={() => setSearch("")}>
             Show all
           </Button>
@@ -103,8 +103,8 @@ function Groups({ tools }: { tools: AgentToolDetails[] }): ReactNode {
 function NoWorkerTools(): ReactNode {
   return (
     <p className="rounded-2xl border border-dashed border-line px-5 py-4 text-sm text-soft">
-      None now. Functions with <code className="font-mono text-[0.8125rem]">@tool</code> appear here when the
-      server is started with your module:{" "}
+      None yet. Functions with <code className="font-mono text-[0.8125rem]">@tool</code> appear here when you
+      start the server with your module:{" "}
       <code className="font-mono text-[0.8125rem]">agio serve --app tools.py</code>
     </p>
   );

@@ -2,13 +2,13 @@
 import { useMutation } from "@tanstack/react-query";
 import { Play } from "lucide-react";
 import { type FormEvent, type ReactNode, useMemo, useState } from "react";
+import { api, data } from "@/api/client";
 import { JsonEditor } from "@/components/json/json-editor";
 import { Button } from "@/components/ui/button";
 import { useConfirm } from "@/components/ui/confirm";
 import { Card } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { Tabs } from "@/components/ui/tabs";
-import { api, data } from "@/lib/api";
 import type { AgentToolDetails, ToolTrial } from "@/protocol/api";
 import { ArgumentsForm } from "./arguments-form";
 import { argumentFields, firstTyped, readArguments, typedArguments } from "./call-arguments";
@@ -60,11 +60,11 @@ export function TrialConsole({ tool, unsaved = false }: TrialConsoleProps): Reac
     <Card title="Try it">
       <form onSubmit={(event) => void start(event)} noValidate className="flex flex-col gap-4">
         <p className="-mt-2 text-[0.8125rem] text-soft">
-          It is really called{tool.effect === "read" ? "" : ", and what it does really happens"}.
+          This makes a real request{tool.effect === "read" ? "." : " with real effects."}
         </p>
         {unsaved && (
           <p className="rounded-xl bg-warn-soft px-3.5 py-2.5 text-[0.8125rem] text-warn" role="status">
-            The saved version is tried. Save first to try your changes.
+            This tests the saved version. Save to test your changes.
           </p>
         )}
         <Tabs
@@ -94,7 +94,7 @@ export function TrialConsole({ tool, unsaved = false }: TrialConsoleProps): Reac
                   value={text}
                   onChange={setText}
                   schema={tool.parameters}
-                  problem={parsed.ok && !written ? "Arguments are a JSON object." : undefined}
+                  problem={parsed.ok && !written ? "The arguments must be a JSON object." : undefined}
                 />
               ),
             },
@@ -102,7 +102,7 @@ export function TrialConsole({ tool, unsaved = false }: TrialConsoleProps): Reac
         />
         {way === "fields" && Object.keys(more).length > 0 && (
           <p className="text-[0.8125rem] text-soft">
-            Sent too, as in the JSON: <code className="font-mono">{Object.keys(more).join(", ")}</code>
+            Also sent, from the JSON: <code className="font-mono">{Object.keys(more).join(", ")}</code>
           </p>
         )}
         <div>
@@ -126,8 +126,8 @@ export function TrialConsole({ tool, unsaved = false }: TrialConsoleProps): Reac
 
 const askedFirst = (name: string) => ({
   title: `Run ${name}?`,
-  message: "Agents ask a person before each call of this tool. Here you are that person: it runs at once.",
-  action: "Run it",
+  message: "Agents need approval for this tool. Here it runs immediately.",
+  action: "Run",
 });
 
 /** A try, with what it was given and the tool as it was then. */

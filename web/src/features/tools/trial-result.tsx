@@ -22,7 +22,7 @@ export function TrialResult({ trial }: { trial: Trial }): ReactNode {
         ) : (
           <CircleAlert className="size-4 text-bad" aria-hidden />
         )}
-        <h3 className="font-medium">{ok ? "It worked" : failureWords(error?.code ?? "")}</h3>
+        <h3 className="font-medium">{ok ? "Succeeded" : failureWords(error?.code ?? "")}</h3>
         {error && <code className="font-mono text-xs text-soft">{error.code}</code>}
         <span className="ml-auto text-xs text-soft">{formatDuration(duration_ms)}</span>
       </div>
@@ -60,7 +60,7 @@ function Request({ trial, request }: { trial: Trial; request: NonNullable<Trial[
       </div>
       <p className="mt-2 flex items-center gap-2 text-xs text-soft">
         {request.status === null ? (
-          <Badge tone="bad">No answer</Badge>
+          <Badge tone="bad">No response</Badge>
         ) : (
           <Badge tone={statusTone(request.status)}>Status {request.status}</Badge>
         )}
@@ -92,10 +92,10 @@ function Content({ content, ok, path }: ContentProps): ReactNode {
         <span className="ml-auto flex items-center">
           {pretty !== text && (
             <Button look="quiet" size="small" aria-pressed={raw} onClick={() => setRaw(!raw)}>
-              As it is
+              Raw
             </Button>
           )}
-          <CopyButton text={text} label="Copy the result" />
+          <CopyButton text={text} label="Copy result" />
         </span>
       </div>
       <pre
@@ -103,7 +103,7 @@ function Content({ content, ok, path }: ContentProps): ReactNode {
         tabIndex={0}
         className="max-h-80 overflow-auto rounded-xl bg-panel px-3.5 py-3 font-mono text-xs whitespace-pre-wrap wrap-anywhere"
       >
-        {(raw ? text : pretty) || (ok ? "Nothing." : "")}
+        {(raw ? text : pretty) || (ok ? "Empty." : "")}
       </pre>
     </div>
   );

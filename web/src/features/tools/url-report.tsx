@@ -1,4 +1,4 @@
-/** Where each argument goes, told while the URL is written. */
+/** Where each argument goes, updated while the URL is typed. */
 import { CircleAlert, CircleCheck, Plus } from "lucide-react";
 import type { ReactNode } from "react";
 import { Button } from "@/components/ui/button";
@@ -26,15 +26,15 @@ export function UrlReport({ url, method, schema, onAdd }: UrlReportProps): React
   return (
     <div className="rounded-xl bg-panel px-3.5 py-3 text-[0.8125rem]" aria-live="polite">
       {found.length === 0 ? (
-        <p className="text-soft">The model fills in nothing yet: every call is the same.</p>
+        <p className="text-soft">No model-supplied values yet: every call is the same.</p>
       ) : (
         <>
-          <p className="mb-1.5 text-soft">What the model fills in goes</p>
+          <p className="mb-1.5 text-soft">Model-supplied values</p>
           <ul className="flex flex-wrap gap-x-5 gap-y-1">
             {found.map((destination) => (
               <li key={destination.name} className="flex items-center gap-1.5 wrap-anywhere">
                 {destination.problem ? (
-                  <CircleAlert className="size-3.5 shrink-0 text-warn" aria-label="Not right yet:" />
+                  <CircleAlert className="size-3.5 shrink-0 text-warn" aria-label="Invalid:" />
                 ) : (
                   <CircleCheck className="size-3.5 shrink-0 text-good" aria-hidden />
                 )}
@@ -50,9 +50,7 @@ export function UrlReport({ url, method, schema, onAdd }: UrlReportProps): React
           <p className="text-warn">{problems.map(destinationProblem).join(" ")}</p>
           <Button size="small" onClick={onAdd}>
             <Plus className="size-3.5" aria-hidden />
-            {problems.some(({ problem }) => problem === "missing")
-              ? "Add to the parameters"
-              : "Mend the parameters"}
+            {problems.some(({ problem }) => problem === "missing") ? "Add parameters" : "Fix parameters"}
           </Button>
         </div>
       )}

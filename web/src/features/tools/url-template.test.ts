@@ -16,16 +16,16 @@ test.each([
   ["https://shop.example.com/orders/{number}?expand=lines", undefined],
   ["http://127.0.0.1:8080", undefined],
   ["HTTPS://shop.example.com?q={word}", undefined],
-  ["", "Enter the address"],
-  ["ftp://shop.example.com/", "Begin with https://"],
-  ["https://{host}/orders", "Begin with https://"],
-  ["https://shop.{tld}/orders", "Begin with https://"],
+  ["", "Enter a URL"],
+  ["ftp://shop.example.com/", "Start with https://"],
+  ["https://{host}/orders", "Start with https://"],
+  ["https://shop.{tld}/orders", "Start with https://"],
   ["https://shop.example.com/#orders", "never sent"],
   ["https://shop.example.com/{1}", "Braces are for parameters"],
   ["https://shop.example.com/{number", "Braces are for parameters"],
   ["https://shop.example.com/../{number}", ". or .."],
-  ["https://shop.example.com/a b", "no spaces"],
-  ["https://shop.example.com:99999/", "not an address"],
+  ["https://shop.example.com/a b", "cannot contain spaces"],
+  ["https://shop.example.com:99999/", "not a valid URL"],
 ])("the URL %j is judged as the server does", (url, problem) => {
   if (problem === undefined) expect(urlProblem(url)).toBeUndefined();
   else expect(urlProblem(url)).toContain(problem);

@@ -13,20 +13,20 @@ export function placeholders(url: string): string[] {
   return [...new Set([...url.matchAll(PARAMETER)].map((found) => found[1] ?? ""))];
 }
 
-/** What is wrong with a URL, whatever its parameters are. */
+/** What is wrong with a URL, regardless of its parameters. */
 export function urlProblem(url: string): string | undefined {
-  if (!url.trim()) return "Enter the address that is called.";
-  if (/\s/.test(url)) return "A URL has no spaces.";
+  if (!url.trim()) return "Enter a URL.";
+  if (/\s/.test(url)) return "A URL cannot contain spaces.";
   if (!FIXED.test(url))
-    return "Begin with https:// or http:// and a host. Parameters may stand only after the host.";
-  if (url.includes("#")) return "What comes after # is never sent: remove it.";
+    return "Start with https:// or http:// and a host. Parameters can only come after the host.";
+  if (url.includes("#")) return "Remove everything after #: it is never sent.";
   const filled = url.replace(PARAMETER, "x");
   if (/[{}]/.test(filled))
-    return "Braces are for parameters: {name}, of letters, digits, _ and -, not beginning with a digit.";
+    return "Braces are for parameters: {name}, with letters, digits, _ and -, not starting with a digit.";
   const [path = ""] = filled.split("?");
   if (path.split("/").some((segment) => segment === "." || segment === ".."))
-    return "The path must not have . or .. in it.";
-  return URL.canParse(filled) ? undefined : "This is not an address that can be called.";
+    return "The path cannot contain . or .. segments.";
+  return URL.canParse(filled) ? undefined : "This is not a valid URL.";
 }
 
 /** Scheme, host and port: a secret header goes only where it was entered for. */
@@ -72,7 +72,7 @@ export function destinations(url: string, method: Method, schema: JsonObject): D
 
 /** The sentence for a parameter of the URL that the schema does not carry. */
 export function destinationProblem({ name, problem }: Destination): string | undefined {
-  if (problem === "missing") return `{${name}} is not among the parameters.`;
+  if (problem === "missing") return `{${name}} is not defined as a parameter.`;
   if (problem === "optional") return `{${name}} must be a required parameter.`;
   if (problem === "not plain") return `{${name}} must be a text, a number or yes/no.`;
   return undefined;

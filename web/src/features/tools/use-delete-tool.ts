@@ -1,9 +1,9 @@
 /** Deletes an HTTP tool after saying which agents lose it. */
 import { useQueryClient } from "@tanstack/react-query";
+import { api } from "@/api/client";
+import { agentsQuery, agentToolsQuery, toolsQuery } from "@/api/queries";
 import { useConfirm } from "@/components/ui/confirm";
 import { useToast } from "@/components/ui/toast";
-import { api } from "@/lib/api";
-import { agentsQuery, agentToolsQuery, toolsQuery } from "@/lib/queries";
 import type { AgentToolDetails } from "@/protocol/api";
 import { listed } from "./tool-words";
 
@@ -21,8 +21,8 @@ export function useDeleteTool(): (tool: AgentToolDetails, gone: () => Promise<vo
         title: `Delete ${tool.name}?`,
         message:
           users.length > 0
-            ? `${listed(users.map(({ name }) => name))} ${loses} it at once. Its secret headers are deleted too. This cannot be undone.`
-            : "No agent uses it. Its secret headers are deleted too. This cannot be undone.",
+            ? `${listed(users.map(({ name }) => name))} ${loses} it at once. Its secret headers are deleted too. You cannot undo this.`
+            : "No agent uses it. Its secret headers are deleted too. You cannot undo this.",
         action: "Delete",
         danger: true,
       });
@@ -34,7 +34,7 @@ export function useDeleteTool(): (tool: AgentToolDetails, gone: () => Promise<vo
           client.invalidateQueries({ queryKey }),
         ),
       );
-      toast.done(`${tool.name} is deleted.`);
+      toast.done(`Tool "${tool.name}" deleted`);
     } catch (thrown) {
       toast.failed(thrown);
     }

@@ -1,12 +1,12 @@
 /** What a new account needs: a name, an e-mail address, a password. */
 import type { ReactNode } from "react";
 import { FormProvider, useForm } from "react-hook-form";
+import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/api/form-problems";
 import { NewPassword, type NewPasswordValues } from "@/components/new-password";
 import { Button } from "@/components/ui/button";
 import { Field, Input } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { isBlank } from "@/lib/blank";
-import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/lib/form-problems";
 
 export interface NewAccount {
   name: string;
@@ -57,8 +57,8 @@ export function AccountForm({ email, name = "", action, onSend, beside }: Accoun
           )}
         </Field>
         <Field
-          label="E-mail"
-          hint={email ? "The invitation is for this address." : "To sign in with. agio sends no mail."}
+          label="Email"
+          hint={email ? "The invitation is for this address." : "Used to sign in. agio never sends email."}
           problem={errors.email?.message}
         >
           {(control) => (

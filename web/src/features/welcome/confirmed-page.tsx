@@ -1,4 +1,4 @@
-/** Where somebody comes back to who proved at a provider, in a tab of its own, who they are: the other tab goes on. */
+/** The landing page after a confirmation at a provider, in a new tab: the first tab continues. */
 import { type ReactNode, useEffect } from "react";
 import { tellConfirmed } from "@/lib/confirmed";
 import { Notice, WelcomeCard } from "./welcome-card";
@@ -7,14 +7,14 @@ export function ConfirmedPage(): ReactNode {
   useEffect(tellConfirmed, []);
   return (
     <WelcomeCard
-      title="It is you"
+      title="Confirmed"
       below={
         <a href="/" className="text-accent-text underline">
-          Go to the chat
+          Go to chat
         </a>
       }
     >
-      <Notice>The tab you came from goes on. You can close this one.</Notice>
+      <Notice>Continue in the previous tab. You can close this one.</Notice>
     </WelcomeCard>
   );
 }

@@ -16,21 +16,21 @@ const STEPS: Step[] = [
   {
     icon: MessageSquare,
     title: "Chat with the demo agent",
-    words: "It needs no key and no network. Ask it for help to see tools, approvals and thinking.",
+    words: "Needs no API key and no network. Ask it for help to see tools, approvals and reasoning.",
     link: { to: "/chat" },
     builds: false,
   },
   {
     icon: Plug,
     title: "Connect a model",
-    words: "OpenAI, Anthropic, Gemini, or any compatible server, also one on this machine.",
+    words: "OpenAI, Anthropic, Gemini or any compatible server, including one on this machine.",
     link: { to: "/settings/$section", params: { section: "providers" } },
     builds: true,
   },
   {
     icon: Bot,
-    title: "Make an agent",
-    words: "Give it a name, a task, a model and the tools it may use.",
+    title: "Create an agent",
+    words: "Choose a name, instructions, a model and tools.",
     link: { to: "/agents/new" },
     builds: true,
   },
@@ -46,7 +46,7 @@ export function FirstSteps({ me }: { me: Me }): ReactNode {
             <div className="h-full rounded-2xl border border-dashed border-line p-5">
               <Icon className="mb-3 size-6 text-soft" aria-hidden />
               <h2 className="text-sm font-semibold">{title}</h2>
-              <p className="mt-1 text-sm text-soft">Owners and admins of the team do this.</p>
+              <p className="mt-1 text-sm text-soft">Only owners and admins can do this.</p>
             </div>
           ) : (
             <Link

@@ -2,12 +2,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { useLocation } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { api, data } from "@/api/client";
+import { problemOf } from "@/api/problem";
 import { buttonClass } from "@/components/ui/button";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { api, data } from "@/lib/api";
 import { formatMoment } from "@/lib/format";
-import { problemOf } from "@/lib/problem";
 import { tokenOf } from "./invitation-token";
 import { JoinTeam } from "./join-team";
 import { Notice, WelcomeCard } from "./welcome-card";
@@ -20,27 +20,27 @@ export function InvitationPage(): ReactNode {
     queryKey: ["invitation", token],
     queryFn: () => data(api.GET("/api/invitations/open", { params: { query: { token } } })),
     enabled: token !== "",
-    // A try counts against whoever guesses, so nothing is asked again by itself.
+    // Each attempt counts against guessing, so there are no automatic retries.
     staleTime: Number.POSITIVE_INFINITY,
     refetchOnWindowFocus: false,
   });
   if (token === "")
     return (
-      <Over title="The link is not complete">
-        An invitation's link ends with a long secret behind a #. Copy the whole link and open it again.
+      <Over title="Incomplete link">
+        An invitation link ends with # and a long code. Copy the whole link and open it again.
       </Over>
     );
   if (offer.isPending)
     return (
-      <WelcomeCard title="Invitation" description="Looking at your invitation…">
+      <WelcomeCard title="Invitation" description="Loading your invitation…">
         <SkeletonRows rows={3} className="h-9" />
       </WelcomeCard>
     );
   if (offer.isError) {
     if (problemOf(offer.error).code === "invitation_not_found")
       return (
-        <Over title="This invitation is over">
-          It was used already, was taken back, or is too old. Ask whoever sent it for a new one.
+        <Over title="Invitation no longer valid">
+          It was already used, revoked, or has expired. Ask the sender for a new one.
         </Over>
       );
     return (
@@ -53,8 +53,8 @@ export function InvitationPage(): ReactNode {
   return (
     <WelcomeCard
       title={`Join ${team}`}
-      description={`${invited_by} invites you to be ${ROLES[role]} of ${team}.`}
-      below={`The invitation works once, until ${formatMoment(expires_at)}.`}
+      description={`${invited_by} invited you to join ${team} as ${ROLES[role]}.`}
+      below={`The invitation works only once and expires on ${formatMoment(expires_at)}.`}
     >
       <JoinTeam
         key={token}
@@ -72,7 +72,7 @@ function Over({ title, children }: { title: string; children: ReactNode }): Reac
   return (
     <WelcomeCard title={title}>
       <Notice warn>{children}</Notice>
-      <p className="text-center text-sm text-soft">Have you joined already?</p>
+      <p className="text-center text-sm text-soft">Already a member?</p>
       <a href="/sign-in" className={buttonClass("plain")}>
         Sign in
       </a>

@@ -12,7 +12,7 @@ export function tokenOf(hash: string): string {
   }
 }
 
-/** Keeps it while the browser is elsewhere, so that whoever is refused finds the way back; null forgets it. */
+/** Keeps the token while the browser is at a provider, so that a refused user can return; null forgets it. */
 export function keepInvitation(token: string | null): void {
   tabMemory.keep(KEPT, token);
 }

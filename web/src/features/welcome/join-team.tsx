@@ -1,12 +1,12 @@
 /** The ways into a team one is invited to: as who is signed in, with a new account, or by signing in first. */
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
+import { api } from "@/api/client";
+import { type Problem, problemOf } from "@/api/problem";
+import { signInMethodsQuery } from "@/api/queries";
 import { Button } from "@/components/ui/button";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { Tabs } from "@/components/ui/tabs";
-import { api } from "@/lib/api";
-import { type Problem, problemOf } from "@/lib/problem";
-import { signInMethodsQuery } from "@/lib/queries";
 import type { InvitationOffer } from "@/protocol/api";
 import { AccountForm, type NewAccount } from "./account-form";
 import { keepInvitation } from "./invitation-token";
@@ -17,7 +17,7 @@ import { Notice, Or } from "./welcome-card";
 interface JoinTeamProps {
   token: string;
   offer: InvitationOffer;
-  /** Somebody signed in here, so that the offer now knows them. */
+  /** The user signed in here, so that the offer now knows them. */
   onSignedIn: () => Promise<void>;
 }
 
@@ -61,7 +61,7 @@ export function JoinTeam({ token, offer, onSignedIn }: JoinTeamProps): ReactNode
         )}
         {problem?.code === "already_member" ? (
           <Button look="primary" onClick={() => location.assign("/")}>
-            Go to the chat
+            Go to chat
           </Button>
         ) : (
           <Button look="primary" busy={busy} onClick={() => void joinAsMyself()}>
@@ -82,7 +82,7 @@ export function JoinTeam({ token, offer, onSignedIn }: JoinTeamProps): ReactNode
           {
             id: "new",
             title: "I am new here",
-            content: <AccountForm email={email} action="Make my account and join" onSend={join} />,
+            content: <AccountForm email={email} action="Create account and join" onSend={join} />,
           },
           {
             id: "known",

@@ -1,10 +1,10 @@
 /** Makes an account of a sign-in elsewhere: no password is needed then. */
 import { LogIn } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import { api, data } from "@/api/client";
 import { useFresh } from "@/components/reauthentication";
 import { Button } from "@/components/ui/button";
 import { useToast } from "@/components/ui/toast";
-import { api, data } from "@/lib/api";
 import type { SignInProvider } from "@/protocol/api";
 
 export function LinkButtons({ providers }: { providers: SignInProvider[] }): ReactNode {

@@ -8,7 +8,7 @@ interface ProviderButtonsProps {
   providers: SignInProvider[];
   /** Where to come back to, and the invitation to come with. */
   given: Record<string, string>;
-  /** Somebody leaves. */
+  /** The user leaves for the provider. */
   onLeave?: () => void;
 }
 

@@ -1,4 +1,4 @@
-/** Where to go after signing in: a path of this server, whatever an address says. */
+/** Where to go after signing in: always a path of this server. */
 const HOME = "/";
 /** The server takes no longer one. */
 const MAX_CHARS = 2000;

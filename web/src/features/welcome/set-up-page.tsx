@@ -1,10 +1,10 @@
 /** The page after a one-time link: an account to come back with, or not yet; then what to do first. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
+import { api } from "@/api/client";
+import { meQuery, signInMethodsQuery } from "@/api/queries";
 import { Button } from "@/components/ui/button";
 import { Card, Page } from "@/components/ui/page";
-import { api } from "@/lib/api";
-import { meQuery, signInMethodsQuery } from "@/lib/queries";
 import { AccountForm, type NewAccount } from "./account-form";
 import { FirstSteps } from "./first-steps";
 import { LinkButtons } from "./link-buttons";
@@ -25,9 +25,9 @@ export function SetUpPage(): ReactNode {
         <p className="mt-6 text-sm text-soft">
           You have no account yet.{" "}
           <button type="button" className="text-accent-text underline" onClick={() => setSkipped(false)}>
-            Make one
+            Create one
           </button>{" "}
-          before you sign out, or you need a new link to come back.
+          before you sign out, or you will need a new link to sign in again.
         </p>
       )}
     </Page>
@@ -45,11 +45,11 @@ function MakeAccount({ onSkip }: { onSkip: () => void }): ReactNode {
   return (
     <Page
       title="You are signed in"
-      description="Links like that work once. Make an account, and you can come back with your e-mail address and a password."
+      description="This link works only once. Create an account to sign in later with your email address and a password."
     >
       <Card className="max-w-md">
         <AccountForm
-          action="Make my account"
+          action="Create account"
           onSend={make}
           beside={
             <Button look="quiet" onClick={onSkip}>
@@ -64,10 +64,9 @@ function MakeAccount({ onSkip }: { onSkip: () => void }): ReactNode {
           </div>
         )}
         <p className="mt-5 border-t border-line pt-4 text-[0.8125rem] text-soft">
-          Without an account you stay signed in, in this browser alone, and can come back to this page later.
-          If you sign out before you made one, you need a new link: the server prints one at its next start as
-          long as nobody has an account, or its operator makes one with{" "}
-          <code className="font-mono">agio keys sign-in --user local</code>.
+          Without an account you stay signed in only in this browser. If you sign out, you need a new link:
+          until the first account exists, the server prints one at each start, or its administrator creates
+          one with <code className="font-mono">agio keys sign-in --user local</code>.
         </p>
       </Card>
     </Page>

@@ -1,20 +1,20 @@
-/** E-mail address and password, for whoever has an account. */
+/** Sign-in with email address and password. */
 import type { ReactNode } from "react";
 import { useForm } from "react-hook-form";
+import { api } from "@/api/client";
+import { formProblem, placeProblems } from "@/api/form-problems";
+import { problemOf } from "@/api/problem";
 import { Button } from "@/components/ui/button";
 import { Field, Input } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
-import { api } from "@/lib/api";
-import { formProblem, placeProblems } from "@/lib/form-problems";
 import { PASSWORD_MAX_CHARS } from "@/lib/password";
-import { problemOf } from "@/lib/problem";
 import { useCountdown } from "./countdown";
 
 interface SignInFormProps {
   /** An address that is known already. */
   email?: string | undefined;
   action?: string;
-  /** What to do once somebody is signed in; the form stays busy meanwhile. */
+  /** What to do after the sign-in; the form stays busy meanwhile. */
   onSignedIn: () => Promise<void> | void;
 }
 
@@ -38,7 +38,7 @@ export function SignInForm({ email = "", action = "Sign in", onSignedIn }: SignI
   return (
     <form noValidate onSubmit={(event) => void signIn(event)} className="flex flex-col gap-4">
       {problem && <ProblemNote problem={problem} />}
-      <Field label="E-mail" problem={errors.email?.message}>
+      <Field label="Email" problem={errors.email?.message}>
         {(control) => (
           <Input
             {...control}
@@ -47,7 +47,7 @@ export function SignInForm({ email = "", action = "Sign in", onSignedIn }: SignI
             autoFocus={!email}
             maxLength={254}
             {...form.register("email", {
-              validate: (value) => value.trim().length > 2 || "Enter your e-mail address.",
+              validate: (value) => value.trim().length > 2 || "Enter your email address.",
             })}
           />
         )}

@@ -1,11 +1,11 @@
-/** The page for whoever is not signed in: e-mail and password, or somewhere else; and why one is here. */
+/** The sign-in page: email and password, or a provider; and why the user is here. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
+import { meQuery, signInMethodsQuery } from "@/api/queries";
 import { buttonClass } from "@/components/ui/button";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { meQuery, signInMethodsQuery } from "@/lib/queries";
 import { takeSignedOut } from "@/lib/signed-out";
 import { keepInvitation, keptInvitation } from "./invitation-token";
 import { ProviderButtons } from "./provider-buttons";
@@ -24,7 +24,7 @@ export function SignInPage(): ReactNode {
 
 interface SignInProps {
   told: Told | undefined;
-  /** Somebody wants to be somebody else than who they are now. */
+  /** The user wants to sign in with another account. */
   another: boolean;
 }
 
@@ -36,7 +36,7 @@ function SignIn({ told, another }: SignInProps): ReactNode {
   const invitation = keptInvitation();
   const providers = methods.data?.providers ?? [];
   const nobody = methods.data && !methods.data.password && providers.length === 0;
-  // Whoever was refused, or has left, is not to come back as the same without being asked.
+  // A user who was refused or signed out is asked again at the provider, not signed in silently.
   const anew = told || another || wasIn ? { anew: "true" } : {};
   return (
     <WelcomeCard title="Sign in to agio" below={<Trouble />}>
@@ -52,14 +52,12 @@ function SignIn({ told, another }: SignInProps): ReactNode {
       )}
       {!told && wasIn && (
         <Notice>
-          You were signed out.
+          You've signed out.
           {providers.length > 0 &&
-            ` At ${providers.map(({ name }) => name).join(" or ")} you may still be signed in: sign out there too if others use this browser.`}
+            ` At ${providers.map(({ name }) => name).join(" or ")} you may still be signed in. Sign out there too if others use this browser.`}
         </Notice>
       )}
-      {!told && !wasIn && !another && returnTo !== "/" && (
-        <Notice>Sign in to go on to where you were.</Notice>
-      )}
+      {!told && !wasIn && !another && returnTo !== "/" && <Notice>Sign in to continue.</Notice>}
       {methods.isPending && <SkeletonRows rows={3} className="h-9" />}
       {methods.isError && <ProblemNote problem={methods.error} onRetry={() => void methods.refetch()} />}
       {methods.data?.password && <SignInForm onSignedIn={() => location.assign(returnTo)} />}
@@ -71,16 +69,15 @@ function SignIn({ told, another }: SignInProps): ReactNode {
       />
       {nobody && (
         <p className="text-sm text-soft">
-          Nobody has an account here yet. Open the sign-in link that the server printed when it started, or
-          make a new one on the server:{" "}
-          <code className="font-mono text-ink">agio keys sign-in --user local</code>.
+          There are no accounts yet. Open the sign-in link that the server printed when it started, or create
+          a new one on the server: <code className="font-mono text-ink">agio keys sign-in --user local</code>.
         </p>
       )}
     </WelcomeCard>
   );
 }
 
-/** Whether somebody was signed in, in this tab, before they came here. */
+/** Whether a user was signed in, in this tab, before. */
 function useWasSignedIn(): boolean {
   const queryClient = useQueryClient();
   const [was] = useState(() =>
@@ -94,8 +91,8 @@ function Trouble(): ReactNode {
     <details>
       <summary className="rounded-md hover:text-ink">Trouble signing in?</summary>
       <p className="mt-2">
-        Ask an owner of your team for a link that signs you in once. On the server,{" "}
-        <code className="font-mono text-ink">agio keys sign-in --user EMAIL</code> prints one.
+        Ask an owner of your team for a one-time sign-in link. On the server,{" "}
+        <code className="font-mono text-ink">agio keys sign-in --user EMAIL</code> creates one.
       </p>
     </details>
   );

@@ -1,16 +1,16 @@
-/** What the server has to tell whoever comes: it put a problem into the document, such as a link that is over. */
+/** A problem that the server put into the document, such as an expired link. */
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
-import { Problem } from "@/lib/problem";
+import { Problem } from "@/api/problem";
 import { safeReturnTo } from "./return-to";
 
 export interface Told {
   problem: Problem;
-  /** What somebody went to a provider for. */
+  /** What the user went to the provider for. */
   purpose: "sign_in" | "link" | "confirm";
   /** Where they wanted to go afterwards. */
   returnTo: string;
-  /** Whether the browser is somebody's nevertheless. */
+  /** Whether the browser is signed in nevertheless. */
   signedIn: boolean;
 }
 
@@ -34,7 +34,7 @@ export function readTold(page: Document = document): Told | undefined {
 /** As long as this document is open: signing in, and every way out of the page, loads another. */
 const told = readTold();
 
-/** What was told; the address it came with is forgotten, so that a reload does not try again. */
+/** The problem; its address is replaced, so that a reload does not try again. */
 export function useTold(): Told | undefined {
   const navigate = useNavigate();
   useEffect(() => {

@@ -1,18 +1,18 @@
-/** For somebody who came back from a provider without what they left for, and is signed in as before. */
+/** For a user who returned from a provider without success, and is still signed in as before. */
 import type { ReactNode } from "react";
 import { Button, buttonClass } from "@/components/ui/button";
 import type { Told } from "./told-problem";
 import { Notice, WelcomeCard, Words } from "./welcome-card";
 
 const TITLES = {
-  sign_in: "You are signed in already",
+  sign_in: "You are already signed in",
   link: "Nothing was linked",
-  confirm: "That did not confirm who you are",
+  confirm: "Your identity was not confirmed",
 } as const;
 
 interface TurnedBackProps {
   told: Told;
-  /** They want to sign in as somebody else. */
+  /** The user wants to sign in with another account. */
   onAnother: () => void;
 }
 
@@ -25,8 +25,7 @@ export function TurnedBack({ told, onAnother }: TurnedBackProps): ReactNode {
       </Notice>
       {purpose === "confirm" && (
         <p className="text-sm text-soft">
-          What you were about to change waits in the tab you came from: close this one and confirm once more
-          there.
+          Your change is still open in the previous tab. Close this tab and confirm again there.
         </p>
       )}
       {purpose === "link" && (
@@ -35,11 +34,11 @@ export function TurnedBack({ told, onAnother }: TurnedBackProps): ReactNode {
         </a>
       )}
       <a href="/" className={buttonClass(purpose === "sign_in" ? "primary" : "plain")}>
-        Go to the chat
+        Go to chat
       </a>
       {purpose === "sign_in" && (
         <Button look="quiet" onClick={onAnother}>
-          Sign in as somebody else
+          Use another account
         </Button>
       )}
     </WelcomeCard>

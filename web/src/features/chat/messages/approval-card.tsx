@@ -1,13 +1,13 @@
 /** The questions of a run about its calls. All are decided, then sent together, because the server wants them at once. */
 import { ShieldQuestion } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
+import { useKeptState } from "@/components/turn/kept-state";
 import { Button } from "@/components/ui/button";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { isAtWork } from "@/lib/at-work";
 import type { Answer } from "@/protocol/commands";
 import { findCall, type Turn } from "@/state/thread";
 import { ApprovalQuestion } from "./approval-question";
-import { useKeptState } from "./kept-state";
 
 interface ApprovalCardProps {
   turn: Turn;
@@ -45,14 +45,12 @@ export function ApprovalCard({ turn, onAnswer }: ApprovalCardProps): ReactNode {
     <section
       ref={card}
       tabIndex={-1}
-      aria-label={
-        several ? `${questions.length} questions before it goes on` : "A question before it goes on"
-      }
+      aria-label={several ? `${questions.length} approval requests` : "Approval request"}
       className="my-3 flex flex-col gap-4 rounded-2xl border border-warn/50 bg-raised p-4 shadow-sm"
     >
       <h3 className="flex items-center gap-2 text-sm font-semibold">
         <ShieldQuestion className="size-4 text-warn" aria-hidden />
-        {several ? `${questions.length} calls need your answer` : "May it do this?"}
+        {several ? `Approve these ${questions.length} actions?` : "Approve this action?"}
       </h3>
       {questions.map((question) => (
         <ApprovalQuestion
@@ -85,7 +83,7 @@ export function ApprovalCard({ turn, onAnswer }: ApprovalCardProps): ReactNode {
   );
 }
 
-/** Takes the focus as it appears, unless somebody is at something else. */
+/** Takes the focus when it appears, unless the user is in another control. */
 function useFocusUnlessAtWork() {
   const element = useRef<HTMLElement>(null);
   useEffect(() => {

@@ -3,9 +3,9 @@ import type { ReactNode } from "react";
 import { checkJson } from "@/components/json/json-check";
 import { JsonEditor } from "@/components/json/json-editor";
 import { printJson, readJson } from "@/components/json/json-text";
+import { useKeptState } from "@/components/turn/kept-state";
 import { Button } from "@/components/ui/button";
 import type { DecidingProps } from "./approval-question";
-import { useKeptState } from "./kept-state";
 
 export function ApprovalEditing(props: DecidingProps & { args: string }): ReactNode {
   const { id, takesFocus, args, busy, onCancel, onDecide } = props;
@@ -16,11 +16,11 @@ export function ApprovalEditing(props: DecidingProps & { args: string }): ReactN
   return (
     <div className="flex flex-col gap-3">
       <JsonEditor
-        label="Arguments it is called with"
+        label="Edit arguments"
         value={draft}
         onChange={setDraft}
         rows={Math.min(16, Math.max(5, draft.split("\n").length))}
-        problem={checked.problem === null && !fits ? "The arguments are an object: { … }." : undefined}
+        problem={checked.problem === null && !fits ? "The arguments must be an object: { … }." : undefined}
         autoFocus={takesFocus}
       />
       <div className="flex flex-wrap gap-2">
@@ -34,7 +34,7 @@ export function ApprovalEditing(props: DecidingProps & { args: string }): ReactN
             );
           }}
         >
-          Approve with these
+          Approve with changes
         </Button>
         <Button disabled={draft === original} onClick={() => setDraft(original)}>
           Reset

@@ -2,6 +2,7 @@
 import { Check, Pencil, X } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import { JsonView } from "@/components/json/json-view";
+import { useKeptState } from "@/components/turn/kept-state";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { Field, Input } from "@/components/ui/field";
@@ -11,7 +12,6 @@ import { useNow } from "@/lib/use-now";
 import { visible } from "@/lib/visible";
 import type { Answer } from "@/protocol/commands";
 import type { CallPart, Question } from "@/state/thread";
-import { useKeptState } from "./kept-state";
 
 const Editing = lazy(async () => ({ default: (await import("./approval-editing")).ApprovalEditing }));
 
@@ -37,12 +37,12 @@ export function ApprovalQuestion(props: ApprovalQuestionProps): ReactNode {
   };
   const writing = { id: question.id, busy, takesFocus: chosen, onCancel: () => setMode("asking") };
   const args = call?.args || "{}";
-  // What was being written stays open behind it: it is there again if the answer is refused or taken back.
+  // The editor stays open behind the decision: it is shown again if the answer is refused or undone.
   const decide = (answer: Omit<Answer, "interrupt_id">) => onDecide({ interrupt_id: question.id, ...answer });
   return (
     <div className="flex flex-col gap-3 border-line not-first-of-type:border-t not-first-of-type:pt-4">
       <div className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
-        <span className="font-mono text-sm font-medium wrap-anywhere">{call?.name ?? "A call"}</span>
+        <span className="font-mono text-sm font-medium wrap-anywhere">{call?.name ?? "Tool call"}</span>
         <Expiry at={question.expiresAt} />
       </div>
       {question.message && (
@@ -106,7 +106,7 @@ function Rejecting({ id, takesFocus, busy, onCancel, onDecide }: DecidingProps):
         onDecide({ approved: false, ...(reason.trim() ? { reason: reason.trim() } : {}) });
       }}
     >
-      <Field label="Why not" optional hint="The agent is told, and goes on without it.">
+      <Field label="Reason" optional hint="The agent sees your reason and continues without this call.">
         {(control) => (
           <Input
             {...control}
@@ -163,7 +163,7 @@ function Expiry({ at }: { at: number | null }): ReactNode {
   if (at === null) return null;
   return (
     <span className="text-xs text-soft" title={formatMoment(at)}>
-      {at > now ? `expires in ${formatDuration(Math.ceil((at - now) / 1_000) * 1_000)}` : "has expired"}
+      {at > now ? `expires in ${formatDuration(Math.ceil((at - now) / 1_000) * 1_000)}` : "expired"}
     </span>
   );
 }

@@ -1,9 +1,9 @@
 /** A message being written anew, in its own place. */
 import { type ReactNode, useEffect, useRef, useState } from "react";
+import { useKeptState } from "@/components/turn/kept-state";
 import { Button } from "@/components/ui/button";
 import { Textarea } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
-import { useKeptState } from "./kept-state";
 
 interface EditMessageProps {
   /** Of the message. */
@@ -69,7 +69,7 @@ export function EditMessage(props: EditMessageProps): ReactNode {
       {problem !== null && <ProblemNote problem={problem} />}
       <div className="flex flex-wrap items-center justify-between gap-2">
         <p className="min-w-40 flex-1 text-[0.8125rem] text-soft">
-          This goes on in a copy of the chat; here everything stays as it is.
+          Sending creates a copy of this chat. The original stays unchanged.
         </p>
         <div className="flex gap-2">
           <Button size="small" onClick={cancel}>

@@ -2,12 +2,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { durationOf, stateOf, verdictOf } from "@/components/turn/call-state";
 import type { InterruptView, MessageView } from "@/protocol/api";
 import type { Event } from "@/protocol/events";
 import { foldEvents } from "@/state/fold";
 import { type KnownRun, turnsOf, withAnswers, withPending, withQuestions } from "@/state/history";
 import { EMPTY, openQuestions, type Part, type Turn } from "@/state/thread";
-import { durationOf, stateOf, verdictOf } from "./call-state";
 import { factsOf } from "./turn-foot";
 
 interface Case {

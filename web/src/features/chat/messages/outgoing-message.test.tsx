@@ -36,7 +36,7 @@ class FakeSocket extends EventTarget {
 
 test("a message without a connection waits for it", () => {
   show({});
-  expect(screen.getByRole("status").textContent).toContain("Waiting for the connection");
+  expect(screen.getByRole("status").textContent).toContain("Waiting for connection");
 });
 
 test("a refused message says why, and is sent again or given up", async () => {

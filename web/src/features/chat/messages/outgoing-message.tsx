@@ -1,14 +1,10 @@
 /** A message on its way: how far it is, and what to do if the server refused it. */
 import { CircleAlert, Clock, LoaderCircle } from "lucide-react";
 import type { ReactNode } from "react";
+import { AskedContent } from "@/components/turn/asked-content";
 import { Button } from "@/components/ui/button";
-import { cx } from "@/lib/class-names";
 import type { Outgoing } from "@/realtime/outbox";
 import { useSocketState } from "@/realtime/socket-context";
-import { textOf } from "@/state/thread";
-import { AttachedFiles } from "./attached-files";
-import { MessageText } from "./message-text";
-import { filesOf } from "./user-message";
 
 interface OutgoingMessageProps {
   item: Outgoing;
@@ -18,22 +14,10 @@ interface OutgoingMessageProps {
 
 export function OutgoingMessage({ item, onRetry, onDiscard }: OutgoingMessageProps): ReactNode {
   const online = useSocketState() === "online";
-  const text = textOf(item.content);
-  const files = filesOf(item.content);
   return (
-    <article aria-label="You are saying" className="flex flex-col items-end gap-1.5">
-      <h2 className="sr-only">You are saying</h2>
-      {files.length > 0 && <AttachedFiles parts={files} own />}
-      {text && (
-        <div
-          className={cx(
-            "max-w-[min(100%,36rem)] rounded-2xl rounded-br-md bg-panel px-4 py-2.5",
-            item.problem ? "ring-1 ring-bad" : "opacity-70",
-          )}
-        >
-          <MessageText text={text} />
-        </div>
-      )}
+    <article aria-label="Your message" className="flex flex-col items-end gap-1.5">
+      <h2 className="sr-only">Your message</h2>
+      <AskedContent content={item.content} className={item.problem ? "ring-1 ring-bad" : "opacity-70"} />
       {item.problem ? (
         <div
           role="alert"
@@ -54,12 +38,12 @@ export function OutgoingMessage({ item, onRetry, onDiscard }: OutgoingMessagePro
         <div role="status" className="flex items-center gap-1.5 text-xs text-soft">
           {item.messageId !== null ? (
             <>
-              <Clock className="size-3" aria-hidden /> Waits until the run is done
+              <Clock className="size-3" aria-hidden /> Queued: sends when this answer finishes
             </>
           ) : (
             <>
               <LoaderCircle className="size-3 animate-spin" aria-hidden />
-              {online ? "Sending…" : "Waiting for the connection"}
+              {online ? "Sending…" : "Waiting for connection"}
             </>
           )}
         </div>

@@ -2,13 +2,13 @@
 import { Link } from "@tanstack/react-router";
 import { RotateCcw } from "lucide-react";
 import type { ReactNode } from "react";
+import { QUIET } from "@/components/turn/looks";
 import { IconButton } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/copy-button";
 import { cx } from "@/lib/class-names";
 import { formatCost, formatDuration } from "@/lib/format";
 import { tokenWords, usageOfMetrics } from "@/lib/usage-words";
 import type { Turn } from "@/state/thread";
-import { QUIET } from "./looks";
 
 interface TurnFootProps {
   turn: Turn;
@@ -24,7 +24,7 @@ export function TurnFoot({ turn, last, onRetry }: TurnFootProps): ReactNode {
     <div className={cx("mt-1 -ml-2 flex flex-wrap items-center gap-x-0.5 text-soft", !last && QUIET)}>
       {text && <CopyButton text={text} label="Copy answer" />}
       {onRetry && (
-        <IconButton label="Ask again" onClick={onRetry}>
+        <IconButton label="Regenerate" onClick={onRetry}>
           <RotateCcw className="size-4" aria-hidden />
         </IconButton>
       )}

@@ -9,12 +9,12 @@ import { render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { Tooltip } from "radix-ui";
 import { expect, test, vi } from "vitest";
+import { Problem } from "@/api/problem";
+import { KeptStates } from "@/components/turn/kept-state";
 import { ToastProvider } from "@/components/ui/toast";
-import { Problem } from "@/lib/problem";
 import type { Answer } from "@/protocol/commands";
 import { newCall } from "@/state/fold";
 import { newTurn, type Part, type Turn } from "@/state/thread";
-import { KeptStates } from "./kept-state";
 import { TurnView, type TurnViewProps } from "./turn-view";
 
 const router = createRouter({ routeTree: createRootRoute(), history: createMemoryHistory() });
@@ -158,7 +158,7 @@ test("changed arguments must be an object, and are sent as such", async () => {
   await userEvent.click(screen.getByRole("button", { name: "Edit" }));
   const editor = await screen.findByRole("textbox");
   expect(editor).toBe(document.activeElement);
-  const approve = screen.getByRole("button", { name: "Approve with these" });
+  const approve = screen.getByRole("button", { name: "Approve with changes" });
   for (const wrong of ["[[1]", '{{"to": }', '{{"to": 12345678901234567890}']) {
     await userEvent.clear(editor);
     await userEvent.type(editor, wrong);
@@ -181,7 +181,7 @@ test("changed arguments that are refused stay open, and the first ones are not o
   await userEvent.click(screen.getByRole("button", { name: "Edit" }));
   await userEvent.clear(await screen.findByRole("textbox"));
   await userEvent.type(screen.getByRole("textbox"), '{{"for": "Bob"}');
-  await userEvent.click(screen.getByRole("button", { name: "Approve with these" }));
+  await userEvent.click(screen.getByRole("button", { name: "Approve with changes" }));
   expect(await screen.findByText(/They do not fit/)).toBeTruthy();
   expect(screen.getByRole("textbox")).toHaveProperty("value", '{"for": "Bob"}');
   expect(screen.queryByRole("button", { name: "Approve" })).toBeNull();
@@ -226,7 +226,7 @@ test("the questions take the focus, but not from somebody who types", () => {
   first.unmount();
   input.remove();
   show(turn, { answerable: true });
-  expect(document.activeElement?.getAttribute("aria-label")).toBe("A question before it goes on");
+  expect(document.activeElement?.getAttribute("aria-label")).toBe("Approval request");
 });
 
 test("questions that were answered are calls that say how", () => {
@@ -255,7 +255,7 @@ test("a call approved with changes shows both arguments, one rejected shows why"
 });
 
 test.each([
-  [{ status: "queued" as const }, false, "Waiting for its turn"],
+  [{ status: "queued" as const }, false, "Queued"],
   [{ status: "running" as const }, true, "Working"],
   [{ status: "cancelled" as const }, false, "Stopped."],
   [{ status: "failed" as const, error: { code: "model_failed", message: "It broke." } }, false, "It broke."],
@@ -276,10 +276,10 @@ test("a retry is counted down, and is one line when it is over", () => {
     seq: 1,
   };
   const first = show({ status: "running", parts: [notice] }, { live: true });
-  expect(first.container.textContent).toContain("Trying again in 3 s");
+  expect(first.container.textContent).toContain("Retrying in 3 s");
   first.unmount();
   const { container } = show({ parts: [notice, text("t1", "Fine.")] });
-  expect(container.textContent).not.toContain("Trying again");
+  expect(container.textContent).not.toContain("Retrying");
 });
 
 test("the foot says what the turn took and copies the answer as it was written", async () => {
@@ -300,7 +300,7 @@ test("the foot says what the turn took and copies the answer as it was written",
   expect(within(answer).getByRole("link", { name: "Details" }).getAttribute("href")).toBe("/runs/run_1");
   await user.click(within(answer).getByRole("button", { name: "Copy answer" }));
   await waitFor(async () => expect(await navigator.clipboard.readText()).toBe("**a**\n\nb"));
-  await user.click(within(answer).getByRole("button", { name: "Ask again" }));
+  await user.click(within(answer).getByRole("button", { name: "Regenerate" }));
   expect(onRetry).toHaveBeenCalledOnce();
 });
 

@@ -1,10 +1,10 @@
 /** One turn of a conversation: what was asked, and the answer with all its parts. */
 import { memo, type ReactNode } from "react";
+import { Parts } from "@/components/turn/parts";
+import { TurnEnd } from "@/components/turn/turn-end";
 import type { Answer, Content } from "@/protocol/commands";
 import type { Asked, Turn } from "@/state/thread";
 import { ApprovalCard } from "./approval-card";
-import { Parts } from "./parts";
-import { TurnEnd } from "./turn-end";
 import { answerOf, TurnFoot } from "./turn-foot";
 import { UserMessage } from "./user-message";
 
@@ -13,7 +13,7 @@ export { OutgoingMessage } from "./outgoing-message";
 export interface TurnViewProps {
   sessionId: string;
   turn: Turn;
-  /** The run goes on, and what happens comes in. */
+  /** The run is in progress and its events arrive. */
   live: boolean;
   /** The questions can be answered. */
   answerable: boolean;

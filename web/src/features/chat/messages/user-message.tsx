@@ -1,6 +1,10 @@
 /** What a person said: a bubble on the right, with its files, and what can be done with it. */
 import { Link2, Pencil } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import { AskedContent } from "@/components/turn/asked-content";
+import { useKeptState } from "@/components/turn/kept-state";
+import { HIGHLIGHT, QUIET } from "@/components/turn/looks";
+import { filesOf, type MediaPart } from "@/components/turn/source";
 import { IconButton } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/copy-button";
 import { useToast } from "@/components/ui/toast";
@@ -10,12 +14,7 @@ import { copyText } from "@/lib/clipboard";
 import { formatClock, formatMoment } from "@/lib/format";
 import type { Content } from "@/protocol/commands";
 import { type Asked, textOf } from "@/state/thread";
-import { AttachedFiles } from "./attached-files";
 import { EditMessage } from "./edit-message";
-import { useKeptState } from "./kept-state";
-import { HIGHLIGHT, QUIET } from "./looks";
-import { MessageText } from "./message-text";
-import type { MediaPart } from "./source";
 
 interface UserMessageProps {
   asked: Asked;
@@ -40,7 +39,7 @@ export function UserMessage({ asked, highlighted, onEdit }: UserMessageProps): R
       className="group flex scroll-mt-6 flex-col items-end gap-1.5 outline-none"
     >
       <h2 className="sr-only">You said</h2>
-      {files.length > 0 && <AttachedFiles parts={files} own />}
+      <AskedContent content={editing ? files : asked.content} className={highlighted && HIGHLIGHT} />
       {editing ? (
         <EditMessage
           id={asked.id}
@@ -51,34 +50,22 @@ export function UserMessage({ asked, highlighted, onEdit }: UserMessageProps): R
           onCancel={() => setEditing(false)}
         />
       ) : (
-        <>
-          {text && (
-            <div
-              className={cx(
-                "max-w-[min(100%,36rem)] rounded-2xl rounded-br-md bg-panel px-4 py-2.5",
-                highlighted && HIGHLIGHT,
-              )}
+        <div className={cx("-mt-1 -mb-2 flex items-center gap-0.5 text-soft [&_button]:size-7!", QUIET)}>
+          {asked.at !== null && <Time at={asked.at} />}
+          <CopyLink messageId={asked.id} />
+          <CopyButton text={text} label="Copy message" />
+          {onEdit && (
+            <IconButton
+              label="Edit message"
+              onClick={() => {
+                setOpened(true);
+                setEditing(true);
+              }}
             >
-              <MessageText text={text} />
-            </div>
+              <Pencil className="size-4" aria-hidden />
+            </IconButton>
           )}
-          <div className={cx("-mt-1 -mb-2 flex items-center gap-0.5 text-soft [&_button]:size-7!", QUIET)}>
-            {asked.at !== null && <Time at={asked.at} />}
-            <CopyLink messageId={asked.id} />
-            <CopyButton text={text} label="Copy message" />
-            {onEdit && (
-              <IconButton
-                label="Edit message"
-                onClick={() => {
-                  setOpened(true);
-                  setEditing(true);
-                }}
-              >
-                <Pencil className="size-4" aria-hidden />
-              </IconButton>
-            )}
-          </div>
-        </>
+        </div>
       )}
     </article>
   );
@@ -98,18 +85,14 @@ function CopyLink({ messageId }: { messageId: string }): ReactNode {
   const toast = useToast();
   const copy = async () => {
     const copied = await copyText(`${location.origin}${location.pathname}#message-${messageId}`);
-    if (copied) toast.done("The link is copied.");
-    else toast.failed(new Error("The browser did not let the link be copied."));
+    if (copied) toast.done("Link copied.");
+    else toast.failed(new Error("Your browser blocked copying."));
   };
   return (
     <IconButton label="Copy link to this message" onClick={() => void copy()}>
       <Link2 className="size-4" aria-hidden />
     </IconButton>
   );
-}
-
-export function filesOf(content: Content): MediaPart[] {
-  return typeof content === "string" ? [] : content.filter((part) => part.type !== "text");
 }
 
 function withText(text: string, files: MediaPart[]): Content {

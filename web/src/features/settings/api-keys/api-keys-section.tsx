@@ -1,7 +1,9 @@
-/** API keys of programs: one's own, and everybody's for whoever manages the team. */
+/** API keys: the user's own, and all keys of the team for those who manage it. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { KeyRound, Plus } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import { api } from "@/api/client";
+import { keysQuery, membersQuery, WATCHED } from "@/api/queries";
 import { Button } from "@/components/ui/button";
 import { useConfirm } from "@/components/ui/confirm";
 import { Empty } from "@/components/ui/empty";
@@ -10,8 +12,6 @@ import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { Switch } from "@/components/ui/switch";
 import { useToast } from "@/components/ui/toast";
-import { api } from "@/lib/api";
-import { keysQuery, membersQuery, WATCHED } from "@/lib/queries";
 import type { KeyView, Me } from "@/protocol/api";
 import { readServer } from "../about-section";
 import { KeyRow } from "./key-row";
@@ -35,8 +35,8 @@ export function ApiKeysSection({ me }: { me: Me }): ReactNode {
       title: `Revoke ${key.name}?`,
       message: (
         <>
-          Whoever uses it is refused from now on. Keys that were made with it are revoked too
-          {more > 0 ? `: ${more} of them` : ""}. This cannot be undone.
+          Programs that use this key lose access immediately. Keys created with it are revoked too
+          {more > 0 ? ` (${more})` : ""}. You cannot undo this.
         </>
       ),
       action: "Revoke",
@@ -45,7 +45,7 @@ export function ApiKeysSection({ me }: { me: Me }): ReactNode {
     if (!yes) return;
     try {
       await api.DELETE("/api/api-keys/{key_id}", { params: { path: { key_id: key.id } } });
-      toast.done(`${key.name} is revoked.`);
+      toast.done(`API key "${key.name}" revoked`);
     } catch (thrown) {
       toast.failed(thrown);
     }
@@ -70,12 +70,12 @@ export function ApiKeysSection({ me }: { me: Me }): ReactNode {
   return (
     <Page
       title="API keys"
-      description="Programs use them to talk to this server as you, in this team."
+      description="Programs use API keys to access this server as you, in this team."
       actions={current.length > 0 && make}
     >
       {manages && (
         <div className="mb-5">
-          <Switch label="Show everybody's keys" checked={everybody} onChange={setEverybody} />
+          <Switch label="Show everyone's keys" checked={everybody} onChange={setEverybody} />
         </div>
       )}
       {server !== undefined && "running_per_key" in server && (
@@ -89,7 +89,7 @@ export function ApiKeysSection({ me }: { me: Me }): ReactNode {
       {current.length > 0 && rows(current)}
       {keys.data && current.length === 0 && (
         <Empty icon={KeyRound} title="No API keys" action={make}>
-          Make one for each program, so that you can revoke it alone.
+          Create one per program, so that you can revoke each separately.
         </Empty>
       )}
       {revoked.length > 0 && (

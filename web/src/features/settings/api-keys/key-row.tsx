@@ -8,7 +8,7 @@ import { stateOf } from "./key-rules";
 
 interface KeyRowProps {
   apiKey: KeyView;
-  /** Whose it is, where everybody's are listed. */
+  /** The owner, where the keys of all members are listed. */
   owner?: string | undefined;
   onRevoke: () => void;
 }
@@ -21,18 +21,18 @@ export function KeyRow({ apiKey, owner, onRevoke }: KeyRowProps): ReactNode {
         <div className="flex flex-wrap items-center gap-2">
           <span className="text-sm font-medium wrap-anywhere">{apiKey.name}</span>
           {state !== "works" && <Badge tone="bad">{state}</Badge>}
-          {(apiKey.permissions ?? ["all its user may"]).map((permission) => (
+          {(apiKey.permissions ?? ["full access"]).map((permission) => (
             <Badge key={permission}>{permission}</Badge>
           ))}
         </div>
         <p className="mt-1 text-[0.8125rem] text-soft wrap-anywhere">
           <code className="font-mono text-xs">{apiKey.prefix}…</code>
-          {owner && <> · {owner}</>} · made <Time at={apiKey.created_at} />
+          {owner && <> · {owner}</>} · created <Time at={apiKey.created_at} />
           {" · "}
           {apiKey.last_used_at === null ? "never used" : <>used {formatAgo(apiKey.last_used_at)}</>}
           {" · "}
           {ends(apiKey)}
-          {apiKey.made_by && " · made by another key"}
+          {apiKey.made_by && " · created by another key"}
         </p>
       </div>
       {state !== "revoked" && (

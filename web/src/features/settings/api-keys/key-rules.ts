@@ -3,13 +3,13 @@ import type { Permission } from "@/components/access";
 import type { KeyView, Me } from "@/protocol/api";
 
 const PERMISSIONS: { id: Permission; words: string }[] = [
-  { id: "use", words: "talk to agents; own chats, files and keys" },
-  { id: "build", words: "change agents, tools and providers" },
+  { id: "use", words: "chat with agents; own chats, files and keys" },
+  { id: "build", words: "edit agents, tools and providers" },
   { id: "manage", words: "members, invitations, the team's settings" },
   { id: "own", words: "owners, the audit log, new teams" },
 ];
 
-/** What somebody can give a key: no more than they have. */
+/** The permissions a user can give a key: no more than their own. */
 export function grantable(me: Pick<Me, "permissions">): typeof PERMISSIONS {
   return PERMISSIONS.filter(({ id }) => me.permissions.includes(id));
 }

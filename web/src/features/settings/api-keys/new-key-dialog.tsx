@@ -2,15 +2,15 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useForm } from "react-hook-form";
+import { api, data } from "@/api/client";
+import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/api/form-problems";
 import type { Permission } from "@/components/access";
 import { useFresh } from "@/components/reauthentication";
 import { Button } from "@/components/ui/button";
 import { Actions, Dialog } from "@/components/ui/dialog";
 import { Field, Input, Select } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
-import { api, data } from "@/lib/api";
 import { isBlank } from "@/lib/blank";
-import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/lib/form-problems";
 import type { KeyBody, Me, NewKey } from "@/protocol/api";
 import { ShownOnce } from "../shown-once";
 import { ENDS, grantable } from "./key-rules";
@@ -27,8 +27,8 @@ export function NewKeyDialog({ me, onClose }: NewKeyDialogProps): ReactNode {
       open
       wide
       onClose={onClose}
-      title={`${made.name} is made`}
-      description="Copy the key now: it is kept as a hash, and cannot be shown again."
+      title={`API key "${made.name}" created`}
+      description="Copy the key now. Only its hash is stored, so it cannot be shown again."
     >
       <div className="flex flex-col gap-4">
         <ShownOnce label="API key" text={made.key} />
@@ -39,7 +39,7 @@ export function NewKeyDialog({ me, onClose }: NewKeyDialogProps): ReactNode {
       </div>
       <Actions>
         <Button look="primary" onClick={onClose}>
-          I have copied it
+          Done
         </Button>
       </Actions>
     </Dialog>
@@ -48,7 +48,7 @@ export function NewKeyDialog({ me, onClose }: NewKeyDialogProps): ReactNode {
       open
       onClose={onClose}
       title="New API key"
-      description="For programs. It stands for you, in this team."
+      description="For programs. The key acts as you, in this team."
     >
       <KeyForm me={me} onMade={setMade} onCancel={onClose} />
     </Dialog>
@@ -95,22 +95,22 @@ function KeyForm({ me, onMade, onCancel }: KeyFormProps): ReactNode {
   return (
     <form noValidate onSubmit={(event) => void make(event)} className="flex flex-col gap-4">
       {problem && <ProblemNote problem={problem} />}
-      <Field label="Name" hint="Which program it is for." problem={errors.name?.message}>
+      <Field label="Name" hint="The program that will use it." problem={errors.name?.message}>
         {(control) => (
           <Input
             {...control}
             autoFocus
             maxLength={100}
             autoComplete="off"
-            {...form.register("name", { validate: (name) => !isBlank(name) || "Give it a name." })}
+            {...form.register("name", { validate: (name) => !isBlank(name) || "Enter a name." })}
           />
         )}
       </Field>
-      <Field label="May do" problem={errors.permissions?.message}>
+      <Field label="Permissions" problem={errors.permissions?.message}>
         {(control) => (
           <Select {...control} {...form.register("limited")}>
-            <option value="all">All that I may, as that changes</option>
-            <option value="some">Only some of it</option>
+            <option value="all">Same as mine</option>
+            <option value="some">Custom</option>
           </Select>
         )}
       </Field>
@@ -150,7 +150,7 @@ function KeyForm({ me, onMade, onCancel }: KeyFormProps): ReactNode {
       <Actions>
         <Button onClick={onCancel}>Cancel</Button>
         <Button type="submit" look="primary" busy={isSubmitting}>
-          Make the key
+          Create key
         </Button>
       </Actions>
     </form>

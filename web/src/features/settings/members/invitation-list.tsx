@@ -1,15 +1,15 @@
-/** The team's invitations: open ones can be taken back, the others say what became of them. */
+/** The team's invitations: pending ones can be revoked, the others show their outcome. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
+import { api } from "@/api/client";
+import { invitationsQuery, membersQuery, WATCHED } from "@/api/queries";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { useConfirm } from "@/components/ui/confirm";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { useToast } from "@/components/ui/toast";
-import { api } from "@/lib/api";
 import { formatAgo, formatDay } from "@/lib/format";
-import { invitationsQuery, membersQuery, WATCHED } from "@/lib/queries";
 import type { InvitationView } from "@/protocol/api";
 import { stateOf } from "./invitation-state";
 
@@ -22,11 +22,11 @@ export function InvitationList(): ReactNode {
   const nameOf = (user: string) => members.data?.find((member) => member.user === user)?.name ?? user;
 
   const takeBack = async ({ id }: InvitationView) => {
-    const question = { title: "Take the invitation back?", message: "Its link does not work any more." };
-    if (!(await confirm({ ...question, action: "Take back", danger: true }))) return;
+    const question = { title: "Revoke this invitation?", message: "Its link will stop working." };
+    if (!(await confirm({ ...question, action: "Revoke", danger: true }))) return;
     try {
       await api.DELETE("/api/invitations/{invitation_id}", { params: { path: { invitation_id: id } } });
-      toast.done("The invitation is taken back.");
+      toast.done("Invitation revoked");
     } catch (thrown) {
       toast.failed(thrown);
     }
@@ -45,7 +45,7 @@ export function InvitationList(): ReactNode {
         <li key={one.id} className="flex flex-wrap items-center gap-3 px-4 py-3">
           <div className="min-w-0 flex-1 basis-48">
             <p className="flex flex-wrap items-center gap-2 text-sm font-medium wrap-anywhere">
-              {one.email ?? "Whoever has the link"}
+              {one.email ?? "Anyone with the link"}
               <Badge>{one.role}</Badge>
               {stateOf(one) !== "open" && (
                 <Badge tone={stateOf(one) === "accepted" ? "good" : "neutral"}>{stateOf(one)}</Badge>
@@ -60,10 +60,10 @@ export function InvitationList(): ReactNode {
           {stateOf(one) === "open" && (
             <Button
               size="small"
-              aria-label={`Take back the invitation for ${one.email ?? "whoever has the link"}`}
+              aria-label={`Revoke the invitation for ${one.email ?? "anyone with the link"}`}
               onClick={() => void takeBack(one)}
             >
-              Take back
+              Revoke
             </Button>
           )}
         </li>
@@ -73,7 +73,7 @@ export function InvitationList(): ReactNode {
   return (
     <>
       {problem}
-      {open.length > 0 ? rows(open) : <p className="text-sm text-soft">No invitation is open.</p>}
+      {open.length > 0 ? rows(open) : <p className="text-sm text-soft">No pending invitations.</p>}
       {closed.length > 0 && (
         <details className="mt-4">
           <summary className="text-sm text-soft hover:text-ink">Closed invitations ({closed.length})</summary>

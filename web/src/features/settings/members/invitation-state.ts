@@ -1,10 +1,10 @@
 /** What became of an invitation. */
 import type { InvitationView } from "@/protocol/api";
 
-type InvitationState = "open" | "accepted" | "taken back" | "expired";
+type InvitationState = "open" | "accepted" | "revoked" | "expired";
 
 export function stateOf(invitation: InvitationView, now: number = Date.now()): InvitationState {
   if (invitation.accepted_by !== null) return "accepted";
-  if (invitation.closed_at !== null) return "taken back";
+  if (invitation.closed_at !== null) return "revoked";
   return invitation.expires_at <= now ? "expired" : "open";
 }

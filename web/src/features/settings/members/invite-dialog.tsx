@@ -1,16 +1,16 @@
-/** Invites somebody, and shows the link once. */
+/** Creates an invitation, and shows its link once. */
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useForm } from "react-hook-form";
+import { api, data } from "@/api/client";
+import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/api/form-problems";
+import { invitationsQuery } from "@/api/queries";
 import { useFresh } from "@/components/reauthentication";
 import { Button } from "@/components/ui/button";
 import { Actions, Dialog } from "@/components/ui/dialog";
 import { Field, Input, Select } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
-import { api, data } from "@/lib/api";
-import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/lib/form-problems";
 import { formatMoment } from "@/lib/format";
-import { invitationsQuery } from "@/lib/queries";
 import type { Me, NewInvitation } from "@/protocol/api";
 import { ShownOnce } from "../shown-once";
 import { ROLES, type Role, rolesToGive } from "./role-rules";
@@ -24,8 +24,8 @@ export function InviteDialog({ me, onClose }: { me: Me; onClose: () => void }): 
       <Dialog
         open
         onClose={onClose}
-        title="Invite somebody"
-        description="You get a link to send them yourself."
+        title="Invite a member"
+        description="You get a link to send yourself. agio never sends email."
       >
         <InviteForm me={me} onMade={setMade} onCancel={onClose} />
       </Dialog>
@@ -34,13 +34,13 @@ export function InviteDialog({ me, onClose }: { me: Me; onClose: () => void }): 
     <Dialog
       open
       onClose={onClose}
-      title="Send them this link"
-      description={`It works once, until ${formatMoment(made.expires_at)}, ${made.email ? `for ${made.email} alone` : "for whoever has it"}. It cannot be shown again.`}
+      title="Send this link"
+      description={`It works only once, for ${made.email ?? "anyone who has it"}, and expires on ${formatMoment(made.expires_at)}. It cannot be shown again.`}
     >
       <ShownOnce label="Invitation" text={`${location.origin}${made.path}`} />
       <Actions>
         <Button look="primary" onClick={onClose}>
-          I have copied it
+          Done
         </Button>
       </Actions>
     </Dialog>
@@ -78,9 +78,9 @@ function InviteForm({ me, onMade, onCancel }: InviteFormProps): ReactNode {
     <form noValidate onSubmit={(event) => void invite(event)} className="flex flex-col gap-4">
       {problem && <ProblemNote problem={problem} />}
       <Field
-        label="E-mail"
+        label="Email"
         optional
-        hint="Only whoever has this address can use the link. Left empty: whoever has the link."
+        hint="Only this address can use the link. Leave empty to let anyone with the link join."
         problem={errors.email?.message}
       >
         {(control) => (
@@ -115,7 +115,7 @@ function InviteForm({ me, onMade, onCancel }: InviteFormProps): ReactNode {
             </Select>
           )}
         </Field>
-        <Field label="Valid for how many days" hint="Up to 30." problem={errors.expires_in_days?.message}>
+        <Field label="Valid for (days)" hint="Up to 30." problem={errors.expires_in_days?.message}>
           {(control) => (
             <Input
               {...control}
@@ -135,7 +135,7 @@ function InviteForm({ me, onMade, onCancel }: InviteFormProps): ReactNode {
       <Actions>
         <Button onClick={onCancel}>Cancel</Button>
         <Button type="submit" look="primary" busy={isSubmitting}>
-          Make the link
+          Create link
         </Button>
       </Actions>
     </form>

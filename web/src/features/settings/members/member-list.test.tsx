@@ -3,11 +3,11 @@ import { render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { Tooltip } from "radix-ui";
 import { afterEach, expect, test, vi } from "vitest";
+import { createQueryClient } from "@/api/queries";
 import { ReauthenticationProvider } from "@/components/reauthentication";
 import { ConfirmProvider } from "@/components/ui/confirm";
 import { ToastProvider } from "@/components/ui/toast";
 import { formatMoment } from "@/lib/format";
-import { createQueryClient } from "@/lib/queries";
 import type { Me } from "@/protocol/api";
 import { MemberList } from "./member-list";
 

@@ -1,13 +1,13 @@
 /** Who is in the team, and what they may do there. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
+import { api, data } from "@/api/client";
+import { invitationsQuery, membersQuery, meQuery, WATCHED } from "@/api/queries";
 import { useFresh } from "@/components/reauthentication";
 import { useConfirm } from "@/components/ui/confirm";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { useToast } from "@/components/ui/toast";
-import { api, data } from "@/lib/api";
-import { invitationsQuery, membersQuery, meQuery, WATCHED } from "@/lib/queries";
 import type { Me, MemberView, NewSignInLink } from "@/protocol/api";
 import { MemberRow } from "./member-row";
 import { type Role, rolesToGive, whyFixed } from "./role-rules";
@@ -40,30 +40,30 @@ export function MemberList({ me }: { me: Me }): ReactNode {
   const setRole = async (member: MemberView, role: Role) => {
     const less = member.user === me.user;
     const question = {
-      title: less ? `Become ${role} yourself?` : `Make ${member.name} ${role}?`,
+      title: less ? `Change your role to ${role}?` : `Change the role of ${member.name} to ${role}?`,
       message: less
-        ? "You may do less from now on, and cannot give it back to yourself."
-        : "It counts at once, also in what they have open. Their API keys change with it.",
-      action: less ? "Do it" : `Make ${role}`,
+        ? "You will have fewer permissions and cannot undo this yourself."
+        : "This takes effect immediately, also for their open sessions and API keys.",
+      action: "Change role",
       danger: less,
     };
     if (!(await confirm(question))) return;
     const call = { params: { path: { user: member.user } }, body: { role } };
-    await change(member, () => api.PATCH("/api/members/{user}", call), `${member.name} is ${role} now.`);
+    await change(member, () => api.PATCH("/api/members/{user}", call), `${member.name} is now ${role}.`);
   };
   const remove = async (member: MemberView) => {
     const myself = member.user === me.user;
     const question = {
       title: myself ? "Leave this team?" : `Remove ${member.name}?`,
       message: myself
-        ? "You are signed out of it, and need an invitation to come back."
-        : "Their API keys and open browsers end at once. Whoever comes back later, by invitation, finds their chats again.",
+        ? "You will be signed out of this team and need an invitation to rejoin."
+        : "Their API keys and sessions end immediately. Their chats are kept if they rejoin.",
       action: myself ? "Leave" : "Remove",
       danger: true,
     };
     if (!(await confirm(question))) return;
     const call = { params: { path: { user: member.user } } };
-    await change(member, () => api.DELETE("/api/members/{user}", call), `${member.name} is removed.`);
+    await change(member, () => api.DELETE("/api/members/{user}", call), `${member.name} was removed.`);
   };
   const makeLink = async ({ user, name }: MemberView) => {
     setBusy(user);

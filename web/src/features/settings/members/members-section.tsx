@@ -2,11 +2,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { UserPlus } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import { meQuery, tenantQuery, WATCHED } from "@/api/queries";
 import { Button } from "@/components/ui/button";
 import { Card, Page } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { meQuery, tenantQuery, WATCHED } from "@/lib/queries";
 import type { Me } from "@/protocol/api";
 import { InvitationList } from "./invitation-list";
 import { InviteDialog } from "./invite-dialog";
@@ -24,7 +24,7 @@ export function MembersSection({ me }: { me: Me }): ReactNode {
   return (
     <Page
       title="Team and members"
-      description="Who is in the team, and what they may do."
+      description="Who is in the team, and what they can do."
       actions={
         <Button look="primary" onClick={() => setInviting(true)}>
           <UserPlus className="size-4" aria-hidden /> Invite

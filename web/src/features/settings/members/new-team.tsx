@@ -1,15 +1,15 @@
 /** Makes another team and goes there. */
 import { type ReactNode, useState } from "react";
 import { useForm } from "react-hook-form";
+import { switchTeam } from "@/api/browser-session";
+import { api, data } from "@/api/client";
+import { formProblem, placeProblems } from "@/api/form-problems";
 import { useFresh } from "@/components/reauthentication";
 import { Button } from "@/components/ui/button";
 import { Actions, Dialog } from "@/components/ui/dialog";
 import { Field, Input } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
-import { api, data } from "@/lib/api";
 import { isBlank } from "@/lib/blank";
-import { switchTeam } from "@/lib/browser-session";
-import { formProblem, placeProblems } from "@/lib/form-problems";
 import type { Me } from "@/protocol/api";
 
 export function NewTeam({ me }: { me: Me }): ReactNode {
@@ -17,18 +17,18 @@ export function NewTeam({ me }: { me: Me }): ReactNode {
   if (me.account === null)
     return (
       <p className="text-sm text-soft">
-        Make an account first, in your profile: you need one to switch teams.
+        Create an account in your profile first: you need one to switch teams.
       </p>
     );
   return (
     <>
-      <Button onClick={() => setOpen(true)}>Make another team</Button>
+      <Button onClick={() => setOpen(true)}>Create another team</Button>
       {open && (
         <Dialog
           open
           onClose={() => setOpen(false)}
-          title="Make another team"
-          description="You own it. Nothing of this team is seen from there."
+          title="Create another team"
+          description="You will own it. It shares nothing with this team."
         >
           <TeamNameForm onCancel={() => setOpen(false)} />
         </Dialog>
@@ -58,14 +58,14 @@ function TeamNameForm({ onCancel }: { onCancel: () => void }): ReactNode {
             {...control}
             autoFocus
             maxLength={100}
-            {...form.register("name", { validate: (name) => !isBlank(name) || "Give the team a name." })}
+            {...form.register("name", { validate: (name) => !isBlank(name) || "Enter a name." })}
           />
         )}
       </Field>
       <Actions>
         <Button onClick={onCancel}>Cancel</Button>
         <Button type="submit" look="primary" busy={form.formState.isSubmitting}>
-          Make it and go there
+          Create and switch
         </Button>
       </Actions>
     </form>

@@ -2,15 +2,15 @@
 import { useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useForm } from "react-hook-form";
+import { api, data } from "@/api/client";
+import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/api/form-problems";
+import { meQuery, tenantQuery } from "@/api/queries";
 import { Button } from "@/components/ui/button";
 import { useConfirm } from "@/components/ui/confirm";
 import { Field, Input, Select } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { useToast } from "@/components/ui/toast";
-import { api, data } from "@/lib/api";
 import { isBlank } from "@/lib/blank";
-import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/lib/form-problems";
-import { meQuery, tenantQuery } from "@/lib/queries";
 import type { TenantView } from "@/protocol/api";
 
 const MAX_DAYS = 36_500;
@@ -34,7 +34,7 @@ export function TeamForm({ team }: { team: TenantView }): ReactNode {
     const shorter = days !== null && (team.retention_days === null || days < team.retention_days);
     const question = {
       title: `Delete chats after ${days} ${days === 1 ? "day" : "days"}?`,
-      message: "Chats that nobody changed for so long are deleted for good, everybody's, beginning now.",
+      message: "Inactive chats of all members will be permanently deleted, starting now.",
       action: "Save",
       danger: true,
     };
@@ -45,7 +45,7 @@ export function TeamForm({ team }: { team: TenantView }): ReactNode {
       );
       queryClient.setQueryData(tenantQuery.queryKey, changed);
       await queryClient.invalidateQueries(meQuery);
-      toast.done("The team is saved.");
+      toast.done("Team settings saved");
     } catch (thrown) {
       placeProblems(thrown, form);
     }
@@ -61,14 +61,14 @@ export function TeamForm({ team }: { team: TenantView }): ReactNode {
               {...control}
               maxLength={100}
               {...form.register("name", {
-                validate: (name) => !isBlank(name) || "Give the team a name.",
+                validate: (name) => !isBlank(name) || "Enter a name.",
               })}
             />
           )}
         </Field>
         <Field
-          label="Keep chats for"
-          hint="Days without a change. Left empty: for ever."
+          label="Delete inactive chats after (days)"
+          hint="Leave empty to keep forever."
           problem={errors.retention_days?.message}
         >
           {(control) => (
@@ -82,7 +82,7 @@ export function TeamForm({ team }: { team: TenantView }): ReactNode {
         </Field>
         <Field
           label="SDK sessions"
-          hint="Who may give a session its own prompt and any model of the team, over the API."
+          hint="Who can set a session's prompt and model over the API."
           problem={errors.sdk_sessions?.message}
         >
           {(control) => (
@@ -107,6 +107,6 @@ function checkDays(text: string): string | true {
   return (
     text.trim() === "" ||
     (Number.isInteger(days) && days >= 1 && days <= MAX_DAYS) ||
-    `A whole number of days from 1 to ${MAX_DAYS}.`
+    `Enter a whole number from 1 to ${MAX_DAYS}.`
   );
 }

@@ -2,16 +2,16 @@
 import { useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useForm } from "react-hook-form";
+import { api } from "@/api/client";
+import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/api/form-problems";
+import { meQuery } from "@/api/queries";
 import { useFresh } from "@/components/reauthentication";
 import { Button } from "@/components/ui/button";
 import { Field, Input } from "@/components/ui/field";
 import { Card } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { useToast } from "@/components/ui/toast";
-import { api } from "@/lib/api";
 import { isBlank } from "@/lib/blank";
-import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/lib/form-problems";
-import { meQuery } from "@/lib/queries";
 import type { AccountView } from "@/protocol/api";
 
 export function AccountCard({ account }: { account: AccountView }): ReactNode {
@@ -29,7 +29,7 @@ export function AccountCard({ account }: { account: AccountView }): ReactNode {
       const body = { name: name.trim(), email: email.trim() };
       await fresh(() => api.PATCH("/api/account", { body }));
       await queryClient.invalidateQueries(meQuery);
-      toast.done("Your account is saved.");
+      toast.done("Account saved");
     } catch (thrown) {
       placeProblems(thrown, form, { email_taken: "email", invalid_email: "email" });
     }
@@ -50,7 +50,7 @@ export function AccountCard({ account }: { account: AccountView }): ReactNode {
               />
             )}
           </Field>
-          <Field label="E-mail" hint="You sign in with it." problem={errors.email?.message}>
+          <Field label="Email" hint="Used to sign in." problem={errors.email?.message}>
             {(control) => (
               <Input
                 {...control}

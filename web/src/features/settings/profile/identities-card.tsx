@@ -1,15 +1,15 @@
 /** Sign-ins elsewhere that are linked to the account. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
+import { api, data } from "@/api/client";
+import { identitiesQuery, signInMethodsQuery } from "@/api/queries";
 import { useFresh } from "@/components/reauthentication";
 import { Button } from "@/components/ui/button";
 import { useConfirm } from "@/components/ui/confirm";
 import { Card } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { useToast } from "@/components/ui/toast";
-import { api, data } from "@/lib/api";
 import { formatDay } from "@/lib/format";
-import { identitiesQuery, signInMethodsQuery } from "@/lib/queries";
 
 export function IdentitiesCard(): ReactNode {
   const methods = useQuery(signInMethodsQuery);
@@ -33,12 +33,12 @@ export function IdentitiesCard(): ReactNode {
     }
   };
   const unlink = async (provider: string, name: string) => {
-    const message = `You cannot sign in at ${name} any more. It stays reserved for you, and can be linked again.`;
+    const message = `You will no longer be able to sign in with ${name}. The link stays reserved for you and can be restored.`;
     if (!(await confirm({ title: `Unlink ${name}?`, message, action: "Unlink", danger: true }))) return;
     setBusy(provider);
     try {
       await fresh(() => api.DELETE("/api/account/identities/{provider}", { params: { path: { provider } } }));
-      toast.done(`${name} is unlinked.`);
+      toast.done(`${name} unlinked`);
     } catch (thrown) {
       toast.failed(thrown);
     }
@@ -46,7 +46,7 @@ export function IdentitiesCard(): ReactNode {
     await queryClient.invalidateQueries(identitiesQuery);
   };
   return (
-    <Card title="Sign in elsewhere">
+    <Card title="Sign-in providers">
       {identities.isError && (
         <ProblemNote problem={identities.error} onRetry={() => void identities.refetch()} />
       )}

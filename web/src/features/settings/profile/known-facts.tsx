@@ -1,19 +1,19 @@
-/** What agents know about somebody: fields that they write themselves, or let agents note. */
+/** What agents know about the user: fields written by the user, or by agents. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useBlocker } from "@tanstack/react-router";
 import { Plus, Trash2 } from "lucide-react";
 import type { ReactNode } from "react";
 import { useFieldArray, useForm } from "react-hook-form";
+import { api, data } from "@/api/client";
+import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/api/form-problems";
+import { profileQuery } from "@/api/queries";
 import { Button, IconButton } from "@/components/ui/button";
 import { useConfirm } from "@/components/ui/confirm";
 import { Field, Input, Textarea } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { useToast } from "@/components/ui/toast";
-import { api, data } from "@/lib/api";
-import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/lib/form-problems";
 import { formatAgo } from "@/lib/format";
-import { profileQuery } from "@/lib/queries";
 import type { ProfileView } from "@/protocol/api";
 import { changesOf, MAX_VALUE_CHARS, nameProblem, type Row, rowsOf } from "./profile-changes";
 
@@ -41,7 +41,7 @@ function FactsForm({ profile }: { profile: ProfileView }): ReactNode {
     shouldBlockFn: async () =>
       !(await confirm({
         title: "Leave without saving?",
-        message: "What you changed of what agents know about you is lost.",
+        message: "Your changes will be lost.",
         action: "Leave",
         danger: true,
       })),
@@ -52,7 +52,7 @@ function FactsForm({ profile }: { profile: ProfileView }): ReactNode {
     try {
       const body = { changes: changesOf(profile.fields, rows) };
       queryClient.setQueryData(profileQuery.queryKey, await data(api.PATCH("/api/profile", { body })));
-      toast.done("Your profile is saved.");
+      toast.done("Profile saved");
     } catch (thrown) {
       placeProblems(thrown, form);
     }
@@ -63,8 +63,8 @@ function FactsForm({ profile }: { profile: ProfileView }): ReactNode {
       {problem && <ProblemNote problem={problem} />}
       {fields.length === 0 && (
         <p className="text-sm text-soft">
-          Nothing yet. Write what every agent should know, such as a language or a place; agents can note
-          things too.
+          Nothing yet. Add what every agent should know, such as your language or city. Agents can add facts
+          too.
         </p>
       )}
       {fields.map((row, index) => (
@@ -87,7 +87,7 @@ function FactsForm({ profile }: { profile: ProfileView }): ReactNode {
             )}
           </Field>
           <Field
-            label="What it says"
+            label="Value"
             className="order-last col-span-2 sm:order-none sm:col-span-1"
             problem={errors.rows?.[index]?.value?.message}
           >
@@ -119,7 +119,7 @@ function FactsForm({ profile }: { profile: ProfileView }): ReactNode {
           Save
         </Button>
         {profile.updated_at !== null && (
-          <span className="text-[0.8125rem] text-soft">Changed {formatAgo(profile.updated_at)}</span>
+          <span className="text-[0.8125rem] text-soft">Updated {formatAgo(profile.updated_at)}</span>
         )}
       </div>
     </form>

@@ -2,15 +2,15 @@
 import { useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { FormProvider, useForm } from "react-hook-form";
+import { api } from "@/api/client";
+import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/api/form-problems";
+import { meQuery } from "@/api/queries";
 import { NewPassword, type NewPasswordValues } from "@/components/new-password";
 import { useFresh } from "@/components/reauthentication";
 import { Button } from "@/components/ui/button";
 import { Card } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { useToast } from "@/components/ui/toast";
-import { api } from "@/lib/api";
-import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/lib/form-problems";
-import { meQuery } from "@/lib/queries";
 import type { AccountView } from "@/protocol/api";
 
 export function PasswordCard({ account }: { account: AccountView }): ReactNode {
@@ -27,14 +27,14 @@ export function PasswordCard({ account }: { account: AccountView }): ReactNode {
       await fresh(() => api.POST("/api/account/password", { body: { password } }));
       form.reset();
       await queryClient.invalidateQueries(meQuery);
-      toast.done("The new password counts from now on. Your other browsers are signed out.");
+      toast.done("Password changed. Your other browsers were signed out.");
     } catch (thrown) {
       placeProblems(thrown, form, { weak_password: "password" });
     }
   });
   const problem = formProblem(form);
   return (
-    <Card title={account.has_password ? "Change the password" : "Set a password"}>
+    <Card title={account.has_password ? "Change password" : "Set a password"}>
       <FormProvider {...form}>
         <form noValidate onSubmit={(event) => void save(event)} className="flex max-w-md flex-col gap-4">
           {problem && <ProblemNote problem={problem} />}
@@ -42,7 +42,7 @@ export function PasswordCard({ account }: { account: AccountView }): ReactNode {
           <NewPassword email={account.email} label="New password" />
           <div>
             <Button type="submit" look="primary" busy={form.formState.isSubmitting}>
-              {account.has_password ? "Change it" : "Set it"}
+              {account.has_password ? "Change password" : "Set password"}
             </Button>
           </div>
         </form>

@@ -27,5 +27,5 @@ test("names that the server would refuse are told before", () => {
     { name: "city", value: "" },
     { name: "city ", value: "" },
   ];
-  expect(nameProblem("city", twice)).toMatch(/twice/);
+  expect(nameProblem("city", twice)).toMatch(/already used/);
 });

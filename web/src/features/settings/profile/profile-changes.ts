@@ -25,7 +25,9 @@ export function changesOf(before: Record<string, string>, rows: Row[]): Record<s
 /** What is wrong with a field's name among the others. */
 export function nameProblem(name: string, rows: Row[]): string | undefined {
   const plain = name.trim();
-  if (plain === "") return "Give it a name, or remove it.";
-  if (!NAME.test(plain)) return "Up to 64 of a-z, 0-9 and _, beginning with a letter.";
-  return rows.filter((row) => row.name.trim() === plain).length > 1 ? "This name is there twice." : undefined;
+  if (plain === "") return "Enter a name, or remove the field.";
+  if (!NAME.test(plain)) return "Use up to 64 of a-z, 0-9 and _, starting with a letter.";
+  return rows.filter((row) => row.name.trim() === plain).length > 1
+    ? "This name is already used."
+    : undefined;
 }

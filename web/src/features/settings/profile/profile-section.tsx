@@ -19,8 +19,8 @@ export function ProfileSection({ me }: { me: Me }): ReactNode {
         <IdentitiesCard />
         <Card title="What agents know about you">
           <p className="mb-4 text-sm text-soft">
-            Agents that may use your profile read this, in this team alone. You can change and remove all of
-            it.
+            Agents with access to your profile can read this, in this team only. You can edit or remove
+            everything.
           </p>
           <KnownFacts />
         </Card>
@@ -34,11 +34,11 @@ function NoAccount({ name }: { name: string }): ReactNode {
   return (
     <Card title="Account">
       <p className="mb-3 text-sm text-soft">
-        You are signed in as {name}, without an account: in this browser alone, until you sign out. With an
-        account you come back with an e-mail address and a password.
+        You are signed in as {name}, without an account: only in this browser, until you sign out. With an
+        account you can sign in again with an email address and a password.
       </p>
       <Link to="/set-up" className={buttonClass("primary")}>
-        Make an account
+        Create account
       </Link>
     </Card>
   );

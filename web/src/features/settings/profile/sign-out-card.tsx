@@ -1,10 +1,10 @@
 /** Signs out every browser of the person, this one too. */
 import { type ReactNode, useState } from "react";
+import { api } from "@/api/client";
 import { Button } from "@/components/ui/button";
 import { useConfirm } from "@/components/ui/confirm";
 import { Card } from "@/components/ui/page";
 import { useToast } from "@/components/ui/toast";
-import { api } from "@/lib/api";
 import { tabMemory } from "@/lib/memory";
 import { noteSignedOut } from "@/lib/signed-out";
 
@@ -14,8 +14,8 @@ export function SignOutCard({ hasAccount }: { hasAccount: boolean }): ReactNode 
   const [busy, setBusy] = useState(false);
   const signOut = async () => {
     const message = hasAccount
-      ? "Every browser that is signed in as you is signed out, this one too. API keys go on."
-      : "You have no account: you need a new sign-in link to come back. API keys go on.";
+      ? "Every browser signed in as you is signed out, including this one. API keys keep working."
+      : "You have no account: you need a new sign-in link to sign in again. API keys keep working.";
     if (!(await confirm({ title: "Sign out everywhere?", message, action: "Sign out", danger: true })))
       return;
     setBusy(true);
@@ -30,10 +30,8 @@ export function SignOutCard({ hasAccount }: { hasAccount: boolean }): ReactNode 
     }
   };
   return (
-    <Card title="Open browsers">
-      <p className="mb-3 text-sm text-soft">
-        Lost a device, or left one open somewhere? Sign out everywhere at once.
-      </p>
+    <Card title="Active sessions">
+      <p className="mb-3 text-sm text-soft">Lost a device, or left one signed in? Sign out everywhere.</p>
       <Button busy={busy} onClick={() => void signOut()}>
         Sign out everywhere
       </Button>

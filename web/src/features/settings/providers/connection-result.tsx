@@ -1,8 +1,8 @@
 /** What came of trying a connection, in words: that it works, or what is wrong and what to do. */
 import { CircleAlert, CircleCheck, LoaderCircle } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
+import { type Problem, problemOf } from "@/api/problem";
 import { formatDuration } from "@/lib/format";
-import { type Problem, problemOf } from "@/lib/problem";
 import type { ConnectionTest } from "@/protocol/api";
 
 export type Trial =
@@ -46,8 +46,8 @@ function Told({ trial }: { trial: Trial }): ReactNode {
       <p className="flex items-center gap-2 rounded-xl bg-hover px-4 py-3 text-sm text-soft">
         <LoaderCircle className="size-4 shrink-0 animate-spin" aria-hidden />
         {trial.model
-          ? `Asking ${trial.model} for a word. It may take up to 30 seconds.`
-          : "Asking which models there are."}
+          ? `Testing ${trial.model}. This can take up to 30 seconds.`
+          : "Loading the list of models."}
       </p>
     );
   if (trial.state === "done" && trial.test.ok)
@@ -60,7 +60,7 @@ function Told({ trial }: { trial: Trial }): ReactNode {
               ? `It works: ${trial.test.model} answered in ${formatDuration(trial.test.latency_ms)}.`
               : trial.test.message}
           </p>
-          {trial.test.text && <p className="mt-0.5">It said “{trial.test.text.trim()}”.</p>}
+          {trial.test.text && <p className="mt-0.5">Answer: “{trial.test.text.trim()}”.</p>}
         </div>
       </div>
     );

@@ -28,19 +28,18 @@ export function KeyField({ form, provider }: KeyFieldProps): ReactNode {
         <div className="flex flex-wrap items-center gap-2 rounded-lg border border-line bg-panel px-3 py-2 text-sm">
           <KeyRound className="size-4 text-soft" aria-hidden />
           <span className="min-w-0 flex-1 text-soft">
-            {kept ? "A key is kept. It is never shown." : "The key will be removed when you save."}
+            {kept ? "A key is stored. It is never shown." : "The key will be removed when you save."}
           </span>
           <Button size="small" onClick={() => choose("replace")}>
-            {kept ? "Replace" : "Enter one"}
+            {kept ? "Replace" : "Enter a key"}
           </Button>
           <Button size="small" look="quiet" onClick={() => choose(kept ? "remove" : "keep")}>
-            {kept ? "Remove" : "Keep it"}
+            {kept ? "Remove" : "Keep"}
           </Button>
         </div>
         {moves && (
           <p className="text-[0.8125rem] text-warn" role="status">
-            The address changes: enter the key again. A key is only ever sent to the address it was entered
-            for.
+            The address changed: enter the key again. A key is only sent to the address it was entered for.
           </p>
         )}
       </div>
@@ -51,7 +50,7 @@ export function KeyField({ form, provider }: KeyFieldProps): ReactNode {
     <Field
       label="API key"
       optional={values.baseUrl.trim() !== ""}
-      hint="Sealed before it is stored, and never shown again."
+      hint="Encrypted before it is stored, and never shown again."
       problem={problem}
     >
       {(control) => (
@@ -66,7 +65,7 @@ export function KeyField({ form, provider }: KeyFieldProps): ReactNode {
             className="font-mono text-[0.8125rem]"
             {...form.register("apiKey", { validate: check })}
           />
-          {provider?.has_key && <Button onClick={() => choose("keep")}>Keep the old one</Button>}
+          {provider?.has_key && <Button onClick={() => choose("keep")}>Keep the stored key</Button>}
         </div>
       )}
     </Field>
@@ -76,6 +75,6 @@ export function KeyField({ form, provider }: KeyFieldProps): ReactNode {
 function check(key: string, { baseUrl, keyChoice }: ProviderValues): string | true {
   if (keyChoice !== "replace") return true;
   if (key.trim() === "" && baseUrl.trim() === "")
-    return "Enter a key, or the base URL of a service that needs none.";
+    return "Enter a key, or the base URL of a service that needs no key.";
   return keyProblem(key) ?? true;
 }

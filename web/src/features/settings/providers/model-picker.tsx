@@ -19,7 +19,7 @@ export function ModelPicker({ offered, chosen, onToggle }: ModelPickerProps): Re
   const taken = new Set(chosen);
   return (
     <fieldset className="min-w-0 rounded-xl border border-line" aria-describedby={`${id}-count`}>
-      <legend className="ml-3 px-1 text-[0.8125rem] font-medium">Offered by the service</legend>
+      <legend className="ml-3 px-1 text-[0.8125rem] font-medium">Available models</legend>
       <div className="flex items-center gap-3 px-4 pt-1 pb-2">
         <p id={`${id}-count`} className="flex-1 text-[0.8125rem] text-soft" role="status">
           {shown.length < offered.length && `${shown.length} of `}
@@ -29,7 +29,7 @@ export function ModelPicker({ offered, chosen, onToggle }: ModelPickerProps): Re
         {offered.length > FEW && (
           <Input
             type="search"
-            aria-label="Filter what is offered"
+            aria-label="Filter models"
             placeholder="Filter"
             value={words}
             onChange={(event) => setWords(event.target.value)}
@@ -52,9 +52,7 @@ export function ModelPicker({ offered, chosen, onToggle }: ModelPickerProps): Re
             </label>
           </li>
         ))}
-        {shown.length === 0 && (
-          <li className="px-4 py-2 text-[0.8125rem] text-soft">None has this in its name.</li>
-        )}
+        {shown.length === 0 && <li className="px-4 py-2 text-[0.8125rem] text-soft">No matching models.</li>}
       </ul>
     </fieldset>
   );

@@ -13,7 +13,7 @@ export function Presets({ values, onChoose }: PresetsProps): ReactNode {
     preset.kind === values?.kind && preset.baseUrl === values.baseUrl && preset.name === values.name;
   return (
     <fieldset>
-      <legend className="mb-1.5 text-sm font-medium">Begin with</legend>
+      <legend className="mb-1.5 text-sm font-medium">Start with</legend>
       <div className="grid grid-cols-2 gap-2 sm:grid-cols-3">
         {PRESETS.map((preset) => (
           <button

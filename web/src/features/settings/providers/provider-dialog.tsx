@@ -2,18 +2,18 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useForm } from "react-hook-form";
+import { api, data } from "@/api/client";
+import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/api/form-problems";
+import { ifMatch, isOvertaken } from "@/api/if-match";
+import { problemOf } from "@/api/problem";
+import { providersQuery } from "@/api/queries";
 import { OvertakenNote } from "@/components/overtaken-note";
 import { Button } from "@/components/ui/button";
 import { useConfirm } from "@/components/ui/confirm";
 import { Actions, Dialog } from "@/components/ui/dialog";
 import { Field, Input, Select, Textarea } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
-import { allowSetting } from "@/lib/allow-setting";
-import { api, data } from "@/lib/api";
-import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/lib/form-problems";
-import { ifMatch, isOvertaken } from "@/lib/if-match";
-import { problemOf } from "@/lib/problem";
-import { providersQuery } from "@/lib/queries";
+import { allowAdvice } from "@/lib/allow-advice";
 import type { ProviderView } from "@/protocol/api";
 import { AddressNote } from "./address-note";
 import { ConnectionResult, runTrial, type Trial } from "./connection-result";
@@ -53,7 +53,7 @@ const PLACES = {
   missing_api_key: "apiKey",
 } as const;
 const KEY_AGAIN =
-  "The address changes: enter the key again, or nothing if it needs none. A key is only ever sent to the address it was entered for.";
+  "The address changed: enter the key again, or leave it empty if none is needed. A key is only sent to the address it was entered for.";
 
 export function ProviderDialog(props: ProviderDialogProps): ReactNode {
   const { preset, onClose, onSaved } = props;
@@ -81,8 +81,8 @@ export function ProviderDialog(props: ProviderDialogProps): ReactNode {
   };
   const close = async () => {
     const lost = {
-      title: "Discard what you entered?",
-      message: "Nothing of it was saved.",
+      title: "Discard your changes?",
+      message: "They have not been saved.",
       action: "Discard",
     };
     if (!isDirty || (await confirm({ ...lost, danger: true }))) onClose();
@@ -145,8 +145,8 @@ export function ProviderDialog(props: ProviderDialogProps): ReactNode {
       open
       wide
       onClose={() => void close()}
-      title={provider ? `Change ${provider.name}` : "Connect a model"}
-      description="Agents of your team use it by its name."
+      title={provider ? `Edit ${provider.name}` : "Connect a model"}
+      description="Your team's agents refer to it by this name."
     >
       <form noValidate onSubmit={(event) => void save(event)} className="flex flex-col gap-4">
         {!provider && <Presets values={values} onChoose={fill} />}
@@ -178,7 +178,7 @@ export function ProviderDialog(props: ProviderDialogProps): ReactNode {
         <Field
           label="Base URL"
           optional={values.kind !== "openai-chat"}
-          hint={`Left empty: ${kind?.address}`}
+          hint={`Default: ${kind?.address}`}
           problem={errors.baseUrl?.message}
         >
           {(control) => (
@@ -198,7 +198,7 @@ export function ProviderDialog(props: ProviderDialogProps): ReactNode {
         <KeyField form={form} provider={provider} />
         <Field
           label="Models"
-          hint="One a line. Agents are offered these first; the first is the one that is tried. Not sure? Leave it empty and test: most services say which models they have."
+          hint="One per line. The first is used for testing. Not sure? Leave it empty and test: most services list their models."
           problem={errors.models?.message}
         >
           {(control) => (
@@ -233,7 +233,7 @@ export function ProviderDialog(props: ProviderDialogProps): ReactNode {
                 setSeen(provider.updated_at);
               }}
             >
-              Discard mine
+              Discard my changes
             </Button>
           </OvertakenNote>
         )}
@@ -241,16 +241,13 @@ export function ProviderDialog(props: ProviderDialogProps): ReactNode {
           <div>
             <ProblemNote problem={problem} />
             {problem.code === "egress_refused" && !isNearby(values.baseUrl) && (
-              <p className="px-1 text-sm text-soft">
-                Addresses of the server's own network are closed to agents until whoever runs it starts it
-                with <code className="font-mono text-xs">{allowSetting(values.baseUrl)}</code>.
-              </p>
+              <p className="px-1 text-sm text-soft">{allowAdvice(values.baseUrl)}</p>
             )}
           </div>
         )}
         {needsSaving && (
           <p className="text-[0.8125rem] text-soft">
-            The kind changes: save it to test it with the key that is kept, or enter the key again.
+            The kind changed: save first to test with the stored key, or enter the key again.
           </p>
         )}
         <div className="sticky -bottom-5 -mx-5 -mb-5 border-t border-line bg-raised px-5 pb-5">
@@ -261,7 +258,7 @@ export function ProviderDialog(props: ProviderDialogProps): ReactNode {
               disabled={needsSaving}
               onClick={() => void tryIt()}
             >
-              Test this connection
+              Test connection
             </Button>
             <Button onClick={() => void close()}>Cancel</Button>
             <Button type="submit" look="primary" busy={isSubmitting}>

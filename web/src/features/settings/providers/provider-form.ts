@@ -18,13 +18,13 @@ export const KINDS: { kind: Kind; title: string; words: string; address: string 
   {
     kind: "openai",
     title: "OpenAI (Responses)",
-    words: "OpenAI's own models, or a proxy for them.",
+    words: "OpenAI's models, or a proxy for them.",
     address: "https://api.openai.com/v1",
   },
   {
     kind: "openai-chat",
     title: "OpenAI-compatible",
-    words: "Any OpenAI-compatible server by its base URL.",
+    words: "Any OpenAI-compatible server.",
     address: "https://api.openai.com/v1",
   },
   {
@@ -146,9 +146,9 @@ export function toggleModel(text: string, model: string): string {
 
 export const modelsProblem = (text: string): string | undefined => {
   const models = modelsOf(text);
-  if (models.length > MODELS) return `At most ${MODELS} models: your agents are offered these first.`;
+  if (models.length > MODELS) return `Enter at most ${MODELS} models.`;
   return models.some((model) => model.length > MODEL_CHARS)
-    ? `The name of a model has at most ${MODEL_CHARS} characters.`
+    ? `A model name can have at most ${MODEL_CHARS} characters.`
     : undefined;
 };
 
@@ -186,22 +186,24 @@ export function isSameConnection(values: ProviderValues, kept: ProviderView | un
 }
 
 export const nameProblem = (name: string): string | undefined => {
-  if (name.trim() === "") return "Give it a name: agents find it by that.";
-  if (name === "demo") return "demo is the offline model: choose another name.";
+  if (name.trim() === "") return "Enter a name.";
+  if (name === "demo") return "The name demo is reserved for the offline model. Choose another name.";
   return NAME.test(name.trim()) && name.length <= 64
     ? undefined
-    : "Lower-case letters, digits and hyphens between them, at most 64.";
+    : "Use lower-case letters, digits and hyphens, at most 64 characters.";
 };
 
 export const keyProblem = (key: string): string | undefined =>
-  key.trim() === "" || KEY.test(key.trim()) ? undefined : "A key has no spaces and no letters beyond ASCII.";
+  key.trim() === "" || KEY.test(key.trim())
+    ? undefined
+    : "A key cannot contain spaces or non-ASCII characters.";
 
 export const urlProblem = (url: string): string | undefined => {
   const plain = url.trim();
   if (plain === "") return undefined;
   if (!/^https?:\/\//i.test(plain) || !URL.canParse(plain))
-    return "It looks like https://api.example.com/v1 or http://127.0.0.1:11434/v1.";
-  if (/[?#]/.test(plain)) return "Leave out what comes after ? or #.";
+    return "Enter a URL such as https://api.example.com/v1 or http://127.0.0.1:11434/v1.";
+  if (/[?#]/.test(plain)) return "Remove everything after ? or #.";
   return undefined;
 };
 

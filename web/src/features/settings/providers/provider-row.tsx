@@ -2,10 +2,10 @@
 import { Link } from "@tanstack/react-router";
 import { Bot, MoreHorizontal, Pencil, Trash2, Zap } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import { api, data } from "@/api/client";
 import { Badge } from "@/components/ui/badge";
 import { Button, IconButton } from "@/components/ui/button";
 import { Menu, MenuItem, MenuLine } from "@/components/ui/menu";
-import { api, data } from "@/lib/api";
 import type { ProviderView } from "@/protocol/api";
 import { ConnectionResult, runTrial, type Trial } from "./connection-result";
 import { KINDS } from "./provider-form";
@@ -47,19 +47,19 @@ export function ProviderRow({ provider, onEdit, onDelete }: ProviderRowProps): R
           <Button size="small" busy={trial?.state === "trying"} onClick={tryIt}>
             <Zap className="size-3.5" aria-hidden /> Test
           </Button>
-          <Button size="small" aria-label={`Change ${name}`} onClick={onEdit}>
-            <Pencil className="size-3.5" aria-hidden /> Change
+          <Button size="small" aria-label={`Edit ${name}`} onClick={onEdit}>
+            <Pencil className="size-3.5" aria-hidden /> Edit
           </Button>
           <Menu
             trigger={
-              <IconButton label={`More about ${name}`}>
+              <IconButton label={`Options for ${name}`}>
                 <MoreHorizontal className="size-4" aria-hidden />
               </IconButton>
             }
           >
             <MenuItem asChild>
               <Link to="/agents/new" search={{ provider: provider.name }}>
-                <Bot className="size-4" aria-hidden /> Make an agent with it
+                <Bot className="size-4" aria-hidden /> Create an agent
               </Link>
             </MenuItem>
             <MenuLine />

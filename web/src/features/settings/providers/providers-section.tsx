@@ -3,6 +3,8 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Plug, Plus } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import { api } from "@/api/client";
+import { providersQuery } from "@/api/queries";
 import { Badge } from "@/components/ui/badge";
 import { Button, buttonClass } from "@/components/ui/button";
 import { useConfirm } from "@/components/ui/confirm";
@@ -11,8 +13,6 @@ import { Page } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { useToast } from "@/components/ui/toast";
-import { api } from "@/lib/api";
-import { providersQuery } from "@/lib/queries";
 import type { ProviderView } from "@/protocol/api";
 import { Presets } from "./presets";
 import { ProviderDialog } from "./provider-dialog";
@@ -28,22 +28,22 @@ export function ProvidersSection(): ReactNode {
   const confirm = useConfirm();
   const toast = useToast();
   const [opened, setOpened] = useState<Opened>();
-  const [added, setAdded] = useState<string>();
+  const [added, setAdded] = useState<ProviderView>();
   const own = providers.data?.filter(({ source }) => source === "team") ?? [];
   const operators = providers.data?.filter(({ source }) => source === "operator") ?? [];
 
   const remove = async ({ id, name }: ProviderView) => {
     const yes = await confirm({
       title: `Delete ${name}?`,
-      message: "Its key is deleted with it. Agents that name it fail until they are given another provider.",
+      message: "Its key is deleted too. Agents that use it fail until you choose another provider for them.",
       action: "Delete",
       danger: true,
     });
     if (!yes || !id) return;
     try {
       await api.DELETE("/api/providers/{provider_id}", { params: { path: { provider_id: id } } });
-      if (added === name) setAdded(undefined);
-      toast.done(`${name} is deleted.`);
+      if (added?.name === name) setAdded(undefined);
+      toast.done(`Provider "${name}" deleted`);
     } catch (thrown) {
       toast.failed(thrown);
     }
@@ -52,7 +52,7 @@ export function ProvidersSection(): ReactNode {
   return (
     <Page
       title="Model providers"
-      description="Where your agents' models are: a vendor with your key, or any compatible server."
+      description="Connect a vendor with your API key, or any compatible model server."
       actions={
         own.length > 0 && (
           <Button look="primary" onClick={() => setOpened({})}>
@@ -65,7 +65,7 @@ export function ProvidersSection(): ReactNode {
       {providers.isError && (
         <ProblemNote problem={providers.error} onRetry={() => void providers.refetch()} />
       )}
-      {added && <Added name={added} />}
+      {added && <Added provider={added} />}
       {own.length > 0 && (
         <ul className="flex flex-col gap-3">
           {own.map((provider) => (
@@ -87,9 +87,9 @@ export function ProvidersSection(): ReactNode {
           provider={opened.provider}
           preset={opened.preset}
           onClose={() => setOpened(undefined)}
-          onSaved={({ name }) => {
-            if (opened.provider) toast.done(`${name} is saved.`);
-            else setAdded(name);
+          onSaved={(saved) => {
+            if (opened.provider) toast.done(`Provider "${saved.name}" saved`);
+            else setAdded(saved);
             setOpened(undefined);
           }}
         />
@@ -98,15 +98,20 @@ export function ProvidersSection(): ReactNode {
   );
 }
 
-function Added({ name }: { name: string }): ReactNode {
+function Added({ provider: { name, models } }: { provider: ProviderView }): ReactNode {
   return (
     <div
       role="status"
       className="mb-4 flex flex-wrap items-center gap-3 rounded-xl bg-good-soft px-4 py-3 text-sm text-good"
     >
-      <p className="min-w-0 flex-1 wrap-anywhere">{name} is added. Your agents can use it now.</p>
+      <p className="min-w-0 flex-1 wrap-anywhere">
+        Provider "{name}" added.{" "}
+        {models.length > 0
+          ? "Your agents can use it now."
+          : "It has no model list: enter the model name when you create an agent."}
+      </p>
       <Link to="/agents/new" search={{ provider: name }} className={buttonClass("plain", "small")}>
-        Make an agent with it
+        Create an agent
       </Link>
     </div>
   );
@@ -125,7 +130,7 @@ function Nothing({ onChoose }: { onChoose: (preset?: Preset) => void }): ReactNo
             </Button>
           }
         >
-          The demo agent works without one. For everything else, name a vendor and your key, or the address of
+          The demo agent works without one. For real answers, add a vendor and your API key, or the address of
           a model server.
         </Empty>
         <Presets onChoose={onChoose} />
@@ -138,11 +143,9 @@ function Operators({ providers }: { providers: ProviderView[] }): ReactNode {
   return (
     <section className="mt-8" aria-labelledby="operators">
       <h2 id="operators" className="text-sm font-semibold">
-        Offered by this server
+        Provided by this server
       </h2>
-      <p className="mt-1 text-[0.8125rem] text-soft">
-        Whoever runs the server set these up in its environment. Agents can use them as they are.
-      </p>
+      <p className="mt-1 text-[0.8125rem] text-soft">Configured by the server administrator.</p>
       <ul className="mt-3 flex flex-wrap gap-2">
         {providers.map(({ name }) => (
           <li key={name}>

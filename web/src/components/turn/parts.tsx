@@ -1,0 +1,84 @@
+/** The parts of an answer, in order. */
+import { memo, type ReactNode } from "react";
+import { Markdown } from "@/components/markdown/markdown";
+import { cx } from "@/lib/class-names";
+import type { Part, TextPart, Turn } from "@/state/thread";
+import { stateOf, verdictOf } from "./call-state";
+import { HIGHLIGHT } from "./looks";
+import { Notice } from "./notice";
+import { Reasoning } from "./reasoning";
+import { SubagentCard } from "./subagent-card";
+import { SystemMessage } from "./system-message";
+import { ToolCard } from "./tool-card";
+
+interface PartsProps {
+  turn: Turn;
+  parts: readonly Part[];
+  live: boolean;
+  /** The open questions are shown by themselves, with the calls they are about. */
+  asks: boolean;
+  highlighted?: string | undefined;
+  /** Reasoning starts unfolded. */
+  unfolded?: boolean;
+}
+
+export function Parts({ turn, parts, ...rest }: PartsProps): ReactNode {
+  return parts.map((part, at) => (
+    <PartView
+      key={`${part.kind}-${part.id}`}
+      turn={turn}
+      part={part}
+      newest={rest.live && at === parts.length - 1}
+      {...rest}
+    />
+  ));
+}
+
+interface PartViewProps extends Omit<PartsProps, "parts"> {
+  part: Part;
+  /** The run is live and this is its last part. */
+  newest: boolean;
+}
+
+function PartView({ part, newest, ...rest }: PartViewProps): ReactNode {
+  const { turn, live, asks, highlighted, unfolded } = rest;
+  switch (part.kind) {
+    case "text":
+      return <Text part={part} live={newest} highlighted={part.id === highlighted} />;
+    case "system":
+      return <SystemMessage part={part} highlighted={part.id === highlighted} />;
+    case "reasoning":
+      return <Reasoning part={part} live={newest} unfolded={unfolded} />;
+    case "call": {
+      const state = stateOf(part, turn, live);
+      if (asks && state === "asking") return null;
+      return <ToolCard call={part} state={state} verdict={verdictOf(part, turn)} />;
+    }
+    case "notice":
+      return <Notice part={part} over={!newest} />;
+    case "subagent":
+      return (
+        <SubagentCard part={part} live={live}>
+          {() => <Parts {...rest} parts={part.parts} live={live && part.status === "running"} />}
+        </SubagentCard>
+      );
+  }
+}
+
+interface TextProps {
+  part: TextPart;
+  live: boolean;
+  highlighted: boolean;
+}
+
+const Text = memo(function Text({ part, live, highlighted }: TextProps): ReactNode {
+  return (
+    <div
+      id={`message-${part.id}`}
+      tabIndex={-1}
+      className={cx("my-3 scroll-mt-6 rounded-lg outline-none", highlighted && HIGHLIGHT)}
+    >
+      <Markdown text={part.text} live={live} />
+    </div>
+  );
+});
