@@ -3,7 +3,8 @@
 from agio.cli.client.server_client import ServerClient
 from agio.core.store.repository import RunInfo, RunLog
 from agio.errors import UserError
-from agio.gateway.routes.views import Agents, AgentView, Runs, RunView
+from agio.gateway.routes.run_views import Runs, RunView
+from agio.gateway.routes.views import Agents, AgentView
 
 _PAGE = 100
 

@@ -13,7 +13,7 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from agio.errors import AgioError, UserError
-from agio.gateway.routes.views import Error
+from agio.gateway.http.errors import Error
 
 T = TypeVar("T")
 

@@ -18,9 +18,8 @@ from agio.core.identity.principal import DEFAULT_TENANT, LOCAL_USER, Permission
 from agio.core.name import checked_name
 from agio.core.store.store import Store
 from agio.gateway.auth.authenticator import describe_key, hash_secret, new_api_key
-from agio.gateway.routes.rendering import key_view
-from agio.gateway.routes.views import Keys as KeyList
-from agio.gateway.routes.views import KeyView, NewKey
+from agio.gateway.routes.api_key_views import Keys as KeyList
+from agio.gateway.routes.api_key_views import KeyView, NewKey, key_view
 from agio.settings import ServerSettings, Settings
 
 _DAY_MS = 24 * 3600 * 1000

@@ -8,9 +8,11 @@ import math
 from typing import TypeAlias
 
 import msgspec
+from msgspec import Struct
 
 from agio.errors import AgioError, BusError, LimitExceeded, ModelError, StoreError, UpstreamError, UserError
 from agio.gateway.http.asgi import Scope, Send
+from agio.protocol.messages import Json
 
 Headers: TypeAlias = list[tuple[bytes, bytes]]
 
@@ -97,6 +99,20 @@ _STATUS = {
 """The status of a code that its ending and its class do not tell."""
 
 _RETRY_AFTER_S = {"too_many_sessions": 2, "queue_full": 5, "store_full": 30}
+
+
+class ErrorDetail(Struct, frozen=True):
+    """`code` is stable; `message` is for people and may change."""
+
+    code: str
+    message: str
+    details: dict[str, Json]
+
+
+class Error(Struct, frozen=True):
+    """What every refusal looks like."""
+
+    error: ErrorDetail
 
 
 def status_of(error: AgioError) -> int:

@@ -1,19 +1,78 @@
 """The caller: who it is, and a person's account."""
 
+from typing import Self
+
 from fastapi.responses import Response
+from msgspec import Struct
+from pydantic import ConfigDict, model_validator
 
 from agio.core.identity.account import Account
 from agio.core.identity.email import checked_email
-from agio.core.identity.principal import Principal
-from agio.core.identity.team import Membership
+from agio.core.identity.principal import Permission, Principal, Role
 from agio.errors import UserError
 from agio.gateway.auth.passwords import check_new_password
 from agio.gateway.auth.revocation import revoke_account, revoke_credential, revoke_user
 from agio.gateway.http.route import Call, answer
-from agio.gateway.routes.identity_bodies import AccountBody, AccountChange, PasswordBody
-from agio.gateway.routes.identity_views import Me, account_view, team_view
-from agio.gateway.routes.sign_in import prove
+from agio.gateway.routes.bodies import Body, Name, any_given
+from agio.gateway.routes.sign_in import Email, Password, prove
+from agio.gateway.routes.team import TeamView, team_view, teams_of
 from agio.protocol.ids import new_id
+
+
+class AccountBody(Body):
+    """A new account. The password must have at least 12 characters."""
+
+    email: Email
+    name: Name
+    password: Password
+
+
+class AccountChange(Body):
+    """What to change of an account."""
+
+    model_config = ConfigDict(json_schema_extra=any_given(email="string", name="string"))
+
+    email: Email | None = None
+    name: Name | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if self.email is None and self.name is None:
+            raise ValueError("give an email or a name")
+        return self
+
+
+class PasswordBody(Body):
+    """A password."""
+
+    password: Password
+
+
+class AccountView(Struct, frozen=True, kw_only=True):
+    """A person. One without a password signs in elsewhere."""
+
+    id: str
+    email: str
+    name: str
+    has_password: bool
+
+
+class Me(Struct, frozen=True, kw_only=True):
+    """Who the credential stands for, and what it may do."""
+
+    tenant: str
+    user: str
+    name: str
+    role: Role
+    permissions: list[Permission]
+    account: AccountView | None
+    """None: a user who signs in with a link, or a program."""
+    authenticated_at: int | None
+    """When the person last proved who they are; None for an API key."""
+    tenants: list[TeamView]
+    """The teams the caller can switch to, this one among them."""
+    currency: str
+    """What costs are told in, by three letters."""
 
 
 async def me(call: Call) -> Response:
@@ -34,15 +93,6 @@ async def me(call: Call) -> Response:
             currency=call.gateway.currency,
         )
     )
-
-
-async def teams_of(call: Call) -> list[Membership]:
-    """Return the teams a caller can be in: of a person's browser all of theirs, of anything else its own."""
-    store, who = call.gateway.store, call.who
-    if who.account is not None and who.authenticated_at is not None:
-        return await store.memberships(who.account)
-    tenant = await store.get_tenant(who.tenant)
-    return [Membership(tenant.id, tenant.name, who.user, who.role)]
 
 
 async def create_account(call: Call, body: AccountBody) -> Response:
@@ -119,6 +169,16 @@ async def new_account(call: Call, email: str, name: str, password: str) -> Accou
         raise UserError("email_taken", "There is an account with this e-mail address. Sign in with it.")
     check_new_password(password, checked)
     return Account(new_id("acc"), checked, name, await call.gateway.passwords.hash(password))
+
+
+def account_view(account: Account) -> AccountView:
+    """Show an account."""
+    return AccountView(
+        id=account.id,
+        email=account.email,
+        name=account.name,
+        has_password=account.password_hash is not None,
+    )
 
 
 def _take(call: Call, email: str) -> None:

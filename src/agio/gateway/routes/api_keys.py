@@ -5,21 +5,29 @@ from typing import Annotated
 from fastapi import Query
 from fastapi.responses import Response
 from msgspec import structs
+from pydantic import Field
 
-from agio.core.identity.principal import ApiKey, Permission
+from agio.core.identity.principal import MAX_KEY_DAYS, ApiKey, Permission
 from agio.errors import UserError
 from agio.gateway.auth.authenticator import describe_key, hash_secret, new_api_key
 from agio.gateway.auth.revocation import revoke_credential
 from agio.gateway.http.query import Id
 from agio.gateway.http.route import Call, answer, check_permission
-from agio.gateway.routes.identity_bodies import KeyBody
-from agio.gateway.routes.rendering import key_view
-from agio.gateway.routes.views import Keys, NewKey
+from agio.gateway.routes.api_key_views import Keys, NewKey, key_view
+from agio.gateway.routes.bodies import AS_WHOLE, Body, Name
 
 _DAY_MS = 24 * 3600 * 1000
 Everybody = Annotated[
     bool, Query(alias="all", description="Those of everybody in the team, for whoever manages it.")
 ]
+
+
+class KeyBody(Body):
+    """A new API key. Without permissions it may do all that its maker may; without an end it has none."""
+
+    name: Name
+    permissions: Annotated[list[Permission], Field(min_length=1, max_length=4)] | None = None
+    expires_in_days: Annotated[int, Field(ge=1, le=MAX_KEY_DAYS), AS_WHOLE] | None = None
 
 
 async def list_keys(call: Call, everybody: Everybody = False) -> Response:

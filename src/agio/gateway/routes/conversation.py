@@ -7,8 +7,7 @@ from agio.core.run.fold import Fold, fold_slices
 from agio.core.store.records import SessionRecord
 from agio.core.store.repository import RunLog
 from agio.gateway.gateway import Gateway
-from agio.gateway.routes.rendering import message_view
-from agio.gateway.routes.views import MessageView
+from agio.gateway.routes.session_views import MessageView, message_view
 from agio.protocol.codec import encode
 from agio.protocol.messages import Message
 

@@ -8,9 +8,8 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
 from agio.errors import UserError
-from agio.gateway.http.errors import status_of
+from agio.gateway.http.errors import Error, status_of
 from agio.gateway.http.route import Route
-from agio.gateway.routes.views import Error
 from agio.protocol.messages import ContentPart, Message, RunAgentInput
 
 Schema: TypeAlias = dict[str, Any]

@@ -9,8 +9,7 @@ from agio.core.identity.principal import Principal
 from agio.core.store.repository import RunStatus
 from agio.gateway.http.query import MAX_POS, After, Filter, Id, Limit
 from agio.gateway.http.route import Call, answer, check_permission
-from agio.gateway.routes.rendering import execution_view, run_view, runs_view
-from agio.gateway.routes.views import ToolExecutions
+from agio.gateway.routes.run_views import ToolExecutions, execution_view, run_view, runs_view
 
 EVERYBODY = "all"
 

@@ -2,20 +2,26 @@
 
 import asyncio
 import logging
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from fastapi import Query
 from fastapi.responses import RedirectResponse, Response
+from msgspec import Struct
+from pydantic import Field
 
 from agio.core.identity.account import Account
 from agio.core.identity.email import fold_email
 from agio.core.store.store import Store
 from agio.errors import UserError
+from agio.gateway.auth.passwords import MAX_CHARS
 from agio.gateway.auth.revocation import revoke_credential
 from agio.gateway.http.route import Call, answer
 from agio.gateway.pages import page_response
-from agio.gateway.routes.identity_bodies import SignInBody
-from agio.gateway.routes.identity_views import SignInMethods, SignInProvider, team_view
+from agio.gateway.routes.bodies import Body
+from agio.gateway.routes.team import team_view
+
+Email: TypeAlias = Annotated[str, Field(min_length=3, max_length=254)]
+Password: TypeAlias = Annotated[str, Field(min_length=1, max_length=MAX_CHARS)]
 
 _log = logging.getLogger("agio.gateway")
 _noting: set[asyncio.Future[None]] = set()
@@ -24,6 +30,28 @@ _LINK_OVER = UserError(
     "This sign-in link does not work any more. Each link signs in one browser, once, within a day. Ask an owner of "
     "your team for a new one, or make one on the server: `agio keys sign-in --user EMAIL`.",
 )
+
+
+class SignInBody(Body):
+    """Who somebody is, and the proof."""
+
+    email: Email
+    password: Password
+
+
+class SignInProvider(Struct, frozen=True):
+    """Somewhere else where people can sign in: send the browser to the path."""
+
+    id: str
+    name: str
+    url: str
+
+
+class SignInMethods(Struct, frozen=True):
+    """How people sign in. Nobody has a password before the first account is made, with the link the server printed."""
+
+    password: bool
+    providers: list[SignInProvider]
 
 
 async def sign_in_methods(call: Call) -> Response:

@@ -3,15 +3,42 @@
 import platform
 from functools import cache
 from importlib.metadata import version
+from typing import Literal
 
 from fastapi.responses import Response
+from msgspec import Struct
 
 from agio.errors import StoreError
 from agio.gateway.http.address import is_loopback
 from agio.gateway.http.route import Call, answer
-from agio.gateway.routes.views import About, Health, Ready
 
 _FORWARDED = (b"forwarded", b"x-forwarded-for")
+
+
+class Health(Struct, frozen=True):
+    """The server is alive."""
+
+    status: Literal["ok"] = "ok"
+
+
+class Ready(Struct, frozen=True):
+    """The server can take messages and run them."""
+
+    status: Literal["ready"]
+    workers: int
+
+
+class About(Struct, frozen=True, kw_only=True):
+    """The server, as far as its users need to know it."""
+
+    version: str
+    store: Literal["sqlite", "postgres"]
+    home: Literal["embedded", "distributed"]
+    """Whether the server works on runs in its own process, or leaves that to workers."""
+    workers: int
+    """How many are connected that work for this team."""
+    started_at: int
+    python: str
 
 
 async def health(call: Call) -> Response:
