@@ -65,5 +65,5 @@ class App:
         if found.method == given:
             return found.app
         if found.method == "WEBSOCKET" and given == "GET":
-            raise UserError("upgrade_required", f"{path} is a WebSocket: ask for an upgrade.")
+            raise UserError("upgrade_required", f"{path} is a WebSocket. Send an upgrade request.")
         raise not_allowed("GET" if found.method == "WEBSOCKET" else found.method)

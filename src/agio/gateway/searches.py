@@ -29,7 +29,7 @@ class Searches:
         if self._asked[user] >= _WAITING:
             raise LimitExceeded(
                 "rate_limited",
-                "Too many searches at once: wait for one to end.",
+                "Too many searches at once. Wait for one to finish.",
                 {"retry_after_s": _RETRY_AFTER_S},
             )
         own = self._users.setdefault(user, asyncio.Lock())

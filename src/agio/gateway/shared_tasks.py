@@ -48,11 +48,13 @@ class SharedTasks(Generic[Result]):
         elif shared.asked != asked:
             raise UserError(
                 "idempotency_conflict",
-                f"This key was used before for something else. Use a new one for each {self._noun}.",
+                f"This Idempotency-Key was already used for a different request. Use a new one for each {self._noun}.",
             )
         await asyncio.wait([shared.task])
         if shared.task.cancelled():
-            raise StoreError("store_closed", "The server stops. Ask again, with the same Idempotency-Key.")
+            raise StoreError(
+                "store_closed", "The server is shutting down. Retry with the same Idempotency-Key."
+            )
         return shared.task.result()
 
     async def close(self) -> None:

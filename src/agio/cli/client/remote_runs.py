@@ -16,7 +16,7 @@ async def find_agent(server: ServerClient, name: str | None) -> AgentView:
     if len(fitting) == 1:
         return fitting[0]
     names = ", ".join(agent.name for agent in found) or "none"
-    said = "Say which agent with --agent NAME." if name is None else f"There is no agent {name!r}."
+    said = "Choose an agent with --agent NAME." if name is None else f"There is no agent {name!r}."
     raise UserError("agent_not_found", f"{said} The server has: {names}.")
 
 

@@ -29,7 +29,7 @@ class ServerClient:
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise UserError(
-                "invalid_server_url", f"{url!r} is no server's address: write http://127.0.0.1:8700."
+                "invalid_server_url", f"{url!r} is not a server address. Write it as http://127.0.0.1:8700."
             )
         self._secure = parts.scheme == "https"
         self._address = parts.netloc.rpartition("@")[2]
@@ -87,7 +87,7 @@ class ServerClient:
 def unreachable(url: str, error: Exception) -> UserError:
     """Return what is said when nobody answers."""
     reason = str(error) or type(error).__name__
-    return UserError("server_unreachable", f"No agio answers at {url}: {reason}. Start it: agio serve")
+    return UserError("server_unreachable", f"No server responds at {url}: {reason}. Start it: agio serve")
 
 
 def _typed_key(url: str) -> str:
@@ -99,7 +99,7 @@ def _typed_key(url: str) -> str:
     if not typed:
         raise UserError(
             "missing_api_key",
-            "The server wants a key: set AGIO_API_KEY. Make one on the server's page, or with: agio keys create NAME",
+            "Set AGIO_API_KEY: the server requires a key. Create one in the web app, or with: agio keys create NAME",
             {"variable": "AGIO_API_KEY"},
         )
     return typed
@@ -109,9 +109,7 @@ def _decoded(data: bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.MsgspecError as error:
-        raise UserError(
-            "not_agio", f"This is not what agio answers: {error}. Is the address right?"
-        ) from error
+        raise UserError("not_agio", f"The response is not from agio: {error}. Check the address.") from error
 
 
 def refusal(status: int, data: bytes) -> AgioError:
@@ -120,6 +118,6 @@ def refusal(status: int, data: bytes) -> AgioError:
         said = msgspec.json.decode(data, type=Error).error
     except msgspec.MsgspecError:
         return UserError(
-            "not_agio", f"The server answers {status}, and not as agio does. Is the address right?"
+            "not_agio", f"The server responded with status {status}, but is not agio. Check the address."
         )
     return AgioError(said.code, said.message, said.details)

@@ -47,7 +47,7 @@ def explain(name: str) -> str:
         code for section in load_catalogue().values() for code in section.codes.values() if code.name == name
     ]
     if not found:
-        raise UserError("unknown_code", f"There is no code {name}. All of them: agio explain")
+        raise UserError("unknown_code", f"There is no code {name}. List all codes: agio explain")
     lines = [f"{name}: {found[0].meaning}."]
     if found[0].remedy:
         lines.append(f"What to do: {found[0].remedy}.")

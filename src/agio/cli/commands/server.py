@@ -76,7 +76,7 @@ def gateway(
 
     settings = load_server_settings()
     if settings.worker_key is None:
-        raise UserError("missing_setting", "Set AGIO_WORKER_KEY: it is what workers show to be let in.")
+        raise UserError("missing_setting", "Set AGIO_WORKER_KEY: workers authenticate with it.")
     options = ServeOptions(
         host=host,
         port=port,

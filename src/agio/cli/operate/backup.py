@@ -51,5 +51,5 @@ def put_back(copy: Path, data: Path | None, settings: Settings, server: ServerSe
 def _use_postgres(command: str) -> UserError:
     return UserError(
         "not_embedded",
-        f"This store is a Postgres database, which has its own tools: {command}. For an embedded one say --data DIR.",
+        f"This store is a Postgres database. Use its own tools: {command}. For an embedded store pass --data DIR.",
     )

@@ -19,7 +19,7 @@ async def migrate_store(
     database = database_of(settings, server, data)
     newest = known_version("postgres" if isinstance(database, str) else "sqlite")
     if down is not None and down > newest:
-        raise UserError("unknown_version", f"There is no version {down}: this agio knows 0 to {newest}.")
+        raise UserError("unknown_version", f"There is no schema version {down}. This agio has 0 to {newest}.")
     if isinstance(database, str):
         await migrate_database(database, down)
     else:

@@ -42,7 +42,7 @@ async def rotate_keys(data: Path | None, batch: int, settings: Settings, server:
         if vault is None:
             raise UserError(
                 "missing_setting",
-                "Set AGIO_SECRET_KEY to the new master key, a comma, and the old one, as for the gateways.",
+                "Set AGIO_SECRET_KEY to the new master key, a comma, and the old key, as on the gateways.",
                 {"variable": "AGIO_SECRET_KEY"},
             )
         done = await rotate(store, vault, batch)

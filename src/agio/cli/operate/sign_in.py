@@ -52,7 +52,7 @@ def _noted(database: str | Path) -> str:
     if found is None:
         raise UserError(
             "missing_setting",
-            "At which address do people reach the server? Say --url https://agio.example.com, or set AGIO_PUBLIC_URL.",
+            "The server's public address is unknown. Pass --url https://agio.example.com, or set AGIO_PUBLIC_URL.",
         )
     return found
 
@@ -65,7 +65,7 @@ async def _find(store: Store, named: str, tenant: str | None) -> tuple[str, str]
     for team in teams:
         if tenant in (None, team.tenant):
             return team.tenant, team.user
-    raise UserError("user_not_found", f"No member of {tenant or 'any team'} has the e-mail address {named}.")
+    raise UserError("user_not_found", f"No member of {tenant or 'any team'} has the email address {named}.")
 
 
 async def _list_members(store: Store, tenant: str) -> None:

@@ -81,7 +81,7 @@ class Ending(Struct):
             least = "at least " if figures.get("usage_partial") else ""
             parts.append(f"{least}{given + made} tokens")
         elif figures.get("usage_partial"):
-            parts.append("tokens not told")
+            parts.append("token count unavailable")
         if isinstance(first := figures.get("first_token_ms"), int):
             parts.append(f"first token {seconds(first)}")
         if isinstance(total := figures.get("run_ms"), int):

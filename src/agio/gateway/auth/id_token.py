@@ -47,7 +47,7 @@ def refuse_token(reason: str, words: str) -> UserError:
     """Say why a token is not believed."""
     return UserError(
         "invalid_id_token",
-        f"The sign-in provider's answer cannot be trusted: {words}. Try again; if it stays so, tell the operator.",
+        f"The sign-in provider's response is invalid: {words}. Try again; if this persists, contact the operator.",
         {"reason": reason},
     )
 
@@ -125,8 +125,8 @@ def check_freshness(claims: Claims, since_ms: int) -> None:
     if at is None or at + LEEWAY_S * 1000 < since_ms:
         raise UserError(
             "not_confirmed",
-            "The sign-in provider did not ask anew who you are. Sign out there and try again, or confirm with a "
-            "password.",
+            "The sign-in provider did not ask for your credentials again. Sign out there and try again, or confirm "
+            "with a password.",
             {"reason": "auth_time"},
         )
 

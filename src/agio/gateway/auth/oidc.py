@@ -192,7 +192,7 @@ class OidcProviders:
         if client is None:
             raise UserError(
                 "sign_in_provider_not_found",
-                f"Nobody can sign in at {provider_id[:40]!r} here: GET /api/sign-in/methods says where.",
+                f"There is no sign-in provider {provider_id[:40]!r}. See GET /api/sign-in/methods.",
             )
         return client
 
@@ -229,9 +229,7 @@ async def _person(client: OidcClient, tokens: Tokens, claims: Claims, proved_at:
     domains = {domain.lower() for domain in client.provider.domains}
     if domains and (email is None or email.rpartition("@")[2] not in domains):
         allowed = ", ".join(sorted(domains))
-        raise UserError(
-            "email_not_allowed", f"Only people with a verified e-mail address at {allowed} may sign in here."
-        )
+        raise UserError("email_not_allowed", f"Only verified email addresses at {allowed} can sign in.")
     name = claims.get("name")
     shown = seen(name[:100]) if isinstance(name, str) else ""
     return Person(
@@ -278,5 +276,5 @@ def _denied(provider: OidcProvider, error: str | None) -> UserError:
     code = error or "no code"
     shown = code[:60] if code.isascii() and code.isprintable() else "unknown"
     return UserError(
-        "sign_in_denied", f"{provider.name} did not say who you are ({shown}). Try again.", {"error": shown}
+        "sign_in_denied", f"Sign-in at {provider.name} failed ({shown}). Try again.", {"error": shown}
     )

@@ -199,7 +199,6 @@ class OidcClient:
         _log.warning("sign-in at %s failed: %s", self.provider.id, words)
         return AgioError(
             "sign_in_provider_failed",
-            f"{self.provider.name} does not answer as it should: {words}. Try again later; the operator's log "
-            "says more.",
+            f"Sign-in at {self.provider.name} failed: {words}. Try again later. Details are in the server's log.",
             {"provider": self.provider.id, "reason": reason},
         )

@@ -35,7 +35,7 @@ async def arrive(store: Store, person: Person, invitation: bytes | None = None) 
         return await _join(store, person)
     teams = await store.memberships(account.id)
     if not teams:
-        raise UserError("no_membership", "You are in no team any more. Ask for an invitation.")
+        raise UserError("no_membership", "You no longer belong to a team. Ask for an invitation.")
     chosen = next((team for team in teams if team.tenant == person.provider.tenant), teams[0])
     return Arrived(chosen.tenant, chosen.user)
 
@@ -59,7 +59,7 @@ async def confirm(store: Store, who: Principal, person: Person) -> None:
     if account is None or account.id != who.account:
         raise UserError(
             "not_confirmed",
-            f"You signed in at {person.provider.name} as somebody else than here.",
+            f"You signed in at {person.provider.name} as a different person.",
             {"reason": "identity"},
         )
 
@@ -67,9 +67,7 @@ async def confirm(store: Store, who: Principal, person: Person) -> None:
 async def _accept(store: Store, person: Person, account: Account | None, token_hash: bytes) -> Arrived:
     invitation = await store.find_invitation(token_hash)
     if invitation is None:
-        raise UserError(
-            "invitation_not_found", "There is no such invitation: it was used, taken back, or is too old."
-        )
+        raise UserError("invitation_not_found", "This invitation was used, revoked, or has expired.")
     _check_address(invitation, person)
     try:
         if account is None:
@@ -90,8 +88,8 @@ async def _join(store: Store, person: Person) -> Arrived:
     if tenant is None:
         raise UserError(
             "not_invited",
-            "Nobody here knows you. Ask for an invitation; if you have an account with a password, sign in with "
-            "it and link this sign-in to it.",
+            "No account matches this sign-in. Ask for an invitation. If you have an account with a password, sign in "
+            "with it and link this provider.",
         )
     account, issuer = _new_account(person), person.provider.issuer
     try:
@@ -116,14 +114,14 @@ def _verified(person: Person) -> str:
     if person.email is None:
         raise UserError(
             "email_not_verified",
-            f"{person.provider.name} does not say that your e-mail address is verified. Verify it there first.",
+            f"Your email address is not verified at {person.provider.name}. Verify it there first.",
         )
     return person.email
 
 
 def _check_address(invitation: Invitation, person: Person) -> None:
     if invitation.email is not None and _verified(person) != invitation.email:
-        raise UserError("invitation_not_yours", "This invitation is for another e-mail address.")
+        raise UserError("invitation_not_yours", "This invitation is for another email address.")
 
 
 def _told(error: UserError, person: Person) -> UserError:
@@ -132,6 +130,6 @@ def _told(error: UserError, person: Person) -> UserError:
         return error
     return UserError(
         "identity_not_linked",
-        "There is an account with your e-mail address. Sign in to it the way you did so far, then link "
+        "An account with your email address exists. Sign in to it as before, then link "
         f"{person.provider.name} in your account.",
     )

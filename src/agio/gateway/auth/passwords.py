@@ -109,7 +109,7 @@ class Passwords:
         if self._asked >= _AT_ONCE + _WAITING:
             raise LimitExceeded(
                 "rate_limited",
-                "Too many passwords are being checked: try again in 5 s.",
+                "Too many sign-ins at once. Try again in 5 s.",
                 {"retry_after_s": 5},
             )
         self._asked += 1

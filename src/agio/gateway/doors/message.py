@@ -37,7 +37,7 @@ def message_door(gateway: Gateway) -> Application:
 
 def _checked(session_id: str) -> str:
     if not 0 < len(session_id) <= ID_CHARS:
-        raise UserError("invalid_query", f"session_id: it must have 1 to {ID_CHARS} characters.")
+        raise UserError("invalid_query", f"session_id must have 1 to {ID_CHARS} characters.")
     return session_id
 
 

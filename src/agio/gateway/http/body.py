@@ -36,7 +36,7 @@ async def read_body(scope: Scope, receive: Receive, limit_bytes: int) -> bytes:
         async with asyncio.timeout(BODY_S):
             return await _read(receive, held_of(scope), limit_bytes)
     except TimeoutError as error:
-        raise UserError("request_timeout", f"The body took longer than {BODY_S:g} s to come.") from error
+        raise UserError("request_timeout", f"The body took longer than {BODY_S:g} s to arrive.") from error
 
 
 async def _read(receive: Receive, held: Held, limit_bytes: int) -> bytes:
@@ -85,7 +85,7 @@ def check_json(body: bytes, limits: ServerLimits) -> None:
         return
     plain = body.replace(rb"\\", b"")
     if rb"\u0000" in plain:
-        raise UserError("invalid_json", "The body has a null character (\\u0000): leave it out.")
+        raise UserError("invalid_json", "The body contains a null character (\\u0000). Remove it.")
     outside = b"".join(plain.replace(rb"\"", b"").split(b'"')[::2])
     brackets = outside.translate(_SQUARE, _OTHERS)
     if len(brackets) > 2 * _MAX_PARTS:

@@ -170,9 +170,7 @@ def wrapped(error: Exception) -> AgioError:
     if isinstance(error, AgioError):
         return error
     _log.error("A request failed in a way nobody foresaw.", exc_info=error)
-    return AgioError(
-        "internal_error", "Something went wrong in the server. Its log says what; trying again may help."
-    )
+    return AgioError("internal_error", "Internal server error. See the server's log; a retry may help.")
 
 
 async def refuse(scope: Scope, send: Send, error: AgioError) -> None:

@@ -86,7 +86,7 @@ class Held:
         limit = self._all.limit_bytes
         return LimitExceeded(
             "too_many_bytes",
-            f"More than {limit} bytes of your requests and responses are in flight: finish sending, or read the "
+            f"More than {limit} bytes of your requests and responses are in flight. Finish sending, or read the "
             "responses.",
             {"in_flight_bytes_per_credential": limit},
         )

@@ -62,7 +62,7 @@ class Origins:
         if name not in self._hosts and not _is_address(name):
             raise UserError(
                 "forbidden_host",
-                f"This server is not called {name or 'nothing'}. Name it with --public-url if it should be.",
+                f"The Host {name or '(empty)'} is not an address of this server. To allow it, start with --public-url.",
             )
         if len(self._good_hosts) < _CACHE_ENTRIES:
             self._good_hosts.add(host)
@@ -91,7 +91,7 @@ class Origins:
         own_site = not site or site in _OWN_SITE
         own_page = self._is_own(origin, host) if origin else bool(site) and method != WEBSOCKET
         if not own_site or not own_page:
-            raise UserError("forbidden_origin", "This page may not do that here: it is another site's.")
+            raise UserError("forbidden_origin", "Blocked: the request comes from another site.")
 
     def _is_own(self, origin: bytes, host: bytes) -> bool:
         origin = origin.lower()

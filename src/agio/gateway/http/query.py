@@ -53,7 +53,7 @@ def expected_version(request: Request, if_match: str | None) -> int | None:
     several lines, which are a list, as in one.
     """
     if len(request.headers.getlist("if-match")) > 1:
-        raise UserError("invalid_query", "If-Match: name one version, in one line.")
+        raise UserError("invalid_query", "If-Match must name exactly one version.")
     if if_match is None or if_match == "*":
         return None
     tag = re.fullmatch(r'(?:W/)?"(\d{1,16})"', if_match, re.ASCII)

@@ -127,7 +127,7 @@ async def let_in(scope: Scope, receive: Receive, route: Route, *, body: bool) ->
         if route.fresh:
             check_fresh(call.who)
     if b"%00" in scope["query_string"]:
-        raise UserError("invalid_query", "The query has a null character: leave it out.")
+        raise UserError("invalid_query", "The query contains a null character. Remove it.")
     if body:
         call.raw = await read_body(scope, receive, gateway.limits.json_body_bytes)
         if call.raw:
@@ -154,7 +154,7 @@ async def let_stay(call: Call, route: Route) -> None:
 def check_permission(who: Principal, needs: Permission) -> None:
     """Raise UserError `forbidden` if a credential may not do this."""
     if needs not in who.permissions:
-        why = "this API key was made without it" if needs in PERMISSIONS[who.role] else _WHO[needs]
+        why = "this API key was created without it" if needs in PERMISSIONS[who.role] else _WHO[needs]
         raise UserError("forbidden", f"This needs the permission {needs!r}: {why}.", {"needs": needs})
 
 
@@ -168,8 +168,8 @@ def check_fresh(who: Principal) -> None:
     if time.time_ns() // 1_000_000 - who.authenticated_at > FRESH_S * 1000:
         raise UserError(
             "reauthentication_required",
-            "Prove again who you are, with POST /api/account/confirm, or where you sign in "
-            "(/sign-in/oidc/{provider}?purpose=confirm): it is good for 15 minutes.",
+            "Confirm it's you: POST /api/account/confirm, or /sign-in/oidc/{provider}?purpose=confirm. This lasts "
+            "15 minutes.",
             {"fresh_s": FRESH_S},
         )
 

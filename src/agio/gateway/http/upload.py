@@ -87,7 +87,7 @@ async def receive_file(
     if form is not None:
         form.finish()
     if not spool.size:
-        raise UserError("empty_file", "The file is empty: there is nothing to keep.")
+        raise UserError("empty_file", "The file is empty.")
     return None if form is None else form.session_id
 
 

@@ -99,7 +99,7 @@ async def create_account(call: Call, body: AccountBody) -> Response:
     """Give the person who is signed in an account: an e-mail address and a password to sign in with."""
     who = _in_browser(call)
     if who.account is not None:
-        raise UserError("account_exists", "You have an account already.")
+        raise UserError("account_exists", "You already have an account.")
     account = await new_account(call, body.email, body.name, body.password)
     await call.gateway.store.create_account(account, who.tenant, who.user)
     call.gateway.auth.forget_user(who.tenant, who.user)
@@ -166,7 +166,7 @@ async def new_account(call: Call, email: str, name: str, password: str) -> Accou
     checked = checked_email(email)
     _take(call, checked)
     if await call.gateway.store.find_account(checked) is not None:
-        raise UserError("email_taken", "There is an account with this e-mail address. Sign in with it.")
+        raise UserError("email_taken", "An account with this email address already exists. Sign in with it.")
     check_new_password(password, checked)
     return Account(new_id("acc"), checked, name, await call.gateway.passwords.hash(password))
 
@@ -189,11 +189,11 @@ def _take(call: Call, email: str) -> None:
 def _in_browser(call: Call) -> Principal:
     """Return who is signed in. Raises UserError `forbidden` for an API key: a program is not the person."""
     if call.who.authenticated_at is None:
-        raise UserError("forbidden", "Only a person who is signed in can do this, not an API key.")
+        raise UserError("forbidden", "Only a signed-in person can do this, not an API key.")
     return call.who
 
 
 async def _account(call: Call) -> Account:
     if call.who.account is None:
-        raise UserError("account_not_found", "You have no account: make one with POST /api/account.")
+        raise UserError("account_not_found", "You have no account. Create one: POST /api/account.")
     return await call.gateway.store.get_account(call.who.account)

@@ -77,7 +77,7 @@ def _bounds(
         if more := sorted(permissions - who.permissions):
             raise UserError(
                 "forbidden",
-                f"A key can have no more permissions than its maker: you lack {', '.join(more)}.",
+                f"A key cannot have more permissions than its creator. You lack {', '.join(more)}.",
                 {"needs": more[0]},
             )
     ends = [] if body.expires_in_days is None else [now + body.expires_in_days * _DAY_MS]
@@ -97,4 +97,4 @@ async def _maker(call: Call) -> ApiKey | None:
 async def _check_no_owner(call: Call, user: str) -> None:
     members = await call.gateway.store.list_members(call.who.tenant)
     if any(member.user == user and member.role == "owner" for member in members):
-        raise UserError("forbidden", "Only owners may revoke an owner's key.", {"needs": "own"})
+        raise UserError("forbidden", "Only owners can revoke an owner's key.", {"needs": "own"})

@@ -61,7 +61,7 @@ class AwaitedRun:
         except TimeoutError:
             return False
         except Cut:
-            raise UserError("unauthenticated", "This credential is not good any more.") from None
+            raise UserError("unauthenticated", "This credential has expired or was revoked.") from None
         finally:
             watching.cancel()
         match self.events.ended:
@@ -71,7 +71,9 @@ class AwaitedRun:
                 )
             case "closing":
                 raise AgioError(
-                    "not_ready", "The server stops. The run goes on later.", {"run_id": self.run_id}
+                    "not_ready",
+                    "The server is shutting down. The run continues later.",
+                    {"run_id": self.run_id},
                 )
             case _:
                 raise ClientGone

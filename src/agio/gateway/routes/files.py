@@ -64,7 +64,7 @@ async def upload_file(
     with Spool(limits.file_bytes) as spool:
         named = await receive_file(call.receive, call.scope["headers"], spool, limits.file_bytes)
         if session_id and named and named != session_id:
-            raise UserError("invalid_body", "Query and form name different sessions: name one.")
+            raise UserError("invalid_body", "The query and the form name different sessions. Name one.")
         await let_stay(call, _ROUTE)
         kind = spool.media_type()
         file_id = new_id("file")
@@ -130,7 +130,7 @@ def _session_id(scope: Scope) -> str | None:
     if given is None:
         return None
     if len(given) > 1 or not 0 < len(given[0]) <= ID_CHARS:
-        raise UserError("invalid_query", f"session_id: it must have 1 to {ID_CHARS} characters.")
+        raise UserError("invalid_query", f"session_id must have 1 to {ID_CHARS} characters.")
     return given[0]
 
 

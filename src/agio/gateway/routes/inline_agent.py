@@ -77,11 +77,11 @@ async def choose_model(
             return _DEMO, _DEMO
         raise _which(set_up, "Say which model to use")
     if not named.strip():
-        raise UserError("invalid_model", "A model's name is not blank.")
+        raise UserError("invalid_model", "The model name must not be blank.")
     provider, colon, model = named.partition(":")
     if colon and (provider in gateway.providers or any(provider == one.name for one in own)):
         if not model.strip():
-            raise UserError("invalid_model", f"{named!r} names no model: write provider:model.")
+            raise UserError("invalid_model", f"{named!r} is not a model. Write it as provider:model.")
         return provider, model.strip()
     if beside != _DEMO:
         return beside, named
@@ -96,6 +96,6 @@ def _which(set_up: set[str], why: str) -> UserError:
     known = sorted(set_up)
     return UserError(
         "invalid_model",
-        f"{why}: write provider:model. The providers are {', '.join(known)}.",
+        f"{why}. Write it as provider:model. Providers: {', '.join(known)}.",
         {"providers": known},
     )

@@ -94,7 +94,7 @@ async def list_invitations(call: Call) -> Response:
 async def create_invitation(call: Call, body: InvitationBody) -> Response:
     """Invite somebody into the team. The token is shown in this answer and never again."""
     if body.role == "owner" and "own" not in call.who.permissions:
-        raise UserError("forbidden", "Only owners may invite owners.", {"needs": "own"})
+        raise UserError("forbidden", "Only owners can invite owners.", {"needs": "own"})
     token = secrets.token_urlsafe(32)
     now = time.time_ns() // 1_000_000
     invitation = Invitation(
@@ -163,10 +163,10 @@ async def _join(call: Call, invitation: Invitation, body: AcceptBody) -> Members
     if body.name is None or body.password is None or email is None:
         raise UserError(
             "unauthenticated",
-            "Sign in first; or give a name, an e-mail address and a password, and an account is made.",
+            "Sign in first, or send a name, an email and a password to create an account.",
         )
     if invitation.email not in (None, checked_email(email)):
-        raise UserError("invitation_not_yours", "This invitation is for another e-mail address.")
+        raise UserError("invitation_not_yours", "This invitation is for another email address.")
     account = await new_account(call, email, body.name, body.password)
     return await call.gateway.store.accept_invitation(hash_secret(body.token), account)
 
@@ -179,9 +179,7 @@ async def _open(call: Call, token: str) -> Invitation:
     invitation = await gateway.store.find_invitation(hash_secret(token))
     if invitation is None:
         gateway.rates.take("sign_in", address)
-        raise UserError(
-            "invitation_not_found", "There is no such invitation: it was used, taken back, or is too old."
-        )
+        raise UserError("invitation_not_found", "This invitation was used, revoked, or has expired.")
     return invitation
 
 

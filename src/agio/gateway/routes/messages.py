@@ -106,7 +106,7 @@ async def send_message(
     """Send a message: it is stored with its run before this answers."""
     if idempotency_key is not None and body.client_message_id not in (None, idempotency_key):
         raise UserError(
-            "invalid_body", "client_message_id and Idempotency-Key are the same thing: send one of them."
+            "invalid_body", "Send either client_message_id or Idempotency-Key, not two different values."
         )
     return await _send(
         call,

@@ -162,9 +162,9 @@ async def _signed_in(call: Call) -> Principal:
     except UserError as error:
         if error.code != "unauthenticated":
             raise
-        raise UserError(error.code, "You are not signed in any more. Sign in, then begin again.") from error
+        raise UserError(error.code, "You are no longer signed in. Sign in, then start again.") from error
     if who.authenticated_at is None:
-        raise UserError("forbidden", "Only a person who is signed in can do this, not an API key.")
+        raise UserError("forbidden", "Only a signed-in person can do this, not an API key.")
     return who
 
 
@@ -174,7 +174,7 @@ async def _same(call: Call, flow: Flow) -> Principal:
     if who.credential != flow.credential:
         raise UserError(
             "invalid_sign_in_state",
-            "Somebody else has signed in here meanwhile. Begin again.",
+            "A different person has signed in to this browser. Start again.",
             {"reason": "session"},
         )
     note_actor(who)
@@ -183,7 +183,7 @@ async def _same(call: Call, flow: Flow) -> Principal:
 
 def _local(path: str) -> str:
     if not is_local_path(path):
-        raise UserError("invalid_query", "return_to must be a path of this server, such as /agents.")
+        raise UserError("invalid_query", "return_to must be a path on this server, such as /agents.")
     return path
 
 

@@ -79,12 +79,10 @@ async def _unrouted(request: Request, error: Exception) -> Response:
 
 def not_found(path: str) -> UserError:
     """Say that there is nothing at a path."""
-    return UserError(
-        "not_found", f"There is nothing at {path[:200]}. GET /api/openapi.json says what there is."
-    )
+    return UserError("not_found", f"No such path: {path[:200]}. See GET /api/openapi.json.")
 
 
 def not_allowed(*methods: str) -> UserError:
     """Say which methods there are."""
     allowed = ", ".join(methods)
-    return UserError("method_not_allowed", f"Only {allowed} is possible here.", {"allowed": allowed})
+    return UserError("method_not_allowed", f"This path allows only {allowed}.", {"allowed": allowed})

@@ -114,7 +114,7 @@ async def get_session(
 ) -> Response:
     """Get a session with its messages, in order: the first of them, or the last with `tail`."""
     if after is not None and (before is not None or tail):
-        raise UserError("invalid_query", "Give after, or one of before and tail: a page is in one place.")
+        raise UserError("invalid_query", "Send either after, or one of before and tail.")
     session = await _session(call, session_id)
     page = await conversation(call.gateway, session, Part(after, before, tail, limit))
     shown = session_view(session)

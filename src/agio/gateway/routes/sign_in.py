@@ -27,8 +27,8 @@ _log = logging.getLogger("agio.gateway")
 _noting: set[asyncio.Future[None]] = set()
 _LINK_OVER = UserError(
     "sign_in_link_over",
-    "This sign-in link does not work any more. Each link signs in one browser, once, within a day. Ask an owner of "
-    "your team for a new one, or make one on the server: `agio keys sign-in --user EMAIL`.",
+    "This sign-in link has expired. Each link works once, within a day. Ask an owner of your team for a new one, "
+    "or create one on the server: `agio keys sign-in --user EMAIL`.",
 )
 
 
@@ -69,7 +69,7 @@ async def sign_in_with_password(call: Call, body: SignInBody) -> Response:
     account = await prove(call, fold_email(body.email), body.password)
     teams = await call.gateway.store.memberships(account.id)
     if not teams:
-        raise UserError("no_membership", "You are in no team any more. Ask for an invitation.")
+        raise UserError("no_membership", "You no longer belong to a team. Ask for an invitation.")
     response = answer(team_view(teams[0]))
     response.headers["set-cookie"] = await begin_session(call, teams[0].tenant, teams[0].user)
     return response
@@ -110,7 +110,7 @@ async def prove(call: Call, email: str, password: str) -> Account:
     if account is None or kept is None or not good:
         if account is not None:
             _note_failure(gateway.store, account.id)
-        raise UserError("wrong_credentials", "E-mail address and password do not fit together.")
+        raise UserError("wrong_credentials", "Wrong email or password.")
     if gateway.passwords.is_outdated(kept):
         anew = await gateway.passwords.hash(password)
         await gateway.store.set_password(account.id, anew, instead_of=kept)

@@ -120,7 +120,7 @@ async def create_tenant(call: Call, body: TenantBody) -> Response:
     """Make a team, owned by its maker. Owners of the operator's own team may."""
     store, who = call.gateway.store, call.who
     if who.tenant != DEFAULT_TENANT:
-        raise UserError("forbidden", "Only owners of the team `default`, the operator's, make teams.")
+        raise UserError("forbidden", "Only owners of the operator's team `default` can create teams.")
     name, _ = await store.get_user(who.tenant, who.user)
     team = await store.create_tenant(body.name, who.account, name)
     await store.create_agent(team.tenant, demo_agent())
@@ -130,7 +130,7 @@ async def create_tenant(call: Call, body: TenantBody) -> Response:
 async def switch_tenant(call: Call, body: SwitchBody) -> Response:
     """Go on in another of the caller's teams: the browser's session there is a new one."""
     if call.who.authenticated_at is None:
-        raise UserError("forbidden", "An API key belongs to one team. Make one in the other team.")
+        raise UserError("forbidden", "An API key belongs to one team. Create a key in the other team.")
     cookie, team = await call.gateway.auth.switch(call.scope["headers"], body.tenant)
     revoke_credential(call.gateway, call.who.credential)
     response = answer(team_view(team))
