@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from agio.cli.chat.approval import NOBODY, ask, refuse
+from agio.cli.chat.approval import NO_PERSON, ask, refuse
 from agio.cli.chat.session import Session, Source
 from agio.cli.terminal.output import error_line, make_console, make_stage
 from agio.cli.terminal.prompt import Prompt
@@ -18,13 +18,13 @@ from agio.protocol.events import Interrupt
 from agio.protocol.messages import ResumeEntry
 
 _HELP = """\
-  /new        begin a new conversation
+  /new        start a new conversation
   /reasoning  show the model's reasoning in full, or fold it again
   /runs       list the runs of this conversation
   /help       show this
   /quit       leave (or Ctrl-D)
 
-  Ctrl-C stops an answer; what was said of it stays."""
+Ctrl-C stops an answer and keeps the part already shown."""
 
 
 class Talk(Struct, frozen=True):
@@ -59,7 +59,7 @@ def _answer_pipe(source: Source, loop: asyncio.Runner, talk: Talk) -> int:
     stage = make_stage(make_console(), plain=True)
 
     def decide(interrupts: Sequence[Interrupt]) -> list[ResumeEntry]:
-        stage.remark("notice", f"answered no: {NOBODY}, because the input is no terminal")
+        stage.remark("notice", f"declined: {NO_PERSON}, because the input is not a terminal")
         stage.settle()
         return refuse(interrupts)
 
@@ -82,7 +82,7 @@ def _answer_pipe(source: Source, loop: asyncio.Runner, talk: Talk) -> int:
         if status == "cancelled":
             return 130
     if not asked:
-        print(f"There was nothing to answer. Try: {talk.hint}")
+        print(f"No input. Try: {talk.hint}")
     return 1 if failed else 0
 
 
@@ -135,7 +135,7 @@ class _Conversation:
         cards = self._session.renderer.cards
         entries = ask(interrupts, cards, self._prompt, lambda text: self._say(text, "yellow"))
         if entries is None:
-            self._say("\nNot answered. Your next message goes on without it.", "dim")
+            self._say("\nNot answered. Your next message continues without this call.", "dim")
         return entries
 
     def _command(self, text: str) -> None:
@@ -145,7 +145,7 @@ class _Conversation:
             case "/new":
                 self._session.new_thread()
                 named = f": {self._talk.noun} {self._session.thread_id}" if self._session.thread_id else "."
-                self._say(f"A new conversation{named}", "dim")
+                self._say(f"New conversation{named}", "dim")
             case "/reasoning":
                 self._stage.show_reasoning = not self._stage.show_reasoning
                 self._say(f"Reasoning is {'shown' if self._stage.show_reasoning else 'folded'}.", "dim")
@@ -167,8 +167,8 @@ class _Conversation:
             return
         thread = self._session.thread_id
         self._say(f"Bye. This was {self._talk.noun} {thread}.", "")
-        self._say(f"  go on:  {self._talk.go_on.format(thread=thread)}", "dim")
-        self._say(f"  see it: {self._talk.see.format(thread=thread)}", "dim")
+        self._say(f"  continue:  {self._talk.go_on.format(thread=thread)}", "dim")
+        self._say(f"  list runs: {self._talk.see.format(thread=thread)}", "dim")
 
     def _say(self, text: str, style: str) -> None:
         self._console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)

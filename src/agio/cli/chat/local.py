@@ -44,7 +44,7 @@ class LocalSource:
         questions = [entry for entry in fold.interrupts.values() if entry.tool_call_id in waiting]
         if newest.status == "interrupted":
             return Unfinished(calls=fold.pending, questions=questions)
-        remark = f"Run {newest.run_id} was left unfinished; it goes on now."
+        remark = f"Run {newest.run_id} was left unfinished. Continuing it."
         run = self._agent.resume_run(newest.run_id)
         return Unfinished(run, remark, fold.pending, list(fold.interrupts.values()))
 

@@ -45,7 +45,7 @@ def chat(options: ChatOptions, settings: Settings) -> int:
         see="agio runs list" + _braced(store),
         plain=options.plain,
     )
-    hint = "If that is a server, talk to it: agio chat --server URL"
+    hint = "If that process is a server, connect to it: agio chat --server URL"
     with hint_if_locked(hint), asyncio.Runner() as loop:
         loop.run(_check_endpoint(options, settings))
         return converse(LocalSource(agent, options.thread), loop, talk)

@@ -71,7 +71,7 @@ class RemoteSource:
             return Unfinished(calls=calls, questions=questions)
         if status.state == "running" and status.run_id is not None:
             run = await self._server.get(f"/api/runs/{status.run_id}", RunView)
-            return Unfinished(self._watch(run), f"Run {run.id} is under way; this is its beginning.")
+            return Unfinished(self._watch(run), f"Run {run.id} is still running. Showing it from the start.")
         return Unfinished()
 
     async def aclose(self) -> None:

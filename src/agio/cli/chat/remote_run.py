@@ -79,7 +79,7 @@ class RemoteRun:
                     if lost_at is not None:
                         lost_at, pause_s = None, _FIRST_PAUSE_S
                         yield _notice(
-                            "reconnected", f"The server is back; going on after event {self._place.pos}."
+                            "reconnected", f"Reconnected. Continuing after event {self._place.pos}."
                         )
                     async for event in self._read(talking):
                         yield event
@@ -92,7 +92,7 @@ class RemoteRun:
                     raise unreachable(self._server.url, error) from error
                 if lost_at is None:
                     lost_at = loop.time()
-                    yield _notice("connection_lost", "The connection to the server was lost; trying again.")
+                    yield _notice("connection_lost", "Connection lost. Reconnecting.")
                 elif loop.time() - lost_at > _PATIENCE_S:
                     raise unreachable(self._server.url, error) from error
                 await asyncio.sleep(pause_s)

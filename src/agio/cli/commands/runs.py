@@ -66,9 +66,9 @@ async def list_runs(
     if runs:
         console.print(runs_table(runs, console))
     elif agent or thread:
-        console.print("No run fits. See all of them: agio runs list", markup=False)
+        console.print("No run matches. List all runs: agio runs list", markup=False)
     else:
-        console.print('There are no runs yet. Make one: echo "what is 6 * 7?" | agio chat', markup=False)
+        console.print('There are no runs yet. Start one: echo "what is 6 * 7?" | agio chat', markup=False)
 
 
 async def show_run(opened: AbstractAsyncContextManager[RunLogs], name: str) -> None:
@@ -117,11 +117,11 @@ async def replay_run(
     renderer = EventRenderer(make_stage(console, plain=False), echo=True)
     renderer.expect(fold.pending, fold.interrupts.values())
     if console.is_terminal:
-        speed = "at once" if fast else f"pauses cut to {LONGEST_GAP_S:g} s (--fast: at once)"
+        speed = "without pauses" if fast else f"pauses limited to {LONGEST_GAP_S:g} s (--fast: no pauses)"
         console.print(f"replay of {info.run_id}, {speed}", style="dim", highlight=False)
     await play(log.events(), renderer, fast=fast)
     if info.status == "running":
-        console.print("The run is still under way: this is its log so far.", style="yellow")
+        console.print("The run is still running: this is its log so far.", style="yellow")
 
 
 @asynccontextmanager

@@ -18,16 +18,14 @@ def back_up(
         raise _use_postgres("pg_dump --format=custom --file FILE")
     copy = copy_store(database, target.expanduser().absolute(), replace=replace)
     print(
-        f"{copy.path} is a copy of {database}: {copy.size:,} bytes, version {copy.version}, looked through."
+        f"{copy.path} is a copy of {database}: {copy.size:,} bytes, schema version {copy.version}, checked."
     )
     kept = database.parent / KEY_FILE
     if server.secret_keys:
-        print(
-            "The master keys of AGIO_SECRET_KEY are not in it: without them its stored secrets cannot be opened."
-        )
+        print("It does not contain the master keys of AGIO_SECRET_KEY, which its stored secrets need.")
     if kept.exists():
         print(
-            f"The master key {kept} is not in it. Keep a copy of that elsewhere: together they open every secret."
+            f"It does not contain the master key {kept}. Back that up separately: both together decrypt every secret."
         )
 
 
@@ -37,14 +35,12 @@ def put_back(copy: Path, data: Path | None, settings: Settings, server: ServerSe
     if isinstance(database, str):
         raise _use_postgres("pg_restore --clean --dbname URL FILE")
     aside = restore_store(copy.expanduser().absolute(), database)
-    print(
-        f"{database} is as {copy} has it. A server that starts now goes on with the runs that were running then."
-    )
+    print(f"Restored {copy} to {database}. The next server start continues the runs that were running then.")
     if aside is not None:
-        print(f"What was there before is kept as {aside}.")
+        print(f"The previous store is kept as {aside}.")
     if not server.secret_keys and not (database.parent / KEY_FILE).exists():
         print(
-            f"Its stored secrets need the master key it had: put {KEY_FILE} beside it before you start a server."
+            f"Its stored secrets need their master key. Put {KEY_FILE} beside it before you start a server."
         )
 
 

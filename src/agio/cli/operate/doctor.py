@@ -49,7 +49,7 @@ def _check_settings() -> tuple[list[Finding], ServerSettings]:
     except AgioError as error:
         # The rest is looked at as if nothing were set.
         return [problem("settings", error.message, "See docs/configuration.md.")], ServerSettings()
-    return [ok("settings", "all can be used")], server
+    return [ok("settings", "all valid")], server
 
 
 async def _check_home(
@@ -76,7 +76,7 @@ async def _check_home(
 def _print(findings: Sequence[Finding]) -> None:
     console = make_console()
     table = new_table()
-    for heading in ("", "WHAT", "HOW IT STANDS"):
+    for heading in ("", "CHECK", "RESULT"):
         table.add_column(heading, overflow="fold")
     for finding in findings:
         words = Text(finding.message)

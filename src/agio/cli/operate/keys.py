@@ -70,10 +70,10 @@ async def list_keys(opened: AbstractAsyncContextManager[Keys]) -> None:
         found = await keys.list()
     console = make_console()
     if not found:
-        console.print("There are no API keys yet. Make one: agio keys create NAME", markup=False)
+        console.print("There are no API keys yet. Create one: agio keys create NAME", markup=False)
         return
     table = new_table()
-    for column in ("KEY_ID", "NAME", "BEGINS", "PERMISSIONS", "MADE", "LAST USED", "ENDS", "STATE"):
+    for column in ("KEY_ID", "NAME", "PREFIX", "PERMISSIONS", "CREATED", "LAST USED", "EXPIRES", "STATE"):
         table.add_column(column, no_wrap=column != "PERMISSIONS")
     for key in found:
         used = "never" if key.last_used_at is None else ago(key.last_used_at)
@@ -153,7 +153,7 @@ async def _asked(server: ServerClient) -> AsyncGenerator[Keys]:
 
 @asynccontextmanager
 async def _stored(settings: Settings, server: ServerSettings, data: Path | None) -> AsyncGenerator[Keys]:
-    hint = "Make the key on the page of the server that has it, or ask it with AGIO_API_KEY: agio keys ... --server URL"
+    hint = "Create the key in the server's web app, or through the server with AGIO_API_KEY: agio keys ... --server URL"
     async with opened_store(settings, server, data, hint) as store:
         yield _StoredKeys(store)
 

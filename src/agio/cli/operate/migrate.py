@@ -24,7 +24,7 @@ async def migrate_store(
         await migrate_database(database, down)
     else:
         _migrate_file(database, down)
-    print(f"The store {place_of(database)} has version {newest if down is None else down}.")
+    print(f"The store {place_of(database)} now has schema version {newest if down is None else down}.")
 
 
 def _migrate_file(file: Path, down: int | None) -> None:

@@ -35,7 +35,7 @@ class Rotated(Struct):
 async def rotate_keys(data: Path | None, batch: int, settings: Settings, server: ServerSettings) -> int:
     """Rotate, say how it went, and return the exit code. Raises UserError `missing_setting`, StoreError."""
     database = database_of(settings, server, data)
-    with hint_if_locked("Stop the server that has it, rotate, and start it again."):
+    with hint_if_locked("Stop that server, rotate, and start it again."):
         store = await open_database(database)
     try:
         vault = await open_vault(database, server.secret_keys, store)
@@ -71,7 +71,7 @@ async def _pass(store: Store, vault: Vault, batch: int, done: Rotated) -> None:
         done.rotated += replaced
         done.missed += len(changes) - replaced
         done.unreadable += len(found) - len(changes)
-        print(f"{done.rotated} sealed anew", file=sys.stderr, flush=True)
+        print(f"{done.rotated} re-encrypted", file=sys.stderr, flush=True)
 
 
 def _anew(vault: Vault, place: SecretPlace, sealed: Sealed) -> tuple[SecretPlace, Sealed, Sealed] | None:
@@ -79,8 +79,8 @@ def _anew(vault: Vault, place: SecretPlace, sealed: Sealed) -> tuple[SecretPlace
         return place, sealed, vault.seal(place, vault.open(place, sealed))
     except StoreError:
         print(
-            f"cannot be opened: {place.field} of {place.owner_id}, team {place.tenant}, "
-            f"sealed with the key {sealed.key_id}",
+            f"cannot be decrypted: {place.field} of {place.owner_id}, team {place.tenant}, "
+            f"encrypted with the key {sealed.key_id}",
             file=sys.stderr,
         )
         return None
@@ -88,17 +88,17 @@ def _anew(vault: Vault, place: SecretPlace, sealed: Sealed) -> tuple[SecretPlace
 
 def _report(done: Rotated, vault: Vault, store: str) -> int:
     key = vault.current_key_id
-    print(f"{done.rotated} secrets in {store} were sealed anew with the master key {key}.")
+    print(f"{done.rotated} secrets in {store} were re-encrypted with the master key {key}.")
     if done.missed:
-        print(f"{done.missed} were changed meanwhile by a server with another first key: run this again.")
+        print(
+            f"{done.missed} were changed during the rotation by a server with a different first key. Run this again."
+        )
     if done.unreadable:
         print(
-            f"{done.unreadable} could not be opened by any key in AGIO_SECRET_KEY and are as they were: add the key "
-            "that sealed them and run this again, or enter them anew."
+            f"{done.unreadable} could not be decrypted with any key in AGIO_SECRET_KEY and are unchanged. Add the key "
+            "that encrypted them and run this again, or enter them again."
         )
     if done.missed or done.unreadable:
         return 1
-    print(
-        "Every secret opens with this key alone: the others can be taken out of AGIO_SECRET_KEY or secret.key."
-    )
+    print("Every secret now needs only this key. Remove the others from AGIO_SECRET_KEY or secret.key.")
     return 0

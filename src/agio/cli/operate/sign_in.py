@@ -70,9 +70,7 @@ async def _find(store: Store, named: str, tenant: str | None) -> tuple[str, str]
 
 async def _list_members(store: Store, tenant: str) -> None:
     console = make_console(stderr=True)
-    print(
-        f"Who is to be signed in? Say --user EMAIL, or a user's id. The team {tenant} has:", file=sys.stderr
-    )
+    print(f"Choose a member with --user EMAIL or a user id. Members of the team {tenant}:", file=sys.stderr)
     table = new_table()
     for column in ("USER", "NAME", "EMAIL", "ROLE"):
         table.add_column(column)

@@ -17,7 +17,7 @@ from agio.gateway.workers.worker_keys import new_worker_key
 from agio.protocol.ids import new_id
 from agio.settings import ServerSettings, Settings
 
-_HINT = "Its keys of workers are changed while no server has it; with Postgres, at any time."
+_HINT = "Stop the server before changing worker keys of an embedded store. With Postgres this is not needed."
 _PREFIX_CHARS = 9
 
 
@@ -44,17 +44,15 @@ async def list_worker_keys(settings: Settings, server: ServerSettings, data: Pat
         found = await store.list_worker_keys()
     console = make_console()
     if not found:
-        console.print(
-            "There are no keys of workers yet. Make one: agio keys create-worker NAME", markup=False
-        )
+        console.print("There are no worker keys yet. Create one: agio keys create-worker NAME", markup=False)
         return
     table = new_table()
-    for column in ("KEY_ID", "NAME", "BEGINS", "TENANTS", "MADE", "LAST USED", "STATE"):
+    for column in ("KEY_ID", "NAME", "PREFIX", "TENANTS", "CREATED", "LAST USED", "STATE"):
         table.add_column(column, no_wrap=column != "TENANTS")
     for key in found:
         used = "never" if key.last_used_at is None else ago(key.last_used_at)
         state = Text("active", "green") if key.revoked_at is None else Text("revoked", "red")
-        tenants = "every one" if key.tenants is None else ", ".join(map(printable, key.tenants))
+        tenants = "all" if key.tenants is None else ", ".join(map(printable, key.tenants))
         table.add_row(
             key.id, printable(key.name), f"{key.prefix}...", tenants, ago(key.created_at), used, state
         )
@@ -67,4 +65,4 @@ async def revoke_worker_key(
     """End a key and say so. Raises UserError `key_not_found`, StoreError."""
     async with opened_store(settings, server, data, _HINT) as store:
         await store.revoke_worker_key(key_id)
-    print(f"{key_id} is revoked. Workers that have it are dismissed within 5 seconds.")
+    print(f"{key_id} is revoked. Workers that use it are disconnected within 5 seconds.")

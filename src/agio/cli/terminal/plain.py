@@ -46,7 +46,7 @@ class PlainStage:
             case "running":
                 return
             case "waiting":
-                self._line(f"[tool {card.name} {card.shown_arguments} waits for an approval]")
+                self._line(f"[tool {card.name} {card.shown_arguments} waits for approval]")
             case _:
                 failed = f"failed [{card.error}]: " if card.error else ""
                 took = f" ({card.duration})" if card.duration else ""
@@ -73,12 +73,12 @@ class PlainStage:
         """Forget what was held back; what was written already is marked."""
         self._thought = None
         if self._live:
-            self._line("[warning: the answer above broke off and does not count]")
+            self._line("[warning: the stream dropped; ignore the partial answer above]")
         else:
             self._held, self._at_start = [], self._settled_at_start
             for remark in self._remarks:
                 self._line(remark)
-            self._line("[warning: the answer broke off and was taken back]")
+            self._line("[warning: the stream dropped; the partial answer was discarded]")
 
     def end(self, ending: Ending) -> None:
         """Show how the run ended."""

@@ -230,7 +230,7 @@ class EventRenderer:
             self.stage.call(card)
         elif name == ERROR:
             delay = value.get("retry_in_ms")
-            again = f" Trying again in {seconds(delay)}." if isinstance(delay, (int, float)) else ""
+            again = f" Retrying in {seconds(delay)}." if isinstance(delay, (int, float)) else ""
             self.stage.remark("warning", f"{message}{again} [{value.get('code', '')}]")
         elif name == NOTICE:
             self.stage.remark("notice", message)

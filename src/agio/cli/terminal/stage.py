@@ -92,9 +92,9 @@ class TerminalStage:
         """Take back what was shown since the last `settle`, and say so."""
         remarks = [item for item in self._items if isinstance(item.content, list)]
         self._items = remarks
-        said = "what you see of it above does not count" if self._scrolled else "its beginning is taken back"
+        rest = "ignore the partial answer above" if self._scrolled else "the partial answer was discarded"
         self._scrolled = False
-        self.remark("warning", f"The answer broke off: {said}.")
+        self.remark("warning", f"The stream dropped: {rest}.")
 
     def end(self, ending: Ending) -> None:
         """Show how the run ended."""

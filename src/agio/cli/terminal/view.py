@@ -96,8 +96,8 @@ class Ending(Struct):
         return _ADVICE.get(self.code, f"See what happened: agio runs show {self.run_id}")
 
 
-_LATER = "Nothing is lost: send the message again in a while."
-_LIMIT = "A limit of the agent ended the run. Say what to do next in a smaller step."
+_LATER = "Nothing is lost. Send the message again in a moment."
+_LIMIT = "The run reached one of the agent's limits. Ask for a smaller step."
 _ADVICE = {
     "connection_failed": "Check the network and the base URL, then send the message again.",
     "rate_limited": _LATER,
@@ -107,18 +107,18 @@ _ADVICE = {
     "first_token_timeout": _LATER,
     "idle_timeout": _LATER,
     "turn_timeout": _LATER,
-    "quota_exceeded": "Look at your account with the provider, or use another model: agio chat --model ...",
+    "quota_exceeded": "Check your account with the provider, or use another model: agio chat --model ...",
     "invalid_api_key": "Check the key in the environment, then start agio chat again.",
-    "permission_denied": "Check what your key may do, or use another model: agio chat --model ...",
+    "permission_denied": "Check the key's permissions, or use another model: agio chat --model ...",
     "model_not_found": "Check the name after --model and the base URL.",
-    "context_too_long": "Begin a new conversation with /new.",
-    "request_too_large": "Begin a new conversation with /new, or send less.",
+    "context_too_long": "Start a new conversation with /new.",
+    "request_too_large": "Start a new conversation with /new, or send less.",
     "step_limit": _LIMIT,
     "token_budget": _LIMIT,
     "turn_too_large": _LIMIT,
     "run_too_large": _LIMIT,
     "time_budget": _LIMIT,
-    "demo_failure": "Nothing is wrong: the demo fails when it is asked to.",
+    "demo_failure": "Nothing is wrong: the demo fails on request.",
 }
 
 

@@ -128,7 +128,7 @@ class Authenticator:
                 return principal
             self._known.pop(digest, None)
         self._rates.take("bad_key", address)
-        what = "sign-in is over: sign in again" if key is None else "API key is not known or was revoked"
+        what = "sign-in has expired. Sign in again" if key is None else "API key is unknown or was revoked"
         raise UserError("unauthenticated", f"This {what}.")
 
     def check_origin(self, method: str, headers: Headers) -> None:

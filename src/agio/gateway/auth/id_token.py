@@ -59,9 +59,9 @@ def read_header(token: str, algorithms: Sequence[str]) -> Header:
     try:
         header = msgspec.convert(jwt.get_unverified_header(token), Header)
     except (jwt.PyJWTError, msgspec.ValidationError) as error:
-        raise refuse_token("malformed", "its token cannot be read") from error
+        raise refuse_token("malformed", "its token is malformed") from error
     if header.alg not in ASYMMETRIC or header.alg not in algorithms:
-        raise refuse_token("algorithm", "its token is signed in a way that is not allowed")
+        raise refuse_token("algorithm", "its token uses a signature algorithm that is not allowed")
     return header
 
 
@@ -100,21 +100,21 @@ def check_token(token: str, header: Header, key: Key, expected: Expected) -> Cla
             },
         )
     except jwt.InvalidAudienceError as error:
-        raise refuse_token("audience", "its token is for somebody else") from error
+        raise refuse_token("audience", "its token is for another client") from error
     except jwt.InvalidIssuerError as error:
-        raise refuse_token("issuer", "its token is somebody else's") from error
+        raise refuse_token("issuer", "its token is from another issuer") from error
     except jwt.ExpiredSignatureError as error:
-        raise refuse_token("expired", "its token is over") from error
+        raise refuse_token("expired", "its token has expired") from error
     except (jwt.ImmatureSignatureError, jwt.InvalidIssuedAtError) as error:
-        raise refuse_token("not_yet_valid", "its token is of the future; are the clocks right?") from error
+        raise refuse_token("not_yet_valid", "its token is not yet valid; check the clocks") from error
     except jwt.MissingRequiredClaimError as error:
-        raise refuse_token(error.claim, f"its token does not say {error.claim!r}") from error
+        raise refuse_token(error.claim, f"its token lacks the claim {error.claim!r}") from error
     except InvalidSubjectError as error:
-        raise refuse_token("sub", "its token does not say who signed in") from error
+        raise refuse_token("sub", "its token names no subject") from error
     except jwt.InvalidSignatureError as error:
         raise refuse_token("signature", "its token's signature is wrong") from error
     except (jwt.PyJWTError, ValueError, TypeError) as error:
-        raise refuse_token("malformed", "its token cannot be read") from error
+        raise refuse_token("malformed", "its token is malformed") from error
     _check_claims(claims, expected)
     return claims
 
@@ -144,13 +144,13 @@ def _check_claims(claims: Claims, expected: Expected) -> None:
     if not isinstance(nonce, str) or not _same(nonce, expected.nonce):
         raise refuse_token("nonce", "its token belongs to another sign-in")
     if not isinstance(subject, str) or not 0 < len(subject) <= _LONGEST or not _is_plain(subject):
-        raise refuse_token("sub", "its token does not say who signed in")
+        raise refuse_token("sub", "its token names no subject")
     several = isinstance(claims["aud"], list) and len(cast("list[Json]", claims["aud"])) > 1
     if (several or party is not None) and party != expected.client_id:
-        raise refuse_token("azp", "its token was made for another program")
+        raise refuse_token("azp", "its token was issued for another client")
     for name, value in expected.claims.items():
         if claims.get(name) != value:
-            raise refuse_token("claim", f"it does not say the {name!r} that is asked for")
+            raise refuse_token("claim", f"its token lacks the required {name!r}")
 
 
 def _same(given: str, expected: str) -> bool:

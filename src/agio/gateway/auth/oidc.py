@@ -172,7 +172,7 @@ class OidcProviders:
         metadata = await client.metadata()
         advertised = metadata.authorization_response_iss_parameter_supported
         if (answer.iss is not None or advertised) and answer.iss != client.provider.issuer:
-            raise _refuse_state("iss", "Another provider answered than was asked.")
+            raise _refuse_state("iss", "A different provider answered.")
         if answer.error is not None or not answer.code:
             raise _denied(client.provider, answer.error)
         tokens = await client.redeem(answer.code, flow.verifier)
@@ -212,11 +212,15 @@ async def _take(store: AccountStore, provider_id: str, state: str, headers: Head
     browser = _browser(headers)
     found = await store.take_sign_in_flow(hash_secret(state)) if state else None
     if found is None:
-        raise _refuse_state("state", "This sign-in was used already, took too long, or was not begun here.")
+        raise _refuse_state(
+            "state", "This sign-in was already completed, has expired, or was not started here."
+        )
     flow = msgspec.json.decode(found, type=Flow)
     mine = hash_secret(browser or "").hex()
     if browser is None or not hmac.compare_digest(mine, flow.browser) or flow.provider != provider_id:
-        raise _refuse_state("browser", "This sign-in was begun in another browser, or for another provider.")
+        raise _refuse_state(
+            "browser", "This sign-in was started in another browser, or for another provider."
+        )
     return flow
 
 
@@ -269,7 +273,7 @@ def _challenge(verifier: str) -> str:
 
 
 def _refuse_state(reason: str, words: str) -> UserError:
-    return UserError("invalid_sign_in_state", f"{words} Begin again.", {"reason": reason})
+    return UserError("invalid_sign_in_state", f"{words} Start again.", {"reason": reason})
 
 
 def _denied(provider: OidcProvider, error: str | None) -> UserError:

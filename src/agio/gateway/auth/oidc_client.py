@@ -113,7 +113,7 @@ class OidcClient:
         header = read_header(token, metadata.algorithms)
         key = find_key(await self._known_keys(), header) or find_key(await self._newer_keys(), header)
         if key is None:
-            raise refuse_token("key", "its token is signed with a key it does not publish")
+            raise refuse_token("key", "its token is signed with an unpublished key")
         expected = Expected(
             issuer=self.provider.issuer,
             client_id=self.provider.client_id,
@@ -131,7 +131,7 @@ class OidcClient:
         headers = {**_JSON, "authorization": f"Bearer {tokens.access_token}"}
         said = self._decoded(await self._ask("GET", metadata.userinfo_endpoint, headers), dict[str, Json])
         if said.get("sub") != subject:
-            raise refuse_token("userinfo", "it speaks of two different people")
+            raise refuse_token("userinfo", "the userinfo and the ID token name different people")
         return said
 
     async def aclose(self) -> None:
@@ -142,7 +142,7 @@ class OidcClient:
         url = f"{self.provider.issuer.rstrip('/')}/.well-known/openid-configuration"
         metadata = self._decoded(await self._ask("GET", url), Metadata)
         if metadata.issuer != self.provider.issuer:
-            raise self._failed("its metadata is of another issuer", "issuer")
+            raise self._failed("its metadata names another issuer", "issuer")
         places = (
             metadata.authorization_endpoint,
             metadata.token_endpoint,
@@ -184,16 +184,16 @@ class OidcClient:
         try:
             response = await self._egress.request(request)
         except AgioError as error:
-            raise self._failed(f"{urlsplit(url).path} gave no answer ({error})", error.code) from error
+            raise self._failed(f"{urlsplit(url).path} did not respond ({error})", error.code) from error
         if response.status != 200:
-            raise self._failed(f"{urlsplit(url).path} answered {response.status}", "status")
+            raise self._failed(f"{urlsplit(url).path} responded with status {response.status}", "status")
         return response.body
 
     def _decoded(self, body: bytes, kind: type[T]) -> T:
         try:
             return msgspec.json.decode(body, type=kind)
         except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-            raise self._failed("it answered with something else than was asked", "answer") from error
+            raise self._failed("its response could not be parsed", "answer") from error
 
     def _failed(self, words: str, reason: str) -> AgioError:
         _log.warning("sign-in at %s failed: %s", self.provider.id, words)

@@ -53,9 +53,9 @@ def check_new_password(password: str, email: str) -> None:
     if len(plain) > MAX_CHARS:
         raise _weak(f"it must have at most {MAX_CHARS} characters")
     if fold_email(folded) in (fold_email(email), fold_email(email).partition("@")[0]):
-        raise _weak("it must not be your e-mail address")
+        raise _weak("it must not be your email address")
     if folded in _COMMON:
-        raise _weak("it is one of the first that anybody would try")
+        raise _weak("it is too common")
     if len(set(folded)) < _FEWEST_DIFFERENT:
         raise _weak("it repeats the same few characters")
 

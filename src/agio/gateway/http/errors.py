@@ -166,10 +166,10 @@ def wrapped(error: Exception) -> AgioError:
     What the operator must mend is logged too; what only the client can, is not.
     """
     if isinstance(error, StoreError | BusError) and status_of(error) >= 500:
-        _log.warning("A request could not be served: %s", error)
+        _log.warning("request failed: %s", error)
     if isinstance(error, AgioError):
         return error
-    _log.error("A request failed in a way nobody foresaw.", exc_info=error)
+    _log.error("request failed with an unexpected error", exc_info=error)
     return AgioError("internal_error", "Internal server error. See the server's log; a retry may help.")
 
 

@@ -27,12 +27,12 @@ _KEY_CHARS = 256
 _BY_ADDRESS = frozenset({"sign_in", "bad_key"})
 """The kinds whose first key is a client's address."""
 _WHAT: dict[Kind, str] = {
-    "sign_in": "Too many attempts to sign in",
-    "bad_key": "Too many credentials that are not known came from this address",
+    "sign_in": "Too many sign-in attempts",
+    "bad_key": "Too many unknown credentials from this address",
     "message": "Too many messages",
     "tool": "Too many tool calls",
     "file": "Too many files",
-    "fork": "Too many copies of sessions",
+    "fork": "Too many forks",
     "request": "Too many requests",
 }
 
@@ -112,7 +112,7 @@ class Rates:
         self.refused[kind] += 1
         seconds = max(1, math.ceil(wait_s))
         return LimitExceeded(
-            "rate_limited", f"{_WHAT[kind]}: try again in {seconds} s.", {"retry_after_s": seconds}
+            "rate_limited", f"{_WHAT[kind]}. Try again in {seconds} s.", {"retry_after_s": seconds}
         )
 
 

@@ -163,7 +163,7 @@ class _Form:
     def finish(self) -> None:
         """Check that all of it was there. Raises UserError `invalid_body`."""
         if not self._ended:
-            raise _bad_form("it ends in the middle")
+            raise _bad_form("it is incomplete")
         if "file" not in self._seen:
             raise _bad_form("it has no part `file`")
 
@@ -185,7 +185,7 @@ class _Form:
 
     def _headers_end(self) -> None:
         if self._name not in ("file", "session_id") or self._name in self._seen:
-            raise _bad_form("send one part `file`, and `session_id` if you like")
+            raise _bad_form("send one part `file`, and optionally `session_id`")
         self._seen.add(self._name)
 
     def _data(self, data: bytes, start: int, end: int) -> None:
@@ -206,8 +206,10 @@ class _Form:
 
 def too_large(limit_bytes: int) -> UserError:
     """Say how large a file may be."""
-    return UserError("file_too_large", f"A file may have {limit_bytes} bytes.", {"limit_bytes": limit_bytes})
+    return UserError(
+        "file_too_large", f"The file is larger than {limit_bytes} bytes.", {"limit_bytes": limit_bytes}
+    )
 
 
 def _bad_form(why: str) -> UserError:
-    return UserError("invalid_body", f"The form cannot be read: {why}.")
+    return UserError("invalid_body", f"The form is invalid: {why}.")

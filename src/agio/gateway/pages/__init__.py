@@ -77,7 +77,7 @@ async def asset(request: Request) -> Response:
     """Hand out a file of the app. Its name changes with its content, so a browser never asks for it again."""
     name: str = request.path_params["name"]
     if name not in _assets():
-        return refusal(UserError("not_found", "There is no such file: load the page again."))
+        return refusal(UserError("not_found", "No such file. Reload the page."))
     taken = _codings(request.headers.get("accept-encoding", ""))
     headers = {"cache-control": _FOREVER, "vary": "accept-encoding"}
     for coding, ending in _CODINGS.items():

@@ -38,7 +38,7 @@ class AccountChange(Body):
     @model_validator(mode="after")
     def _something(self) -> Self:
         if self.email is None and self.name is None:
-            raise ValueError("give an email or a name")
+            raise ValueError("send an email or a name")
         return self
 
 

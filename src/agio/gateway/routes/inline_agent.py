@@ -75,7 +75,7 @@ async def choose_model(
             return listed.name, listed.models[0]
         if not set_up:
             return _DEMO, _DEMO
-        raise _which(set_up, "Say which model to use")
+        raise _which(set_up, "Choose a model")
     if not named.strip():
         raise UserError("invalid_model", "The model name must not be blank.")
     provider, colon, model = named.partition(":")
@@ -89,7 +89,7 @@ async def choose_model(
         return set_up.pop(), named
     if not set_up:
         return _DEMO, _DEMO
-    raise _which(set_up, f"{named!r} may be any provider's")
+    raise _which(set_up, f"{named!r} names no provider")
 
 
 def _which(set_up: set[str], why: str) -> UserError:

@@ -63,11 +63,11 @@ class AnswerBody(Body):
     @model_validator(mode="after")
     def _one_answer(self) -> Self:
         if (self.approved is None) == (self.dismissed is None):
-            raise ValueError("say either approved (true or false) or dismissed (true)")
+            raise ValueError("send either approved (true or false) or dismissed (true)")
         if self.edited_args is not None and not self.approved:
-            raise ValueError("edited_args go with approved: true")
+            raise ValueError("edited_args requires approved: true")
         if self.dismissed and self.reason is not None:
-            raise ValueError("a reason goes with approved")
+            raise ValueError("reason requires approved")
         return self
 
     def entry(self) -> ResumeEntry:
@@ -90,7 +90,7 @@ class AnswersBody(Body):
     @model_validator(mode="after")
     def _each_once(self) -> Self:
         if len({answer.interrupt_id for answer in self.answers}) < len(self.answers):
-            raise ValueError("answer each question once")
+            raise ValueError("answer each question only once")
         return self
 
 

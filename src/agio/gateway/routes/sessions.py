@@ -58,7 +58,7 @@ class SessionChange(Body):
     @model_validator(mode="after")
     def _something(self) -> Self:
         if self.title is None and self.on_busy is None and self.seen_pos is None:
-            raise ValueError("give a title, on_busy or seen_pos")
+            raise ValueError("send a title, on_busy or seen_pos")
         return self
 
 

@@ -127,7 +127,7 @@ def _note_failure(store: Store, account_id: str) -> None:
 def _noted(noting: "asyncio.Future[None]") -> None:
     _noting.discard(noting)
     if not noting.cancelled() and (error := noting.exception()) is not None:
-        _log.warning("a failed sign-in could not be noted: %s", error)
+        _log.warning("a failed sign-in could not be recorded: %s", error)
 
 
 async def begin_session(call: Call, tenant: str, user: str, authenticated_at: int | None = None) -> str:

@@ -47,7 +47,7 @@ class TenantChange(Body):
         if not given or any(
             name in given and getattr(self, name) is None for name in ("name", "sdk_sessions")
         ):
-            raise ValueError("give a name, retention_days or sdk_sessions")
+            raise ValueError("send a name, retention_days or sdk_sessions")
         return self
 
 

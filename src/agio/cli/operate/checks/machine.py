@@ -40,7 +40,7 @@ def check_libraries() -> Finding:
         old.append(f"SQLite {sqlite} is older than {'.'.join(map(str, OLDEST_SQLITE))}")
     if old:
         return problem("libraries", "; ".join(old), "Install agio again: pip install --upgrade agio.")
-    return ok("libraries", f"all new enough, SQLite {sqlite}")
+    return ok("libraries", f"all recent enough, SQLite {sqlite}")
 
 
 def _too_old() -> Iterator[str]:
@@ -82,13 +82,13 @@ def check_clock(newest_run_at: int, skew_ms: int) -> Finding:
         return warning(
             "clock",
             f"the newest run began {ahead_s:,.0f} s from now",
-            "Set the clock: it went back, or is behind.",
+            "Set the clock: it runs behind or was set back.",
         )
     if abs(skew_ms) > SKEW_S * 1000:
         return warning(
             "clock",
             f"the database's clock is {skew_ms / 1000:+,.0f} s from ours",
-            "Let both machines keep the time (NTP): leases are counted by the database's.",
+            "Synchronise both clocks (NTP): leases use the database's clock.",
         )
     return ok("clock", time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now)))
 
@@ -101,9 +101,9 @@ def check_port(port: int, *, served: bool) -> Finding:
             sock.bind(("127.0.0.1", port))
         except OSError as error:
             if served:
-                return ok("port", f"{port} is taken, and a server runs")
-            words = f"{port} cannot be had: {error.strerror}"
-            return warning("port", words, "Stop what listens there, or start with --port.")
+                return ok("port", f"{port} is in use, and a server is running")
+            words = f"{port} is not available: {error.strerror}"
+            return warning("port", words, "Stop the program that listens there, or start with --port.")
     return ok("port", f"{port} is free")
 
 
@@ -111,7 +111,7 @@ def check_pages() -> Finding:
     """Whether the pages are where the server looks for them."""
     folder = files("agio.gateway.pages") / "dist"
     if not (folder / "index.html").is_file():
-        return problem("pages", "they are not built", "Run `make pages`, or install agio again.")
+        return problem("pages", "not built", "Run `make pages`, or install agio again.")
     return ok("pages", f"{sum(1 for _ in (folder / 'assets').iterdir()) + 1} files")
 
 

@@ -22,9 +22,9 @@ async def check_models(settings: Settings, *, offline: bool) -> list[Finding]:
     configured = providers_of(settings)
     if not configured:
         advice = "Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or let each team enter its own."
-        return [warning("models", "none is set; only the demo answers", advice)]
+        return [warning("models", "none configured; only the demo model works", advice)]
     if offline:
-        return [ok("models", f"{', '.join(configured)} set, not called")]
+        return [ok("models", f"{', '.join(configured)} configured, not called")]
     return list(await asyncio.gather(*(_check(settings, provider) for provider in configured)))
 
 
@@ -57,7 +57,7 @@ async def _check(settings: Settings, provider: str) -> Finding:
         return problem(subject, f"no answer within {TIMEOUT_S:g} s", "Check the network and the base URL.")
     except AgioError as error:
         if error.code in _THERE:
-            return ok(subject, "answers, and takes the key")
+            return ok(subject, "reachable, and the key works")
         if error.code in _LATER:
             return warning(subject, error.message, "Wait, or ask the provider.")
         if error.code == "invalid_api_key":
@@ -65,4 +65,4 @@ async def _check(settings: Settings, provider: str) -> Finding:
         return problem(
             subject, f"{error.message} [{error.code}]", "Check the base URL, the network and the key."
         )
-    return ok(subject, "answers")
+    return ok(subject, "reachable")
