@@ -1,4 +1,4 @@
-"""Gateway: the parts of one gateway, put together by whoever starts it (cli/, tests). It does nothing itself."""
+"""Gateway: the parts of one gateway, composed by server/composition.py. It has no behaviour of its own."""
 
 import asyncio
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ from agio.vault import Vault
 
 @dataclass(frozen=True)
 class Gateway:
-    """What the routes and the streams work with."""
+    """The parts that routes and streams use."""
 
     store: Store
     limits: ServerLimits
@@ -45,21 +45,21 @@ class Gateway:
     """The model providers an agent may name."""
     passwords: Passwords = field(default_factory=Passwords)
     oidc: OidcProviders = field(default_factory=OidcProviders)
-    """Where people can sign in elsewhere."""
+    """The OpenID providers."""
     egress: Egress = field(default_factory=Egress)
-    """Calls what users name."""
+    """Calls addresses that users choose."""
     vault: Vault | None = None
-    """Seals credentials; None: there is no master key, and none are taken."""
+    """Encrypts credentials; None without a master key: credentials are then refused."""
     worker_key: str | None = None
-    """What a worker shows to be let in over the network; None: nobody is."""
+    """The key that workers authenticate with over the network; None: none may connect."""
     dialect: Literal["sqlite", "postgres"] = "sqlite"
-    """What the store is kept in."""
+    """The store's database."""
     home: Literal["embedded", "distributed"] = "embedded"
-    """Whether a worker runs in this process, or only elsewhere."""
+    """Whether a worker runs in this process, or only in others."""
     currency: str = "USD"
-    """Of the prices of models."""
+    """The currency of model prices."""
     started_at: int = field(default_factory=wall_ms)
     searches: Searches = field(default_factory=Searches)
     folds: Folds = field(default_factory=Folds)
     storing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(4))
-    """How many uploads are written to the store at a time: each holds a megabyte."""
+    """Limits concurrent uploads to the store: each holds a megabyte."""

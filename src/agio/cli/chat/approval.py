@@ -1,4 +1,4 @@
-"""Asks a person about the calls a run ended with, and makes the answers the next run takes."""
+"""Asks a person to approve the calls a run ended with, and builds the answers for the next run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
@@ -29,7 +29,7 @@ def ask(
 
 
 def refuse(interrupts: Sequence[Interrupt]) -> list[ResumeEntry]:
-    """Answer every question with no, because nobody can be asked."""
+    """Decline every call, because no person can be asked."""
     return [_entry(interrupt, {"approved": False, "reason": NO_PERSON}) for interrupt in interrupts]
 
 
@@ -57,7 +57,7 @@ def _ask_one(
 
 
 def _edit(arguments: str, prompt: Prompt, complain: Callable[[str], None]) -> dict[str, Json] | None:
-    """Let the person change the arguments until they are a JSON object; None if they give none."""
+    """Let the person edit the arguments until they are a JSON object; None if they give up."""
     draft = arguments
     while True:
         text = prompt.question("Arguments as JSON (empty: back): ", draft)

@@ -1,4 +1,4 @@
-"""The commands and their options. What a command does is imported when it runs."""
+"""The commands and their options. Each command imports its work when it runs, to keep the start fast."""
 
 import asyncio
 from pathlib import Path
@@ -120,7 +120,7 @@ def list_runs(
     """List runs, newest first."""
     from agio.cli.commands.runs import list_runs, opened_runs
 
-    # Before the first chat there is no file, which is no error unless it was named.
+    # Before the first chat there is no file: an error only if it was named.
     known = server is not None or store is not None or _store(None).exists()
     opened = opened_runs(_store(store), server, load_server_settings().api_key) if known else None
     asyncio.run(list_runs(opened, agent=agent, thread=thread, limit=limit, as_json=as_json))

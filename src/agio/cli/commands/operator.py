@@ -1,4 +1,4 @@
-"""The commands that look after a store and a server: their options. What a command does is imported when it runs."""
+"""The options of `doctor`, `backup` and `restore`. Each command imports its work when it runs."""
 
 from pathlib import Path
 from typing import Annotated

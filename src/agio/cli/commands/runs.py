@@ -1,4 +1,4 @@
-"""`agio runs`: list runs, show one, play one again: those of a store, beside whoever writes it, or of a server."""
+"""`agio runs`: list, show and replay runs, read from a store (even while it is written) or from a server."""
 
 import sys
 from collections.abc import AsyncGenerator
@@ -50,7 +50,7 @@ async def list_runs(
     limit: int,
     as_json: bool,
 ) -> None:
-    """Print the newest runs as a table, or a line of JSON each; without a store there are none. Raises AgioError."""
+    """Print the newest runs as a table or as JSON lines; `opened` is None without a store. Raises AgioError."""
     runs: list[RunInfo] = []
     if opened is not None:
         async with opened as logs:
@@ -72,7 +72,7 @@ async def list_runs(
 
 
 async def show_run(opened: AbstractAsyncContextManager[RunLogs], name: str) -> None:
-    """Print a run: what was said, which tools ran, what it cost. Raises AgioError."""
+    """Print a run's messages, tool calls and cost. Raises AgioError."""
     async with opened as repository:
         info = await find_run(repository, name)
         fold = await thread_history(repository, info.thread_id, info.run_id)
@@ -95,16 +95,16 @@ async def show_run(opened: AbstractAsyncContextManager[RunLogs], name: str) -> N
     console.print()
     if renderer.ending is not None and renderer.ending.status == "failed":
         console.print(draw_failure(renderer.ending))
-    if renderer.steps or renderer.figures:
+    if renderer.steps or renderer.metrics:
         console.print(
-            steps_table([*renderer.steps, renderer.figures] if renderer.figures else renderer.steps)
+            steps_table([*renderer.steps, renderer.metrics] if renderer.metrics else renderer.steps)
         )
 
 
 async def replay_run(
     opened: AbstractAsyncContextManager[RunLogs], name: str, *, fast: bool, as_json: bool
 ) -> None:
-    """Play a run again, or print its log as it is stored. Raises AgioError."""
+    """Replay a run, or print its stored log. Raises AgioError."""
     async with opened as repository:
         info = await find_run(repository, name)
         log = await repository.get_log(info.run_id)

@@ -1,4 +1,4 @@
-"""The commands that serve: their options. What a command does is imported when it runs."""
+"""The options of `serve`, `gateway`, `worker` and `migrate`. Each command imports its work when it runs."""
 
 from typing import Annotated
 

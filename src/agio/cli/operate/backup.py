@@ -1,4 +1,4 @@
-"""`agio backup` and `agio restore`: copies of the embedded store, also while a server writes it."""
+"""`agio backup` and `agio restore` of the embedded store. A backup works while a server is running."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from agio.vault import KEY_FILE
 def back_up(
     target: Path, data: Path | None, settings: Settings, server: ServerSettings, *, replace: bool
 ) -> None:
-    """Copy the store to a file, and say what is not in it. Raises UserError, StoreError."""
+    """Back up the store to a file, and print what the backup lacks. Raises UserError, StoreError."""
     database = database_of(settings, server, data)
     if isinstance(database, str):
         raise _use_postgres("pg_dump --format=custom --file FILE")
@@ -30,7 +30,7 @@ def back_up(
 
 
 def put_back(copy: Path, data: Path | None, settings: Settings, server: ServerSettings) -> None:
-    """Put a copy in the store's place, and say what became of what was there. Raises UserError, StoreError."""
+    """Restore the store from a backup, and print where the previous one is. Raises UserError, StoreError."""
     database = database_of(settings, server, data)
     if isinstance(database, str):
         raise _use_postgres("pg_restore --clean --dbname URL FILE")

@@ -1,4 +1,4 @@
-"""`agio keys`: makes, lists and ends API keys, in the store itself or by asking a server."""
+"""`agio keys`: creates, lists and revokes API keys, in the store or through a server."""
 
 import time
 from collections.abc import AsyncGenerator, Sequence
@@ -26,12 +26,12 @@ _DAY_MS = 24 * 3600 * 1000
 
 
 class Keys(Protocol):
-    """Where keys are kept."""
+    """API keys in a store or on a server."""
 
     async def create(
         self, name: str, permissions: Sequence[Permission] | None, days: int | None
     ) -> tuple[str, str]:
-        """Make a key that may do no more than this, for no longer; returns its id and the key."""
+        """Create a key; returns its id and the key."""
         ...
 
     async def list(self) -> "list[KeyView]":
@@ -39,7 +39,7 @@ class Keys(Protocol):
         ...
 
     async def revoke(self, key_id: str) -> None:
-        """End a key and all that were made with it. Raises UserError `key_not_found`."""
+        """Revoke a key and all keys created with it. Raises UserError `key_not_found`."""
         ...
 
 
@@ -58,14 +58,14 @@ async def create_key(
     permissions: Sequence[Permission] | None,
     days: int | None,
 ) -> None:
-    """Print a new key, alone on standard output."""
+    """Create a key and print only the key."""
     async with opened as keys:
         _, key = await keys.create(name, permissions, days)
     print(key)
 
 
 async def list_keys(opened: AbstractAsyncContextManager[Keys]) -> None:
-    """Print what is known of the keys."""
+    """Print a table of the keys."""
     async with opened as keys:
         found = await keys.list()
     console = make_console()
@@ -86,7 +86,7 @@ async def list_keys(opened: AbstractAsyncContextManager[Keys]) -> None:
 
 
 async def revoke_key(opened: AbstractAsyncContextManager[Keys], key_id: str) -> None:
-    """End a key and say so."""
+    """Revoke a key."""
     async with opened as keys:
         await keys.revoke(key_id)
     print(f"{key_id} is revoked.")
@@ -128,7 +128,7 @@ class _StoredKeys:
         await self._store.revoke_api_key(DEFAULT_TENANT, LOCAL_USER, key_id)
 
 
-class _AskedKeys:
+class _ServerKeys:
     def __init__(self, server: ServerClient) -> None:
         self._server = server
 
@@ -148,7 +148,7 @@ class _AskedKeys:
 
 @asynccontextmanager
 async def _asked(server: ServerClient) -> AsyncGenerator[Keys]:
-    yield _AskedKeys(server)
+    yield _ServerKeys(server)
 
 
 @asynccontextmanager
@@ -162,7 +162,7 @@ async def _stored(settings: Settings, server: ServerSettings, data: Path | None)
 async def opened_store(
     settings: Settings, server: ServerSettings, data: Path | None, hint: str
 ) -> AsyncGenerator[Store]:
-    """Open the store for a command; `hint` says what to do if another process has it. Raises StoreError."""
+    """Open the store for a command; `hint` says what to do if another process has locked it. Raises StoreError."""
     from agio.server.composition import database_of
     from agio.server.first_start import make_first
     from agio.server.stores import hint_if_locked, open_database

@@ -1,7 +1,7 @@
-"""`agio keys rotate`: seals every stored secret anew with the first master key, so that the others can go.
+"""`agio keys rotate`: re-encrypts every stored secret with the first master key, so that the others can be removed.
 
-Each batch is a transaction, and each secret is replaced only if it is still the one that was read: it can be
-interrupted at any time and begun again, and a server may go on meanwhile where the database allows it.
+Each batch is a transaction, and a secret is replaced only if it has not changed since it was read. So a rotation can be
+interrupted and repeated, and on Postgres the servers keep running.
 """
 
 import sys
@@ -19,21 +19,21 @@ from agio.settings import ServerSettings, Settings
 from agio.vault import Vault
 
 _PASSES = 10
-"""How often it begins again for secrets that were changed meanwhile."""
+"""The most passes over secrets that changed during the rotation."""
 
 
 class Rotated(Struct):
-    """What became of the secrets."""
+    """The result of a rotation."""
 
     rotated: int = 0
     missed: int = 0
-    """Changed by somebody else while they were being sealed anew, in the last pass."""
+    """Changed by a server during the last pass."""
     unreadable: int = 0
-    """In the last pass."""
+    """Not decrypted in the last pass."""
 
 
 async def rotate_keys(data: Path | None, batch: int, settings: Settings, server: ServerSettings) -> int:
-    """Rotate, say how it went, and return the exit code. Raises UserError `missing_setting`, StoreError."""
+    """Rotate, print the result, and return the exit code. Raises UserError `missing_setting`, StoreError."""
     database = database_of(settings, server, data)
     with hint_if_locked("Stop that server, rotate, and start it again."):
         store = await open_database(database)
@@ -52,7 +52,7 @@ async def rotate_keys(data: Path | None, batch: int, settings: Settings, server:
 
 
 async def rotate(store: Store, vault: Vault, batch: int) -> Rotated:
-    """Seal what other keys sealed with the vault's first. Raises StoreError."""
+    """Re-encrypt secrets of other keys with the vault's first key. Raises StoreError."""
     done = Rotated()
     for _ in range(_PASSES):
         await _pass(store, vault, batch, done)
@@ -66,7 +66,9 @@ async def _pass(store: Store, vault: Vault, batch: int, done: Rotated) -> None:
     after: SecretPlace | None = None
     while found := await store.secrets_to_rotate(vault.current_key_id, after, batch):
         after = found[-1][0]
-        changes = [change for place, sealed in found if (change := _anew(vault, place, sealed)) is not None]
+        changes = [
+            change for place, sealed in found if (change := _re_encrypted(vault, place, sealed)) is not None
+        ]
         replaced = await store.replace_secrets(changes)
         done.rotated += replaced
         done.missed += len(changes) - replaced
@@ -74,7 +76,9 @@ async def _pass(store: Store, vault: Vault, batch: int, done: Rotated) -> None:
         print(f"{done.rotated} re-encrypted", file=sys.stderr, flush=True)
 
 
-def _anew(vault: Vault, place: SecretPlace, sealed: Sealed) -> tuple[SecretPlace, Sealed, Sealed] | None:
+def _re_encrypted(
+    vault: Vault, place: SecretPlace, sealed: Sealed
+) -> tuple[SecretPlace, Sealed, Sealed] | None:
     try:
         return place, sealed, vault.seal(place, vault.open(place, sealed))
     except StoreError:

@@ -1,4 +1,4 @@
-"""`agio keys sign-in`: a link for somebody who cannot sign in any more. It works beside a running server."""
+"""`agio keys sign-in`: a sign-in link for a member. It works while a server is running."""
 
 import sys
 from pathlib import Path
@@ -24,7 +24,7 @@ async def print_sign_in_link(
     member: tuple[str | None, str | None],
     url: str | None,
 ) -> int:
-    """Print a link for a user, by e-mail address or id, of a team; without a user list them. Returns the exit code.
+    """Print a link for a member, by email address or id; without one list the members. Returns the exit code.
 
     Raises UserError `user_not_found`, `missing_setting`, `invalid_setting`; StoreError.
     """

@@ -1,4 +1,4 @@
-"""`agio keys create-worker|list-workers|revoke-worker`: keys of workers, which may be limited to some tenants."""
+"""`agio keys create-worker|list-workers|revoke-worker`: worker keys, which may be limited to some tenants."""
 
 import time
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ _PREFIX_CHARS = 9
 async def create_worker_key(
     settings: Settings, server: ServerSettings, data: Path | None, name: str, tenants: Sequence[str]
 ) -> None:
-    """Print a new key, alone on standard output. Raises UserError `tenant_not_found`, `invalid_name`, StoreError."""
+    """Create a key and print only the key. Raises UserError `tenant_not_found`, `invalid_name`, StoreError."""
     secret = new_worker_key()
     key = WorkerKey(
         new_id("wkey"),
@@ -39,7 +39,7 @@ async def create_worker_key(
 
 
 async def list_worker_keys(settings: Settings, server: ServerSettings, data: Path | None) -> None:
-    """Print what is known of the keys. Raises StoreError."""
+    """Print a table of the keys. Raises StoreError."""
     async with opened_store(settings, server, data, _HINT) as store:
         found = await store.list_worker_keys()
     console = make_console()
@@ -62,7 +62,7 @@ async def list_worker_keys(settings: Settings, server: ServerSettings, data: Pat
 async def revoke_worker_key(
     settings: Settings, server: ServerSettings, data: Path | None, key_id: str
 ) -> None:
-    """End a key and say so. Raises UserError `key_not_found`, StoreError."""
+    """Revoke a key. Raises UserError `key_not_found`, StoreError."""
     async with opened_store(settings, server, data, _HINT) as store:
         await store.revoke_worker_key(key_id)
     print(f"{key_id} is revoked. Workers that use it are disconnected within 5 seconds.")

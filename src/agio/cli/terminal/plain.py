@@ -6,7 +6,7 @@ from agio.cli.terminal.view import Card, Ending, Level, Thought
 
 
 class PlainStage:
-    """Writes text without control codes. When not `live`, an answer is written once it cannot be taken back."""
+    """Writes text without control codes. When not `live`, an answer is written once it is final."""
 
     def __init__(self, out: TextIO, *, live: bool) -> None:
         self.show_reasoning = False
@@ -14,7 +14,7 @@ class PlainStage:
         self._live = live
         self._held: list[str] = []
         self._remarks: list[str] = []
-        """Those of the lines held back that stay when the answer is taken back."""
+        """The held lines that stay when the answer is discarded."""
         self._thought: Thought | None = None
         self._at_start = True
         self._settled_at_start = True
@@ -27,7 +27,7 @@ class PlainStage:
         self._answers += 1
 
     def user(self, text: str) -> None:
-        """Show what the user said."""
+        """Show a user message."""
         self._line(f"> {text}")
 
     def think(self, thought: Thought) -> None:
@@ -69,8 +69,8 @@ class PlainStage:
         self._settled_at_start = self._at_start
         self._out.flush()
 
-    def take_back(self) -> None:
-        """Forget what was held back; what was written already is marked."""
+    def discard(self) -> None:
+        """Discard the held text; mark what was already written."""
         self._thought = None
         if self._live:
             self._line("[warning: the stream dropped; ignore the partial answer above]")
@@ -91,7 +91,7 @@ class PlainStage:
         self.settle()
 
     def tick(self) -> None:
-        """Nothing moves."""
+        """Nothing to redraw."""
 
     def close(self) -> None:
         """Write what is left."""

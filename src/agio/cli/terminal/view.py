@@ -65,28 +65,28 @@ class Ending(Struct):
 
     status: RunStatus
     run_id: str
-    figures: dict[str, Json] = field(default_factory=dict[str, Json])
+    metrics: dict[str, Json] = field(default_factory=dict[str, Json])
     code: str = ""
     message: str = ""
 
     @property
     def footer(self) -> str:
         """Steps, tokens and times on one line."""
-        figures = self.figures
+        metrics = self.metrics
         parts: list[str] = []
-        if isinstance(steps := figures.get("steps"), int):
+        if isinstance(steps := metrics.get("steps"), int):
             parts.append(f"{steps} {'step' if steps == 1 else 'steps'}")
-        given, made = figures.get("input_tokens"), figures.get("output_tokens")
+        given, made = metrics.get("input_tokens"), metrics.get("output_tokens")
         if isinstance(given, int) and isinstance(made, int):
-            least = "at least " if figures.get("usage_partial") else ""
+            least = "at least " if metrics.get("usage_partial") else ""
             parts.append(f"{least}{given + made} tokens")
-        elif figures.get("usage_partial"):
+        elif metrics.get("usage_partial"):
             parts.append("token count unavailable")
-        if isinstance(first := figures.get("first_token_ms"), int):
+        if isinstance(first := metrics.get("first_token_ms"), int):
             parts.append(f"first token {seconds(first)}")
-        if isinstance(total := figures.get("run_ms"), int):
+        if isinstance(total := metrics.get("run_ms"), int):
             parts.append(f"total {seconds(total)}")
-        if isinstance(cost := figures.get("cost"), (int, float)):
+        if isinstance(cost := metrics.get("cost"), (int, float)):
             parts.append(f"cost {cost:.4g}")
         return " · ".join(parts)
 

@@ -1,4 +1,4 @@
-"""ID tokens of OpenID providers: who signed one, for whom, when, and about whom. Read by oidc_client.py."""
+"""Validation of ID tokens: signature, issuer, audience, times, nonce and subject. Used by oidc_client.py."""
 
 import hmac
 import time
@@ -17,9 +17,9 @@ Key: TypeAlias = dict[str, Json]
 ASYMMETRIC = frozenset(
     {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 )
-"""What may sign a token: nothing that is checked with a secret, and never `none`."""
+"""The allowed algorithms: no shared secrets, and never `none`."""
 LEEWAY_S = 60
-"""How far apart two clocks may be."""
+"""The tolerated clock skew."""
 _PUBLIC = ("kty", "crv", "n", "e", "x", "y")
 _LONGEST_MODULUS = 1400
 """Base64 characters: 8192 bits."""
@@ -27,7 +27,7 @@ _LONGEST = 255
 
 
 class Expected(Struct, frozen=True, kw_only=True):
-    """What a token must fit."""
+    """The expected values of a token."""
 
     issuer: str
     client_id: str
@@ -37,14 +37,14 @@ class Expected(Struct, frozen=True, kw_only=True):
 
 
 class Header(Struct, frozen=True):
-    """What a token says of its signature, before anything is believed."""
+    """The unverified header of a token."""
 
     alg: str
     kid: str | None = None
 
 
 def refuse_token(reason: str, words: str) -> UserError:
-    """Say why a token is not believed."""
+    """Return the error of an invalid token."""
     return UserError(
         "invalid_id_token",
         f"The sign-in provider's response is invalid: {words}. Try again; if this persists, contact the operator.",
@@ -53,7 +53,7 @@ def refuse_token(reason: str, words: str) -> UserError:
 
 
 def read_header(token: str, algorithms: Sequence[str]) -> Header:
-    """Read which key a token claims to be signed with. Raises UserError `invalid_id_token`."""
+    """Read the unverified header of a token. Raises UserError `invalid_id_token`."""
     import jwt
 
     try:
@@ -79,7 +79,7 @@ def find_key(keys: Sequence[Key], header: Header) -> Key | None:
 
 
 def check_token(token: str, header: Header, key: Key, expected: Expected) -> Claims:
-    """Return what a token says, once all of it is checked. Raises UserError `invalid_id_token`."""
+    """Verify a token and return its claims. Raises UserError `invalid_id_token`."""
     import jwt
     from jwt.exceptions import InvalidSubjectError
 
@@ -120,7 +120,7 @@ def check_token(token: str, header: Header, key: Key, expected: Expected) -> Cla
 
 
 def check_freshness(claims: Claims, since_ms: int) -> None:
-    """See that the person proved who they are after this time. Raises UserError `not_confirmed`."""
+    """Raise UserError `not_confirmed` unless the person authenticated after this time."""
     at = auth_time_ms(claims)
     if at is None or at + LEEWAY_S * 1000 < since_ms:
         raise UserError(
@@ -132,7 +132,7 @@ def check_freshness(claims: Claims, since_ms: int) -> None:
 
 
 def auth_time_ms(claims: Claims) -> int | None:
-    """Return when the person proved who they are to the provider, if it says; never later than now."""
+    """Return when the person authenticated at the provider, if known; never later than now."""
     at = claims.get("auth_time")
     if isinstance(at, bool) or not isinstance(at, int | float) or not 0 < at < 1e11:
         return None

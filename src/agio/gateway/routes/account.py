@@ -1,4 +1,4 @@
-"""The caller: who it is, and a person's account."""
+"""The caller's identity and account."""
 
 from typing import Self
 
@@ -159,7 +159,7 @@ async def sign_out_everywhere(call: Call) -> Response:
 
 
 async def new_account(call: Call, email: str, name: str, password: str) -> Account:
-    """Return the row of a new account.
+    """Return a new account, not yet stored.
 
     Raises UserError `invalid_email`, `email_taken`, `weak_password`, LimitExceeded `rate_limited`.
     """
@@ -182,12 +182,12 @@ def account_view(account: Account) -> AccountView:
 
 
 def _take(call: Call, email: str) -> None:
-    """Count what tells whether an account is there, or costs a hash, like an attempt to sign in. LimitExceeded."""
+    """Count it as a sign-in attempt, because it reveals whether an account exists or costs a hash. LimitExceeded."""
     call.gateway.rates.take("sign_in", call.gateway.addresses.client_of(call.scope), email)
 
 
 def _in_browser(call: Call) -> Principal:
-    """Return who is signed in. Raises UserError `forbidden` for an API key: a program is not the person."""
+    """Return the signed-in person. Raises UserError `forbidden` for an API key."""
     if call.who.authenticated_at is None:
         raise UserError("forbidden", "Only a signed-in person can do this, not an API key.")
     return call.who

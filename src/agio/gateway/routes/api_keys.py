@@ -1,4 +1,4 @@
-"""API keys of programs: made, listed and revoked by their user, and by whoever manages the team."""
+"""API keys: created, listed and revoked by their user, or by a member with `manage`."""
 
 from typing import Annotated
 
@@ -42,7 +42,7 @@ async def create_key(call: Call, body: KeyBody) -> Response:
     """Make an API key, which may do no more than its maker. It is shown in this answer and never again."""
     secret = new_api_key()
     made = describe_key(secret, call.who.tenant, call.who.user, body.name)
-    maker = await _maker(call)
+    maker = await _creator(call)
     permissions, expires_at = _bounds(call, maker, body, made.created_at)
     made_by = None if maker is None else maker.id
     key = structs.replace(made, permissions=permissions, expires_at=expires_at, made_by=made_by)
@@ -69,7 +69,7 @@ async def revoke_key(call: Call, key_id: Id) -> Response:
 def _bounds(
     call: Call, maker: ApiKey | None, body: KeyBody, now: int
 ) -> tuple[frozenset[Permission] | None, int | None]:
-    """Return what a new key may do and until when: as was asked, within what its maker may. UserError `forbidden`."""
+    """Return the permissions and expiry of a new key, within its creator's. Raises UserError `forbidden`."""
     who = call.who
     permissions = maker.permissions if maker is not None else None
     if body.permissions is not None:
@@ -86,8 +86,8 @@ def _bounds(
     return permissions, min(ends, default=None)
 
 
-async def _maker(call: Call) -> ApiKey | None:
-    """Return the key that makes a key; None if a person does."""
+async def _creator(call: Call) -> ApiKey | None:
+    """Return the API key that creates the key; None if a person does."""
     if call.who.authenticated_at is not None:
         return None
     keys = await call.gateway.store.list_api_keys(call.who.tenant, call.who.user)

@@ -1,4 +1,4 @@
-"""Invitations into a team: made and taken back by whoever manages it, accepted by whoever has the link."""
+"""Invitations to a team: created and revoked by members with `manage`, accepted by the invited person."""
 
 import secrets
 import time
@@ -158,7 +158,7 @@ async def accept_invitation(call: Call, body: AcceptBody) -> Response:
 
 
 async def _join(call: Call, invitation: Invitation, body: AcceptBody) -> Membership:
-    """Make an account of somebody who is not signed in, and let them in."""
+    """Create an account for a person who is not signed in, and join the team."""
     email = body.email or invitation.email
     if body.name is None or body.password is None or email is None:
         raise UserError(
@@ -172,7 +172,7 @@ async def _join(call: Call, invitation: Invitation, body: AcceptBody) -> Members
 
 
 async def _open(call: Call, token: str) -> Invitation:
-    """Return the invitation of a token. Whoever guesses is slowed down. Raises UserError `invitation_not_found`."""
+    """Return the invitation of a token. Guesses are rate limited. Raises UserError `invitation_not_found`."""
     gateway = call.gateway
     address = gateway.addresses.client_of(call.scope)
     gateway.rates.check("sign_in", address)

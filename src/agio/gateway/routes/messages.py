@@ -1,4 +1,4 @@
-"""What a person or program says in a session: messages, answers, results of client-side tools, and stop."""
+"""Input of a session: messages, answers, results of client-side tools, and cancel."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal, Self

@@ -97,9 +97,9 @@ async def sign_out(call: Call) -> Response:
 
 
 async def prove(call: Call, email: str, password: str) -> Account:
-    """Return the account whose e-mail address and password these are.
+    """Return the account of an email address and password.
 
-    Whatever is wrong, it takes the same work and says the same. Raises UserError `wrong_credentials`, LimitExceeded
+    Every failure takes the same work and gives the same error. Raises UserError `wrong_credentials`, LimitExceeded
     `rate_limited`.
     """
     gateway = call.gateway
@@ -118,7 +118,7 @@ async def prove(call: Call, email: str, password: str) -> Account:
 
 
 def _note_failure(store: Store, account_id: str) -> None:
-    """Tell the account's teams, without letting whoever asks wait: how long it takes would say that it is there."""
+    """Record the failure in the account's teams, in the background: the response time must not reveal the account."""
     noting = asyncio.ensure_future(store.note_failed_sign_in(account_id))
     _noting.add(noting)
     noting.add_done_callback(_noted)
@@ -131,7 +131,7 @@ def _noted(noting: "asyncio.Future[None]") -> None:
 
 
 async def begin_session(call: Call, tenant: str, user: str, authenticated_at: int | None = None) -> str:
-    """Sign a browser in under a new secret, and end what it was signed in as; returns the cookie."""
+    """Start a browser session under a new secret and end the previous one. Returns the cookie."""
     cookie = await call.gateway.auth.open_session(tenant, user, authenticated_at)
     await _end_session(call)
     return cookie

@@ -1,4 +1,4 @@
-"""The server itself: alive, ready, what it is, its metrics and its description."""
+"""The server: health, readiness, version, metrics, OpenAPI."""
 
 import platform
 from functools import cache
@@ -81,7 +81,7 @@ async def metrics(call: Call) -> Response:
     """Show the server's figures in the format of Prometheus, to this machine or with an API key."""
     if "authorization" in call.headers or not _is_near(call):
         await call.gateway.auth.admit(call.scope)
-    from agio.gateway.metrics import render  # few servers are scraped, and it takes a while to load
+    from agio.gateway.metrics import render  # slow to import, and few servers are scraped
 
     body, media_type = await render(call.gateway)
     return Response(body, media_type=media_type)
@@ -100,11 +100,11 @@ def _version() -> str:
 def _is_near(call: Call) -> bool:
     """Whether the request comes from this machine, and not through a proxy on it.
 
-    Behind TLS everything comes through one, and nothing is near.
+    Behind TLS every request comes through a proxy, so none is local.
     """
     if call.client is None or call.gateway.auth.origins.secure:
         return False
     address = call.gateway.addresses.client_of(call.scope)
     forwarded = any(name in _FORWARDED for name, _ in call.scope["headers"])
-    told = address != call.client.host  # by a proxy that is trusted
-    return is_loopback(address) and (told or not forwarded)
+    by_trusted_proxy = address != call.client.host
+    return is_loopback(address) and (by_trusted_proxy or not forwarded)

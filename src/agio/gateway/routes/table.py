@@ -1,4 +1,4 @@
-"""ROUTES: every REST route of the gateway, with what it answers, what it may refuse, and who may call it."""
+"""ROUTES: every REST route, with its response, error codes and access."""
 
 from collections.abc import Sequence
 

@@ -188,7 +188,7 @@ async def remove_member(call: Call, user: Id) -> Response:
 
 
 async def teams_of(call: Call) -> list[Membership]:
-    """Return the teams a caller can be in: of a person's browser all of theirs, of anything else its own."""
+    """Return the caller's teams: all of a person's in a browser, otherwise the credential's own."""
     store, who = call.gateway.store, call.who
     if who.account is not None and who.authenticated_at is not None:
         return await store.memberships(who.account)

@@ -31,7 +31,7 @@ def check_python() -> Finding:
 
 
 def check_libraries() -> Finding:
-    """The versions of what agio is built on."""
+    """The versions of the dependencies."""
     old = list(_too_old())
     import apsw
 
@@ -59,7 +59,7 @@ def _too_old() -> Iterator[str]:
 
 
 def check_disk(folder: Path) -> Finding:
-    """The room for the store."""
+    """The free disk space."""
     there = next(each for each in (folder, *folder.parents) if each.exists())
     free = shutil.disk_usage(there).free
     words = f"{free / 1024**3:,.1f} GiB free at {there}"
@@ -71,7 +71,7 @@ def check_disk(folder: Path) -> Finding:
 
 
 def check_clock(newest_run_at: int, skew_ms: int) -> Finding:
-    """The clock: against the day agio was made, the newest run, and the database's."""
+    """The clock, compared with agio's release, the newest run and the database's clock."""
     now = time.time()
     if now < _BUILT_IN_2026:
         return problem(
@@ -94,7 +94,7 @@ def check_clock(newest_run_at: int, skew_ms: int) -> Finding:
 
 
 def check_port(port: int, *, served: bool) -> Finding:
-    """Whether a server could listen where it usually does."""
+    """Whether the port is available."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -108,7 +108,7 @@ def check_port(port: int, *, served: bool) -> Finding:
 
 
 def check_pages() -> Finding:
-    """Whether the pages are where the server looks for them."""
+    """Whether the web app is built."""
     folder = files("agio.gateway.pages") / "dist"
     if not (folder / "index.html").is_file():
         return problem("pages", "not built", "Run `make pages`, or install agio again.")

@@ -1,4 +1,4 @@
-"""The operator's model providers: whether they can be reached, and take the key. One short request each."""
+"""The operator's model providers: reachable, and the key works. One short request each."""
 
 import asyncio
 
@@ -12,13 +12,13 @@ from agio.worker.task import perform_task
 
 TIMEOUT_S = 10.0
 _MODEL = "agio-doctor"
-"""A model nobody has: to be told so, the address and the key must be right, and it costs nothing."""
+"""A model that does not exist: the error shows that address and key are right, and it costs nothing."""
 _THERE = frozenset({"model_not_found", "bad_request", "permission_denied"})
 _LATER = frozenset({"rate_limited", "quota_exceeded", "model_overloaded", "model_unavailable"})
 
 
 async def check_models(settings: Settings, *, offline: bool) -> list[Finding]:
-    """Ask every provider that has a key or an address."""
+    """Check every provider that has a key or an address."""
     configured = providers_of(settings)
     if not configured:
         advice = "Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or let each team enter its own."
@@ -29,7 +29,7 @@ async def check_models(settings: Settings, *, offline: bool) -> list[Finding]:
 
 
 def providers_of(settings: Settings) -> list[str]:
-    """Return which are set. Of OpenAI's two formats the one its address most likely speaks."""
+    """Return the configured providers. Of OpenAI's two formats, the one its address most likely speaks."""
     names = settings.with_models()
     spoken = "openai" if settings.endpoint("openai").base_url is None else "openai-chat"
     return [name for name in names if name not in ("openai", "openai-chat") or name == spoken]

@@ -1,4 +1,4 @@
-"""The store: its folder and who may read it, its tables, its pages, and whether its secrets can be opened."""
+"""The store: its folder and permissions, its tables, its integrity, and whether its secrets can be decrypted."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ _ADVICE = {
 
 
 def check_folder(store: Path) -> Iterator[Finding]:
-    """The data folder and its files: there, ours to write, and nobody else's to read."""
+    """The data folder and its files: present, writable, and private to this user."""
     folder = store.parent
     if not folder.exists():
         yield warning("data", f"there is no {folder} yet", "No action needed: the first start creates it.")
@@ -53,7 +53,7 @@ def check_folder(store: Path) -> Iterator[Finding]:
 
 
 def check_holder(store: Path) -> tuple[Finding, bool]:
-    """Who has the store; whether somebody does."""
+    """Return which process has the store, and whether one does."""
     holder = holder_of(store)
     if holder is None:
         return ok("server", "none running on this store"), False
@@ -76,8 +76,8 @@ def _is_alive(pid: int) -> bool:
 
 
 async def check_store(database: str | Path) -> tuple[list[Finding], StoreReport | None]:
-    """Whether it can be read, and what it is."""
-    if isinstance(database, Path) and not os.path.exists(database):  # noqa: ASYNC240 (nobody waits)
+    """Whether the store can be read, and its report."""
+    if isinstance(database, Path) and not os.path.exists(database):  # noqa: ASYNC240 (a command, not a server)
         return [
             warning("store", f"there is no {database} yet", "No action needed: the first start creates it.")
         ], None
@@ -111,7 +111,7 @@ def _judge(database: str | Path, report: StoreReport) -> Iterator[Finding]:
 
 
 async def check_secrets(database: str | Path, keys: list[bytes]) -> Finding:
-    """Whether the master keys open what is stored."""
+    """Whether the master keys decrypt the stored secrets."""
     try:
         vault = _vault(database, keys)
         unopened, count = await _try_secrets(database, vault)
@@ -142,7 +142,7 @@ def _vault(database: str | Path, keys: list[bytes]) -> Vault | None:
 
 
 async def _try_secrets(database: str | Path, vault: Vault | None) -> tuple[int, int]:
-    """How many cannot be opened, and how many were tried."""
+    """Return how many secrets cannot be decrypted, and how many were tried."""
     store = await (
         open_store(database, read_only=True) if isinstance(database, Path) else open_database(database)
     )
