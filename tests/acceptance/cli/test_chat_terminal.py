@@ -178,7 +178,7 @@ def test_commands_of_the_chat(cli: Cli) -> None:
             ("/reasoning", "Reasoning is shown."),
             ("think about it", "First I look at it from one side"),
             ("/runs", "completed"),
-            ("/new", "A new conversation: thread thr_"),
+            ("/new", "New conversation: thread thr_"),
             ("/runs", "has no runs yet"),
         ):
             terminal.enter(line)
