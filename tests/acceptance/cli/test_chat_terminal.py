@@ -207,7 +207,7 @@ def test_a_replay_in_a_terminal_looks_like_the_chat(cli: Cli) -> None:
     """L10: the same renderer shows the stored events, the user's message first."""
     cli.chat("what is 6 * 7?")
     with PseudoTerminal(cli, ["runs", "replay", "last"]) as terminal:
-        terminal.expect("pauses cut to 5 s")
+        terminal.expect("pauses limited to 5 s")
         terminal.expect("> what is 6 * 7?")
         terminal.expect("✓ calculator")
         terminal.expect("The tool says: 42")
