@@ -15,7 +15,7 @@ from agio.core.store.store import Store
 from agio.db.forks import copy_session
 from agio.db.plan import ask
 from agio.db.plans.runs.log import BEYOND_ALL
-from agio.db.plans.sessions.fork_source import NO_PERSON, find_source
+from agio.db.plans.sessions.fork_source import NOBODY, find_source
 from agio.db.repository import Repository
 from agio.errors import UserError
 from agio.protocol.codec import encode
@@ -433,7 +433,7 @@ async def test_the_same_key_many_times_at_once_is_one_copy(backend: Backend) -> 
         tasks = [group.create_task(store.fork_session(*place, last, key="k")) for _ in range(5)]
     assert len({task.result().id for task in tasks}) == 1
     assert len((await store.list_sessions("default", "local")).items) == 2
-    assert (await store.list_sessions(NO_PERSON, NO_PERSON)).items == []
+    assert (await store.list_sessions(NOBODY, NOBODY)).items == []
     await store.close()
 
 
