@@ -22,10 +22,10 @@ _OPENING = """\
 # Error codes
 
 `code` is stable; `message` is for people and may change. A code is raised (an `AgioError` with `.code`), ends a run
-(RUN_ERROR, `result.error`), is reported while the run goes on (`agio.error`), or refuses a request to a server:
-`{"error": {"code", "message", "details"}}` with the status named here, an answer with `type: error` over the WebSocket.
-A tool that raises `ToolError(code, message)` ends its run with a code of its own. At the command line,
-`agio explain CODE` says what this page says.
+(RUN_ERROR, `result.error`), is reported while the run continues (`agio.error`), or refuses a request to a server:
+`{"error": {"code", "message", "details"}}` with the status below, or a reply with `type: error` over the WebSocket.
+A tool that raises `ToolError(code, message)` ends its run with its own code. On the command line,
+`agio explain CODE` prints the entry of this page.
 """
 
 
@@ -40,7 +40,7 @@ def _render_section(title: str, section: Section) -> str:
     kind = KINDS.get(title, UserError)
     columns = ["code"]
     if retries is not None:
-        columns.append("tried again")
+        columns.append("retries")
     if title not in WITHOUT_STATUS:
         columns.append("status")
     columns += ["meaning", "what to do"]
@@ -60,7 +60,7 @@ def _render_section(title: str, section: Section) -> str:
 
 
 def main() -> None:
-    """Say whether the page is current, or write it."""
+    """Check that the page is current, or write it."""
     page = render()
     if "--write" in sys.argv:
         PAGE.write_text(page, "utf-8")

@@ -175,7 +175,7 @@ NEW: list[Stop] = [
     Stop(
         "sign-in-old-link",
         "/sign-in?token=old",
-        text("This sign-in link does not work any more"),
+        text("This sign-in link has expired"),
         signed_in=False,
     ),
     Stop("welcome", "/set-up", heading("You are signed in")),

@@ -1,4 +1,4 @@
-"""`agio`: the entry of the command line. Expected errors end here as one line."""
+"""`agio`: the entry point of the command line. Expected errors are printed as one line."""
 
 import io
 import os
@@ -34,7 +34,7 @@ def _run() -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # What is still buffered would fail again when the interpreter flushes it.
+        # Otherwise the interpreter's flush at exit would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return 0

@@ -103,7 +103,9 @@ class DemoDriver:
             self._broken.add(message_id)
             async for batch in self._say("This answer will not reach its"):
                 yield batch
-            raise ModelError("stream_broken", "The demo model broke off, as it was asked to.", retryable=True)
+            raise ModelError(
+                "stream_broken", "The demo stream dropped, as requested. Retrying.", retryable=True
+            )
         async for batch in self._say(
             "The first try broke off and was taken back; this is the second, and it is whole."
         ):

@@ -87,7 +87,7 @@ class Egress:
                 found = await self._resolve(target.host, port)
             except OSError as error:
                 if local:
-                    raise refused("its host is this machine") from error
+                    raise refused("this is the server's own machine") from error
                 raise _unresolved(target.host) from error
         if not found:
             raise _unresolved(target.host)
@@ -96,7 +96,7 @@ class Egress:
                 if self._allowance.covers_address(address, port):
                     continue
                 if local or not is_public(address) or is_own(address):
-                    raise refused("its host has an address that is not public")
+                    raise refused("this is a private address")
         return list(found)
 
     async def aclose(self) -> None:
@@ -172,7 +172,7 @@ class Egress:
                 {"sent": not before},
             ) from error
         except httpcore.LocalProtocolError:  # its words may hold a header
-            raise refused("it cannot be written as HTTP") from None
+            raise refused("it cannot be encoded as HTTP") from None
         except httpcore.RemoteProtocolError as error:
             raise UpstreamError(
                 "upstream_invalid", f"What {target.authority} answers is not HTTP: {error}."
@@ -192,7 +192,7 @@ def _as_sent(location: str) -> str:
     try:
         return location.encode("latin-1").decode()
     except UnicodeDecodeError:
-        raise refused("it redirects to what is no URL") from None
+        raise refused("it redirects to an invalid URL") from None
 
 
 def _unresolved(host: str) -> UpstreamError:
@@ -201,7 +201,7 @@ def _unresolved(host: str) -> UpstreamError:
 
 def _check(request: EgressRequest) -> None:
     if request.method not in _METHODS:
-        raise refused("its method is none that is used here")
+        raise refused("its method is not supported")
     for name, value in request.headers:
         if problem := header_problem(name, value):
             raise refused(problem)

@@ -55,7 +55,7 @@ class Target(Struct, frozen=True):
 
 def refused(rule: str) -> UserError:
     """Return the error of an address that is not called, with the rule it breaks."""
-    return UserError("egress_refused", f"This address is not called: {rule}.", {"rule": rule})
+    return UserError("egress_refused", f"Blocked: {rule}.", {"rule": rule})
 
 
 def parse_target(url: str) -> Target:
@@ -63,7 +63,7 @@ def parse_target(url: str) -> Target:
     _check_characters(url)
     found = _URL.fullmatch(url)
     if found is None:
-        raise refused("only complete http and https URLs are")
+        raise refused("only complete http and https URLs are allowed")
     scheme, authority, path, query = found[1].lower(), found[2], found[3], found[4] or ""
     if "@" in authority:
         raise refused("it has a user name before its host")
@@ -93,13 +93,13 @@ def parse_host(host: str) -> tuple[str, Address | None]:
     labels = name.split(".")
     if _NUMBER.fullmatch(labels[-1]):
         if not _IPV4.fullmatch(name):
-            raise refused("its host is a number that is no plain IPv4 address")
+            raise refused("its host is a number but not a plain IPv4 address")
         try:
             return name, IPv4Address(name)
         except AddressValueError:
-            raise refused("its host is a number that is no plain IPv4 address") from None
+            raise refused("its host is a number but not a plain IPv4 address") from None
     if len(name) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
-        raise refused("its host is no host name")
+        raise refused("its host is not a valid host name")
     return name, None
 
 
@@ -118,7 +118,7 @@ def _split_authority(authority: str) -> tuple[str, Address | None, str | None]:
         try:
             address = IPv6Address(found[1] if found else "")
         except AddressValueError:
-            raise refused("its host is no plain IPv6 address") from None
+            raise refused("its host is not a plain IPv6 address") from None
         return str(address), address, found[2] if found else None
     host, colon, port = authority.partition(":")
     if not host:
@@ -129,7 +129,7 @@ def _split_authority(authority: str) -> tuple[str, Address | None, str | None]:
 
 def _port(text: str) -> int:
     if not _PORT.fullmatch(text) or int(text) > 65535:
-        raise refused("its port is no number from 1 to 65535")
+        raise refused("its port is not a number from 1 to 65535")
     return int(text)
 
 
@@ -145,4 +145,4 @@ def _to_ascii(host: str) -> str:
     try:
         return idna.encode(host.lower(), std3_rules=True).decode("ascii")
     except (idna.IDNAError, UnicodeError):
-        raise refused("its host is no host name") from None
+        raise refused("its host is not a valid host name") from None

@@ -1,4 +1,4 @@
-"""The gateway's ASGI application: each request goes to its door (doors.py) or to its REST route (rest.py)."""
+"""The gateway's ASGI application: each request goes to its door (doors/table.py) or its REST route (routes/rest.py)."""
 
 from agio.errors import AgioError, UserError
 from agio.gateway.doors.table import Doorway, OpenDoor
@@ -13,12 +13,12 @@ from agio.gateway.routes.rest import make_rest, not_allowed, not_found
 
 
 def create_app(gateway: Gateway) -> "App":
-    """Make the application that serves one gateway."""
+    """Create the application that serves one gateway."""
     return App(gateway)
 
 
 class App:
-    """Sends each request to its door or to FastAPI. Around a door there is nothing but its line in the log."""
+    """Sends each request to its door or to FastAPI. Only the access log wraps a door."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
@@ -55,15 +55,17 @@ class App:
         await app(scope, receive, send)
 
     def _app_of(self, found: OpenDoor | None, scope: Scope) -> Application:
-        """Return who serves this. Raises UserError `not_found`, `method_not_allowed`, `upgrade_required`."""
+        """Return the application. Raises UserError `not_found`, `method_not_allowed`, `upgrade_required`."""
         path: str = scope["path"]
         given = "WEBSOCKET" if scope["type"] == "websocket" else scope["method"]
         if found is None:
-            if given == "WEBSOCKET" or "\0" in path or path.endswith("\n"):  # which patterns overlook
+            if (
+                given == "WEBSOCKET" or "\0" in path or path.endswith("\n")
+            ):  # route patterns would accept these
                 raise not_found(path)
             return self._rest
         if found.method == given:
             return found.app
         if found.method == "WEBSOCKET" and given == "GET":
-            raise UserError("upgrade_required", f"{path} is a WebSocket: ask for an upgrade.")
+            raise UserError("upgrade_required", f"{path} is a WebSocket. Send an upgrade request.")
         raise not_allowed("GET" if found.method == "WEBSOCKET" else found.method)

@@ -1,4 +1,4 @@
-"""What the gateway counts of its own work: plain numbers, read by gateway/metrics."""
+"""Counters of the gateway's work: plain numbers, read by gateway/metrics.py."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -9,7 +9,7 @@ COMMIT_BOUNDS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 
 
 class Histogram:
-    """How often a value fell between which bounds; the last count is what is above them all."""
+    """Counts of values by upper bound; the last count is for values above all bounds."""
 
     def __init__(self, bounds: tuple[float, ...]) -> None:
         self.bounds = bounds
@@ -23,7 +23,7 @@ class Histogram:
 
 
 class Counters:
-    """The counts of one gateway since it started."""
+    """The counters of one gateway since it started."""
 
     def __init__(self) -> None:
         self.runs_claimed = 0
@@ -32,7 +32,7 @@ class Counters:
         self.appends = 0
         self.append_events = 0
         self.append_s = Histogram(APPEND_BOUNDS_S)
-        """From a worker's append to its answer, the commit included."""
+        """From a worker's append to its acknowledgement, including the commit."""
         self.commit_appends = Histogram(COMMIT_BOUNDS)
         """How many appends shared a commit."""
         self.first_token_s = Histogram(FIRST_TOKEN_BOUNDS_S)

@@ -67,7 +67,7 @@ class Gateway:
     dialect: Literal["sqlite", "postgres"] = "sqlite"
     """The kind of the store's database."""
     home: Literal["embedded", "distributed"] = "embedded"
-    """Whether a worker runs in this process, or only elsewhere."""
+    """Whether a worker runs in this process, or only in others."""
     currency: str = "USD"
     """The currency of the prices of models."""
     started_at: int = field(default_factory=wall_ms)

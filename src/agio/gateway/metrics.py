@@ -1,4 +1,4 @@
-"""The gateway's figures for Prometheus, put together when somebody asks."""
+"""The gateway's metrics for Prometheus, collected on request."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -12,21 +12,21 @@ from agio.gateway.gateway import Gateway
 
 
 async def render(gateway: Gateway) -> tuple[bytes, str]:
-    """Return the figures as text, and its media type. Raises StoreError."""
+    """Return the metrics as text, and the media type. Raises StoreError."""
     counts = await gateway.store.count_runs()
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Figures(gateway, counts))
+    registry.register(_Metrics(gateway, counts))
     ProcessCollector(registry=registry)
     return generate_latest(registry), CONTENT_TYPE_LATEST
 
 
-class _Figures(Collector):
+class _Metrics(Collector):
     def __init__(self, gateway: Gateway, counts: Mapping[str, int]) -> None:
         self._gateway = gateway
         self._counts = counts
 
     def collect(self) -> Iterable[Metric]:
-        """Turn the plain numbers into metrics."""
+        """Return the counters as metrics."""
         counters = self._gateway.counters
         yield _by(
             GaugeMetricFamily("agio_runs", "Runs now, by state.", labels=["state"]),
@@ -47,7 +47,7 @@ class _Figures(Collector):
         )
         yield _histogram(
             "agio_append_seconds",
-            "From a worker's append to its answer, the commit included.",
+            "From a worker's append to its acknowledgement, including the commit.",
             counters.append_s,
         )
         yield _histogram("agio_commit_appends", "Appends that shared a commit.", counters.commit_appends)
@@ -63,9 +63,7 @@ class _Figures(Collector):
             "agio_open_streams", "Readers of sessions, connected now.", value=self._gateway.hub.open_streams
         )
         yield _by(
-            CounterMetricFamily(
-                "agio_rate_limited", "Requests refused for coming too often.", labels=["kind"]
-            ),
+            CounterMetricFamily("agio_rate_limited", "Requests refused by a rate limit.", labels=["kind"]),
             self._gateway.rates.refused,
         )
         yield GaugeMetricFamily(

@@ -1,4 +1,4 @@
-"""Searches read all that somebody ever said: one at a time, so that there is always somebody to read for the others."""
+"""One search at a time per gateway: a search reads all messages of a user, and other reads must not wait for it."""
 
 import asyncio
 from collections import Counter
@@ -10,12 +10,12 @@ from agio.core.identity.principal import Principal
 from agio.errors import LimitExceeded
 
 _WAITING = 5
-"""How many searches a user may have under way or waiting."""
+"""How many searches of one user may run or wait."""
 _RETRY_AFTER_S = 2
 
 
 class Searches:
-    """Whose turn it is. Of each user one waits in the queue of all, so nobody's many are before another's one."""
+    """One search at a time; each user holds one place in the queue."""
 
     def __init__(self) -> None:
         self._room = asyncio.Semaphore(1)
@@ -24,12 +24,12 @@ class Searches:
 
     @asynccontextmanager
     async def turn(self, who: Principal) -> AsyncGenerator[None]:
-        """Wait for one's turn. Raises LimitExceeded `rate_limited`."""
+        """Wait for the caller's turn. Raises LimitExceeded `rate_limited`."""
         user = who.tenant, who.user
         if self._asked[user] >= _WAITING:
             raise LimitExceeded(
                 "rate_limited",
-                "Too many searches at once: wait for one to end.",
+                "Too many searches at once. Wait for one to finish.",
                 {"retry_after_s": _RETRY_AFTER_S},
             )
         own = self._users.setdefault(user, asyncio.Lock())

@@ -1,4 +1,4 @@
-"""Work that is done once for a key: whoever asks while it is under way waits for it, and gets what it comes to."""
+"""Tasks that run once per key: concurrent requests with the same key wait for the same result."""
 
 import asyncio
 import logging
@@ -19,25 +19,25 @@ class _Shared(NamedTuple, Generic[Result]):
 
 
 class SharedTasks(Generic[Result]):
-    """Tasks by their owner and key. One goes on if whoever asked does not wait. `close` stops what is under way."""
+    """Tasks by owner and key. A task continues when its caller disconnects. `close` cancels all of them."""
 
     def __init__(self, noun: str) -> None:
         self._noun = noun
-        """What one of them is called in an error."""
+        """What a task is called in an error message."""
         self._running: dict[tuple[Owner, object], _Shared[Result]] = {}
 
     @property
     def owners(self) -> list[Owner]:
-        """Whose are under way, once for each."""
+        """The owner of each running task."""
         return [owner for owner, _ in self._running]
 
     async def join(
         self, owner: Owner, key: str | None, asked: object, begin: Callable[[], Coroutine[Any, Any, Result]]
     ) -> Result:
-        """Wait for the owner's task with this key, which `begin` makes if there is none; without a key it is a new one.
+        """Wait for the owner's task with this key, started with `begin` if there is none; without a key, a new one.
 
-        `asked` tells it from another with the same key. Raises UserError `idempotency_conflict`, what `begin` and
-        the task raise, StoreError `store_closed` when the gateway stops.
+        `asked` is the request: another one with the same key is a conflict. Raises UserError `idempotency_conflict`,
+        what `begin` and the task raise, StoreError `store_closed` when the gateway stops.
         """
         name = owner, object() if key is None else key
         shared = self._running.get(name)
@@ -48,11 +48,13 @@ class SharedTasks(Generic[Result]):
         elif shared.asked != asked:
             raise UserError(
                 "idempotency_conflict",
-                f"This key was used before for something else. Use a new one for each {self._noun}.",
+                f"This Idempotency-Key was already used for a different request. Use a new one for each {self._noun}.",
             )
         await asyncio.wait([shared.task])
         if shared.task.cancelled():
-            raise StoreError("store_closed", "The server stops. Ask again, with the same Idempotency-Key.")
+            raise StoreError(
+                "store_closed", "The server is shutting down. Retry with the same Idempotency-Key."
+            )
         return shared.task.result()
 
     async def close(self) -> None:
@@ -65,5 +67,5 @@ class SharedTasks(Generic[Result]):
     def _end(self, name: tuple[Owner, object]) -> None:
         task = self._running.pop(name).task
         error = None if task.cancelled() else task.exception()
-        if error is not None and not isinstance(error, AgioError):  # whoever asked may be gone
+        if error is not None and not isinstance(error, AgioError):  # the caller may have disconnected
             _log.error("a %s failed", self._noun, exc_info=error)

@@ -32,7 +32,7 @@ class Announcement(Struct, frozen=True, kw_only=True):
             "data": place_of(self.database),
             "workers": _workers(self.workers),
             "models": _models(self.models),
-            "stop": "Ctrl-C, or SIGTERM: what runs is finished or goes on at the next start",
+            "stop": "Ctrl-C, or SIGTERM: running turns finish, or continue at the next start",
         }
         print(f"agio is ready on {self.url}")
         for name, text in lines.items():
@@ -51,10 +51,10 @@ def place_of(database: str | Path) -> str:
 def _workers(count: int | None) -> str:
     if count is None:
         return "one, in this process"
-    return "processes: " + str(count) if count else "those that come with AGIO_WORKER_KEY: agio worker"
+    return "processes: " + str(count) if count else "those that connect with AGIO_WORKER_KEY: agio worker"
 
 
 def _models(found: list[str]) -> str:
     if not found:
-        return "demo only; for others set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY"
+        return "demo only; to add more set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY"
     return ", ".join([*found, "demo"])

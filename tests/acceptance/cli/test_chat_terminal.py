@@ -73,7 +73,7 @@ def test_a_tool_that_asks_runs_after_yes(cli: Cli) -> None:
     with PseudoTerminal(cli, ["chat"]) as terminal:
         terminal.expect(PROMPT)
         terminal.enter("send a postcard to Ada")
-        terminal.expect("? send_postcard  waits for your approval")
+        terminal.expect("? send_postcard  needs your approval")
         terminal.expect('{"to": "Ada", "text": "Greetings to Ada from an agent!"}')
         terminal.expect(QUESTION)
         terminal.enter("y")
@@ -97,7 +97,7 @@ def test_a_tool_that_asks_does_not_run_after_no(cli: Cli) -> None:
         terminal.expect("Please answer y, n or e.")
         terminal.expect(QUESTION)
         terminal.enter("n")
-        terminal.expect("may be empty): ")
+        terminal.expect("Reason (optional; the agent sees it): ")
         terminal.enter("she is here")
         terminal.expect("send_postcard  not approved")
         terminal.expect("The tool says: Not approved: she is here")
@@ -154,8 +154,8 @@ def test_what_went_wrong_is_shown_with_its_code(cli: Cli) -> None:
     with PseudoTerminal(cli, ["chat"]) as terminal:
         terminal.expect(PROMPT)
         terminal.enter("be flaky")
-        terminal.expect("its beginning is taken back")
-        terminal.expect("Trying again in")
+        terminal.expect("the partial answer was discarded")
+        terminal.expect("Retrying in")
         terminal.expect("this is the second, and it is")
         terminal.expect("total ")
         terminal.expect(PROMPT)
@@ -172,13 +172,13 @@ def test_commands_of_the_chat(cli: Cli) -> None:
     with PseudoTerminal(cli, ["chat"], size=(120, 40)) as terminal:
         terminal.expect(PROMPT)
         for line, answer in (
-            ("/help", "begin a new conversation"),
+            ("/help", "start a new conversation"),
             ("/runs", "has no runs yet"),
             ("/nonsense", "There is no command /nonsense"),
             ("/reasoning", "Reasoning is shown."),
             ("think about it", "First I look at it from one side"),
             ("/runs", "completed"),
-            ("/new", "A new conversation: thread thr_"),
+            ("/new", "New conversation: thread thr_"),
             ("/runs", "has no runs yet"),
         ):
             terminal.enter(line)
@@ -207,7 +207,7 @@ def test_a_replay_in_a_terminal_looks_like_the_chat(cli: Cli) -> None:
     """L10: the same renderer shows the stored events, the user's message first."""
     cli.chat("what is 6 * 7?")
     with PseudoTerminal(cli, ["runs", "replay", "last"]) as terminal:
-        terminal.expect("pauses cut to 5 s")
+        terminal.expect("pauses limited to 5 s")
         terminal.expect("> what is 6 * 7?")
         terminal.expect("✓ calculator")
         terminal.expect("The tool says: 42")

@@ -34,7 +34,7 @@ def test_runs_are_listed_by_agent_thread_and_number(cli: Cli) -> None:
     assert len(cli.runs("--thread", "two")) == 2
     assert len(cli.runs("--limit", "1")) == 1
     assert len(cli.runs("--agent", "demo")) == 3
-    assert "No run fits" in cli.run("runs", "list", "--agent", "nobody").stdout
+    assert "No run matches" in cli.run("runs", "list", "--agent", "nobody").stdout
 
 
 def test_an_empty_list_says_how_to_make_a_run(cli: Cli) -> None:

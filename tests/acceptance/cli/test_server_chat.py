@@ -50,7 +50,7 @@ def test_a_piped_question_is_answered_by_the_server(cli: Cli, asking: list[str])
     output = cli.chat("what is 12 * (3 + 4)?", "send a postcard to Ada", "be flaky", options=asking)
     assert "The tool says: **84**" in output
     assert '[tool calculator {"expression":"12 * (3 + 4)"} -> 84 (' in output
-    assert "answered no: nobody was there to ask" in output
+    assert "declined: no person available to approve" in output
     assert "failed [not_approved]" in output
     assert "This answer will not" not in output
     assert "this is the second, and it is whole" in output
@@ -73,7 +73,7 @@ def test_runs_of_a_server_are_listed_shown_and_replayed(cli: Cli, asking: list[s
     assert newer["session_id"] == older["session_id"]
     assert len(cli.runs(*asking, "--limit", "1")) == 1
     assert len(cli.runs(*asking, "--agent", "demo", "--thread", str(newer["session_id"]))) == 2
-    assert "No run fits" in cli.run("runs", "list", *asking, "--agent", "nobody").stdout
+    assert "No run matches" in cli.run("runs", "list", *asking, "--agent", "nobody").stdout
     page = cli.run("runs", "show", str(older["run_id"])[-8:], *asking).stdout
     for part in (f"{older['run_id']}  completed", "> what is 6 * 7?", "✓ calculator", "→ 42", "FIRST TOKEN"):
         assert part in page, part
@@ -124,7 +124,7 @@ def test_a_person_talks_to_an_agent_of_the_server(cli: Cli, asking: list[str]) -
         terminal.expect("new session")
         terminal.expect(PROMPT)
         terminal.enter("send a postcard to Ada")
-        terminal.expect("? send_postcard  waits for your approval")
+        terminal.expect("? send_postcard  needs your approval")
         terminal.expect(QUESTION)
         terminal.enter("y")
         terminal.expect("A postcard to Ada would now be on its way")
@@ -154,7 +154,7 @@ def test_a_question_left_open_is_asked_again_in_the_session(cli: Cli, asking: li
         terminal.expect('{"to": "Ada", "text": "Greetings to Ada from an agent!"}')
         terminal.expect(QUESTION)
         terminal.enter("n")
-        terminal.expect("may be empty): ")
+        terminal.expect("Reason (optional; the agent sees it): ")
         terminal.enter("she is here")
         terminal.expect("The tool says: Not approved: she is here")
         terminal.expect(PROMPT)
@@ -176,7 +176,7 @@ def test_a_run_that_is_under_way_is_shown_from_its_beginning(
             chat.stdin.write(b"thank you\n")
             chat.stdin.close()
             output = b""
-            while b"is under way; this is its beginning" not in output:
+            while b"is still running. Showing it from the start" not in output:
                 line = chat.stdout.readline()
                 assert line, output
                 output += line
@@ -206,8 +206,8 @@ def test_a_server_that_begins_again_costs_a_notice_and_no_text(
         assert chat.stdout is not None
         output = chat.stdout.read().decode()
         assert chat.wait(WAIT_S) == 0
-    assert "The connection to the server was lost; trying again." in output
-    assert "The server is back; going on after event" in output
+    assert "Connection lost. Reconnecting." in output
+    assert "Reconnected. Continuing after event" in output
     assert output.count(BEGIN) == 1
     assert output.count(END) == 1
 

@@ -72,7 +72,7 @@ def test_beside_a_running_server_all_is_well(tmp_path: Path) -> None:
         server.process.kill()
         server.wait()
         code, found = doctor(tmp_path, "--offline", "--data", str(server.data))
-        assert "ended without a goodbye" in found["server"][1]
+        assert "did not shut down cleanly" in found["server"][1]
 
 
 @pytest.mark.parametrize(

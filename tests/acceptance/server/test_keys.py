@@ -70,7 +70,7 @@ def test_a_key_is_made_with_fewer_permissions_and_an_end(tmp_path: Path) -> None
         assert cli.run("keys", "create", "ci", *wrong).returncode == 2
     first = cli.run("keys", "create", "ci", *narrow).stdout.strip()
     [header, row] = cli.run("keys", "list").stdout.splitlines()
-    assert re.split(r"\s{2,}", header.strip())[3::3] == ["PERMISSIONS", "ENDS"]
+    assert re.split(r"\s{2,}", header.strip())[3::3] == ["PERMISSIONS", "EXPIRES"]
     [may, end] = re.split(r"\s{2,}", row.strip())[3::3]
     assert may == "build, use"
     assert abs(datetime.fromisoformat(end).timestamp() - (time.time() + DAY_S)) <= DAY_S * 1.1
@@ -108,7 +108,9 @@ def test_the_tables_go_up_and_down(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
     for arguments, version in (((), r"[1-9]\d*"), (("--down", "0", "--yes"), "0"), ((), r"[1-9]\d*")):
         done = cli.run("migrate", *arguments)
-        assert re.fullmatch(rf"The store {cli.store} has version {version}\.\n", done.stdout), done.stderr
+        assert re.fullmatch(rf"The store {cli.store} now has schema version {version}\.\n", done.stdout), (
+            done.stderr
+        )
     asked = cli.run("migrate", "--down", "0")
     assert asked.returncode == 1
     assert "deletes everything" in asked.stdout + asked.stderr

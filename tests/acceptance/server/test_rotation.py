@@ -84,7 +84,7 @@ def test_every_secret_opens_with_the_new_key_alone(tmp_path: Path, database: str
     assert done.returncode == 0, done.stderr
     assert f"{COUNT} secrets" in done.stdout
     assert key_id(NEW) in done.stdout
-    assert done.stderr.splitlines()[0] == "7 sealed anew"
+    assert done.stderr.splitlines()[0] == "7 re-encrypted"
     assert len(done.stderr.splitlines()) == 6
     every = {f"sk-{number}" for number in range(COUNT)}
     assert _in(database, lambda store: _opened(store, Vault([NEW]))) == every
@@ -136,7 +136,7 @@ def test_what_no_key_opens_is_counted_and_left(tmp_path: Path, database: str | P
     done = _rotate(_cli(tmp_path, database, NEW, OLD), "--batch", "3")
     assert done.returncode == 1
     assert f"{COUNT - 1} secrets" in done.stdout
-    assert "1 could not be opened" in done.stdout
+    assert "1 could not be decrypted" in done.stdout
     assert "prv_0" in done.stderr
     assert _in(database, lambda store: store.get_secret(lost)) == unknown
     assert len(_in(database, lambda store: _opened(store, Vault([NEW])))) == COUNT - 1

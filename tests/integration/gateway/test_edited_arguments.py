@@ -44,6 +44,8 @@ async def test_what_does_not_fit_is_refused_and_the_question_stays_open(edited: 
         refused = await client.post(f"{path}/answer", json={"answers": [answer]})
         assert (refused.status_code, code_of(refused)) == (422, "invalid_answer")
         assert refused.json()["error"]["details"] == {"interrupt_id": question, "tool": "send_mail"}
+        if not edited:
+            assert refused.json()["error"]["message"] == 'send_mail is missing the required field "to".'
         assert (await client.get(f"{path}/interrupts")).json()["items"][0]["state"] == "open"
         assert worker.jobs.empty()
         right = {**answer, "edited_args": {"to": "eve"}}

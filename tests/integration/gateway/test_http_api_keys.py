@@ -136,7 +136,7 @@ async def test_whoever_lacks_a_permission_is_told_why() -> None:
             by_key, by_role = await reader.get("/api/invitations"), await mia.get("/api/invitations")
             owners = await reader.get("/api/audit")
         for answered, why in (
-            (by_key, "'manage': this API key was made without it."),
+            (by_key, "'manage': this API key was created without it."),
             (by_role, "'manage': admins and owners have it."),
             (owners, "'own': owners have it."),
         ):

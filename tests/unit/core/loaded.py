@@ -13,7 +13,7 @@ from agio.core.model import Usage, VendorTurn
 from agio.core.run.closing import outcome_of
 from agio.core.run.fold import Fold
 from agio.core.store.repository import TurnRecord
-from agio.gateway.routes.views import InterruptView, MessageView
+from agio.gateway.routes.session_views import InterruptView, MessageView
 from agio.protocol.codec import decode_event, encode
 from agio.protocol.events import (
     METRICS,

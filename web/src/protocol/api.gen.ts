@@ -1736,7 +1736,7 @@ export interface components {
         };
         /**
          * ConnectionTest
-         * @description What came of trying a provider. `message` is for people; `code` is the error's, null if all went well.
+         * @description The result of a test. `message` is for people; `code` is the error's, null on success.
          */
         ConnectionTest: {
             /** @default null */

@@ -1,4 +1,4 @@
-"""Asks a person about the calls a run ended with, and makes the answers the next run takes."""
+"""Asks a person to approve the calls a run ended with, and builds the answers for the next run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
@@ -12,7 +12,7 @@ from agio.protocol.events import Interrupt
 from agio.protocol.messages import Json, ResumeEntry
 
 _CHOICES = "[y]es, [n]o or [e]dit the arguments: "
-NOBODY = "nobody was there to ask"
+NO_PERSON = "no person available to approve"
 
 
 def ask(
@@ -29,8 +29,8 @@ def ask(
 
 
 def refuse(interrupts: Sequence[Interrupt]) -> list[ResumeEntry]:
-    """Answer every question with no, because nobody can be asked."""
-    return [_entry(interrupt, {"approved": False, "reason": NOBODY}) for interrupt in interrupts]
+    """Decline every call, because no person can be asked."""
+    return [_entry(interrupt, {"approved": False, "reason": NO_PERSON}) for interrupt in interrupts]
 
 
 def _card_of(interrupt: Interrupt, cards: Mapping[str, Card]) -> Card | None:
@@ -46,7 +46,7 @@ def _ask_one(
         if answer in ("y", "yes"):
             return _entry(interrupt, {"approved": True})
         if answer in ("n", "no"):
-            reason = prompt.question("Why not? (the model is told; may be empty): ")
+            reason = prompt.question("Reason (optional; the agent sees it): ")
             return _entry(interrupt, {"approved": False, "reason": reason})
         if answer in ("e", "edit") and card is not None:
             edited = _edit(card.arguments or "{}", prompt, complain)
@@ -57,7 +57,7 @@ def _ask_one(
 
 
 def _edit(arguments: str, prompt: Prompt, complain: Callable[[str], None]) -> dict[str, Json] | None:
-    """Let the person change the arguments until they are a JSON object; None if they give none."""
+    """Let the person edit the arguments until they are a JSON object; None if they give up."""
     draft = arguments
     while True:
         text = prompt.question("Arguments as JSON (empty: back): ", draft)

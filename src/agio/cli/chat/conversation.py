@@ -1,4 +1,4 @@
-"""A conversation with a person at the terminal, or with lines from a pipe, wherever its runs come from."""
+"""A conversation at the terminal or through a pipe, over runs of any source."""
 
 import asyncio
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from agio.cli.chat.approval import NOBODY, ask, refuse
+from agio.cli.chat.approval import NO_PERSON, ask, refuse
 from agio.cli.chat.session import Session, Source
 from agio.cli.terminal.output import error_line, make_console, make_stage
 from agio.cli.terminal.prompt import Prompt
@@ -18,17 +18,17 @@ from agio.protocol.events import Interrupt
 from agio.protocol.messages import ResumeEntry
 
 _HELP = """\
-  /new        begin a new conversation
+  /new        start a new conversation
   /reasoning  show the model's reasoning in full, or fold it again
   /runs       list the runs of this conversation
   /help       show this
   /quit       leave (or Ctrl-D)
 
-  Ctrl-C stops an answer; what was said of it stays."""
+Ctrl-C stops an answer and keeps the part already shown."""
 
 
-class Talk(Struct, frozen=True):
-    """What is said of a conversation. In the hints `{thread}` stands for its thread."""
+class ChatTexts(Struct, frozen=True):
+    """The texts of a conversation. In the hints `{thread}` stands for its thread."""
 
     title: str
     noun: str
@@ -36,40 +36,40 @@ class Talk(Struct, frozen=True):
     named: bool
     """Whether the thread was named on the command line."""
     history: Path
-    """The file of what was typed before."""
+    """The file of the input history."""
     hint: str
-    """What to try when nothing was said."""
+    """What to try when there was no input."""
     go_on: str
     see: str
     plain: bool = False
 
 
-def converse(source: Source, loop: asyncio.Runner, talk: Talk) -> int:
-    """Converse until there is no more input; return the exit code. Raises AgioError for what cannot begin."""
+def converse(source: Source, loop: asyncio.Runner, texts: ChatTexts) -> int:
+    """Chat until the input ends; return the exit code. Raises AgioError if it cannot start."""
     try:
         if sys.stdin.isatty():
-            return _Conversation(source, loop, talk).hold()
-        return _answer_pipe(source, loop, talk)
+            return _Conversation(source, loop, texts).hold()
+        return _answer_pipe(source, loop, texts)
     finally:
         loop.run(source.aclose())
 
 
-def _answer_pipe(source: Source, loop: asyncio.Runner, talk: Talk) -> int:
+def _answer_pipe(source: Source, loop: asyncio.Runner, texts: ChatTexts) -> int:
     """Answer each line of standard input; 1 if a run failed."""
     stage = make_stage(make_console(), plain=True)
 
     def decide(interrupts: Sequence[Interrupt]) -> list[ResumeEntry]:
-        stage.remark("notice", f"answered no: {NOBODY}, because the input is no terminal")
+        stage.remark("notice", f"declined: {NO_PERSON}, because the input is not a terminal")
         stage.settle()
         return refuse(interrupts)
 
     renderer = EventRenderer(stage)
     session = Session(source, renderer, loop, decide)
     failed = asked = False
-    if talk.named:
+    if texts.named:
         failed = session.take_up() == "failed"
         if not session.spoken:
-            print(f"{talk.noun.capitalize()} {session.session_id} is new.", file=sys.stderr)
+            print(f"{texts.noun.capitalize()} {session.session_id} is new.", file=sys.stderr)
     for raw in sys.stdin.buffer:
         message = raw.decode("utf-8", "replace").strip()
         if not message:
@@ -82,30 +82,30 @@ def _answer_pipe(source: Source, loop: asyncio.Runner, talk: Talk) -> int:
         if status == "cancelled":
             return 130
     if not asked:
-        print(f"There was nothing to answer. Try: {talk.hint}")
+        print(f"No input. Try: {texts.hint}")
     return 1 if failed else 0
 
 
 class _Conversation:
     """A conversation with a person at the terminal."""
 
-    def __init__(self, source: Source, loop: asyncio.Runner, talk: Talk) -> None:
-        self._talk = talk
-        self._console = make_console(plain=talk.plain)
-        self._stage = make_stage(self._console, plain=talk.plain)
-        self._prompt = Prompt(talk.history, colour=self._console.is_terminal and not self._console.no_color)
+    def __init__(self, source: Source, loop: asyncio.Runner, texts: ChatTexts) -> None:
+        self._texts = texts
+        self._console = make_console(plain=texts.plain)
+        self._stage = make_stage(self._console, plain=texts.plain)
+        self._prompt = Prompt(texts.history, colour=self._console.is_terminal and not self._console.no_color)
         self._session = Session(source, EventRenderer(self._stage), loop, self._decide)
 
     def hold(self) -> int:
         """Read, answer, repeat."""
-        session, noun = self._session, self._talk.noun
-        before = session.runs() if self._talk.named else []
+        session, noun = self._session, self._texts.noun
+        before = session.runs() if self._texts.named else []
         count = f"{len(before)} {'run' if len(before) == 1 else 'runs'}"
         known = f"{count} so far" if before else "new"
         place = f"{noun} {session.session_id} ({known})" if session.session_id else f"new {noun}"
-        self._say(f"agio · {self._talk.title} · {place}", "bold")
+        self._say(f"agio · {self._texts.title} · {place}", "bold")
         self._say("Type a message, or /help. Ctrl-C stops an answer, Ctrl-D leaves.\n", "dim")
-        if self._talk.named:
+        if self._texts.named:
             self._try(session.take_up)
         while True:
             try:
@@ -123,7 +123,7 @@ class _Conversation:
         return 0
 
     def _try(self, work: Callable[[], object]) -> None:
-        """Do something that may fail without ending the conversation."""
+        """Run something and print its error, without ending the conversation."""
         try:
             work()
         except StoreError:
@@ -135,7 +135,7 @@ class _Conversation:
         cards = self._session.renderer.cards
         entries = ask(interrupts, cards, self._prompt, lambda text: self._say(text, "yellow"))
         if entries is None:
-            self._say("\nNot answered. Your next message goes on without it.", "dim")
+            self._say("\nNot answered. Your next message continues without this call.", "dim")
         return entries
 
     def _command(self, text: str) -> None:
@@ -144,8 +144,10 @@ class _Conversation:
                 self._say(_HELP, "")
             case "/new":
                 self._session.new_thread()
-                named = f": {self._talk.noun} {self._session.session_id}" if self._session.session_id else "."
-                self._say(f"A new conversation{named}", "dim")
+                named = (
+                    f": {self._texts.noun} {self._session.session_id}" if self._session.session_id else "."
+                )
+                self._say(f"New conversation{named}", "dim")
             case "/reasoning":
                 self._stage.show_reasoning = not self._stage.show_reasoning
                 self._say(f"Reasoning is {'shown' if self._stage.show_reasoning else 'folded'}.", "dim")
@@ -166,9 +168,9 @@ class _Conversation:
             self._say("Bye.", "")
             return
         thread = self._session.session_id
-        self._say(f"Bye. This was {self._talk.noun} {thread}.", "")
-        self._say(f"  go on:  {self._talk.go_on.format(thread=thread)}", "dim")
-        self._say(f"  see it: {self._talk.see.format(thread=thread)}", "dim")
+        self._say(f"Bye. This was {self._texts.noun} {thread}.", "")
+        self._say(f"  continue:  {self._texts.go_on.format(thread=thread)}", "dim")
+        self._say(f"  list runs: {self._texts.see.format(thread=thread)}", "dim")
 
     def _say(self, text: str, style: str) -> None:
         self._console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)

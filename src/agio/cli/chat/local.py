@@ -1,4 +1,4 @@
-"""Runs of an agent in this process, in a store of its own: what `agio chat` plays without a server."""
+"""Runs of an agent in this process, for `agio chat` without a server."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ class LocalSource:
         self._agent = agent
 
     def new_thread(self) -> None:
-        """Begin another conversation."""
+        """Start another conversation."""
         self.session_id = new_id("thr")
 
     def say(self, message: str) -> Playable:
@@ -26,7 +26,7 @@ class LocalSource:
         return self._agent.arun_stream(message, thread_id=self.session_id)
 
     def answer(self, entries: Sequence[ResumeEntry]) -> Playable:
-        """A run that goes on with answers to questions."""
+        """A run that continues with the answers."""
         return self._agent.arun_stream(thread_id=self.session_id, resume=entries)
 
     async def runs(self) -> list[RunInfo]:
@@ -35,7 +35,7 @@ class LocalSource:
         return await repository.list_runs(session_id=self.session_id, limit=20)
 
     async def unfinished(self) -> Unfinished:
-        """What the thread stopped with. Raises StoreError."""
+        """The thread's unfinished run or open questions. Raises StoreError."""
         newest = (await self.runs())[0]
         if newest.status not in ("running", "interrupted"):
             return Unfinished()
@@ -44,7 +44,7 @@ class LocalSource:
         questions = [entry for entry in fold.interrupts.values() if entry.tool_call_id in waiting]
         if newest.status == "interrupted":
             return Unfinished(calls=fold.pending, questions=questions)
-        remark = f"Run {newest.run_id} was left unfinished; it goes on now."
+        remark = f"Run {newest.run_id} was left unfinished. Continuing it."
         run = self._agent.resume_run(newest.run_id)
         return Unfinished(run, remark, fold.pending, list(fold.interrupts.values()))
 

@@ -1,4 +1,4 @@
-"""`agio chat`: talk to an agent that runs here."""
+"""`agio chat`: chat with an agent in this process."""
 
 import asyncio
 import shlex
@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from agio.agents import demo
-from agio.cli.chat.conversation import Talk, converse
+from agio.cli.chat.conversation import ChatTexts, converse
 from agio.cli.chat.local import LocalSource
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.registry import open_driver, split_model
@@ -19,7 +19,7 @@ from agio.tools.clock import clock
 
 
 class ChatOptions(Struct, frozen=True):
-    """What was asked on the command line."""
+    """The options of the command line."""
 
     model: str
     store: Path
@@ -28,14 +28,14 @@ class ChatOptions(Struct, frozen=True):
     base_url: str | None
     plain: bool
     own_store: bool
-    """Whether the store was named, and must be named again to go on."""
+    """Whether the store was named, and must be named again to continue."""
 
 
 def chat(options: ChatOptions, settings: Settings) -> int:
-    """Converse until there is no more input; return the exit code. Raises AgioError for what cannot begin."""
+    """Chat until the input ends; return the exit code. Raises AgioError if it cannot start."""
     agent = _agent(options)
     store = f" --store {shlex.quote(str(options.store))}" if options.own_store else ""
-    talk = Talk(
+    texts = ChatTexts(
         title=options.model,
         noun="thread",
         named=options.thread is not None,
@@ -45,14 +45,14 @@ def chat(options: ChatOptions, settings: Settings) -> int:
         see="agio runs list" + _braced(store),
         plain=options.plain,
     )
-    hint = "If that is a server, talk to it: agio chat --server URL"
+    hint = "If that process is a server, connect to it: agio chat --server URL"
     with hint_if_locked(hint), asyncio.Runner() as loop:
         loop.run(_check_endpoint(options, settings))
-        return converse(LocalSource(agent, options.thread), loop, talk)
+        return converse(LocalSource(agent, options.thread), loop, texts)
 
 
 def _braced(text: str) -> str:
-    """Keep the braces of a file's name from being taken for a place to fill in."""
+    """Escape the braces of a file name for `str.format`."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
@@ -69,7 +69,7 @@ def _agent(options: ChatOptions) -> Agent:
 
 
 async def _check_endpoint(options: ChatOptions, settings: Settings) -> None:
-    """Find out before the first message whether the model can be called at all. Raises UserError."""
+    """Check the model's settings before the first message. Raises UserError."""
     provider, _ = split_model(options.model)
     endpoint = Endpoint(options.base_url) if options.base_url else settings.endpoint(provider)
     await open_driver(provider, endpoint).aclose()

@@ -1,13 +1,14 @@
-"""Runs of an agent on a server: what `agio chat --server` plays."""
+"""Runs of an agent on a server, for `agio chat --server`."""
 
 from collections.abc import Sequence
 
-from agio.cli.chat.remote_run import Place, RemoteRun, Talking
+from agio.cli.chat.remote_run import Place, RealtimeSocket, RemoteRun
 from agio.cli.chat.session import Playable, Unfinished
 from agio.cli.client.remote_runs import RemoteRuns
 from agio.cli.client.server_client import ServerClient
 from agio.core.store.repository import RunInfo
-from agio.gateway.routes.views import InterruptView, RunView, Sent, SessionStatus, SessionView
+from agio.gateway.routes.run_views import RunView
+from agio.gateway.routes.session_views import InterruptView, Sent, SessionStatus, SessionView
 from agio.protocol.commands import SendMessage
 from agio.protocol.events import Interrupt
 from agio.protocol.ids import new_id
@@ -24,34 +25,34 @@ class RemoteSource:
 
     @property
     def session_id(self) -> str:
-        """The session, empty until something is said in it."""
+        """The session, empty before the first message."""
         return self._place.session_id
 
     def new_thread(self) -> None:
-        """Begin another conversation."""
+        """Start another conversation."""
         self._place = Place()
 
     def say(self, message: str) -> Playable:
-        """A run that answers a message. The first message makes the session."""
+        """A run that answers a message. The first message creates the session."""
         place, name = self._place, new_id("msg")
 
-        async def begin(talking: Talking) -> str:
+        async def begin(socket: RealtimeSocket) -> str:
             if not place.session_id:
                 path = f"/api/agents/{self._agent_id}/sessions"
                 place.session_id = (await self._server.post(path, {}, SessionView)).id
             command = SendMessage(
                 id=new_id("cmd"), session_id=place.session_id, content=message, client_message_id=name
             )
-            return (await talking.ask(command)).run_id or ""
+            return (await socket.ask(command)).run_id or ""
 
         return RemoteRun(self._server, place, begin)
 
     def answer(self, entries: Sequence[ResumeEntry]) -> Playable:
-        """A run that goes on with answers to questions."""
+        """A run that continues with the answers."""
         place, name = self._place, new_id("msg")
         answers = [_answer_of(entry) for entry in entries]
 
-        async def begin(_: Talking) -> str:
+        async def begin(_: RealtimeSocket) -> str:
             path = f"/api/agent-sessions/{place.session_id}/answer"
             return (await self._server.post(path, {"answers": answers}, Sent, name)).run_id
 
@@ -62,7 +63,7 @@ class RemoteSource:
         return await RemoteRuns(self._server).list_runs(session_id=self.session_id, limit=20)
 
     async def unfinished(self) -> Unfinished:
-        """What the session stopped with: a run that is under way there, or open questions. Raises AgioError."""
+        """The session's running run or open questions. Raises AgioError."""
         status = await self._server.get(f"/api/agent-sessions/{self.session_id}/status", SessionStatus)
         if status.state == "waiting":
             calls = [_call_of(entry) for entry in reversed(status.interrupts)]
@@ -70,14 +71,14 @@ class RemoteSource:
             return Unfinished(calls=calls, questions=questions)
         if status.state == "running" and status.run_id is not None:
             run = await self._server.get(f"/api/runs/{status.run_id}", RunView)
-            return Unfinished(self._watch(run), f"Run {run.id} is under way; this is its beginning.")
+            return Unfinished(self._watch(run), f"Run {run.id} is still running. Showing it from the start.")
         return Unfinished()
 
     async def aclose(self) -> None:
-        """Nothing stays open between two runs."""
+        """Nothing to close: no connection is kept between runs."""
 
     def _watch(self, run: RunView) -> Playable:
-        async def begin(_: Talking) -> str:
+        async def begin(_: RealtimeSocket) -> str:
             return run.id
 
         self._place.pos = run.first_pos

@@ -1,4 +1,4 @@
-"""A run on a server, followed over `/realtime` until it ends. A connection that breaks is mended, by position."""
+"""A run on a server, followed over `/realtime` until it ends. After a lost connection it reconnects by position."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
@@ -17,14 +17,14 @@ from agio.protocol.events import NOTICE, AgentEvent, Custom, RunError, RunFinish
 from agio.protocol.ids import new_id
 
 _PATIENCE_S = 60.0
-"""How long a server that went away is waited for."""
+"""How long to retry a lost connection."""
 _FIRST_PAUSE_S = 0.2
 _LONGEST_PAUSE_S = 3.0
 _CLOSE_S = 1.0
 
 
 class Place(Struct):
-    """Where a conversation is: its session, and the position of the last event seen in it."""
+    """A cursor: the session, and the position of the last event seen."""
 
     session_id: str = ""
     pos: int = 0
@@ -34,7 +34,7 @@ class RemoteRun:
     """A run to watch. `begin` starts it and returns its id; it may be called again after a break."""
 
     def __init__(
-        self, server: ServerClient, place: Place, begin: "Callable[[Talking], Awaitable[str]]"
+        self, server: ServerClient, place: Place, begin: "Callable[[RealtimeSocket], Awaitable[str]]"
     ) -> None:
         self._server = server
         self._place = place
@@ -43,7 +43,7 @@ class RemoteRun:
         self._run_id = ""
         self._cancelling = False
         self._left = False
-        self._talking: Talking | None = None
+        self._current_socket: RealtimeSocket | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._events: AsyncGenerator[AgentEvent] | None = None
 
@@ -51,11 +51,11 @@ class RemoteRun:
         """Ask the server to end the run; asked twice, stop watching instead."""
         if self._cancelling:
             self._left = True
-            if self._talking is not None:
-                self._do(self._talking.close())
+            if self._current_socket is not None:
+                self._do(self._current_socket.close())
         self._cancelling = True
-        if self._run_id and self._talking is not None:
-            self._do(self._talking.tell(Cancel(id=new_id("cmd"), run_id=self._run_id)))
+        if self._run_id and self._current_socket is not None:
+            self._do(self._current_socket.tell(Cancel(id=new_id("cmd"), run_id=self._run_id)))
 
     def __aiter__(self) -> AsyncIterator[AgentEvent]:
         if self._events is None:
@@ -63,11 +63,11 @@ class RemoteRun:
         return self._events
 
     async def aclose(self) -> None:
-        """Stop watching. The run goes on."""
+        """Stop watching. The run continues."""
         if self._events is not None:
             await self._events.aclose()
-        if self._talking is not None:
-            await self._talking.close()
+        if self._current_socket is not None:
+            await self._current_socket.close()
 
     async def _follow(self) -> AsyncGenerator[AgentEvent]:
         loop = asyncio.get_running_loop()
@@ -75,13 +75,13 @@ class RemoteRun:
         pause_s = _FIRST_PAUSE_S
         while not self._left:
             try:
-                async with Talking(self._server) as talking:
+                async with RealtimeSocket(self._server) as socket:
                     if lost_at is not None:
                         lost_at, pause_s = None, _FIRST_PAUSE_S
                         yield _notice(
-                            "reconnected", f"The server is back; going on after event {self._place.pos}."
+                            "reconnected", f"Reconnected. Continuing after event {self._place.pos}."
                         )
-                    async for event in self._read(talking):
+                    async for event in self._read(socket):
                         yield event
                         if isinstance(event, RunFinished | RunError):
                             return
@@ -92,22 +92,22 @@ class RemoteRun:
                     raise unreachable(self._server.url, error) from error
                 if lost_at is None:
                     lost_at = loop.time()
-                    yield _notice("connection_lost", "The connection to the server was lost; trying again.")
+                    yield _notice("connection_lost", "Connection lost. Reconnecting.")
                 elif loop.time() - lost_at > _PATIENCE_S:
                     raise unreachable(self._server.url, error) from error
                 await asyncio.sleep(pause_s)
                 pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
 
-    async def _read(self, talking: "Talking") -> AsyncGenerator[AgentEvent]:
-        """Begin, and yield the events of our run; those of other runs of the session are theirs to show."""
-        self._talking = talking
+    async def _read(self, socket: "RealtimeSocket") -> AsyncGenerator[AgentEvent]:
+        """Begin, and yield the events of our run, skipping other runs of the session."""
+        self._current_socket = socket
         place = self._place
-        run_id = await self._begin(talking)
+        run_id = await self._begin(socket)
         if not self._run_id and self._cancelling:
-            await talking.tell(Cancel(id=new_id("cmd"), run_id=run_id))
+            await socket.tell(Cancel(id=new_id("cmd"), run_id=run_id))
         self._run_id, self._started = run_id, True
-        await talking.ask(Subscribe(id=new_id("cmd"), session_id=place.session_id, after=place.pos))
-        async for of_run, pos, event in talking.events():
+        await socket.ask(Subscribe(id=new_id("cmd"), session_id=place.session_id, after=place.pos))
+        async for of_run, pos, event in socket.events():
             if pos <= place.pos:
                 continue
             place.pos = pos
@@ -124,16 +124,16 @@ class RemoteRun:
         task.add_done_callback(self._tasks.discard)
 
 
-class Talking:
-    """A connection to `/realtime`: commands and their answers, and the events that come meanwhile."""
+class RealtimeSocket:
+    """A connection to `/realtime`: commands, their replies, and events."""
 
     def __init__(self, server: ServerClient) -> None:
         self._server = server
         self._socket: ClientConnection | None = None
-        self._early: list[_Said] = []
-        """Events that came while an answer was waited for."""
+        self._early: list[_ServerMessage] = []
+        """Messages that arrived before a reply."""
 
-    async def __aenter__(self) -> "Talking":
+    async def __aenter__(self) -> "RealtimeSocket":
         url = f"ws{self._server.url.removeprefix('http')}/realtime"
         try:
             self._socket = await connect(
@@ -153,16 +153,16 @@ class Talking:
         await self.close()
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         if self._socket is not None:
             await self._socket.close()
 
     async def tell(self, command: Command) -> None:
-        """Send a command; its answer is passed over."""
+        """Send a command without waiting for its reply."""
         await self._connection().send(encode(command).decode())
 
     async def ask(self, command: Command) -> Ack:
-        """Send a command and wait for its answer. Raises AgioError with the server's code."""
+        """Send a command and wait for its reply. Raises AgioError with the server's code."""
         await self.tell(command)
         while True:
             said = await self._receive()
@@ -183,7 +183,7 @@ class Talking:
             for pos, event in enumerate(said.events, said.pos):
                 yield said.run_id, pos, event
 
-    async def _receive(self) -> "_Said":
+    async def _receive(self) -> "_ServerMessage":
         text = await self._connection().recv()
         return _decode(text)
 
@@ -193,8 +193,8 @@ class Talking:
         return self._socket
 
 
-class _Said(Struct):
-    """Whatever the server may say."""
+class _ServerMessage(Struct):
+    """Any message of the server."""
 
     type: str = ""
     id: str | None = None
@@ -204,7 +204,7 @@ class _Said(Struct):
     events: list[AgentEvent] = field(default_factory=list[AgentEvent])
 
 
-_decode = msgspec.json.Decoder(_Said).decode
+_decode = msgspec.json.Decoder(_ServerMessage).decode
 
 
 def _notice(code: str, message: str) -> AgentEvent:

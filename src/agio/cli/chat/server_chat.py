@@ -1,19 +1,19 @@
-"""`agio chat --server URL`: talk to an agent that runs on a server."""
+"""`agio chat --server URL`: chat with an agent on a server."""
 
 import asyncio
 
 from msgspec import Struct
 
-from agio.cli.chat.conversation import Talk, converse
+from agio.cli.chat.conversation import ChatTexts, converse
 from agio.cli.chat.remote import RemoteSource
 from agio.cli.client.remote_runs import find_agent
 from agio.cli.client.server_client import ServerClient
-from agio.gateway.routes.views import SessionView
+from agio.gateway.routes.session_views import SessionView
 from agio.settings import Settings
 
 
 class ServerChatOptions(Struct, frozen=True):
-    """What was asked on the command line."""
+    """The options of the command line."""
 
     server: str
     api_key: str | None
@@ -23,11 +23,11 @@ class ServerChatOptions(Struct, frozen=True):
 
 
 def server_chat(options: ServerChatOptions, settings: Settings) -> int:
-    """Converse until there is no more input; return the exit code. Raises AgioError for what cannot begin."""
+    """Chat until the input ends; return the exit code. Raises AgioError if it cannot start."""
     server = ServerClient(options.server, options.api_key)
     with asyncio.Runner() as loop:
         source, agent = loop.run(_source(server, options))
-        talk = Talk(
+        texts = ChatTexts(
             title=f"{agent} at {server.url}",
             noun="session",
             named=options.session is not None,
@@ -37,7 +37,7 @@ def server_chat(options: ServerChatOptions, settings: Settings) -> int:
             see=f"agio runs list --server {server.url}",
             plain=options.plain,
         )
-        return converse(source, loop, talk)
+        return converse(source, loop, texts)
 
 
 async def _source(server: ServerClient, options: ServerChatOptions) -> tuple[RemoteSource, str]:

@@ -1,6 +1,6 @@
-"""A conversation in one thread: runs are played one after the other, questions in between are answered.
+"""A conversation in one thread: runs are played one after the other, and their questions are answered.
 
-Where the runs come from is a `Source`: an agent in this process (cli/chat/local.py) or a server (cli/chat/remote.py).
+The runs come from a `Source`: an agent in this process (cli/chat/local.py) or a server (cli/chat/remote.py).
 """
 
 import asyncio
@@ -30,16 +30,16 @@ class Playable(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Stop watching, and let go of what was needed for it."""
+        """Stop watching, and close the connection."""
         ...
 
 
 class Unfinished(Struct, frozen=True):
-    """What a thread stopped with: a run that is under way, or calls that wait and the questions about them."""
+    """A thread's running run, or its waiting calls and the questions about them."""
 
     run: Playable | None = None
     remark: str = ""
-    """What to say of the run before it goes on."""
+    """A line to print before the run continues."""
     calls: list[ToolCall] = field(default_factory=list[ToolCall])
     questions: list[Interrupt] = field(default_factory=list[Interrupt])
 
@@ -53,7 +53,7 @@ class Source(Protocol):
         ...
 
     def new_thread(self) -> None:
-        """Begin another conversation."""
+        """Start another conversation."""
         ...
 
     def say(self, message: str) -> Playable:
@@ -61,7 +61,7 @@ class Source(Protocol):
         ...
 
     def answer(self, entries: Sequence[ResumeEntry]) -> Playable:
-        """A run that goes on with answers to questions."""
+        """A run that continues with the answers."""
         ...
 
     async def runs(self) -> list[RunInfo]:
@@ -69,11 +69,11 @@ class Source(Protocol):
         ...
 
     async def unfinished(self) -> Unfinished:
-        """What the thread stopped with. Raises AgioError."""
+        """The thread's unfinished run or open questions. Raises AgioError."""
         ...
 
     async def aclose(self) -> None:
-        """Let go of everything."""
+        """Close the source."""
         ...
 
 
@@ -100,7 +100,7 @@ class Session:
         return self._source.session_id
 
     def new_thread(self) -> None:
-        """Begin another conversation."""
+        """Start another conversation."""
         self._source.new_thread()
         self.spoken = False
 
@@ -113,7 +113,7 @@ class Session:
         return self._play_on(self._source.say(message))
 
     def take_up(self) -> RunStatus | None:
-        """Go on where the thread stopped: with a run nobody finished, or with its open questions."""
+        """Continue the thread: its unfinished run, or its open questions."""
         self.spoken = bool(self.runs())
         if not self.spoken:
             return None

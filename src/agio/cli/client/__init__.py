@@ -1,1 +1,1 @@
-"""A running server as the commands ask it: REST, its runs, and runs found by what a person types."""
+"""A client of a running server: REST, its runs, and the look-up of runs by a typed name."""

@@ -26,9 +26,9 @@ async def find_run(repository: RunLogs, name: str) -> RunInfo:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise UserError("run_not_found", f"There is no run {name}. See what there is: agio runs list")
+        raise UserError("run_not_found", f"There is no run {name}. List the runs: agio runs list")
     some = ", ".join(info.run_id for info in found[:3])
-    raise UserError("run_ambiguous", f"{len(found)} runs are named {name}: {some}... Type more of the id.")
+    raise UserError("run_ambiguous", f"{len(found)} runs match {name}: {some}... Type more of the id.")
 
 
 def _fits(run_id: str, name: str) -> bool:

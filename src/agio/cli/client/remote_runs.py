@@ -1,9 +1,10 @@
-"""What a server has, as the commands read it: its agents by name, and its runs with their logs."""
+"""A server's agents by name, and its runs with their logs."""
 
 from agio.cli.client.server_client import ServerClient
 from agio.core.store.repository import RunInfo, RunLog
 from agio.errors import UserError
-from agio.gateway.routes.views import Agents, AgentView, Runs, RunView
+from agio.gateway.routes.run_views import Runs, RunView
+from agio.gateway.routes.views import Agents, AgentView
 
 _PAGE = 100
 
@@ -15,8 +16,8 @@ async def find_agent(server: ServerClient, name: str | None) -> AgentView:
     if len(fitting) == 1:
         return fitting[0]
     names = ", ".join(agent.name for agent in found) or "none"
-    said = "Say which agent with --agent NAME." if name is None else f"There is no agent {name!r}."
-    raise UserError("agent_not_found", f"{said} The server has: {names}.")
+    problem = "Choose an agent with --agent NAME." if name is None else f"There is no agent {name!r}."
+    raise UserError("agent_not_found", f"{problem} The server has: {names}.")
 
 
 async def all_agents(server: ServerClient) -> list[AgentView]:

@@ -1,4 +1,4 @@
-"""Asks a running server over REST: JSON in, typed answers out, refusals as the server's own errors."""
+"""A REST client of a running server: typed responses, and the server's errors raised as AgioError."""
 
 import asyncio
 import getpass
@@ -13,7 +13,7 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from agio.errors import AgioError, UserError
-from agio.gateway.routes.views import Error
+from agio.gateway.http.errors import Error
 
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ class ServerClient:
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise UserError(
-                "invalid_server_url", f"{url!r} is no server's address: write http://127.0.0.1:8700."
+                "invalid_server_url", f"{url!r} is not a server address. Write it as http://127.0.0.1:8700."
             )
         self._secure = parts.scheme == "https"
         self._address = parts.netloc.rpartition("@")[2]
@@ -37,22 +37,22 @@ class ServerClient:
         self.headers = {"Authorization": f"Bearer {api_key or _typed_key(self.url)}"}
 
     async def get(self, path: str, kind: type[T], **query: str | int | None) -> T:
-        """Ask for something. Raises the server's refusal, or UserError `server_unreachable`."""
+        """GET a path. Raises the server's error, or UserError `server_unreachable`."""
         given = {name: value for name, value in query.items() if value is not None}
         data = await self._ask("GET", f"{path}?{urlencode(given)}" if given else path)
         return _decoded(data, kind)
 
     async def post(self, path: str, body: object, kind: type[T], key: str | None = None) -> T:
-        """Do something; with the same `key` again, it is the same. Raises as `get` does."""
+        """POST a body; `key` is the idempotency key. Raises as `get` does."""
         headers = {} if key is None else {"Idempotency-Key": key}
         return _decoded(await self._ask("POST", path, msgspec.json.encode(body), headers), kind)
 
     async def delete(self, path: str) -> None:
-        """Remove something. Raises as `get` does."""
+        """DELETE a path. Raises as `get` does."""
         await self._ask("DELETE", path)
 
     async def read(self, path: str) -> bytes:
-        """Read something as it is. Raises as `get` does."""
+        """GET a path and return the bytes. Raises as `get` does."""
         return await self._ask("GET", path)
 
     async def _ask(
@@ -85,13 +85,13 @@ class ServerClient:
 
 
 def unreachable(url: str, error: Exception) -> UserError:
-    """Return what is said when nobody answers."""
+    """Return the error of a server that does not respond."""
     reason = str(error) or type(error).__name__
-    return UserError("server_unreachable", f"No agio answers at {url}: {reason}. Start it: agio serve")
+    return UserError("server_unreachable", f"No server responds at {url}: {reason}. Start it: agio serve")
 
 
 def _typed_key(url: str) -> str:
-    """Ask for a key without showing it. Raises UserError `missing_api_key` if nobody is there, or nothing is typed."""
+    """Prompt for a key without echo. Raises UserError `missing_api_key` without a terminal, or for empty input."""
     typed = ""
     if sys.stdin.isatty():
         with suppress(EOFError):
@@ -99,7 +99,7 @@ def _typed_key(url: str) -> str:
     if not typed:
         raise UserError(
             "missing_api_key",
-            "The server wants a key: set AGIO_API_KEY. Make one on the server's page, or with: agio keys create NAME",
+            "Set AGIO_API_KEY: the server requires a key. Create one in the web app, or with: agio keys create NAME",
             {"variable": "AGIO_API_KEY"},
         )
     return typed
@@ -109,17 +109,15 @@ def _decoded(data: bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.MsgspecError as error:
-        raise UserError(
-            "not_agio", f"This is not what agio answers: {error}. Is the address right?"
-        ) from error
+        raise UserError("not_agio", f"The response is not from agio: {error}. Check the address.") from error
 
 
 def refusal(status: int, data: bytes) -> AgioError:
     """Return the error a server answered with."""
     try:
-        said = msgspec.json.decode(data, type=Error).error
+        error = msgspec.json.decode(data, type=Error).error
     except msgspec.MsgspecError:
         return UserError(
-            "not_agio", f"The server answers {status}, and not as agio does. Is the address right?"
+            "not_agio", f"The server responded with status {status}, but is not agio. Check the address."
         )
-    return AgioError(said.code, said.message, said.details)
+    return AgioError(error.code, error.message, error.details)

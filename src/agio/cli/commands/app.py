@@ -1,4 +1,4 @@
-"""The commands and their options. What a command does is imported when it runs."""
+"""The commands and their options. Each command imports its work when it runs, to keep the start fast."""
 
 import asyncio
 from pathlib import Path
@@ -25,17 +25,17 @@ runs = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 add_server_commands(app)
 add_operator_commands(app)
 app.add_typer(runs, name="runs", help="List, show and replay runs.")
-app.add_typer(keys, name="keys", help="Make, list and end API keys of a server.")
+app.add_typer(keys, name="keys", help="Create, list and revoke API keys of a server.")
 
 StoreOption = Annotated[
     Path | None,
     typer.Option(
-        "--store", metavar="FILE", help="The file the runs are kept in.", show_default="~/.agio/agio.db"
+        "--store", metavar="FILE", help="The file that stores the runs.", show_default="~/.agio/agio.db"
     ),
 ]
 RunArgument = Annotated[
     str,
-    typer.Argument(metavar="RUN_ID", help="A run's id, its beginning or end, or: last", show_default=False),
+    typer.Argument(metavar="RUN_ID", help="A run id, the start or end of one, or: last", show_default=False),
 ]
 
 
@@ -62,24 +62,24 @@ def chat(
     ] = "demo:demo",
     store: StoreOption = None,
     thread: Annotated[
-        str | None, typer.Option("--thread", metavar="ID", help="Go on with this conversation.")
+        str | None, typer.Option("--thread", metavar="ID", help="Continue this conversation.")
     ] = None,
     instructions: Annotated[
-        str | None, typer.Option("--instructions", metavar="TEXT", help="What the agent is told.")
+        str | None, typer.Option("--instructions", metavar="TEXT", help="The agent's instructions.")
     ] = None,
     base_url: Annotated[
-        str | None, typer.Option("--base-url", metavar="URL", help="Where the model is called.")
+        str | None, typer.Option("--base-url", metavar="URL", help="The base URL of the model API.")
     ] = None,
-    plain: Annotated[bool, typer.Option("--plain", help="Text only: no colours, nothing moves.")] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="Plain text, without colours or animation.")] = False,
     server: ServerOption = None,
     agent: Annotated[
-        str | None, typer.Option("--agent", metavar="NAME", help="Which agent of the server.")
+        str | None, typer.Option("--agent", metavar="NAME", help="The server's agent to talk to.")
     ] = None,
     session: Annotated[
-        str | None, typer.Option("--session", metavar="ID", help="Go on with this session of the server.")
+        str | None, typer.Option("--session", metavar="ID", help="Continue this session of the server.")
     ] = None,
 ) -> None:
-    """Talk to an agent, or send it lines through a pipe."""
+    """Chat with an agent, or pipe lines to it."""
     if server is not None:
         from agio.cli.chat.server_chat import ServerChatOptions, server_chat
 
@@ -98,7 +98,7 @@ def explain(
         str | None, typer.Argument(metavar="CODE", help="Such as store_full.", show_default=False)
     ] = None,
 ) -> None:
-    """Say what an error code means and what to do about it; without one, list them all."""
+    """Explain an error code and what to do about it; without one, list them all."""
     from agio.cli.commands.explain import explain, list_codes
 
     print(list_codes() if code is None else explain(code))
@@ -114,13 +114,13 @@ def list_runs(
         str | None, typer.Option("--thread", metavar="ID", help="Only runs of this thread.")
     ] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many, newest first.")] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="A line of JSON for each run.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON per run.")] = False,
     server: ServerOption = None,
 ) -> None:
     """List runs, newest first."""
     from agio.cli.commands.runs import list_runs, opened_runs
 
-    # Before the first chat there is no file, which is no error unless it was named.
+    # Before the first chat there is no file: an error only if it was named.
     known = server is not None or store is not None or _store(None).exists()
     opened = opened_runs(_store(store), server, load_server_settings().api_key) if known else None
     asyncio.run(list_runs(opened, agent=agent, thread=thread, limit=limit, as_json=as_json))
@@ -128,7 +128,7 @@ def list_runs(
 
 @runs.command("show")
 def show_run(run_id: RunArgument, store: StoreOption = None, server: ServerOption = None) -> None:
-    """Show a run: what was said, which tools ran, what it cost."""
+    """Show a run: its messages, tool calls and cost."""
     from agio.cli.commands.runs import opened_runs, show_run
 
     asyncio.run(show_run(opened_runs(_store(store), server, load_server_settings().api_key), run_id))
@@ -138,11 +138,11 @@ def show_run(run_id: RunArgument, store: StoreOption = None, server: ServerOptio
 def replay_run(
     run_id: RunArgument,
     store: StoreOption = None,
-    fast: Annotated[bool, typer.Option("--fast", help="All at once.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The stored events, one a line.")] = False,
+    fast: Annotated[bool, typer.Option("--fast", help="Without pauses.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the stored events, one per line.")] = False,
     server: ServerOption = None,
 ) -> None:
-    """Play a run again at its own speed."""
+    """Replay a run at its original speed."""
     from agio.cli.commands.runs import opened_runs, replay_run
 
     opened = opened_runs(_store(store), server, load_server_settings().api_key)

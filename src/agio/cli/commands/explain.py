@@ -1,4 +1,4 @@
-"""`agio explain`: what a stable error code means and what to do about it, as `catalogue.toml` says."""
+"""`agio explain`: prints the entries of `catalogue.toml`, the meaning of each stable error code."""
 
 import re
 import tomllib
@@ -13,7 +13,7 @@ _LINK = re.compile(r"\[([^]]*)]\([^)]*\)")
 
 
 class Code(Struct, frozen=True):
-    """A stable code: where it belongs, its meaning, and what to do (empty: nothing can be done)."""
+    """A stable code: its section, meaning and remedy (empty if there is none)."""
 
     name: str
     section: str
@@ -22,7 +22,7 @@ class Code(Struct, frozen=True):
 
 
 class Section(Struct, frozen=True):
-    """Codes of one kind, and a word about them."""
+    """Codes of one kind, with an introduction."""
 
     about: str
     codes: dict[str, Code]
@@ -42,12 +42,12 @@ def load_catalogue() -> dict[str, Section]:
 
 
 def explain(name: str) -> str:
-    """Return what a code means, in words. Raises UserError `unknown_code`."""
+    """Return the meaning and remedy of a code. Raises UserError `unknown_code`."""
     found = [
         code for section in load_catalogue().values() for code in section.codes.values() if code.name == name
     ]
     if not found:
-        raise UserError("unknown_code", f"There is no code {name}. All of them: agio explain")
+        raise UserError("unknown_code", f"There is no code {name}. List all codes: agio explain")
     lines = [f"{name}: {found[0].meaning}."]
     if found[0].remedy:
         lines.append(f"What to do: {found[0].remedy}.")

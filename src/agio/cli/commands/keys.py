@@ -23,20 +23,20 @@ def create_key(
         typer.Option(
             "--permission",
             metavar="|".join(_PERMISSIONS),
-            help="What it may do; again for more.",
-            show_default="all that its maker may",
+            help="A permission; repeat for more.",
+            show_default="same as its creator",
         ),
     ] = None,
     expires_in_days: Annotated[
         int | None,
         typer.Option(
-            "--expires-in-days", min=1, max=MAX_KEY_DAYS, help="When it ends.", show_default="never"
+            "--expires-in-days", min=1, max=MAX_KEY_DAYS, help="Days until it expires.", show_default="never"
         ),
     ] = None,
     data: DataOption = None,
     server: ServerOption = None,
 ) -> None:
-    """Make an API key and print it: it is shown once."""
+    """Create an API key and print it once."""
     from agio.cli.operate.keys import create_key, opened_keys
 
     permissions: list[Permission] | None = [_permission(each) for each in permission] if permission else None
@@ -67,7 +67,7 @@ def sign_in(
         typer.Option(
             "--user",
             metavar="EMAIL",
-            help="Who is signed in: an e-mail address or a user's id.",
+            help="The member to sign in: an email address or a user id.",
             show_default=False,
         ),
     ] = None,
@@ -77,12 +77,12 @@ def sign_in(
     url: Annotated[
         str | None,
         typer.Option(
-            "--url", help="The address people use.", show_default="AGIO_PUBLIC_URL, or the server's own"
+            "--url", help="The server's public address.", show_default="AGIO_PUBLIC_URL, or the server's own"
         ),
     ] = None,
     data: DataOption = None,
 ) -> None:
-    """Print a link that signs a browser in once, within a day: for somebody who cannot sign in any more."""
+    """Print a one-time sign-in link, valid for a day, for a member who cannot sign in."""
     from agio.cli.operate.sign_in import print_sign_in_link
 
     settings, server = load_settings(), load_server_settings()
@@ -91,13 +91,11 @@ def sign_in(
 
 @keys.command("revoke")
 def revoke_key(
-    key_id: Annotated[
-        str, typer.Argument(metavar="KEY_ID", help="As the list shows it.", show_default=False)
-    ],
+    key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="The id, as listed.", show_default=False)],
     data: DataOption = None,
     server: ServerOption = None,
 ) -> None:
-    """End an API key and all that were made with it."""
+    """Revoke an API key and every key created with it."""
     from agio.cli.operate.keys import opened_keys, revoke_key
 
     opened = opened_keys(load_settings(), load_server_settings(), data, server)
@@ -107,9 +105,9 @@ def revoke_key(
 @keys.command("rotate")
 def rotate_keys(
     data: DataOption = None,
-    batch: Annotated[int, typer.Option("--batch", min=1, max=10_000, help="How many a transaction.")] = 100,
+    batch: Annotated[int, typer.Option("--batch", min=1, max=10_000, help="Secrets per transaction.")] = 100,
 ) -> None:
-    """Seal the stored secrets anew with the first master key of AGIO_SECRET_KEY."""
+    """Re-encrypt the stored secrets with the first master key of AGIO_SECRET_KEY."""
     from agio.cli.operate.rotation import rotate_keys
 
     raise typer.Exit(asyncio.run(rotate_keys(data, batch, load_settings(), load_server_settings())))
@@ -117,16 +115,16 @@ def rotate_keys(
 
 @keys.command("create-worker")
 def create_worker_key(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Which worker it is for.", show_default=False)],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name for the key.", show_default=False)],
     tenant: Annotated[
         list[str] | None,
         typer.Option(
-            "--tenant", help="A team, by id, whose runs it may be given; again for more.", show_default="all"
+            "--tenant", help="The id of a team whose runs it may run; repeat for more.", show_default="all"
         ),
     ] = None,
     data: DataOption = None,
 ) -> None:
-    """Make a key for AGIO_WORKER_KEY of a worker and print it: it is shown once."""
+    """Create a worker key for AGIO_WORKER_KEY and print it once."""
     from agio.cli.operate.worker_keys import create_worker_key
 
     asyncio.run(create_worker_key(load_settings(), load_server_settings(), data, name, tenant or ()))
@@ -134,7 +132,7 @@ def create_worker_key(
 
 @keys.command("list-workers")
 def list_worker_keys(data: DataOption = None) -> None:
-    """List the keys of workers, without the keys themselves."""
+    """List the worker keys, without the keys themselves."""
     from agio.cli.operate.worker_keys import list_worker_keys
 
     asyncio.run(list_worker_keys(load_settings(), load_server_settings(), data))
@@ -142,12 +140,10 @@ def list_worker_keys(data: DataOption = None) -> None:
 
 @keys.command("revoke-worker")
 def revoke_worker_key(
-    key_id: Annotated[
-        str, typer.Argument(metavar="KEY_ID", help="As the list shows it.", show_default=False)
-    ],
+    key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="The id, as listed.", show_default=False)],
     data: DataOption = None,
 ) -> None:
-    """End the key of a worker: whoever has it is dismissed, and its runs go to others."""
+    """Revoke a worker key: its workers are disconnected, and other workers take over their runs."""
     from agio.cli.operate.worker_keys import revoke_worker_key
 
     asyncio.run(revoke_worker_key(load_settings(), load_server_settings(), data, key_id))

@@ -1,4 +1,4 @@
-"""The commands that look after a store and a server: their options. What a command does is imported when it runs."""
+"""The options of `doctor`, `backup` and `restore`. Each command imports its work when it runs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,12 +17,12 @@ def add_operator_commands(app: typer.Typer) -> None:
 def doctor(
     data: DataOption = None,
     port: Annotated[
-        int, typer.Option("--port", min=1, max=65_535, help="Where a server is to listen.")
+        int, typer.Option("--port", min=1, max=65_535, help="The port the server would use.")
     ] = 8700,
     offline: Annotated[bool, typer.Option("--offline", help="Call no model provider.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of a table.")] = False,
 ) -> None:
-    """Look at everything a server needs: what is wrong, and what to do about it. Exits with 1 for a problem."""
+    """Check everything a server needs, and say how to fix problems. Exits with 1 if there is one."""
     import asyncio
 
     from agio.cli.operate.doctor import examine
@@ -31,11 +31,11 @@ def doctor(
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to.", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.", show_default=False)],
     data: DataOption = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Copy the embedded store to a file, also while a server runs on it."""
+    """Back up the embedded store to a file, even while a server is running."""
     from agio.cli.operate.backup import back_up
     from agio.settings import load_server_settings, load_settings
 
@@ -44,11 +44,11 @@ def backup(
 
 def restore(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="What `agio backup` made.", show_default=False)
+        Path, typer.Argument(metavar="FILE", help="A backup made by `agio backup`.", show_default=False)
     ],
     data: DataOption = None,
 ) -> None:
-    """Put a copy in the place of the embedded store; what was there is kept beside it."""
+    """Restore the embedded store from a backup; the previous store is kept beside it."""
     from agio.cli.operate.backup import put_back
     from agio.settings import load_server_settings, load_settings
 

@@ -7,7 +7,7 @@ import typer
 
 DataOption = Annotated[
     Path | None,
-    typer.Option("--data", metavar="DIR", help="The folder of the store.", show_default="~/.agio"),
+    typer.Option("--data", metavar="DIR", help="The data folder.", show_default="~/.agio"),
 ]
 AppOption = Annotated[
     str | None,
@@ -21,23 +21,23 @@ AppOption = Annotated[
 ServerOption = Annotated[
     str | None,
     typer.Option(
-        "--server", metavar="URL", help="Ask a running server, with AGIO_API_KEY.", show_default=False
+        "--server", metavar="URL", help="Use a running server, with AGIO_API_KEY.", show_default=False
     ),
 ]
-HostOption = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")]
+HostOption = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on.")]
 PortOption = Annotated[
-    int, typer.Option("--port", min=0, max=65_535, help="Where to listen; 0 finds a free port.")
+    int, typer.Option("--port", min=0, max=65_535, help="The port to listen on; 0 picks a free one.")
 ]
 TlsOption = Annotated[
     bool,
-    typer.Option("--behind-tls", help="A proxy in front ends TLS: allow an address others can reach."),
+    typer.Option("--behind-tls", help="A proxy in front terminates TLS: allow a public address."),
 ]
 PublicUrlOption = Annotated[
     str | None,
     typer.Option(
         "--public-url",
         metavar="URL",
-        help="The address people use, such as https://agio.example.com.",
+        help="The server's public address, such as https://agio.example.com.",
         show_default="AGIO_PUBLIC_URL",
     ),
 ]

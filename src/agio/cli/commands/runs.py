@@ -1,4 +1,4 @@
-"""`agio runs`: list runs, show one, play one again: those of a store, beside whoever writes it, or of a server."""
+"""`agio runs`: list, show and replay runs, read from a store (even while it is written) or from a server."""
 
 import sys
 from collections.abc import AsyncGenerator
@@ -50,7 +50,7 @@ async def list_runs(
     limit: int,
     as_json: bool,
 ) -> None:
-    """Print the newest runs as a table, or a line of JSON each; without a store there are none. Raises AgioError."""
+    """Print the newest runs as a table or as JSON lines; `opened` is None without a store. Raises AgioError."""
     runs: list[RunInfo] = []
     if opened is not None:
         async with opened as logs:
@@ -66,13 +66,13 @@ async def list_runs(
     if runs:
         console.print(runs_table(runs, console))
     elif agent or thread:
-        console.print("No run fits. See all of them: agio runs list", markup=False)
+        console.print("No run matches. List all runs: agio runs list", markup=False)
     else:
-        console.print('There are no runs yet. Make one: echo "what is 6 * 7?" | agio chat', markup=False)
+        console.print('There are no runs yet. Start one: echo "what is 6 * 7?" | agio chat', markup=False)
 
 
 async def show_run(opened: AbstractAsyncContextManager[RunLogs], name: str) -> None:
-    """Print a run: what was said, which tools ran, what it cost. Raises AgioError."""
+    """Print a run's messages, tool calls and cost. Raises AgioError."""
     async with opened as repository:
         info = await find_run(repository, name)
         fold = await session_history(repository, info.session_id, info.run_id)
@@ -95,16 +95,16 @@ async def show_run(opened: AbstractAsyncContextManager[RunLogs], name: str) -> N
     console.print()
     if renderer.ending is not None and renderer.ending.status == "failed":
         console.print(draw_failure(renderer.ending))
-    if renderer.steps or renderer.figures:
+    if renderer.steps or renderer.metrics:
         console.print(
-            steps_table([*renderer.steps, renderer.figures] if renderer.figures else renderer.steps)
+            steps_table([*renderer.steps, renderer.metrics] if renderer.metrics else renderer.steps)
         )
 
 
 async def replay_run(
     opened: AbstractAsyncContextManager[RunLogs], name: str, *, fast: bool, as_json: bool
 ) -> None:
-    """Play a run again, or print its log as it is stored. Raises AgioError."""
+    """Replay a run, or print its stored log. Raises AgioError."""
     async with opened as repository:
         info = await find_run(repository, name)
         log = await repository.get_log(info.run_id)
@@ -117,11 +117,11 @@ async def replay_run(
     renderer = EventRenderer(make_stage(console, plain=False), echo=True)
     renderer.expect(fold.pending, fold.interrupts.values())
     if console.is_terminal:
-        speed = "at once" if fast else f"pauses cut to {LONGEST_GAP_S:g} s (--fast: at once)"
+        speed = "without pauses" if fast else f"pauses limited to {LONGEST_GAP_S:g} s (--fast: no pauses)"
         console.print(f"replay of {info.run_id}, {speed}", style="dim", highlight=False)
     await play(log.events(), renderer, fast=fast)
     if info.status == "running":
-        console.print("The run is still under way: this is its log so far.", style="yellow")
+        console.print("The run is still running: this is its log so far.", style="yellow")
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""The commands that serve: their options. What a command does is imported when it runs."""
+"""The options of `serve`, `gateway`, `worker` and `migrate`. Each command imports its work when it runs."""
 
 from typing import Annotated
 
@@ -29,13 +29,11 @@ def serve(
     workers: Annotated[
         int | None,
         typer.Option(
-            "--workers", min=1, metavar="N", help="Run agents in N processes.", show_default="in this one"
+            "--workers", min=1, metavar="N", help="Run agents in N processes.", show_default="in this process"
         ),
     ] = None,
     app: AppOption = None,
-    reload: Annotated[
-        bool, typer.Option("--reload", help="Begin again when Python files here change.")
-    ] = False,
+    reload: Annotated[bool, typer.Option("--reload", help="Restart when Python files here change.")] = False,
     behind_tls: TlsOption = False,
     public_url: PublicUrlOption = None,
     until_stdin_ends: ParentOption = False,
@@ -70,13 +68,13 @@ def gateway(
     behind_tls: TlsOption = False,
     public_url: PublicUrlOption = None,
 ) -> None:
-    """Serve without running agents: workers come over the network, with AGIO_WORKER_KEY."""
+    """Serve without running agents: workers connect over the network, with AGIO_WORKER_KEY."""
     from agio.errors import UserError
     from agio.server.serving import ServeOptions, serve
 
     settings = load_server_settings()
     if settings.worker_key is None:
-        raise UserError("missing_setting", "Set AGIO_WORKER_KEY: it is what workers show to be let in.")
+        raise UserError("missing_setting", "Set AGIO_WORKER_KEY: workers authenticate with it.")
     options = ServeOptions(
         host=host,
         port=port,
@@ -97,7 +95,7 @@ def worker(
     ] = None,
     until_stdin_ends: ParentOption = False,
 ) -> None:
-    """Run agents for a gateway: AGIO_GATEWAY_URL says where it is, AGIO_WORKER_KEY lets the worker in."""
+    """Run agents for the gateway at AGIO_GATEWAY_URL, authenticated with AGIO_WORKER_KEY."""
     from agio.cli.commands.worker import work
 
     settings = load_server_settings()
@@ -112,19 +110,19 @@ def migrate(
             "--down",
             min=0,
             metavar="TO",
-            help="Go back to this version instead: what it has no tables for is deleted.",
+            help="Downgrade to this schema version. Data it has no tables for is deleted.",
             show_default=False,
         ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before data is deleted.")] = False,
 ) -> None:
-    """Bring the store's tables to this program's version, or back to an earlier one."""
+    """Migrate the store to this program's schema version, or down to an earlier one."""
     import asyncio
 
     if down is not None and not yes:
         typer.confirm(
-            f"Going back to version {down} deletes everything that version has no tables for (keys, agents, "
-            "messages, questions; at 0 all of it). Have you a copy, and go on?",
+            f"Downgrading to schema version {down} deletes all data that version has no tables for (version 0: "
+            "everything). Make a backup first. Continue?",
             abort=True,
         )
 

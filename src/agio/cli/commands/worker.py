@@ -1,4 +1,4 @@
-"""`agio worker`: runs what a gateway gives it, over the network. It has models and the user's module, and no store."""
+"""`agio worker`: runs agents for a gateway over the network. It has models and the user's module, but no store."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ from agio.worker.service import WorkerService
 def work(
     app: str | None, room: int | None, settings: Settings, server: ServerSettings, *, until_stdin_ends: bool
 ) -> int:
-    """Work until a signal comes; return the exit code. Raises AgioError for what cannot begin."""
+    """Run until a signal; return the exit code. Raises AgioError if it cannot start."""
     set_up_logging(server.log_format, server.log_level)
     raise_descriptor_limit()
     if until_stdin_ends:

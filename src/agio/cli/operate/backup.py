@@ -1,4 +1,4 @@
-"""`agio backup` and `agio restore`: copies of the embedded store, also while a server writes it."""
+"""`agio backup` and `agio restore` of the embedded store. A backup works while a server is running."""
 
 from pathlib import Path
 
@@ -12,44 +12,40 @@ from agio.vault import KEY_FILE
 def back_up(
     target: Path, data: Path | None, settings: Settings, server: ServerSettings, *, replace: bool
 ) -> None:
-    """Copy the store to a file, and say what is not in it. Raises UserError, StoreError."""
+    """Back up the store to a file, and print what the backup lacks. Raises UserError, StoreError."""
     database = database_of(settings, server, data)
     if isinstance(database, str):
         raise _use_postgres("pg_dump --format=custom --file FILE")
     copy = copy_store(database, target.expanduser().absolute(), replace=replace)
     print(
-        f"{copy.path} is a copy of {database}: {copy.size:,} bytes, version {copy.version}, looked through."
+        f"{copy.path} is a copy of {database}: {copy.size:,} bytes, schema version {copy.version}, checked."
     )
     kept = database.parent / KEY_FILE
     if server.secret_keys:
-        print(
-            "The master keys of AGIO_SECRET_KEY are not in it: without them its stored secrets cannot be opened."
-        )
+        print("It does not contain the master keys of AGIO_SECRET_KEY, which its stored secrets need.")
     if kept.exists():
         print(
-            f"The master key {kept} is not in it. Keep a copy of that elsewhere: together they open every secret."
+            f"It does not contain the master key {kept}. Back that up separately: both together decrypt every secret."
         )
 
 
 def put_back(copy: Path, data: Path | None, settings: Settings, server: ServerSettings) -> None:
-    """Put a copy in the store's place, and say what became of what was there. Raises UserError, StoreError."""
+    """Restore the store from a backup, and print where the previous one is. Raises UserError, StoreError."""
     database = database_of(settings, server, data)
     if isinstance(database, str):
         raise _use_postgres("pg_restore --clean --dbname URL FILE")
     aside = restore_store(copy.expanduser().absolute(), database)
-    print(
-        f"{database} is as {copy} has it. A server that starts now goes on with the runs that were running then."
-    )
+    print(f"Restored {copy} to {database}. The next server start continues the runs that were running then.")
     if aside is not None:
-        print(f"What was there before is kept as {aside}.")
+        print(f"The previous store is kept as {aside}.")
     if not server.secret_keys and not (database.parent / KEY_FILE).exists():
         print(
-            f"Its stored secrets need the master key it had: put {KEY_FILE} beside it before you start a server."
+            f"Its stored secrets need their master key. Put {KEY_FILE} beside it before you start a server."
         )
 
 
 def _use_postgres(command: str) -> UserError:
     return UserError(
         "not_embedded",
-        f"This store is a Postgres database, which has its own tools: {command}. For an embedded one say --data DIR.",
+        f"This store is a Postgres database. Use its own tools: {command}. For an embedded store pass --data DIR.",
     )

@@ -1,4 +1,4 @@
-"""`agio doctor`: looks at everything a server needs, beside a running one or before the first start."""
+"""`agio doctor`: checks everything a server needs, before the first start or while one is running."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,7 +29,7 @@ _STYLES: dict[State, str] = {"ok": "green", "warning": "yellow", "problem": "bol
 
 
 async def examine(data: Path | None, *, port: int, offline: bool, as_json: bool) -> int:
-    """Make every check and print what was found; return the exit code: 1 if there is a problem."""
+    """Run every check and print the findings; return the exit code, 1 if there is a problem."""
     settings = load_settings()
     findings, server = _check_settings()
     findings += [check_python(), check_libraries(), check_pages()]
@@ -47,9 +47,9 @@ def _check_settings() -> tuple[list[Finding], ServerSettings]:
         server = load_server_settings()
         Allowance(server.egress_allow)
     except AgioError as error:
-        # The rest is looked at as if nothing were set.
+        # The other checks use the defaults.
         return [problem("settings", error.message, "See docs/configuration.md.")], ServerSettings()
-    return [ok("settings", "all can be used")], server
+    return [ok("settings", "all valid")], server
 
 
 async def _check_home(
@@ -76,7 +76,7 @@ async def _check_home(
 def _print(findings: Sequence[Finding]) -> None:
     console = make_console()
     table = new_table()
-    for heading in ("", "WHAT", "HOW IT STANDS"):
+    for heading in ("", "CHECK", "RESULT"):
         table.add_column(heading, overflow="fold")
     for finding in findings:
         words = Text(finding.message)

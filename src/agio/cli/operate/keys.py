@@ -1,4 +1,4 @@
-"""`agio keys`: makes, lists and ends API keys, in the store itself or by asking a server."""
+"""`agio keys`: creates, lists and revokes API keys, in the store or through a server."""
 
 import time
 from collections.abc import AsyncGenerator, Sequence
@@ -18,21 +18,20 @@ from agio.core.identity.principal import DEFAULT_TENANT, LOCAL_USER, Permission
 from agio.core.name import checked_name
 from agio.core.store.store import Store
 from agio.gateway.auth.authenticator import describe_key, hash_secret, new_api_key
-from agio.gateway.routes.rendering import key_view
-from agio.gateway.routes.views import Keys as KeyList
-from agio.gateway.routes.views import KeyView, NewKey
+from agio.gateway.routes.api_key_views import Keys as KeyList
+from agio.gateway.routes.api_key_views import KeyView, NewKey, key_view
 from agio.settings import ServerSettings, Settings
 
 _DAY_MS = 24 * 3600 * 1000
 
 
 class Keys(Protocol):
-    """Where keys are kept."""
+    """API keys in a store or on a server."""
 
     async def create(
         self, name: str, permissions: Sequence[Permission] | None, days: int | None
     ) -> tuple[str, str]:
-        """Make a key that may do no more than this, for no longer; returns its id and the key."""
+        """Create a key; returns its id and the key."""
         ...
 
     async def list(self) -> "list[KeyView]":
@@ -40,7 +39,7 @@ class Keys(Protocol):
         ...
 
     async def revoke(self, key_id: str) -> None:
-        """End a key and all that were made with it. Raises UserError `key_not_found`."""
+        """Revoke a key and all keys created with it. Raises UserError `key_not_found`."""
         ...
 
 
@@ -59,22 +58,22 @@ async def create_key(
     permissions: Sequence[Permission] | None,
     days: int | None,
 ) -> None:
-    """Print a new key, alone on standard output."""
+    """Create a key and print only the key."""
     async with opened as keys:
         _, key = await keys.create(name, permissions, days)
     print(key)
 
 
 async def list_keys(opened: AbstractAsyncContextManager[Keys]) -> None:
-    """Print what is known of the keys."""
+    """Print a table of the keys."""
     async with opened as keys:
         found = await keys.list()
     console = make_console()
     if not found:
-        console.print("There are no API keys yet. Make one: agio keys create NAME", markup=False)
+        console.print("There are no API keys yet. Create one: agio keys create NAME", markup=False)
         return
     table = new_table()
-    for column in ("KEY_ID", "NAME", "BEGINS", "PERMISSIONS", "MADE", "LAST USED", "ENDS", "STATE"):
+    for column in ("KEY_ID", "NAME", "PREFIX", "PERMISSIONS", "CREATED", "LAST USED", "EXPIRES", "STATE"):
         table.add_column(column, no_wrap=column != "PERMISSIONS")
     for key in found:
         used = "never" if key.last_used_at is None else ago(key.last_used_at)
@@ -87,7 +86,7 @@ async def list_keys(opened: AbstractAsyncContextManager[Keys]) -> None:
 
 
 async def revoke_key(opened: AbstractAsyncContextManager[Keys], key_id: str) -> None:
-    """End a key and say so."""
+    """Revoke a key."""
     async with opened as keys:
         await keys.revoke(key_id)
     print(f"{key_id} is revoked.")
@@ -129,7 +128,7 @@ class _StoredKeys:
         await self._store.revoke_api_key(DEFAULT_TENANT, LOCAL_USER, key_id)
 
 
-class _AskedKeys:
+class _ServerKeys:
     def __init__(self, server: ServerClient) -> None:
         self._server = server
 
@@ -149,12 +148,12 @@ class _AskedKeys:
 
 @asynccontextmanager
 async def _asked(server: ServerClient) -> AsyncGenerator[Keys]:
-    yield _AskedKeys(server)
+    yield _ServerKeys(server)
 
 
 @asynccontextmanager
 async def _stored(settings: Settings, server: ServerSettings, data: Path | None) -> AsyncGenerator[Keys]:
-    hint = "Make the key on the page of the server that has it, or ask it with AGIO_API_KEY: agio keys ... --server URL"
+    hint = "Create the key in the server's web app, or through the server with AGIO_API_KEY: agio keys ... --server URL"
     async with opened_store(settings, server, data, hint) as store:
         yield _StoredKeys(store)
 
@@ -163,7 +162,7 @@ async def _stored(settings: Settings, server: ServerSettings, data: Path | None)
 async def opened_store(
     settings: Settings, server: ServerSettings, data: Path | None, hint: str
 ) -> AsyncGenerator[Store]:
-    """Open the store for a command; `hint` says what to do if another process has it. Raises StoreError."""
+    """Open the store for a command; `hint` says what to do if another process has locked it. Raises StoreError."""
     from agio.server.composition import database_of
     from agio.server.first_start import make_first
     from agio.server.stores import hint_if_locked, open_database

@@ -1,4 +1,4 @@
-"""`agio migrate`: moves the store's tables to this program's version, or back to an earlier one."""
+"""`agio migrate`: migrates the store to this program's schema version, or down to an earlier one."""
 
 from pathlib import Path
 
@@ -15,16 +15,16 @@ from agio.settings import ServerSettings, Settings
 async def migrate_store(
     data: Path | None, down: int | None, settings: Settings, server: ServerSettings
 ) -> None:
-    """Migrate and say what the store has now. Raises UserError `unknown_version`, StoreError."""
+    """Migrate and print the new schema version. Raises UserError `unknown_version`, StoreError."""
     database = database_of(settings, server, data)
     newest = known_version("postgres" if isinstance(database, str) else "sqlite")
     if down is not None and down > newest:
-        raise UserError("unknown_version", f"There is no version {down}: this agio knows 0 to {newest}.")
+        raise UserError("unknown_version", f"There is no schema version {down}. This agio has 0 to {newest}.")
     if isinstance(database, str):
         await migrate_database(database, down)
     else:
         _migrate_file(database, down)
-    print(f"The store {place_of(database)} has version {newest if down is None else down}.")
+    print(f"The store {place_of(database)} now has schema version {newest if down is None else down}.")
 
 
 def _migrate_file(file: Path, down: int | None) -> None:

@@ -1,7 +1,7 @@
-"""`agio keys rotate`: seals every stored secret anew with the first master key, so that the others can go.
+"""`agio keys rotate`: re-encrypts every stored secret with the first master key, so that the others can be removed.
 
-Each batch is a transaction, and each secret is replaced only if it is still the one that was read: it can be
-interrupted at any time and begun again, and a server may go on meanwhile where the database allows it.
+Each batch is a transaction, and a secret is replaced only if it has not changed since it was read. So a rotation can be
+interrupted and repeated, and on Postgres the servers keep running.
 """
 
 import sys
@@ -19,30 +19,30 @@ from agio.settings import ServerSettings, Settings
 from agio.vault import Vault
 
 _PASSES = 10
-"""How often it begins again for secrets that were changed meanwhile."""
+"""The most passes over secrets that changed during the rotation."""
 
 
 class Rotated(Struct):
-    """What became of the secrets."""
+    """The result of a rotation."""
 
     rotated: int = 0
     missed: int = 0
-    """Changed by somebody else while they were being sealed anew, in the last pass."""
+    """Changed by a server during the last pass."""
     unreadable: int = 0
-    """In the last pass."""
+    """Not decrypted in the last pass."""
 
 
 async def rotate_keys(data: Path | None, batch: int, settings: Settings, server: ServerSettings) -> int:
-    """Rotate, say how it went, and return the exit code. Raises UserError `missing_setting`, StoreError."""
+    """Rotate, print the result, and return the exit code. Raises UserError `missing_setting`, StoreError."""
     database = database_of(settings, server, data)
-    with hint_if_locked("Stop the server that has it, rotate, and start it again."):
+    with hint_if_locked("Stop that server, rotate, and start it again."):
         store = await open_database(database)
     try:
         vault = await open_vault(database, server.secret_keys, store)
         if vault is None:
             raise UserError(
                 "missing_setting",
-                "Set AGIO_SECRET_KEY to the new master key, a comma, and the old one, as for the gateways.",
+                "Set AGIO_SECRET_KEY to the new master key, a comma, and the old key, as on the gateways.",
                 {"variable": "AGIO_SECRET_KEY"},
             )
         done = await rotate(store, vault, batch)
@@ -52,7 +52,7 @@ async def rotate_keys(data: Path | None, batch: int, settings: Settings, server:
 
 
 async def rotate(store: Store, vault: Vault, batch: int) -> Rotated:
-    """Seal what other keys sealed with the vault's first. Raises StoreError."""
+    """Re-encrypt secrets of other keys with the vault's first key. Raises StoreError."""
     done = Rotated()
     for _ in range(_PASSES):
         await _pass(store, vault, batch, done)
@@ -66,21 +66,25 @@ async def _pass(store: Store, vault: Vault, batch: int, done: Rotated) -> None:
     after: SecretPlace | None = None
     while found := await store.secrets_to_rotate(vault.current_key_id, after, batch):
         after = found[-1][0]
-        changes = [change for place, sealed in found if (change := _anew(vault, place, sealed)) is not None]
+        changes = [
+            change for place, sealed in found if (change := _re_encrypted(vault, place, sealed)) is not None
+        ]
         replaced = await store.replace_secrets(changes)
         done.rotated += replaced
         done.missed += len(changes) - replaced
         done.unreadable += len(found) - len(changes)
-        print(f"{done.rotated} sealed anew", file=sys.stderr, flush=True)
+        print(f"{done.rotated} re-encrypted", file=sys.stderr, flush=True)
 
 
-def _anew(vault: Vault, place: SecretPlace, sealed: Sealed) -> tuple[SecretPlace, Sealed, Sealed] | None:
+def _re_encrypted(
+    vault: Vault, place: SecretPlace, sealed: Sealed
+) -> tuple[SecretPlace, Sealed, Sealed] | None:
     try:
         return place, sealed, vault.seal(place, vault.open(place, sealed))
     except StoreError:
         print(
-            f"cannot be opened: {place.field} of {place.owner_id}, team {place.tenant}, "
-            f"sealed with the key {sealed.key_id}",
+            f"cannot be decrypted: {place.field} of {place.owner_id}, team {place.tenant}, "
+            f"encrypted with the key {sealed.key_id}",
             file=sys.stderr,
         )
         return None
@@ -88,17 +92,17 @@ def _anew(vault: Vault, place: SecretPlace, sealed: Sealed) -> tuple[SecretPlace
 
 def _report(done: Rotated, vault: Vault, store: str) -> int:
     key = vault.current_key_id
-    print(f"{done.rotated} secrets in {store} were sealed anew with the master key {key}.")
+    print(f"{done.rotated} secrets in {store} were re-encrypted with the master key {key}.")
     if done.missed:
-        print(f"{done.missed} were changed meanwhile by a server with another first key: run this again.")
+        print(
+            f"{done.missed} were changed during the rotation by a server with a different first key. Run this again."
+        )
     if done.unreadable:
         print(
-            f"{done.unreadable} could not be opened by any key in AGIO_SECRET_KEY and are as they were: add the key "
-            "that sealed them and run this again, or enter them anew."
+            f"{done.unreadable} could not be decrypted with any key in AGIO_SECRET_KEY and are unchanged. Add the key "
+            "that encrypted them and run this again, or enter them again."
         )
     if done.missed or done.unreadable:
         return 1
-    print(
-        "Every secret opens with this key alone: the others can be taken out of AGIO_SECRET_KEY or secret.key."
-    )
+    print("Every secret now needs only this key. Remove the others from AGIO_SECRET_KEY or secret.key.")
     return 0

@@ -1,4 +1,4 @@
-"""`agio keys sign-in`: a link for somebody who cannot sign in any more. It works beside a running server."""
+"""`agio keys sign-in`: a sign-in link for a member. It works while a server is running."""
 
 import sys
 from pathlib import Path
@@ -24,7 +24,7 @@ async def print_sign_in_link(
     member: tuple[str | None, str | None],
     url: str | None,
 ) -> int:
-    """Print a link for a user, by e-mail address or id, of a team; without a user list them. Returns the exit code.
+    """Print a link for a member, by email address or id; without one list the members. Returns the exit code.
 
     Raises UserError `user_not_found`, `missing_setting`, `invalid_setting`; StoreError.
     """
@@ -52,7 +52,7 @@ def _noted(database: str | Path) -> str:
     if found is None:
         raise UserError(
             "missing_setting",
-            "At which address do people reach the server? Say --url https://agio.example.com, or set AGIO_PUBLIC_URL.",
+            "The server's public address is unknown. Pass --url https://agio.example.com, or set AGIO_PUBLIC_URL.",
         )
     return found
 
@@ -65,14 +65,12 @@ async def _find(store: Store, named: str, tenant: str | None) -> tuple[str, str]
     for team in teams:
         if tenant in (None, team.tenant):
             return team.tenant, team.user
-    raise UserError("user_not_found", f"No member of {tenant or 'any team'} has the e-mail address {named}.")
+    raise UserError("user_not_found", f"No member of {tenant or 'any team'} has the email address {named}.")
 
 
 async def _list_members(store: Store, tenant: str) -> None:
     console = make_console(stderr=True)
-    print(
-        f"Who is to be signed in? Say --user EMAIL, or a user's id. The team {tenant} has:", file=sys.stderr
-    )
+    print(f"Choose a member with --user EMAIL or a user id. Members of the team {tenant}:", file=sys.stderr)
     table = new_table()
     for column in ("USER", "NAME", "EMAIL", "ROLE"):
         table.add_column(column)

@@ -1,4 +1,4 @@
-"""`agio keys create-worker|list-workers|revoke-worker`: keys of workers, which may be limited to some tenants."""
+"""`agio keys create-worker|list-workers|revoke-worker`: worker keys, which may be limited to some tenants."""
 
 import time
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ from agio.gateway.workers.worker_keys import new_worker_key
 from agio.protocol.ids import new_id
 from agio.settings import ServerSettings, Settings
 
-_HINT = "Its keys of workers are changed while no server has it; with Postgres, at any time."
+_HINT = "Stop the server before changing worker keys of an embedded store. With Postgres this is not needed."
 _PREFIX_CHARS = 9
 
 
 async def create_worker_key(
     settings: Settings, server: ServerSettings, data: Path | None, name: str, tenants: Sequence[str]
 ) -> None:
-    """Print a new key, alone on standard output. Raises UserError `tenant_not_found`, `invalid_name`, StoreError."""
+    """Create a key and print only the key. Raises UserError `tenant_not_found`, `invalid_name`, StoreError."""
     secret = new_worker_key()
     key = WorkerKey(
         new_id("wkey"),
@@ -39,22 +39,20 @@ async def create_worker_key(
 
 
 async def list_worker_keys(settings: Settings, server: ServerSettings, data: Path | None) -> None:
-    """Print what is known of the keys. Raises StoreError."""
+    """Print a table of the keys. Raises StoreError."""
     async with opened_store(settings, server, data, _HINT) as store:
         found = await store.list_worker_keys()
     console = make_console()
     if not found:
-        console.print(
-            "There are no keys of workers yet. Make one: agio keys create-worker NAME", markup=False
-        )
+        console.print("There are no worker keys yet. Create one: agio keys create-worker NAME", markup=False)
         return
     table = new_table()
-    for column in ("KEY_ID", "NAME", "BEGINS", "TENANTS", "MADE", "LAST USED", "STATE"):
+    for column in ("KEY_ID", "NAME", "PREFIX", "TENANTS", "CREATED", "LAST USED", "STATE"):
         table.add_column(column, no_wrap=column != "TENANTS")
     for key in found:
         used = "never" if key.last_used_at is None else ago(key.last_used_at)
         state = Text("active", "green") if key.revoked_at is None else Text("revoked", "red")
-        tenants = "every one" if key.tenants is None else ", ".join(map(printable, key.tenants))
+        tenants = "all" if key.tenants is None else ", ".join(map(printable, key.tenants))
         table.add_row(
             key.id, printable(key.name), f"{key.prefix}...", tenants, ago(key.created_at), used, state
         )
@@ -64,7 +62,7 @@ async def list_worker_keys(settings: Settings, server: ServerSettings, data: Pat
 async def revoke_worker_key(
     settings: Settings, server: ServerSettings, data: Path | None, key_id: str
 ) -> None:
-    """End a key and say so. Raises UserError `key_not_found`, StoreError."""
+    """Revoke a key. Raises UserError `key_not_found`, StoreError."""
     async with opened_store(settings, server, data, _HINT) as store:
         await store.revoke_worker_key(key_id)
-    print(f"{key_id} is revoked. Workers that have it are dismissed within 5 seconds.")
+    print(f"{key_id} is revoked. Workers that use it are disconnected within 5 seconds.")

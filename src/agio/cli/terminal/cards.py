@@ -58,7 +58,7 @@ def _notes(card: Card) -> list[tuple[str, str]]:
             )
         )
     if card.state == "waiting":
-        notes.append(("waits for your approval", "yellow"))
+        notes.append(("needs your approval", "yellow"))
     if card.state == "running":
         if card.fraction is not None:
             full = round(card.fraction * _BAR)

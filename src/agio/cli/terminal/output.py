@@ -29,7 +29,7 @@ def make_stage(console: Console, *, plain: bool) -> Stage:
 
 
 def error_line(error: AgioError) -> None:
-    """Say on standard error what went wrong, in one line with its code."""
+    """Print an error on standard error, in one line with its code."""
     text = visible(" ".join(error.message.split()))
     console = Console(stderr=True, highlight=False)
     console.print(Text.assemble(("error: ", "bold red"), (f"{text} [{error.code}]", "red")), soft_wrap=True)

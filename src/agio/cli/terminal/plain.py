@@ -6,7 +6,7 @@ from agio.cli.terminal.view import Card, Ending, Level, Thought
 
 
 class PlainStage:
-    """Writes text without control codes. When not `live`, an answer is written once it cannot be taken back."""
+    """Writes text without control codes. When not `live`, an answer is written once it is final."""
 
     def __init__(self, out: TextIO, *, live: bool) -> None:
         self.show_reasoning = False
@@ -14,7 +14,7 @@ class PlainStage:
         self._live = live
         self._held: list[str] = []
         self._remarks: list[str] = []
-        """Those of the lines held back that stay when the answer is taken back."""
+        """The held lines that stay when the answer is discarded."""
         self._thought: Thought | None = None
         self._at_start = True
         self._settled_at_start = True
@@ -27,7 +27,7 @@ class PlainStage:
         self._answers += 1
 
     def user(self, text: str) -> None:
-        """Show what the user said."""
+        """Show a user message."""
         self._line(f"> {text}")
 
     def think(self, thought: Thought) -> None:
@@ -46,7 +46,7 @@ class PlainStage:
             case "running":
                 return
             case "waiting":
-                self._line(f"[tool {card.name} {card.shown_arguments} waits for an approval]")
+                self._line(f"[tool {card.name} {card.shown_arguments} waits for approval]")
             case _:
                 failed = f"failed [{card.error}]: " if card.error else ""
                 took = f" ({card.duration})" if card.duration else ""
@@ -69,16 +69,16 @@ class PlainStage:
         self._settled_at_start = self._at_start
         self._out.flush()
 
-    def take_back(self) -> None:
-        """Forget what was held back; what was written already is marked."""
+    def discard(self) -> None:
+        """Discard the held text; mark what was already written."""
         self._thought = None
         if self._live:
-            self._line("[warning: the answer above broke off and does not count]")
+            self._line("[warning: the stream dropped; ignore the partial answer above]")
         else:
             self._held, self._at_start = [], self._settled_at_start
             for remark in self._remarks:
                 self._line(remark)
-            self._line("[warning: the answer broke off and was taken back]")
+            self._line("[warning: the stream dropped; the partial answer was discarded]")
 
     def end(self, ending: Ending) -> None:
         """Show how the run ended."""
@@ -91,7 +91,7 @@ class PlainStage:
         self.settle()
 
     def tick(self) -> None:
-        """Nothing moves."""
+        """Nothing to redraw."""
 
     def close(self) -> None:
         """Write what is left."""

@@ -14,7 +14,7 @@ LONGEST_GAP_S = 5.0
 
 
 async def play(events: Sequence[AgentEvent], renderer: EventRenderer, *, fast: bool) -> None:
-    """Show events as far apart as they were, or all at once. The stage is closed whatever happens."""
+    """Show events as far apart as they were, or all at once. The stage is always closed."""
     ticker = None if fast else asyncio.create_task(_tick(renderer))
     loop = asyncio.get_running_loop()
     due_s, last_ms = loop.time(), 0

@@ -39,7 +39,7 @@ from agio.protocol.messages import Json, ResumeEntry, ToolCall, UserMessage, jso
 
 
 class Stage(Protocol):
-    """Where a run is shown. What was shown since the last `settle` can be taken back."""
+    """Where a run is shown. What was shown since the last `settle` can be discarded."""
 
     show_reasoning: bool
 
@@ -48,7 +48,7 @@ class Stage(Protocol):
         ...
 
     def user(self, text: str) -> None:
-        """Show what the user said."""
+        """Show a user message."""
         ...
 
     def think(self, thought: Thought) -> None:
@@ -71,8 +71,8 @@ class Stage(Protocol):
         """Keep what was shown so far."""
         ...
 
-    def take_back(self) -> None:
-        """Take back what was shown since the last `settle`, and say so."""
+    def discard(self) -> None:
+        """Discard what was shown since the last `settle`, with a warning."""
         ...
 
     def end(self, ending: Ending) -> None:
@@ -84,7 +84,7 @@ class Stage(Protocol):
         ...
 
     def close(self) -> None:
-        """Leave the screen in order, whatever happened."""
+        """Restore the screen."""
         ...
 
 
@@ -98,7 +98,7 @@ class EventRenderer:
         """The figures of each finished step."""
         self._echo = echo
         self._run_id = ""
-        self.figures: dict[str, Json] = {}
+        self.metrics: dict[str, Json] = {}
         """The figures of the run, once it has ended."""
         self.ending: Ending | None = None
         self.questions: list[Interrupt] = []
@@ -158,7 +158,7 @@ class EventRenderer:
                 pass
 
     def _start(self, event: RunStarted, now: int) -> None:
-        self._run_id, self.figures, self._draft, self._thought = event.run_id, {}, [], None
+        self._run_id, self.metrics, self._draft, self._thought = event.run_id, {}, [], None
         self.steps, self.ending, self.questions = [], None, []
         self.stage.begin()
         if event.input is UNSET:
@@ -209,7 +209,7 @@ class EventRenderer:
         value = json_object(event.value)
         if event.name == METRICS:
             if value.get("scope") == "run":
-                self.figures = value
+                self.metrics = value
             else:
                 self.steps.append(value)
             self._settle()
@@ -217,7 +217,7 @@ class EventRenderer:
             for call_id in self._draft:
                 self.cards.pop(call_id, None)
             self._draft, self._thought = [], None
-            self.stage.take_back()
+            self.stage.discard()
         else:
             self._aside(event.name, value)
 
@@ -230,7 +230,7 @@ class EventRenderer:
             self.stage.call(card)
         elif name == ERROR:
             delay = value.get("retry_in_ms")
-            again = f" Trying again in {seconds(delay)}." if isinstance(delay, (int, float)) else ""
+            again = f" Retrying in {seconds(delay)}." if isinstance(delay, (int, float)) else ""
             self.stage.remark("warning", f"{message}{again} [{value.get('code', '')}]")
         elif name == NOTICE:
             self.stage.remark("notice", message)
@@ -257,5 +257,5 @@ class EventRenderer:
 
     def _end(self, status: RunStatus, code: str = "", message: str = "") -> None:
         self._settle()
-        self.ending = Ending(status, self._run_id, self.figures, code, message)
+        self.ending = Ending(status, self._run_id, self.metrics, code, message)
         self.stage.end(self.ending)

@@ -26,7 +26,7 @@ class _Item(Struct):
 
 
 class TerminalStage:
-    """Shows runs with rich. The newest turn stays in the live part while it fits there, so it can be taken back."""
+    """Shows runs with rich. The newest turn stays in the live part while it fits, so that it can be discarded."""
 
     def __init__(self, console: Console) -> None:
         self.show_reasoning = False
@@ -43,7 +43,7 @@ class TerminalStage:
         self._running, self._dirty, self._above = True, True, "text"
 
     def user(self, text: str) -> None:
-        """Show what the user said."""
+        """Show a user message."""
         lines = self._canvas.lines(Text.assemble(("> ", "bold cyan"), (text, "bold")))
         self._keep([[], *lines])
         self._above = "text"
@@ -88,13 +88,13 @@ class TerminalStage:
         if kept:
             self._keep(kept)
 
-    def take_back(self) -> None:
-        """Take back what was shown since the last `settle`, and say so."""
+    def discard(self) -> None:
+        """Discard what was shown since the last `settle`, with a warning."""
         remarks = [item for item in self._items if isinstance(item.content, list)]
         self._items = remarks
-        said = "what you see of it above does not count" if self._scrolled else "its beginning is taken back"
+        rest = "ignore the partial answer above" if self._scrolled else "the partial answer was discarded"
         self._scrolled = False
-        self.remark("warning", f"The answer broke off: {said}.")
+        self.remark("warning", f"The stream dropped: {rest}.")
 
     def end(self, ending: Ending) -> None:
         """Show how the run ended."""
@@ -114,7 +114,7 @@ class TerminalStage:
         self._canvas.draw(self._live() if kept else live, kept)
 
     def close(self) -> None:
-        """Leave the screen in order, whatever happened."""
+        """Restore the screen."""
         self._running = False
         for item in self._items:
             self._end_item(item)

@@ -65,28 +65,28 @@ class Ending(Struct):
 
     status: RunStatus
     run_id: str
-    figures: dict[str, Json] = field(default_factory=dict[str, Json])
+    metrics: dict[str, Json] = field(default_factory=dict[str, Json])
     code: str = ""
     message: str = ""
 
     @property
     def footer(self) -> str:
         """Steps, tokens and times on one line."""
-        figures = self.figures
+        metrics = self.metrics
         parts: list[str] = []
-        if isinstance(steps := figures.get("steps"), int):
+        if isinstance(steps := metrics.get("steps"), int):
             parts.append(f"{steps} {'step' if steps == 1 else 'steps'}")
-        given, made = figures.get("input_tokens"), figures.get("output_tokens")
+        given, made = metrics.get("input_tokens"), metrics.get("output_tokens")
         if isinstance(given, int) and isinstance(made, int):
-            least = "at least " if figures.get("usage_partial") else ""
+            least = "at least " if metrics.get("usage_partial") else ""
             parts.append(f"{least}{given + made} tokens")
-        elif figures.get("usage_partial"):
-            parts.append("tokens not told")
-        if isinstance(first := figures.get("first_token_ms"), int):
+        elif metrics.get("usage_partial"):
+            parts.append("token count unavailable")
+        if isinstance(first := metrics.get("first_token_ms"), int):
             parts.append(f"first token {seconds(first)}")
-        if isinstance(total := figures.get("run_ms"), int):
+        if isinstance(total := metrics.get("run_ms"), int):
             parts.append(f"total {seconds(total)}")
-        if isinstance(cost := figures.get("cost"), (int, float)):
+        if isinstance(cost := metrics.get("cost"), (int, float)):
             parts.append(f"cost {cost:.4g}")
         return " · ".join(parts)
 
@@ -96,8 +96,8 @@ class Ending(Struct):
         return _ADVICE.get(self.code, f"See what happened: agio runs show {self.run_id}")
 
 
-_LATER = "Nothing is lost: send the message again in a while."
-_LIMIT = "A limit of the agent ended the run. Say what to do next in a smaller step."
+_LATER = "Nothing is lost. Send the message again in a moment."
+_LIMIT = "The run reached one of the agent's limits. Ask for a smaller step."
 _ADVICE = {
     "connection_failed": "Check the network and the base URL, then send the message again.",
     "rate_limited": _LATER,
@@ -107,18 +107,18 @@ _ADVICE = {
     "first_token_timeout": _LATER,
     "idle_timeout": _LATER,
     "turn_timeout": _LATER,
-    "quota_exceeded": "Look at your account with the provider, or use another model: agio chat --model ...",
+    "quota_exceeded": "Check your account with the provider, or use another model: agio chat --model ...",
     "invalid_api_key": "Check the key in the environment, then start agio chat again.",
-    "permission_denied": "Check what your key may do, or use another model: agio chat --model ...",
+    "permission_denied": "Check the key's permissions, or use another model: agio chat --model ...",
     "model_not_found": "Check the name after --model and the base URL.",
-    "context_too_long": "Begin a new conversation with /new.",
-    "request_too_large": "Begin a new conversation with /new, or send less.",
+    "context_too_long": "Start a new conversation with /new.",
+    "request_too_large": "Start a new conversation with /new, or send less.",
     "step_limit": _LIMIT,
     "token_budget": _LIMIT,
     "turn_too_large": _LIMIT,
     "run_too_large": _LIMIT,
     "time_budget": _LIMIT,
-    "demo_failure": "Nothing is wrong: the demo fails when it is asked to.",
+    "demo_failure": "Nothing is wrong: the demo fails on request.",
 }
 
 

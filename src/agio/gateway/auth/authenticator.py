@@ -1,6 +1,6 @@
-"""Who is asking: API keys for programs, a cookie for browsers, and the one-time link a person signs in with.
+"""Authentication: API keys for programs, a cookie for browsers, and one-time sign-in links.
 
-Only hashes of secrets are kept. The tenant comes from the credential, never from what is asked.
+Only hashes of secrets are stored. The tenant comes from the credential, never from the request.
 """
 
 import hashlib
@@ -28,19 +28,19 @@ KEY_PREFIX = "agio_"
 _SESSION_S = 30 * 24 * 3600
 _LINK_S = 24 * 3600
 _CACHE_S = 3.0
-"""How long a look-up is believed: a revoked key works no longer than this."""
+"""How long a look-up is cached: another gateway accepts a revoked key for at most so long."""
 _CACHE_ENTRIES = 4096
 _SECRET_CHARS = range(20, 257)
 _COOKIE_START = COOKIE.encode() + b"="
 
 
 def new_api_key() -> str:
-    """Make a key: `agio_` and 43 characters of 256 random bits."""
+    """Return a new key: `agio_` and 43 characters of 256 random bits."""
     return KEY_PREFIX + secrets.token_urlsafe(32)
 
 
 def hash_secret(secret: str) -> bytes:
-    """Return what is stored of a secret. It is long and random, so one round of SHA-256 is enough."""
+    """Return the hash of a secret. Secrets are long and random, so one round of SHA-256 is enough."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
@@ -50,7 +50,7 @@ def describe_key(secret: str, tenant: str, user: str, name: str) -> ApiKey:
 
 
 class SignInLink:
-    """A token that signs a browser in, once, within a day. The store has its hash, and decides who was first."""
+    """A token that signs a browser in once, within a day. The store has its hash and decides which use is the first."""
 
     def __init__(self, tenant: str = DEFAULT_TENANT, user: str = LOCAL_USER) -> None:
         self.tenant = tenant
@@ -63,7 +63,7 @@ class SignInLink:
         return f"{base}/sign-in?token={self.token}"
 
     async def keep(self, store: AccountStore, made_by: str | None = None) -> "SignInLink":
-        """Let the link be good from now on. Raises what `AccountStore.add_sign_in_link` raises."""
+        """Store the link, which makes it valid. Raises what `AccountStore.add_sign_in_link` raises."""
         await store.add_sign_in_link(
             self.tenant, self.user, hash_secret(self.token), self.expires_at, made_by
         )
@@ -71,7 +71,7 @@ class SignInLink:
 
 
 class Authenticator:
-    """Tells who a request is from, by its headers alone."""
+    """Identifies the caller of a request from its headers."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Authenticator:
         self._known: dict[bytes, tuple[Principal, float]] = {}
 
     async def admit(self, scope: Mapping[str, Any]) -> Principal:
-        """Identify a request or handshake, count it, check its origin, and note who acts.
+        """Identify the caller, count the request, check its origin, and record the actor.
 
         Raises UserError `unauthenticated`, `forbidden_origin`, and LimitExceeded `rate_limited`, `too_many_bytes`.
         """
@@ -101,10 +101,10 @@ class Authenticator:
         return principal
 
     async def identify(self, headers: Headers, address: str = "", *, anew: bool = False) -> Principal:
-        """Return whose key or cookie this is; `anew`: as the store has it now. Raises UserError `unauthenticated`.
+        """Return the caller; `anew` bypasses the cache. Raises UserError `unauthenticated`.
 
-        From an address that shows many that are not known, those seen for the first time are not even looked up:
-        LimitExceeded `rate_limited`.
+        After many unknown credentials from one address, further unknown ones are not looked up: LimitExceeded
+        `rate_limited`.
         """
         key, cookie = _credentials(headers)
         secret = cookie if key is None else key
@@ -117,7 +117,7 @@ class Authenticator:
             digest = hash_secret(secret)
             known = self._known.get(digest)
             if known is not None and (known[0].authenticated_at is None) is (key is None):
-                known = None  # a key is no cookie, nor a cookie a key
+                known = None  # a key sent as a cookie, or a cookie as a key, does not count
             if known is not None and known[1] > time.monotonic() and not anew:
                 return known[0]
             if known is None:
@@ -128,17 +128,17 @@ class Authenticator:
                 return principal
             self._known.pop(digest, None)
         self._rates.take("bad_key", address)
-        what = "sign-in is over: sign in again" if key is None else "API key is not known or was revoked"
+        what = "sign-in has expired. Sign in again" if key is None else "API key is unknown or was revoked"
         raise UserError("unauthenticated", f"This {what}.")
 
     def check_origin(self, method: str, headers: Headers) -> None:
-        """Refuse what another site's page makes a browser do. Raises UserError `forbidden_origin`."""
+        """Raise UserError `forbidden_origin` for a request that another site's page made."""
         self.origins.check_origin(method, headers)
 
     async def check_host(self, scope: Mapping[str, Any]) -> None:
-        """Refuse a request for a name that is not this server's, unless its API key is good: a program has any name.
+        """Refuse a foreign Host, unless the request has a valid API key: programs may use any name.
 
-        A page that turned a foreign name to our address has no key. Raises UserError `forbidden_host`, LimitExceeded
+        A page that rebinds DNS to our address has no key. Raises UserError `forbidden_host`, LimitExceeded
         `rate_limited`, StoreError.
         """
         headers: Headers = scope["headers"]
@@ -153,7 +153,7 @@ class Authenticator:
                 raise foreign from None
 
     async def sign_in(self, token: str) -> str | None:
-        """Use the sign-in link; returns the Set-Cookie header of the browser's new session, None if it is not good."""
+        """Use a sign-in link. Returns the Set-Cookie header of the new session, None if the link is invalid."""
         if len(token) not in _SECRET_CHARS:
             return None
         taken = await self._store.take_sign_in_link(hash_secret(token))
@@ -162,7 +162,7 @@ class Authenticator:
     async def open_session(self, tenant: str, user: str, authenticated_at: int | None = None) -> str:
         """Sign a browser in; returns the Set-Cookie header of its new session.
 
-        `authenticated_at` (ms) is when the person proved who they are, if that was not just now; 0: it is not known.
+        `authenticated_at` (ms) is when the person authenticated, if not now; 0 if unknown.
         """
         secret = secrets.token_urlsafe(32)
         now = time.time_ns() // 1_000_000
@@ -178,7 +178,7 @@ class Authenticator:
         return _cookie(secret, _SESSION_S)
 
     async def refresh(self, headers: Headers) -> None:
-        """Note that the person behind a browser's session proved anew who they are."""
+        """Record that the person of a browser session has authenticated again."""
         _, cookie = _credentials(headers)
         if cookie is not None and len(cookie) in _SECRET_CHARS:
             digest = hash_secret(cookie)
@@ -186,14 +186,14 @@ class Authenticator:
             self._known.pop(digest, None)
 
     async def browser(self, headers: Headers) -> Principal | None:
-        """Return who a browser's cookie stands for, whatever else it sends; None without a good one."""
+        """Return the user of the browser's cookie, ignoring other credentials; None without a valid one."""
         _, cookie = _credentials(headers)
         if cookie is None or len(cookie) not in _SECRET_CHARS:
             return None
         return await self._store.find_web_session(hash_secret(cookie))
 
     async def switch(self, headers: Headers, tenant: str) -> tuple[str, Membership]:
-        """Let a browser be its account's user of another tenant, under a new secret, which the cookie has.
+        """Switch a browser to its account's user in another tenant. Returns the cookie with the new secret.
 
         Raises UserError `tenant_not_found`.
         """
@@ -213,19 +213,19 @@ class Authenticator:
         return _cookie("", 0)
 
     def forget(self, credential: str) -> None:
-        """Believe no earlier look-up of a credential that was revoked just now."""
+        """Drop a revoked credential from the cache."""
         for digest, (principal, _) in list(self._known.items()):
             if principal.credential == credential:
                 del self._known[digest]
 
     def forget_user(self, tenant: str, user: str) -> None:
-        """Believe no earlier look-up of anything that stands for a user who changed just now."""
+        """Drop all credentials of a changed user from the cache."""
         for digest, (principal, _) in list(self._known.items()):
             if (principal.tenant, principal.user) == (tenant, user):
                 del self._known[digest]
 
     def forget_account(self, account: str) -> None:
-        """Believe no earlier look-up of anything that stands for a person who changed just now."""
+        """Drop all credentials of a changed account from the cache."""
         for digest, (principal, _) in list(self._known.items()):
             if principal.account == account:
                 del self._known[digest]
@@ -238,7 +238,7 @@ class Authenticator:
 
 
 def _credentials(headers: Headers) -> tuple[str | None, str | None]:
-    """Return the bearer key and the session cookie. A request that shows a key is judged by it alone."""
+    """Return the bearer key and the session cookie. If there is a key, only the key counts."""
     key: str | None = None
     cookie: str | None = None
     for name, value in headers:

@@ -1,4 +1,4 @@
-"""ID tokens of OpenID providers: who signed one, for whom, when, and about whom. Read by oidc_client.py."""
+"""Validation of ID tokens: signature, issuer, audience, times, nonce and subject. Used by oidc_client.py."""
 
 import hmac
 import time
@@ -17,9 +17,9 @@ Key: TypeAlias = dict[str, Json]
 ASYMMETRIC = frozenset(
     {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 )
-"""What may sign a token: nothing that is checked with a secret, and never `none`."""
+"""The allowed algorithms: no shared secrets, and never `none`."""
 LEEWAY_S = 60
-"""How far apart two clocks may be."""
+"""The tolerated clock skew."""
 _PUBLIC = ("kty", "crv", "n", "e", "x", "y")
 _LONGEST_MODULUS = 1400
 """Base64 characters: 8192 bits."""
@@ -27,7 +27,7 @@ _LONGEST = 255
 
 
 class Expected(Struct, frozen=True, kw_only=True):
-    """What a token must fit."""
+    """The expected values of a token."""
 
     issuer: str
     client_id: str
@@ -37,31 +37,31 @@ class Expected(Struct, frozen=True, kw_only=True):
 
 
 class Header(Struct, frozen=True):
-    """What a token says of its signature, before anything is believed."""
+    """The unverified header of a token."""
 
     alg: str
     kid: str | None = None
 
 
 def refuse_token(reason: str, words: str) -> UserError:
-    """Say why a token is not believed."""
+    """Return the error of an invalid token."""
     return UserError(
         "invalid_id_token",
-        f"The sign-in provider's answer cannot be trusted: {words}. Try again; if it stays so, tell the operator.",
+        f"The sign-in provider's response is invalid: {words}. Try again; if this persists, contact the operator.",
         {"reason": reason},
     )
 
 
 def read_header(token: str, algorithms: Sequence[str]) -> Header:
-    """Read which key a token claims to be signed with. Raises UserError `invalid_id_token`."""
+    """Read the unverified header of a token. Raises UserError `invalid_id_token`."""
     import jwt
 
     try:
         header = msgspec.convert(jwt.get_unverified_header(token), Header)
     except (jwt.PyJWTError, msgspec.ValidationError) as error:
-        raise refuse_token("malformed", "its token cannot be read") from error
+        raise refuse_token("malformed", "its token is malformed") from error
     if header.alg not in ASYMMETRIC or header.alg not in algorithms:
-        raise refuse_token("algorithm", "its token is signed in a way that is not allowed")
+        raise refuse_token("algorithm", "its token uses a signature algorithm that is not allowed")
     return header
 
 
@@ -79,7 +79,7 @@ def find_key(keys: Sequence[Key], header: Header) -> Key | None:
 
 
 def check_token(token: str, header: Header, key: Key, expected: Expected) -> Claims:
-    """Return what a token says, once all of it is checked. Raises UserError `invalid_id_token`."""
+    """Verify a token and return its claims. Raises UserError `invalid_id_token`."""
     import jwt
     from jwt.exceptions import InvalidSubjectError
 
@@ -100,39 +100,39 @@ def check_token(token: str, header: Header, key: Key, expected: Expected) -> Cla
             },
         )
     except jwt.InvalidAudienceError as error:
-        raise refuse_token("audience", "its token is for somebody else") from error
+        raise refuse_token("audience", "its token is for another client") from error
     except jwt.InvalidIssuerError as error:
-        raise refuse_token("issuer", "its token is somebody else's") from error
+        raise refuse_token("issuer", "its token is from another issuer") from error
     except jwt.ExpiredSignatureError as error:
-        raise refuse_token("expired", "its token is over") from error
+        raise refuse_token("expired", "its token has expired") from error
     except (jwt.ImmatureSignatureError, jwt.InvalidIssuedAtError) as error:
-        raise refuse_token("not_yet_valid", "its token is of the future; are the clocks right?") from error
+        raise refuse_token("not_yet_valid", "its token is not yet valid; check the clocks") from error
     except jwt.MissingRequiredClaimError as error:
-        raise refuse_token(error.claim, f"its token does not say {error.claim!r}") from error
+        raise refuse_token(error.claim, f"its token lacks the claim {error.claim!r}") from error
     except InvalidSubjectError as error:
-        raise refuse_token("sub", "its token does not say who signed in") from error
+        raise refuse_token("sub", "its token names no subject") from error
     except jwt.InvalidSignatureError as error:
         raise refuse_token("signature", "its token's signature is wrong") from error
     except (jwt.PyJWTError, ValueError, TypeError) as error:
-        raise refuse_token("malformed", "its token cannot be read") from error
+        raise refuse_token("malformed", "its token is malformed") from error
     _check_claims(claims, expected)
     return claims
 
 
 def check_freshness(claims: Claims, since_ms: int) -> None:
-    """See that the person proved who they are after this time. Raises UserError `not_confirmed`."""
+    """Raise UserError `not_confirmed` unless the person authenticated after this time."""
     at = auth_time_ms(claims)
     if at is None or at + LEEWAY_S * 1000 < since_ms:
         raise UserError(
             "not_confirmed",
-            "The sign-in provider did not ask anew who you are. Sign out there and try again, or confirm with a "
-            "password.",
+            "The sign-in provider did not ask for your credentials again. Sign out there and try again, or confirm "
+            "with a password.",
             {"reason": "auth_time"},
         )
 
 
 def auth_time_ms(claims: Claims) -> int | None:
-    """Return when the person proved who they are to the provider, if it says; never later than now."""
+    """Return when the person authenticated at the provider, if known; never later than now."""
     at = claims.get("auth_time")
     if isinstance(at, bool) or not isinstance(at, int | float) or not 0 < at < 1e11:
         return None
@@ -144,13 +144,13 @@ def _check_claims(claims: Claims, expected: Expected) -> None:
     if not isinstance(nonce, str) or not _same(nonce, expected.nonce):
         raise refuse_token("nonce", "its token belongs to another sign-in")
     if not isinstance(subject, str) or not 0 < len(subject) <= _LONGEST or not _is_plain(subject):
-        raise refuse_token("sub", "its token does not say who signed in")
+        raise refuse_token("sub", "its token names no subject")
     several = isinstance(claims["aud"], list) and len(cast("list[Json]", claims["aud"])) > 1
     if (several or party is not None) and party != expected.client_id:
-        raise refuse_token("azp", "its token was made for another program")
+        raise refuse_token("azp", "its token was issued for another client")
     for name, value in expected.claims.items():
         if claims.get(name) != value:
-            raise refuse_token("claim", f"it does not say the {name!r} that is asked for")
+            raise refuse_token("claim", f"its token lacks the required {name!r}")
 
 
 def _same(given: str, expected: str) -> bool:

@@ -1,7 +1,7 @@
-"""Sign-in at OpenID providers: the authorization code flow with PKCE, from the first redirect to who came back.
+"""Sign-in at OpenID providers: the authorization code flow with PKCE, from the redirect to the returned person.
 
-What is remembered meanwhile is in the store, under the hash of `state`, for one use within ten minutes, and
-belongs to the browser that has the cookie. Who the person is here is for gateway/auth/oidc_member.py to say.
+The state of a flow is in the store, under the hash of `state`, for one use within ten minutes, bound to the browser's
+cookie. gateway/auth/oidc_member.py maps the person to a member.
 """
 
 import base64
@@ -28,37 +28,37 @@ from agio.gateway.auth.id_token import Claims, auth_time_ms, check_freshness
 from agio.gateway.auth.oidc_client import OidcClient, Tokens
 
 Purpose: TypeAlias = Literal["sign_in", "link", "confirm"]
-"""`sign_in`: a browser becomes somebody's. `link`: an account can be signed in to there from now on. `confirm`:
-whoever is signed in proves anew who they are."""
+"""`sign_in`: start a browser session. `link`: add the provider to an account. `confirm`: authenticate the signed-in
+person again."""
 
 FLOW_COOKIE = "__Host-agio_flow"
 FLOW_S = 600
 _COOKIE_START = FLOW_COOKIE.encode() + b"="
 _BROWSER_CHARS = 43
 _MAX_AGE_S = str(30 * 24 * 3600)
-"""As long as a session here lasts. A provider that is given any must say `auth_time`."""
+"""The lifetime of a session here. With any `max_age` a provider must send `auth_time`."""
 
 
 class Begin(Struct, frozen=True, kw_only=True):
-    """What somebody goes to a provider for. `who` is signed in already, which `link` and `confirm` need."""
+    """The start of a flow. `link` and `confirm` need the signed-in `who`."""
 
     purpose: Purpose = "sign_in"
     return_to: str = "/"
     invitation: str | None = None
     who: Principal | None = None
     anew: bool = False
-    """Whether the provider is to ask who it is, also when somebody is signed in there."""
+    """Whether the provider must ask for credentials even if a session exists there."""
 
 
 class Begun(Struct, frozen=True):
-    """Where the browser goes, and the cookie it takes along."""
+    """Where to redirect the browser, and the cookie to set."""
 
     url: str
     cookie: str
 
 
 class Flow(Struct, frozen=True, kw_only=True):
-    """A sign-in that is under way."""
+    """A sign-in in progress."""
 
     provider: str
     purpose: Purpose
@@ -73,11 +73,11 @@ class Flow(Struct, frozen=True, kw_only=True):
     credential: str | None = None
     """The web session that `link` and `confirm` are for."""
     anew: bool = False
-    """Whether the provider was told to ask who it is (`prompt=login`)."""
+    """Whether the provider had to ask for credentials (`prompt=login`)."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """What a provider sends the browser back with."""
+    """The query with which a provider redirects the browser back."""
 
     state: str = ""
     code: str = ""
@@ -86,18 +86,18 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 
 class Person(Struct, frozen=True, kw_only=True):
-    """Who signed in there. `email` is in lower case, and None unless the provider says that it is verified."""
+    """The person who signed in. `email` is lower case, and None unless the provider says that it is verified."""
 
     provider: OidcProvider
     subject: str
     email: str | None
     name: str
     authenticated_at: int
-    """When they proved who they are, in ms; 0: nothing says so, as after a silent sign-in."""
+    """When the person authenticated, in ms; 0 if unknown, as after a silent sign-in."""
 
 
 class OidcProviders:
-    """The providers the operator named. `base_url` is the address people use; it is never taken from a request."""
+    """The configured providers. `base_url` is the public address; it is never taken from a request."""
 
     def __init__(self, providers: Sequence[tuple[OidcProvider, Egress]] = (), base_url: str = "") -> None:
         self._clients = {
@@ -155,7 +155,7 @@ class OidcProviders:
         return Begun(url, flow_cookie(browser, FLOW_S))
 
     async def take(self, store: AccountStore, provider_id: str, state: str, headers: Headers) -> Flow:
-        """Return what a browser that comes back had left for; it cannot come back with the same again.
+        """Return the flow of a returning browser, and delete it: each flow works once.
 
         Raises UserError `sign_in_provider_not_found`, `invalid_sign_in_state`.
         """
@@ -163,7 +163,7 @@ class OidcProviders:
         return await _take(store, provider_id, state, headers)
 
     async def finish(self, flow: Flow, answer: Answer) -> Person:
-        """Read what a browser came back with, and return who it is.
+        """Check the provider's answer and return the person.
 
         Raises UserError `invalid_sign_in_state`, `sign_in_denied`, `invalid_id_token`, `not_confirmed`,
         `email_not_allowed`, and AgioError `sign_in_provider_failed`.
@@ -172,7 +172,7 @@ class OidcProviders:
         metadata = await client.metadata()
         advertised = metadata.authorization_response_iss_parameter_supported
         if (answer.iss is not None or advertised) and answer.iss != client.provider.issuer:
-            raise _refuse_state("iss", "Another provider answered than was asked.")
+            raise _refuse_state("iss", "A different provider answered.")
         if answer.error is not None or not answer.code:
             raise _denied(client.provider, answer.error)
         tokens = await client.redeem(answer.code, flow.verifier)
@@ -183,7 +183,7 @@ class OidcProviders:
         return await _person(client, tokens, claims, proved_at)
 
     async def aclose(self) -> None:
-        """Let go of what is held between requests."""
+        """Close the connections."""
         for client in self._clients.values():
             await client.aclose()
 
@@ -192,7 +192,7 @@ class OidcProviders:
         if client is None:
             raise UserError(
                 "sign_in_provider_not_found",
-                f"Nobody can sign in at {provider_id[:40]!r} here: GET /api/sign-in/methods says where.",
+                f"There is no sign-in provider {provider_id[:40]!r}. See GET /api/sign-in/methods.",
             )
         return client
 
@@ -203,7 +203,7 @@ def flow_cookie(browser: str, max_age_s: int) -> str:
 
 
 def is_local_path(path: str) -> bool:
-    """Whether a path leads somewhere on this server, whatever a browser makes of it."""
+    """Whether a path stays on this server in every browser."""
     plain = path.isascii() and path.isprintable() and " " not in path and "\\" not in path
     return plain and len(path) <= 2000 and path.startswith("/") and not path.startswith("//")
 
@@ -212,16 +212,20 @@ async def _take(store: AccountStore, provider_id: str, state: str, headers: Head
     browser = _browser(headers)
     found = await store.take_sign_in_flow(hash_secret(state)) if state else None
     if found is None:
-        raise _refuse_state("state", "This sign-in was used already, took too long, or was not begun here.")
+        raise _refuse_state(
+            "state", "This sign-in was already completed, has expired, or was not started here."
+        )
     flow = msgspec.json.decode(found, type=Flow)
     mine = hash_secret(browser or "").hex()
     if browser is None or not hmac.compare_digest(mine, flow.browser) or flow.provider != provider_id:
-        raise _refuse_state("browser", "This sign-in was begun in another browser, or for another provider.")
+        raise _refuse_state(
+            "browser", "This sign-in was started in another browser, or for another provider."
+        )
     return flow
 
 
 async def _person(client: OidcClient, tokens: Tokens, claims: Claims, proved_at: int) -> Person:
-    """Return who the claims are of, as far as they can be believed. Raises UserError `email_not_allowed`."""
+    """Return the person of the claims. Raises UserError `email_not_allowed`."""
     subject = str(claims["sub"])
     if "email" not in claims:
         claims = {**await client.userinfo(tokens, subject), **claims}
@@ -229,9 +233,7 @@ async def _person(client: OidcClient, tokens: Tokens, claims: Claims, proved_at:
     domains = {domain.lower() for domain in client.provider.domains}
     if domains and (email is None or email.rpartition("@")[2] not in domains):
         allowed = ", ".join(sorted(domains))
-        raise UserError(
-            "email_not_allowed", f"Only people with a verified e-mail address at {allowed} may sign in here."
-        )
+        raise UserError("email_not_allowed", f"Only verified email addresses at {allowed} can sign in.")
     name = claims.get("name")
     shown = seen(name[:100]) if isinstance(name, str) else ""
     return Person(
@@ -254,7 +256,7 @@ def _verified_email(claims: Mapping[str, object]) -> str | None:
 
 
 def _browser(headers: Headers) -> str | None:
-    """Return the browser's secret, if it has one of ours."""
+    """Return the secret of the flow cookie, if it is well-formed."""
     for name, value in headers:
         if name != b"cookie":
             continue
@@ -271,12 +273,12 @@ def _challenge(verifier: str) -> str:
 
 
 def _refuse_state(reason: str, words: str) -> UserError:
-    return UserError("invalid_sign_in_state", f"{words} Begin again.", {"reason": reason})
+    return UserError("invalid_sign_in_state", f"{words} Start again.", {"reason": reason})
 
 
 def _denied(provider: OidcProvider, error: str | None) -> UserError:
     code = error or "no code"
     shown = code[:60] if code.isascii() and code.isprintable() else "unknown"
     return UserError(
-        "sign_in_denied", f"{provider.name} did not say who you are ({shown}). Try again.", {"error": shown}
+        "sign_in_denied", f"Sign-in at {provider.name} failed ({shown}). Try again.", {"error": shown}
     )

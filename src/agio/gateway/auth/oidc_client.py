@@ -29,9 +29,9 @@ from agio.protocol.messages import Json
 _LIMIT_BYTES = 1024 * 1024
 _TIMEOUT_S = 10.0
 _KEPT_S = 3600.0
-"""How long metadata and keys are believed."""
+"""How long metadata and keys are cached."""
 _REFETCH_S = 30.0
-"""How often keys are fetched anew because a token names one that is not known."""
+"""The least time between two fetches of the keys for an unknown key id."""
 _JSON = {"accept": "application/json"}
 _log = logging.getLogger("agio.gateway")
 
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 class Metadata(Struct, frozen=True, kw_only=True):
-    """What a provider says of itself, as far as we use it."""
+    """The provider metadata that we use."""
 
     issuer: str
     authorization_endpoint: str
@@ -52,12 +52,12 @@ class Metadata(Struct, frozen=True, kw_only=True):
 
     @property
     def algorithms(self) -> list[str]:
-        """The ways a token may be signed."""
+        """The signature algorithms of a token."""
         return [name for name in self.id_token_signing_alg_values_supported if name in ASYMMETRIC]
 
 
 class Tokens(Struct, frozen=True):
-    """What the token endpoint answers with."""
+    """The response of the token endpoint."""
 
     id_token: str | None = None
     access_token: str | None = None
@@ -68,7 +68,7 @@ class _Keys(Struct, frozen=True):
 
 
 class OidcClient:
-    """Asks one provider. Raises AgioError `sign_in_provider_failed` when it does not answer as it must."""
+    """A client of one provider. Raises AgioError `sign_in_provider_failed` if it fails or responds incorrectly."""
 
     def __init__(self, provider: OidcProvider, redirect_uri: str, egress: Egress) -> None:
         self.provider = provider
@@ -79,14 +79,14 @@ class OidcClient:
         self._keys: tuple[list[Key], float] | None = None
 
     async def metadata(self) -> Metadata:
-        """Return what the provider says of itself; asked once an hour."""
+        """Return the provider metadata, cached for an hour."""
         async with self._lock:
             if self._metadata is None or self._metadata[1] < time.monotonic():
                 self._metadata = (await self._discover(), time.monotonic() + _KEPT_S)
             return self._metadata[0]
 
     async def redeem(self, code: str, verifier: str) -> Tokens:
-        """Trade a code for tokens."""
+        """Exchange a code for tokens."""
         provider, metadata = self.provider, await self.metadata()
         form = {
             "grant_type": "authorization_code",
@@ -106,14 +106,14 @@ class OidcClient:
         return self._decoded(await self._ask("POST", metadata.token_endpoint, headers, body), Tokens)
 
     async def check(self, token: str | None, nonce: str) -> Claims:
-        """Return what an ID token says. Raises UserError `invalid_id_token`."""
+        """Return the checked claims of an ID token. Raises UserError `invalid_id_token`."""
         if token is None:
             raise refuse_token("id_token", "it has no ID token")
         metadata = await self.metadata()
         header = read_header(token, metadata.algorithms)
         key = find_key(await self._known_keys(), header) or find_key(await self._newer_keys(), header)
         if key is None:
-            raise refuse_token("key", "its token is signed with a key it does not publish")
+            raise refuse_token("key", "its token is signed with an unpublished key")
         expected = Expected(
             issuer=self.provider.issuer,
             client_id=self.provider.client_id,
@@ -124,25 +124,25 @@ class OidcClient:
         return check_token(token, header, key, expected)
 
     async def userinfo(self, tokens: Tokens, subject: str) -> Claims:
-        """Return what the provider says of a person beside the ID token; nothing if it has no such place."""
+        """Return the claims of the userinfo endpoint; none if there is no such endpoint."""
         metadata = await self.metadata()
         if metadata.userinfo_endpoint is None or tokens.access_token is None:
             return {}
         headers = {**_JSON, "authorization": f"Bearer {tokens.access_token}"}
-        said = self._decoded(await self._ask("GET", metadata.userinfo_endpoint, headers), dict[str, Json])
-        if said.get("sub") != subject:
-            raise refuse_token("userinfo", "it speaks of two different people")
-        return said
+        claims = self._decoded(await self._ask("GET", metadata.userinfo_endpoint, headers), dict[str, Json])
+        if claims.get("sub") != subject:
+            raise refuse_token("userinfo", "the userinfo and the ID token name different people")
+        return claims
 
     async def aclose(self) -> None:
-        """Let go of what is held between requests."""
+        """Close the connections."""
         await self._egress.aclose()
 
     async def _discover(self) -> Metadata:
         url = f"{self.provider.issuer.rstrip('/')}/.well-known/openid-configuration"
         metadata = self._decoded(await self._ask("GET", url), Metadata)
         if metadata.issuer != self.provider.issuer:
-            raise self._failed("its metadata is of another issuer", "issuer")
+            raise self._failed("its metadata names another issuer", "issuer")
         places = (
             metadata.authorization_endpoint,
             metadata.token_endpoint,
@@ -161,7 +161,7 @@ class OidcClient:
         return await self._newer_keys()
 
     async def _newer_keys(self) -> list[Key]:
-        """Fetch the keys, unless that was done a moment ago."""
+        """Fetch the keys, unless they were fetched less than `_REFETCH_S` ago."""
         metadata = await self.metadata()
         async with self._lock:
             if self._keys is None or self._keys[1] + _REFETCH_S < time.monotonic():
@@ -184,22 +184,21 @@ class OidcClient:
         try:
             response = await self._egress.request(request)
         except AgioError as error:
-            raise self._failed(f"{urlsplit(url).path} gave no answer ({error})", error.code) from error
+            raise self._failed(f"{urlsplit(url).path} did not respond ({error})", error.code) from error
         if response.status != 200:
-            raise self._failed(f"{urlsplit(url).path} answered {response.status}", "status")
+            raise self._failed(f"{urlsplit(url).path} responded with status {response.status}", "status")
         return response.body
 
     def _decoded(self, body: bytes, kind: type[T]) -> T:
         try:
             return msgspec.json.decode(body, type=kind)
         except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-            raise self._failed("it answered with something else than was asked", "answer") from error
+            raise self._failed("its response could not be parsed", "answer") from error
 
     def _failed(self, words: str, reason: str) -> AgioError:
         _log.warning("sign-in at %s failed: %s", self.provider.id, words)
         return AgioError(
             "sign_in_provider_failed",
-            f"{self.provider.name} does not answer as it should: {words}. Try again later; the operator's log "
-            "says more.",
+            f"Sign-in at {self.provider.name} failed: {words}. Try again later. Details are in the server's log.",
             {"provider": self.provider.id, "reason": reason},
         )

@@ -1,7 +1,7 @@
-"""Who somebody is here who signed in at an OpenID provider: a member, a newcomer, or nobody.
+"""Maps a person who signed in at an OpenID provider to a member, or lets a new one join.
 
-An account is never found by its e-mail address alone: whoever has one with a password signs in with it first
-and links the provider.
+An account is never found by its email address alone: a person who has one with a password signs in with it first and
+links the provider.
 """
 
 from msgspec import Struct
@@ -15,15 +15,15 @@ from agio.gateway.auth.oidc import Person
 from agio.protocol.ids import new_id
 
 
-class Arrived(Struct, frozen=True):
-    """The user somebody has become, in the team they come into."""
+class SignedInMember(Struct, frozen=True):
+    """The user and team of a completed sign-in."""
 
     tenant: str
     user: str
 
 
-async def arrive(store: Store, person: Person, invitation: bytes | None = None) -> Arrived:
-    """Say who signs in, letting in whoever may come. `invitation` is the hash of a link's token.
+async def resolve_member(store: Store, person: Person, invitation: bytes | None = None) -> SignedInMember:
+    """Return the member who signs in; a new person may join. `invitation` is the hash of a link's token.
 
     Raises UserError `invitation_not_found`, `invitation_not_yours`, `email_not_verified`, `identity_not_linked`,
     `not_invited`, `no_membership`.
@@ -35,13 +35,13 @@ async def arrive(store: Store, person: Person, invitation: bytes | None = None) 
         return await _join(store, person)
     teams = await store.memberships(account.id)
     if not teams:
-        raise UserError("no_membership", "You are in no team any more. Ask for an invitation.")
+        raise UserError("no_membership", "You no longer belong to a team. Ask for an invitation.")
     chosen = next((team for team in teams if team.tenant == person.provider.tenant), teams[0])
-    return Arrived(chosen.tenant, chosen.user)
+    return SignedInMember(chosen.tenant, chosen.user)
 
 
 async def link(store: Store, who: Principal, person: Person) -> None:
-    """Let whoever is signed in be signed in at the provider too; a user without an account gets one.
+    """Link the provider to the signed-in user's account; a user without an account gets one.
 
     Raises UserError `identity_taken`, `email_not_verified`, `email_taken`.
     """
@@ -54,22 +54,20 @@ async def link(store: Store, who: Principal, person: Person) -> None:
 
 
 async def confirm(store: Store, who: Principal, person: Person) -> None:
-    """See that whoever is signed in is who proved it anew at the provider. Raises UserError `not_confirmed`."""
+    """Raise UserError `not_confirmed` unless the signed-in user is the person who authenticated at the provider."""
     account = await store.find_identity(person.provider.issuer, person.subject)
     if account is None or account.id != who.account:
         raise UserError(
             "not_confirmed",
-            f"You signed in at {person.provider.name} as somebody else than here.",
+            f"You signed in at {person.provider.name} as a different person.",
             {"reason": "identity"},
         )
 
 
-async def _accept(store: Store, person: Person, account: Account | None, token_hash: bytes) -> Arrived:
+async def _accept(store: Store, person: Person, account: Account | None, token_hash: bytes) -> SignedInMember:
     invitation = await store.find_invitation(token_hash)
     if invitation is None:
-        raise UserError(
-            "invitation_not_found", "There is no such invitation: it was used, taken back, or is too old."
-        )
+        raise UserError("invitation_not_found", "This invitation was used, revoked, or has expired.")
     _check_address(invitation, person)
     try:
         if account is None:
@@ -81,31 +79,31 @@ async def _accept(store: Store, person: Person, account: Account | None, token_h
     except UserError as error:
         if account is not None and error.code == "already_member":
             return await _member_of(store, account, invitation.tenant)
-        raise _told(error, person) from error
-    return Arrived(joined.tenant, joined.user)
+        raise _for_person(error, person) from error
+    return SignedInMember(joined.tenant, joined.user)
 
 
-async def _join(store: Store, person: Person) -> Arrived:
+async def _join(store: Store, person: Person) -> SignedInMember:
     tenant = person.provider.tenant
     if tenant is None:
         raise UserError(
             "not_invited",
-            "Nobody here knows you. Ask for an invitation; if you have an account with a password, sign in with "
-            "it and link this sign-in to it.",
+            "No account matches this sign-in. Ask for an invitation. If you have an account with a password, sign in "
+            "with it and link this provider.",
         )
     account, issuer = _new_account(person), person.provider.issuer
     try:
         user = await store.join_by_identity(account, issuer, person.subject, tenant, person.provider.role)
     except UserError as error:
         if await store.find_identity(issuer, person.subject) is not None:
-            return await arrive(store, person)  # the same person, in two browsers at once
-        raise _told(error, person) from error
-    return Arrived(tenant, user)
+            return await resolve_member(store, person)  # the same person, in two browsers at once
+        raise _for_person(error, person) from error
+    return SignedInMember(tenant, user)
 
 
-async def _member_of(store: Store, account: Account, tenant: str) -> Arrived:
+async def _member_of(store: Store, account: Account, tenant: str) -> SignedInMember:
     user = next(team.user for team in await store.memberships(account.id) if team.tenant == tenant)
-    return Arrived(tenant, user)
+    return SignedInMember(tenant, user)
 
 
 def _new_account(person: Person) -> Account:
@@ -116,22 +114,22 @@ def _verified(person: Person) -> str:
     if person.email is None:
         raise UserError(
             "email_not_verified",
-            f"{person.provider.name} does not say that your e-mail address is verified. Verify it there first.",
+            f"Your email address is not verified at {person.provider.name}. Verify it there first.",
         )
     return person.email
 
 
 def _check_address(invitation: Invitation, person: Person) -> None:
     if invitation.email is not None and _verified(person) != invitation.email:
-        raise UserError("invitation_not_yours", "This invitation is for another e-mail address.")
+        raise UserError("invitation_not_yours", "This invitation is for another email address.")
 
 
-def _told(error: UserError, person: Person) -> UserError:
-    """Return an error in the words of somebody who stands at the door."""
+def _for_person(error: UserError, person: Person) -> UserError:
+    """Return the store's error as the person signing in needs it."""
     if error.code != "email_taken":
         return error
     return UserError(
         "identity_not_linked",
-        "There is an account with your e-mail address. Sign in to it the way you did so far, then link "
+        "An account with your email address exists. Sign in to it as before, then link "
         f"{person.provider.name} in your account.",
     )

@@ -1,7 +1,7 @@
-"""Passwords: kept as Argon2id hashes, which are made and checked in threads of their own, two at a time.
+"""Passwords: stored as Argon2id hashes, computed in two threads of their own.
 
-A check takes long and much memory on purpose. So that nobody learns by its time whether an account exists, one is
-made for every attempt, against a hash of nothing if there is no other.
+A check is slow and uses much memory on purpose. Every attempt is checked, against a dummy hash if the account does not
+exist, so that timing does not reveal which accounts exist.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ MIN_CHARS = 12
 MAX_CHARS = 1024
 _AT_ONCE = 2
 _WAITING = 32
-"""More do not wait: whoever floods us must not keep everybody else from signing in for minutes."""
+"""More are refused: a flood must not block other sign-ins for minutes."""
 _FEWEST_DIFFERENT = 5
-"""A password of fewer different characters is a pattern."""
+"""A password with fewer distinct characters is a pattern."""
 # fmt: off
 _COMMON = frozenset({
     "123456789012", "1234567890123", "12345678901234", "123456789123", "012345678901", "098765432109",
@@ -45,7 +45,7 @@ _COMMON = frozenset({
 
 
 def check_new_password(password: str, email: str) -> None:
-    """Refuse a password that would be guessed. Raises UserError `weak_password`."""
+    """Raise UserError `weak_password` for a password that is easy to guess."""
     plain = _normal(password)
     folded = plain.casefold()
     if len(plain) < MIN_CHARS:
@@ -53,15 +53,15 @@ def check_new_password(password: str, email: str) -> None:
     if len(plain) > MAX_CHARS:
         raise _weak(f"it must have at most {MAX_CHARS} characters")
     if fold_email(folded) in (fold_email(email), fold_email(email).partition("@")[0]):
-        raise _weak("it must not be your e-mail address")
+        raise _weak("it must not be your email address")
     if folded in _COMMON:
-        raise _weak("it is one of the first that anybody would try")
+        raise _weak("it is too common")
     if len(set(folded)) < _FEWEST_DIFFERENT:
         raise _weak("it repeats the same few characters")
 
 
 class Passwords:
-    """Makes and checks hashes. Other costs than those of a hash that is kept make a new one at the next sign-in."""
+    """Computes and checks hashes. A hash with outdated costs is replaced at the next sign-in."""
 
     def __init__(self, *, memory_kib: int = 64 * 1024, passes: int = 3) -> None:
         self._memory_kib = memory_kib
@@ -69,18 +69,18 @@ class Passwords:
         self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="agio-password")
         self._asked = 0
         self.verified = 0
-        """How many checks were made."""
+        """The number of checks so far."""
 
     async def hash(self, password: str) -> str:
-        """Return what is kept of a password."""
+        """Return the hash of a password."""
         return await self._in_thread(lambda: self._hasher.hash(_bytes(password)))
 
     async def verify(self, kept: str | None, password: str) -> bool:
-        """Whether a password is the one that is kept; with None, of an account that is not there, it never is."""
+        """Whether a password matches the stored hash; never for None, which stands for a missing account."""
         return await self._in_thread(lambda: self._verify(kept, password))
 
     def is_outdated(self, kept: str) -> bool:
-        """Whether a hash was made at other costs than are usual now."""
+        """Whether a hash has other costs than the current ones."""
         return self._hasher.check_needs_rehash(kept)
 
     def _verify(self, kept: str | None, password: str) -> bool:
@@ -88,7 +88,7 @@ class Passwords:
 
         self.verified += 1
         try:
-            same = self._hasher.verify(self._nobody if kept is None else kept, _bytes(password))
+            same = self._hasher.verify(self._dummy_hash if kept is None else kept, _bytes(password))
         except (VerificationError, InvalidHashError):
             return False
         return same and kept is not None
@@ -100,8 +100,8 @@ class Passwords:
         return PasswordHasher(time_cost=self._passes, memory_cost=self._memory_kib, parallelism=1)
 
     @functools.cached_property
-    def _nobody(self) -> str:
-        """The hash of a password that nobody has."""
+    def _dummy_hash(self) -> str:
+        """The hash of a random password."""
         return self._hasher.hash(secrets.token_bytes(32))
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
@@ -109,7 +109,7 @@ class Passwords:
         if self._asked >= _AT_ONCE + _WAITING:
             raise LimitExceeded(
                 "rate_limited",
-                "Too many passwords are being checked: try again in 5 s.",
+                "Too many sign-ins at once. Try again in 5 s.",
                 {"retry_after_s": 5},
             )
         self._asked += 1
@@ -122,7 +122,7 @@ class Passwords:
 
 
 def _normal(password: str) -> str:
-    """Return a password in one spelling, whichever keyboard wrote it."""
+    """Normalise a password (NFKC), so that it does not depend on the keyboard."""
     return unicodedata.normalize("NFKC", password)
 
 

@@ -9,9 +9,8 @@ from agio.errors import UserError
 from agio.gateway.gateway import Gateway
 from agio.gateway.http.asgi import Application, Receive, Scope, Send
 from agio.gateway.http.query import ID_CHARS, KEY_PATTERN
-from agio.gateway.http.route import Route, let_in, refused
-from agio.gateway.routes.bodies import MessageBody
-from agio.gateway.routes.messages import send_message
+from agio.gateway.http.route import Route, admit_call, refused
+from agio.gateway.routes.messages import MessageBody, send_message
 
 _ROUTE = Route("POST", "/api/agent-sessions/{session_id}/message", send_message, 202, None)
 _KEY = re.compile(KEY_PATTERN.encode())
@@ -23,7 +22,7 @@ def message_door(gateway: Gateway) -> Application:
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         scope["gateway"] = gateway
         try:
-            call = await let_in(scope, receive, _ROUTE, body=True)
+            call = await admit_call(scope, receive, _ROUTE, body=True)
             session_id: str = scope["path"].rsplit("/", 2)[-2]
             key = _key(scope["headers"])
             response = await send_message(
@@ -38,7 +37,7 @@ def message_door(gateway: Gateway) -> Application:
 
 def _checked(session_id: str) -> str:
     if not 0 < len(session_id) <= ID_CHARS:
-        raise UserError("invalid_query", f"session_id: it must have 1 to {ID_CHARS} characters.")
+        raise UserError("invalid_query", f"session_id must have 1 to {ID_CHARS} characters.")
     return session_id
 
 

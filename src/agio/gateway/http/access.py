@@ -1,6 +1,6 @@
-"""A request as the log tells of it: the id it has, and one line when it is over.
+"""The access log: an id for each request, and one line when it ends.
 
-No query, header, body or other content is in the line, and of the path only what is ours: the route's words and ids.
+The line has no query, header, body or other content, and of the path only the route's own words and our ids.
 """
 
 import logging
@@ -22,13 +22,13 @@ _HEADER = HEADER.encode()
 _QUIET = frozenset(
     {"/api/health", "/api/ready", "/metrics", "/link/heartbeat", "/assets/{name}", "/icon.svg"}
 )
-"""Asked again and again by programs that watch us, or dozens for a page: told of when something is wrong."""
+"""Polled by monitors, or requested dozens of times per page: logged only on failure."""
 _STARTS = frozenset({"http.response.start", "websocket.accept", "websocket.http.response.start"})
 _is_id = re.compile(r"[a-z]{2,5}_[0-9a-z]{26}").fullmatch
 
 
 class Access:
-    """One request, or one WebSocket from its handshake to its end. Its answers go through `send`."""
+    """One request, or one WebSocket from handshake to close. Its responses go through `send`."""
 
     def __init__(self, scope: Scope, send: Send, address: str, security_headers: SecurityHeaders) -> None:
         given = next((value for name, value in scope["headers"] if name == _HEADER), None)
@@ -43,7 +43,7 @@ class Access:
         self._before = (REQUEST_ID.set(self.request_id), TENANT.set(""), RUN_ID.set(""), ACTOR.set(actor))
 
     async def send(self, event: Event) -> None:
-        """Send on, with the request's id and the headers every answer has."""
+        """Forward an event, adding the request id and the default headers."""
         kind: str = event["type"]
         if kind in _STARTS:
             headers: list[tuple[bytes, bytes]] = [*event.get("headers", ())]
@@ -51,7 +51,7 @@ class Access:
                 self._status = 101
             else:
                 self._status = event["status"]
-                headers = self._security_headers.cover(headers)
+                headers = self._security_headers.with_defaults(headers)
             event["headers"] = [*headers, (_HEADER, self.request_id.encode())]
         elif kind == "websocket.send":
             self._bytes += len(event.get("text") or event.get("bytes") or "")
@@ -62,7 +62,7 @@ class Access:
         await self._send(event)
 
     def finish(self, path: str | None) -> None:
-        """Write the line. `path` is the one of the list of routes that was asked for; None: there is none."""
+        """Write the line. `path` is the route's pattern; None if no route matched."""
         self._write_line(path)
         request_id, tenant, run_id, actor = self._before
         REQUEST_ID.reset(request_id)
@@ -96,7 +96,7 @@ class Access:
 
 
 def note_actor(who: Principal) -> None:
-    """Note whose credential let this request in: for the audit log, and for its line."""
+    """Record the authenticated caller, for the audit log and the access log."""
     known = ACTOR.get()
     TENANT.set(who.tenant)
     ACTOR.set(
@@ -111,7 +111,7 @@ def note_actor(who: Principal) -> None:
 
 
 def begin_command(request_id: str) -> None:
-    """Let what follows be about a command on a WebSocket: a request like any other, by whoever was let in."""
+    """Set the log context for a command on a WebSocket, which counts as a request of the same caller."""
     REQUEST_ID.set(request_id)
     RUN_ID.set("")
     if (actor := ACTOR.get()) is not None:
@@ -119,7 +119,7 @@ def begin_command(request_id: str) -> None:
 
 
 def write_command_line(command: str, began: float, code: str | None) -> None:
-    """Write the line of a command on a WebSocket; `code`: it was refused with it."""
+    """Write the line of a WebSocket command; `code` is its error code, if any."""
     level = logging.DEBUG if command == "ping" else logging.INFO
     if not _log.isEnabledFor(level):
         return
@@ -138,7 +138,7 @@ def write_command_line(command: str, began: float, code: str | None) -> None:
 
 
 def shown_path(pattern: str, path: str) -> str:
-    """Return a path with every part that is neither the route's own nor an id of ours as the route names it."""
+    """Return a path in which every part that is not ours (a route word or an id) is replaced by its parameter name."""
     before, brace, rest = pattern.partition("{")
     if not brace:
         return pattern

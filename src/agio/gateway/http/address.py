@@ -1,6 +1,6 @@
-"""Where a request comes from: the socket's other end, or, through a proxy the operator trusts, whom that names.
+"""The client address of a request: the socket's peer, or the address a trusted proxy names in X-Forwarded-For.
 
-What anybody else writes into forwarding headers does nothing. Only X-Forwarded-For is read.
+Forwarding headers from any other peer are ignored.
 """
 
 import ipaddress
@@ -13,14 +13,14 @@ Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 _HEADER = b"x-forwarded-for"
 _MOST_BYTES = 1024
 _MOST_HOPS = 16
-"""So much of the header's end is looked at: a longer chain of our own proxies is a mistake."""
+"""How many hops at the end of the header are read. Longer chains of trusted proxies are a misconfiguration."""
 _IPV6_PREFIX = 64
-"""What one IPv6 customer has at least: addresses within count as one."""
+"""The smallest network given to one IPv6 customer: its addresses count as one."""
 _CACHE_ENTRIES = 4096
 
 
 def network_of(address: str) -> str:
-    """Return what an address is counted by: itself, or the /64 of an IPv6 address."""
+    """Return the rate-limit key of an address: itself, or the /64 of an IPv6 address."""
     if ":" not in address:
         return address
     parsed = _parse(address)
@@ -30,14 +30,14 @@ def network_of(address: str) -> str:
 
 
 class Addresses:
-    """Tells the address of whoever sent a request."""
+    """Finds the client address of a request."""
 
     def __init__(self, proxies: Sequence[Network] = ()) -> None:
         self._proxies = proxies
         self._trusted: dict[str, bool] = {}
 
     def client_of(self, scope: Mapping[str, Any]) -> str:
-        """Return the client's address: empty if it has none, as over a socket in the file system."""
+        """Return the client's address, empty over a Unix socket."""
         client: tuple[str, int] | None = scope.get("client")
         peer = "" if client is None else client[0]
         if not self._proxies or not self._trusts(peer):
@@ -45,7 +45,7 @@ class Addresses:
         return self._forwarded(peer, scope["headers"])
 
     def _forwarded(self, peer: str, headers: Sequence[tuple[bytes, bytes]]) -> str:
-        """Walk back from the proxy next to us to the first hop that is none of ours: nearer ones cannot be forged."""
+        """Walk back from the nearest proxy to the first untrusted hop: hops nearer to us cannot be forged."""
         given = b",".join(value for name, value in headers if name == _HEADER)
         hops = given[-_MOST_BYTES:].decode("latin-1").split(",")[-_MOST_HOPS:]
         nearest = peer
@@ -69,13 +69,13 @@ class Addresses:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an address is this machine's own."""
+    """Whether an address is loopback."""
     parsed = _parse(address)
     return parsed is not None and parsed.is_loopback
 
 
 def _parse(text: str) -> Address | None:
-    """Read an address; an IPv4 one in IPv6's clothes is IPv4."""
+    """Parse an address; an IPv4-mapped IPv6 address is IPv4."""
     try:
         address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:

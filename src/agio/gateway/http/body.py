@@ -1,4 +1,4 @@
-"""A request's JSON body, read no further than it may be and refused before anything looks at it."""
+"""Reading and decoding a JSON body, within limits of size, time and nesting."""
 
 import asyncio
 from collections.abc import Iterable
@@ -12,21 +12,22 @@ from agio.gateway.http.in_flight import Held, held_of
 from agio.protocol.messages import Json
 
 BODY_S = 60.0
-"""How long a body may take to come."""
+"""How long a body may take to arrive."""
 _MAX_PARTS = 50_000
-"""How many objects and lists JSON may have: they are made in some milliseconds."""
+"""The most objects and lists in a body: decoding them takes a few milliseconds."""
 _SQUARE = bytes.maketrans(b"{}", b"[]")
 _OTHERS = bytes(set(range(256)) - set(b"{}[]"))
 
 
 class ClientGone(Exception):
-    """The client left before its request was complete."""
+    """The client disconnected before its request was complete."""
 
 
 async def read_body(scope: Scope, receive: Receive, limit_bytes: int) -> bytes:
-    """Read a body, which counts as bytes in flight until the request ends or says otherwise.
+    """Read a body. It counts as bytes in flight until the request ends.
 
-    Raises UserError `body_too_large` as soon as it is, `request_timeout`, LimitExceeded `too_many_bytes`, ClientGone.
+    Raises UserError `body_too_large` (as soon as the limit is passed), `request_timeout`, LimitExceeded
+    `too_many_bytes`, ClientGone.
     """
     headers: Iterable[tuple[bytes, bytes]] = scope["headers"]
     for name, value in headers:
@@ -36,11 +37,11 @@ async def read_body(scope: Scope, receive: Receive, limit_bytes: int) -> bytes:
         async with asyncio.timeout(BODY_S):
             return await _read(receive, held_of(scope), limit_bytes)
     except TimeoutError as error:
-        raise UserError("request_timeout", f"The body took longer than {BODY_S:g} s to come.") from error
+        raise UserError("request_timeout", f"The body took longer than {BODY_S:g} s to arrive.") from error
 
 
 async def _read(receive: Receive, held: Held, limit_bytes: int) -> bytes:
-    body = bytearray()  # a list of tiny parts would take many times their bytes
+    body = bytearray()  # a list of tiny chunks would take many times their size
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
@@ -56,7 +57,7 @@ async def _read(receive: Receive, held: Held, limit_bytes: int) -> bytes:
 
 
 def check_json_type(headers: Iterable[tuple[bytes, bytes]]) -> None:
-    """Refuse a body that says it is something else than JSON. Raises UserError `unsupported_media_type`."""
+    """Raise UserError `unsupported_media_type` if the Content-Type is not JSON."""
     for name, value in headers:
         if name == b"content-type" and value != b"application/json":
             kind = value.partition(b";")[0].strip().lower()
@@ -77,15 +78,15 @@ def decode_json(body: bytes, limits: ServerLimits) -> Json:
 
 
 def check_json(body: bytes, limits: ServerLimits) -> None:
-    """Refuse JSON that is nested too deep, has too many parts, or a null character, which not every store can keep.
+    """Raise UserError `invalid_json` for deep nesting, too many parts, or a null character (Postgres cannot store it).
 
-    It reads the bytes alone: to make objects of them takes much longer. Raises UserError `invalid_json`.
+    It scans the bytes without decoding, which is much faster.
     """
     if body.count(b"{") + body.count(b"[") <= limits.json_depth and rb"\u0000" not in body:
         return
     plain = body.replace(rb"\\", b"")
     if rb"\u0000" in plain:
-        raise UserError("invalid_json", "The body has a null character (\\u0000): leave it out.")
+        raise UserError("invalid_json", "The body contains a null character (\\u0000). Remove it.")
     outside = b"".join(plain.replace(rb"\"", b"").split(b'"')[::2])
     brackets = outside.translate(_SQUARE, _OTHERS)
     if len(brackets) > 2 * _MAX_PARTS:

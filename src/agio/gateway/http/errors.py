@@ -1,6 +1,6 @@
-"""Errors on their way to a client: a status, a body `{"error": {"code", "message", "details"}}`, and headers.
+"""Errors as HTTP responses: a status, a body `{"error": {"code", "message", "details"}}`, and headers.
 
-Every door of the gateway (REST, streams, pages) answers with what is here, so a code means the same at each.
+REST, streams and pages all use it, so a code means the same everywhere.
 """
 
 import logging
@@ -8,9 +8,11 @@ import math
 from typing import TypeAlias
 
 import msgspec
+from msgspec import Struct
 
 from agio.errors import AgioError, BusError, LimitExceeded, ModelError, StoreError, UpstreamError, UserError
 from agio.gateway.http.asgi import Scope, Send
+from agio.protocol.messages import Json
 
 Headers: TypeAlias = list[tuple[bytes, bytes]]
 
@@ -94,9 +96,23 @@ _STATUS = {
     "expired": 504,
     "time_budget": 504,
 }
-"""The status of a code that its ending and its class do not tell."""
+"""The status of codes that do not follow from the code's suffix or the error's class."""
 
 _RETRY_AFTER_S = {"too_many_sessions": 2, "queue_full": 5, "store_full": 30}
+
+
+class ErrorDetail(Struct, frozen=True):
+    """`code` is stable; `message` is for people and may change."""
+
+    code: str
+    message: str
+    details: dict[str, Json]
+
+
+class Error(Struct, frozen=True):
+    """What every refusal looks like."""
+
+    error: ErrorDetail
 
 
 def status_of(error: AgioError) -> int:
@@ -125,7 +141,7 @@ def error_body(error: AgioError) -> bytes:
 
 
 def error_headers(error: AgioError) -> Headers:
-    """Return what a client is told beside the body: how to sign in, when to try again, which methods there are."""
+    """Return the headers of an error: how to authenticate, when to retry, which methods are allowed."""
     status = status_of(error)
     headers: Headers = []
     if status == 401:
@@ -134,8 +150,8 @@ def error_headers(error: AgioError) -> Headers:
         seconds = _RETRY_AFTER_S.get(error.code, 1)
         if isinstance(error, ModelError) and error.retry_after_s is not None:
             seconds = math.ceil(error.retry_after_s)
-        elif isinstance(told := error.details.get("retry_after_s"), int):
-            seconds = told
+        elif isinstance(given := error.details.get("retry_after_s"), int):
+            seconds = given
         headers.append((b"retry-after", str(seconds).encode()))
     if status == 426:
         headers += [(b"upgrade", b"websocket"), (b"connection", b"upgrade")]
@@ -145,22 +161,20 @@ def error_headers(error: AgioError) -> Headers:
 
 
 def wrapped(error: Exception) -> AgioError:
-    """Return an error a client may see: ours as it is, and `internal_error`, logged, for anything else.
+    """Return an error for the client: an AgioError unchanged, anything else as `internal_error`, logged.
 
-    What the operator must mend is logged too; what only the client can, is not.
+    Failures of the store and the bus are logged too, because the operator must fix them.
     """
     if isinstance(error, StoreError | BusError) and status_of(error) >= 500:
-        _log.warning("A request could not be served: %s", error)
+        _log.warning("request failed: %s", error)
     if isinstance(error, AgioError):
         return error
-    _log.error("A request failed in a way nobody foresaw.", exc_info=error)
-    return AgioError(
-        "internal_error", "Something went wrong in the server. Its log says what; trying again may help."
-    )
+    _log.error("request failed with an unexpected error", exc_info=error)
+    return AgioError("internal_error", "Internal server error. See the server's log; a retry may help.")
 
 
 async def refuse(scope: Scope, send: Send, error: AgioError) -> None:
-    """Answer a request, or a WebSocket's handshake, with an error."""
+    """Respond to a request, or a WebSocket handshake, with an error."""
     if scope["type"] == "websocket":
         if "websocket.http.response" not in scope.get("extensions", {}):
             await send({"type": "websocket.close", "code": 1008, "reason": error.code})
@@ -171,7 +185,7 @@ async def refuse(scope: Scope, send: Send, error: AgioError) -> None:
 
 
 async def send_error(send: Send, error: AgioError, kind: str = "http.response") -> None:
-    """Answer an HTTP request with an error. Nothing may have been sent before."""
+    """Respond with an error. Nothing may have been sent before."""
     body = error_body(error)
     headers = [
         (b"content-type", b"application/json"),

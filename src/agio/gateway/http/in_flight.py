@@ -1,5 +1,6 @@
-"""How many bytes each caller has in flight: what is being received of requests and WebSocket messages, and what was
-written of responses and not yet sent. The protocols in cli/ count what they buffer; body.py counts bodies.
+"""Bytes in flight per caller: requests and WebSocket messages being received, and responses not yet sent.
+
+The protocols in server/ count what they buffer; body.py counts bodies.
 """
 
 import sys
@@ -10,13 +11,13 @@ from typing import Any
 from agio.errors import LimitExceeded
 
 IN_FLIGHT = "agio.in_flight"
-"""Where a request's scope has its `Held`."""
+"""The key of a request's `Held` in its scope."""
 
 
 class InFlight:
-    """The bytes in flight of one gateway, by caller: a credential, or the address of a request without one.
+    """The bytes in flight of one gateway, by credential, or by address for a request without one.
 
-    One request may exceed the limit if its caller has no other: a large response can always be sent.
+    A caller's only request may exceed the limit, so that a large response can always be sent.
     """
 
     def __init__(self, limit_bytes: int) -> None:
@@ -46,17 +47,17 @@ class Held:
         self._move(credential)
 
     def exempt(self) -> None:
-        """Count no more: whoever this is has limits of its own."""
+        """Stop counting: this connection has its own limits."""
         self._move(None)
 
     def set_received(self, size: int) -> None:
-        """Say how much is buffered of what is being received. Raises LimitExceeded `too_many_bytes`."""
+        """Set how many received bytes are buffered. Raises LimitExceeded `too_many_bytes`."""
         if size != self._received:
             self._add(size - self._received)
             self._received = size
 
     def set_unsent(self, size: int) -> None:
-        """Say how much is buffered of what is being sent. Raises LimitExceeded `too_many_bytes`."""
+        """Set how many unsent bytes are buffered. Raises LimitExceeded `too_many_bytes`."""
         if size != self._unsent:
             self._add(size - self._unsent)
             self._unsent = size
@@ -86,13 +87,13 @@ class Held:
         limit = self._all.limit_bytes
         return LimitExceeded(
             "too_many_bytes",
-            f"More than {limit} bytes of your requests and responses are in flight: finish sending, or read the "
+            f"More than {limit} bytes of your requests and responses are in flight. Finish sending, or read the "
             "responses.",
             {"in_flight_bytes_per_credential": limit},
         )
 
 
 def held_of(scope: Mapping[str, Any]) -> Held:
-    """Return the count of a request; without a gateway's, one of its own."""
+    """Return the count of a request; outside a gateway, an unlimited one."""
     held: Held | None = scope.get(IN_FLIGHT)
     return Held(InFlight(sys.maxsize), None) if held is None else held

@@ -1,17 +1,17 @@
-"""What the bytes of a file are, whatever anybody says: a media type that is safe to repeat, and its ending.
+"""The media type of a file, detected from its bytes and safe to send back, with its file name suffix.
 
-Text is text: a page, a picture made of markup or a script is told as `text/plain`, and never as what it could do.
+HTML, SVG and scripts are reported as `text/plain`, so that no browser runs them.
 """
 
 import codecs
 from typing import NamedTuple
 
 HEAD_BYTES = 4096
-"""How much of a file its type is looked for in."""
+"""How many bytes at the start of a file are inspected."""
 
 
 class MediaType(NamedTuple):
-    """A media type and the ending of its files' names."""
+    """A media type and its file name suffix."""
 
     name: str
     ending: str
@@ -40,18 +40,18 @@ _OTHERS = {
     "video/quicktime": "mov",
     "video/webm": "webm",
 }
-"""What else is told by its name: nothing that a browser would run."""
+"""The other types that are reported, with their suffix: none that a browser would run."""
 
 
 class TextCheck:
-    """Whether bytes that come in pieces are text: UTF-8 without a null character."""
+    """Checks chunk by chunk whether bytes are text: UTF-8 without a null character."""
 
     def __init__(self) -> None:
         self._decode = codecs.getincrementaldecoder("utf-8")().decode
         self._is_text = True
 
     def take(self, data: bytes) -> None:
-        """Look at the next piece."""
+        """Check the next chunk."""
         if self._is_text:
             try:
                 self._is_text = "\0" not in self._decode(data)
@@ -59,7 +59,7 @@ class TextCheck:
                 self._is_text = False
 
     def result(self) -> bool:
-        """Say whether all of it was text."""
+        """Return whether everything was text."""
         if self._is_text:
             try:
                 self._decode(b"", True)
@@ -69,7 +69,7 @@ class TextCheck:
 
 
 def media_type_of(head: bytes, *, is_text: bool) -> MediaType:
-    """Tell what a file is by its beginning; `is_text`: all of it is."""
+    """Return the type of a file from its first bytes; `is_text` covers the whole file."""
     for mark, known in _MARKS:
         if head.startswith(mark):
             return known

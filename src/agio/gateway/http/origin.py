@@ -1,6 +1,6 @@
-"""Which names this server has, and which pages are its own: what other sites' pages ask a browser for is refused.
+"""Host and Origin checks: requests for a foreign host name, or made by another site's page, are refused.
 
-A page of ours has our scheme, name and port. Behind a proxy that ends TLS these are the public URL's.
+Our own pages have our scheme, name and port. Behind a proxy that terminates TLS these are the public URL's.
 """
 
 import ipaddress
@@ -23,11 +23,10 @@ _CACHE_ENTRIES = 4096
 
 
 class Origins:
-    """What this server is called.
+    """The names and origins of this server.
 
-    `hosts` are names it may be called by, beside loopback's and any plain address: a foreign name that leads here
-    is another site's page reaching for ours. Behind TLS without a public URL every name is allowed, for nobody has
-    said which is right.
+    `hosts` are allowed names beside loopback and plain addresses; a foreign name that resolves to us is DNS
+    rebinding. Behind TLS without a public URL every name is allowed, because the right one is unknown.
     """
 
     def __init__(
@@ -42,11 +41,11 @@ class Origins:
 
     @property
     def secure(self) -> bool:
-        """Whether browsers reach us over TLS alone."""
+        """Whether browsers reach us over TLS only."""
         return self._behind_tls or (self._public or b"").startswith(b"https:")
 
     def base_url(self, headers: Headers) -> str:
-        """Return the address people use: the public URL, or where this request was sent to."""
+        """Return the public URL, or else the address this request was sent to."""
         if self._public is not None:
             return self._public.decode()
         host = next((value for name, value in headers if name == b"host"), b"").decode("latin-1")
@@ -54,7 +53,7 @@ class Origins:
         return f"{'https' if secure else 'http'}://{host}"
 
     def check_host(self, headers: Headers) -> None:
-        """Refuse a request for a name that is not this server's. Raises UserError `forbidden_host`."""
+        """Raise UserError `forbidden_host` if the Host header names another host."""
         host = next((value for name, value in headers if name == b"host"), b"")
         if self._any_host or host in self._good_hosts:
             return
@@ -62,16 +61,16 @@ class Origins:
         if name not in self._hosts and not _is_address(name):
             raise UserError(
                 "forbidden_host",
-                f"This server is not called {name or 'nothing'}. Name it with --public-url if it should be.",
+                f"The Host {name or '(empty)'} is not an address of this server. To allow it, start with --public-url.",
             )
         if len(self._good_hosts) < _CACHE_ENTRIES:
             self._good_hosts.add(host)
 
     def check_origin(self, method: str, headers: Headers) -> None:
-        """Refuse what another site's page makes a browser do. Raises UserError `forbidden_origin`.
+        """Raise UserError `forbidden_origin` for a request that another site's page made.
 
-        Asked of everything that changes something with a cookie, and of every WebSocket a page opens. What the
-        browser says of the page must be right twice: Origin, and Sec-Fetch-Site where it is sent.
+        It applies to every change made with a cookie, and to every WebSocket of a page. Both Origin and, where
+        sent, Sec-Fetch-Site must be right.
         """
         if method in SAFE_METHODS:
             return
@@ -91,7 +90,7 @@ class Origins:
         own_site = not site or site in _OWN_SITE
         own_page = self._is_own(origin, host) if origin else bool(site) and method != WEBSOCKET
         if not own_site or not own_page:
-            raise UserError("forbidden_origin", "This page may not do that here: it is another site's.")
+            raise UserError("forbidden_origin", "Blocked: the request comes from another site.")
 
     def _is_own(self, origin: bytes, host: bytes) -> bool:
         origin = origin.lower()

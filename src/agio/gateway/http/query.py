@@ -47,13 +47,13 @@ IdempotencyKey: TypeAlias = Annotated[
 
 
 def expected_version(request: Request, if_match: str | None) -> int | None:
-    """Return the version that is to be replaced; None: whichever there is. A tag that is none of ours has no version.
+    """Return the version to replace; None for any, -1 for a tag that is not ours.
 
-    A weak tag counts too: a proxy that compresses answers weakens theirs. Raises UserError `invalid_query` for
-    several lines, which are a list, as in one.
+    A weak tag counts too: a proxy that compresses responses weakens their tags. Raises UserError `invalid_query`
+    for more than one If-Match line.
     """
     if len(request.headers.getlist("if-match")) > 1:
-        raise UserError("invalid_query", "If-Match: name one version, in one line.")
+        raise UserError("invalid_query", "If-Match must name exactly one version.")
     if if_match is None or if_match == "*":
         return None
     tag = re.fullmatch(r'(?:W/)?"(\d{1,16})"', if_match, re.ASCII)

@@ -1,7 +1,7 @@
-"""How often somebody may ask: a bucket for every kind of request and everybody who asks, in memory.
+"""Rate limits: a token bucket in memory for each kind of request and caller.
 
-Each gateway counts for itself, so with N of them somebody may ask N times as often. A bucket is one number, the
-time at which it will be full again; those that are full are forgotten first when there are too many.
+Each gateway counts for itself, so N gateways allow N times the rate. A bucket is one number, the time at which it is
+full again. When there are too many, the least recently used are dropped.
 """
 
 import hashlib
@@ -18,34 +18,34 @@ from agio.errors import LimitExceeded
 from agio.gateway.http.address import network_of
 
 Kind: TypeAlias = Literal["sign_in", "bad_key", "message", "tool", "file", "fork", "request"]
-"""`sign_in`: anything that proves who somebody is, by address and e-mail address. `bad_key`: credentials that are
-not known, by address. The others by credential, and messages also by user."""
+"""`sign_in`: attempts to authenticate, by address and email address. `bad_key`: unknown credentials, by address.
+The others by credential, and messages also by user."""
 
 _BUCKETS = 16_384
-"""How many buckets are kept of each kind and key."""
+"""How many buckets are kept per kind and key position."""
 _KEY_CHARS = 256
 _BY_ADDRESS = frozenset({"sign_in", "bad_key"})
 """The kinds whose first key is a client's address."""
 _WHAT: dict[Kind, str] = {
-    "sign_in": "Too many attempts to sign in",
-    "bad_key": "Too many credentials that are not known came from this address",
+    "sign_in": "Too many sign-in attempts",
+    "bad_key": "Too many unknown credentials from this address",
     "message": "Too many messages",
     "tool": "Too many tool calls",
     "file": "Too many files",
-    "fork": "Too many copies of sessions",
+    "fork": "Too many forks",
     "request": "Too many requests",
 }
 
 
 class _Rule(Struct, frozen=True):
-    """`every_s` is the time one request takes to be forgiven, `burst_s` that of as many as may come at once."""
+    """`every_s` is the refill time of one request, `burst_s` that of a full bucket."""
 
     every_s: float
     burst_s: float
 
 
 class Rates:
-    """The buckets of one gateway. Asking costs about a microsecond, whoever asks and however many there are."""
+    """The buckets of one gateway. A check takes about a microsecond."""
 
     def __init__(self, limits: ServerLimits, clock: Callable[[], float] = time.monotonic) -> None:
         self.refused: Counter[str] = Counter()
@@ -63,10 +63,10 @@ class Rates:
         self._full_at: dict[tuple[Kind, int], OrderedDict[str, float]] = {}
 
     def take(self, kind: Kind, *keys: str, count: int = 1) -> None:
-        """Count a request, or one that is as much work as `count`, for each of its keys; if refused, for none.
+        """Count a request, with the cost of `count` requests, for each key; if refused, for none.
 
-        The first key of a kind is never mistaken for its second. An empty key is nobody's. Raises LimitExceeded
-        `rate_limited`, whose `retry_after_s` says when the next is taken.
+        Keys are separate by position, and an empty key is skipped. Raises LimitExceeded `rate_limited` with
+        `retry_after_s`.
         """
         rule = self._rules[kind]
         now = self._clock()
@@ -88,7 +88,7 @@ class Rates:
             kept.move_to_end(key)
 
     def check(self, kind: Kind, *keys: str) -> None:
-        """Raise what `take` would raise, and count nothing."""
+        """Raise what `take` would raise, without counting."""
         rule = self._rules[kind]
         most = self._clock() + rule.burst_s
         for place, key in enumerate(keys):
@@ -112,7 +112,7 @@ class Rates:
         self.refused[kind] += 1
         seconds = max(1, math.ceil(wait_s))
         return LimitExceeded(
-            "rate_limited", f"{_WHAT[kind]}: try again in {seconds} s.", {"retry_after_s": seconds}
+            "rate_limited", f"{_WHAT[kind]}. Try again in {seconds} s.", {"retry_after_s": seconds}
         )
 
 

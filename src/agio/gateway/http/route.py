@@ -1,7 +1,7 @@
-"""A REST route as the list in app.py says it, and the FastAPI route made of it.
+"""A REST route of routes/table.py, and the FastAPI route built from it.
 
-Who may call is settled and the body is read and decoded before FastAPI sees the request, so that nobody
-unknown can send a megabyte and every refusal has our shape.
+Authentication comes first, then the body is read and decoded, then FastAPI is called: an unauthenticated client
+cannot send a large body, and every error has our shape.
 """
 
 import asyncio
@@ -31,27 +31,27 @@ if TYPE_CHECKING:
     from agio.gateway.gateway import Gateway
 
 Access: TypeAlias = Literal["user", "public", "local"]
-"""Who may call: whoever has a credential; anybody; this machine, or whoever has a credential."""
+"""Who may call: `user` needs a credential, `public` none, `local` one unless the call is from this machine."""
 Endpoint: TypeAlias = Callable[..., Awaitable[Response]]
 Problem: TypeAlias = dict[str, Any]
-"""What pydantic says of a field."""
+"""A pydantic error."""
 Handler: TypeAlias = Callable[[Request], Coroutine[Any, Any, Response]]
 Page: TypeAlias = Callable[[int, AgioError], Response]
-"""What answers with a page that tells an error, under a status."""
+"""Renders an error as a page with a status."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 PRIVATE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
-"""The headers of what is for the caller alone, and is what it says it is."""
+"""Headers of private responses: not cached, type not sniffed."""
 FRESH_S = 15 * 60
-"""For so long somebody who proved who they are may make sensitive changes."""
-_FIELDS_TOLD = 20
+"""How long sensitive changes are allowed after a person has authenticated."""
+_SHOWN_FIELDS = 20
 _REQUEST_BYTES = 64 * 1024
-"""A large body counts as several requests, each of so many bytes."""
+"""A large body counts as one request per this many bytes."""
 _compiling = ThreadPoolExecutor(1, "schemas")
 _SCHEMA_COUNT = 10
-"""To compile a schema is as much work as so many requests."""
+"""Compiling a schema counts as this many requests."""
 _WHO: dict[Permission, str] = {
     "use": "every member has it",
     "build": "admins and owners have it",
@@ -62,29 +62,29 @@ _WHO: dict[Permission, str] = {
 
 @dataclass(frozen=True)
 class Route:
-    """One line of the list: what is answered to whom, and with which codes it may be refused."""
+    """One line of the route table: endpoint, response, error codes, access."""
 
     method: str
     path: str
     endpoint: Endpoint
     status: int
     answer: object
-    """The type of the JSON answer, or the media type of any other; None for no body."""
+    """The type of the JSON response, or the media type of any other; None for no body."""
     codes: str = ""
-    """Its own codes, beside those every route of its kind has."""
+    """Its own error codes, besides those of every such route."""
     access: Access = "user"
     needs: Permission = "use"
-    """What a credential must be allowed to do."""
+    """The permission a credential needs."""
     fresh: bool = False
-    """Whether a person must have proved who they are a short time ago."""
+    """Whether a person must have authenticated recently."""
     takes: Mapping[str, Any] | None = None
-    """OpenAPI's words for a body that is no JSON."""
+    """The OpenAPI description of a body that is not JSON."""
     pages: Sequence[int] = ()
-    """The statuses that come with a page for a person."""
+    """The statuses whose response is a page."""
     streams: bool = False
-    """Whether the answer may come as server-sent events, if it is asked for."""
+    """Whether the response can be server-sent events, on request."""
     waits: bool = False
-    """Whether it waits for a run, and is refused with the code of one that fails."""
+    """Whether it waits for a run; if the run fails, the response is the run's error."""
 
     @property
     def name(self) -> str:
@@ -93,7 +93,7 @@ class Route:
 
 
 class Call(Request):
-    """A request that was let in: by whom, to which gateway, with which body."""
+    """An admitted request: its caller, gateway and decoded body."""
 
     gateway: "Gateway"
     who: Principal
@@ -101,24 +101,24 @@ class Call(Request):
     given: Json = None
 
     async def body(self) -> bytes:
-        """The body, as it was read."""
+        """The raw body."""
         return self.raw
 
     async def json(self) -> Json:
-        """The body, decoded."""
+        """The decoded body."""
         return self.given
 
     async def compile_schema(self, check: Callable[P, R], *args: P.args, **named: P.kwargs) -> R:
-        """Check something that has a schema to be compiled. Raises LimitExceeded `rate_limited`.
+        """Run a check that compiles a schema. Raises LimitExceeded `rate_limited`.
 
-        One at a time, in a thread: each holds the interpreter's lock for milliseconds again and again.
+        One at a time, in a thread, because compiling holds the GIL for milliseconds.
         """
         self.gateway.rates.take("request", self.who.credential, count=_SCHEMA_COUNT)
         return await asyncio.get_running_loop().run_in_executor(_compiling, partial(check, *args, **named))
 
 
-async def let_in(scope: Scope, receive: Receive, route: Route, *, body: bool) -> Call:
-    """Settle who is asking, then read and decode what was sent. Raises UserError, ClientGone."""
+async def admit_call(scope: Scope, receive: Receive, route: Route, *, body: bool) -> Call:
+    """Authenticate the caller, then read and decode the body. Raises UserError, ClientGone."""
     call = Call(scope, receive)
     call.gateway = gateway = cast("Gateway", scope["gateway"])
     if route.access == "user":
@@ -127,7 +127,7 @@ async def let_in(scope: Scope, receive: Receive, route: Route, *, body: bool) ->
         if route.fresh:
             check_fresh(call.who)
     if b"%00" in scope["query_string"]:
-        raise UserError("invalid_query", "The query has a null character: leave it out.")
+        raise UserError("invalid_query", "The query contains a null character. Remove it.")
     if body:
         call.raw = await read_body(scope, receive, gateway.limits.json_body_bytes)
         if call.raw:
@@ -136,14 +136,14 @@ async def let_in(scope: Scope, receive: Receive, route: Route, *, body: bool) ->
                 gateway.rates.take("request", call.who.credential, count=len(call.raw) // _REQUEST_BYTES)
             call.given = decode_json(call.raw, gateway.limits)
     if route.access == "user" and (body or route.fresh):
-        await let_stay(call, route)
+        await authenticate_again(call, route)
     return call
 
 
-async def let_stay(call: Call, route: Route) -> None:
-    """Settle again who is asking: a body may take a minute to come, and a credential be revoked meanwhile.
+async def authenticate_again(call: Call, route: Route) -> None:
+    """Authenticate again: a body may take a minute to arrive, and the credential may be revoked meanwhile.
 
-    For sensitive changes no earlier look-up counts: another gateway may have taken the right to make them.
+    Sensitive changes bypass the cache, because another gateway may have revoked the permission.
     """
     call.who = await call.gateway.auth.identify(call.scope["headers"], anew=route.fresh)
     check_permission(call.who, route.needs)
@@ -152,35 +152,35 @@ async def let_stay(call: Call, route: Route) -> None:
 
 
 def check_permission(who: Principal, needs: Permission) -> None:
-    """Raise UserError `forbidden` if a credential may not do this."""
+    """Raise UserError `forbidden` if the caller lacks a permission."""
     if needs not in who.permissions:
-        why = "this API key was made without it" if needs in PERMISSIONS[who.role] else _WHO[needs]
+        why = "this API key was created without it" if needs in PERMISSIONS[who.role] else _WHO[needs]
         raise UserError("forbidden", f"This needs the permission {needs!r}: {why}.", {"needs": needs})
 
 
 def check_fresh(who: Principal) -> None:
-    """Raise UserError `reauthentication_required` if a person with an account signed in too long ago.
+    """Raise UserError `reauthentication_required` if a person with an account authenticated too long ago.
 
-    A program has proved all it can with its key, and whoever has only a link has nothing to prove it with.
+    API keys, and users who signed in with a link and have no account, cannot authenticate again and are exempt.
     """
     if who.authenticated_at is None or who.account is None:
         return
     if time.time_ns() // 1_000_000 - who.authenticated_at > FRESH_S * 1000:
         raise UserError(
             "reauthentication_required",
-            "Prove again who you are, with POST /api/account/confirm, or where you sign in "
-            "(/sign-in/oidc/{provider}?purpose=confirm): it is good for 15 minutes.",
+            "Confirm it's you: POST /api/account/confirm, or /sign-in/oidc/{provider}?purpose=confirm. This lasts "
+            "15 minutes.",
             {"fresh_s": FRESH_S},
         )
 
 
 def refused(error: Exception) -> Response:
-    """Answer with whatever went wrong."""
-    return Response(status_code=499) if isinstance(error, ClientGone) else refusal(told(error))
+    """Return the response for an exception."""
+    return Response(status_code=499) if isinstance(error, ClientGone) else refusal(as_agio_error(error))
 
 
-def told(error: Exception) -> AgioError:
-    """Return whatever went wrong in our words."""
+def as_agio_error(error: Exception) -> AgioError:
+    """Return an exception as an AgioError."""
     match error:
         case RequestValidationError():
             return _invalid(cast("list[Problem]", error.errors()))
@@ -191,7 +191,7 @@ def told(error: Exception) -> AgioError:
 
 
 class _RestRoute(APIRoute):
-    """A FastAPI route that lets nobody in who may not, and answers every error in our shape."""
+    """A FastAPI route that authenticates first and returns every error in our shape."""
 
     def __init__(self, route: Route, others: Collection[str], page: Page | None) -> None:
         self.line = route
@@ -209,56 +209,56 @@ class _RestRoute(APIRoute):
         )
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Say whether this is the route of a request. What is the whole path of another is no id."""
+        """Match a request, unless its path is the fixed path of another route."""
         return (Match.NONE, {}) if scope["path"] in self._others else super().matches(scope)
 
     def get_route_handler(self) -> Handler:
-        """Put our door before FastAPI's handler."""
+        """Wrap FastAPI's handler."""
         inner = super().get_route_handler()
         has_body = self.body_field is not None
         line, page = self.line, self._page
 
         async def handle(request: Request) -> Response:
             try:
-                call = await let_in(request.scope, request.receive, line, body=has_body)
+                call = await admit_call(request.scope, request.receive, line, body=has_body)
                 return await inner(call)
             except Exception as error:
                 if page is None or "text/html" not in request.headers.get("accept", ""):
                     return refused(error)
-                problem = told(error)
+                problem = as_agio_error(error)
                 return page(status_of(problem), problem)
 
         return handle
 
 
 def rest_route(route: Route, others: Collection[str], page: Page | None = None) -> APIRoute:
-    """Make the FastAPI route of a line of the list.
+    """Build the FastAPI route of a table entry.
 
-    `others` are the paths without parameters; `page` is what tells a person of an error, where people go to.
+    `others` are the paths without parameters; `page` renders errors for people, on routes that browsers open.
     """
     return _RestRoute(route, others, page)
 
 
 def answer(value: object, status: int = 200, *, version: int | None = None) -> Response:
-    """Answer with JSON. `version`: of what can be replaced, for the `If-Match` of whoever does."""
+    """Return a JSON response. `version` becomes its ETag, for `If-Match`."""
     headers = PRIVATE if version is None else {**PRIVATE, "etag": f'"{version}"'}
     return Response(msgspec.json.encode(value), status, headers, "application/json")
 
 
 def refusal(error: AgioError) -> Response:
-    """Answer with an error."""
+    """Return the response of an error."""
     headers = {name.decode(): value.decode("latin-1") for name, value in error_headers(error)}
     return Response(error_body(error), status_of(error), {**PRIVATE, **headers}, "application/json")
 
 
 def _invalid(problems: list[Problem]) -> UserError:
-    """Say which fields are wrong, and how, without repeating what was sent."""
+    """Return the error that lists the invalid fields, without repeating their values."""
     fields = [
         {
             "path": ".".join(str(part) for part in problem["loc"][1:]),
             "problem": str(problem["msg"]).removeprefix("Value error, "),
         }
-        for problem in problems[:_FIELDS_TOLD]
+        for problem in problems[:_SHOWN_FIELDS]
     ]
     where = {str(problem["loc"][0]) for problem in problems}
     words = "; ".join(f"{field['path'] or 'the body'}: {field['problem']}" for field in fields[:3])

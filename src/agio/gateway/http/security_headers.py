@@ -1,4 +1,4 @@
-"""The headers every answer has, so that no browser makes more of it than it is: those a page sets itself stay."""
+"""Default security headers; a page's own win."""
 
 from collections.abc import Iterable
 from typing import TypeAlias
@@ -16,13 +16,13 @@ _OVER_TLS: tuple[Header, ...] = ((b"strict-transport-security", b"max-age=315360
 
 
 class SecurityHeaders:
-    """Covers answers. `secure`: browsers are to come over TLS alone, for a year."""
+    """Adds the default headers. `secure`: also HSTS, for a year."""
 
     def __init__(self, *, secure: bool = False) -> None:
         self._headers = _ALWAYS + (_OVER_TLS if secure else ())
 
-    def cover(self, headers: Iterable[Header]) -> list[Header]:
-        """Return an answer's headers with those it lacks."""
+    def with_defaults(self, headers: Iterable[Header]) -> list[Header]:
+        """Return a response's headers plus the missing defaults."""
         covered = list(headers)
         there = {name for name, _ in covered}
         covered += [header for header in self._headers if header[0] not in there]

@@ -1,6 +1,6 @@
-"""A file on its way in: spooled to the disk as it comes, measured, hashed and looked at, and kept once it is whole.
+"""An upload: spooled to disk as it arrives, measured, hashed and typed. routes/files.py stores it.
 
-Neither a whole file nor a second copy of a piece is ever in memory. routes/files.py answers for it.
+A whole file is never in memory.
 """
 
 import asyncio
@@ -17,14 +17,14 @@ from agio.gateway.http.body import ClientGone
 from agio.gateway.http.media_type import HEAD_BYTES, MediaType, TextCheck, media_type_of
 
 _IDLE_S = 60.0
-"""A client that sends nothing for so long has gone."""
+"""A client that sends nothing for so long is considered gone."""
 _FORM_BYTES = 16 * 1024
-"""What a form may have around its file."""
+"""The most bytes of a form besides its file."""
 _FIELD_BYTES = 1024
 
 
 class Spool:
-    """The bytes of one file, in a temporary file that nobody can find by a name."""
+    """The bytes of one file, in an unnamed temporary file."""
 
     def __init__(self, limit_bytes: int) -> None:
         self.size = 0
@@ -43,7 +43,7 @@ class Spool:
         self._file.close()
 
     def write(self, data: bytes) -> None:
-        """Take the next bytes. Raises UserError `file_too_large`."""
+        """Append bytes. Raises UserError `file_too_large`."""
         self.size += len(data)
         if self.size > self._limit_bytes:
             raise too_large(self._limit_bytes)
@@ -55,15 +55,15 @@ class Spool:
 
     @property
     def digest(self) -> bytes:
-        """SHA-256 of all of it."""
+        """The SHA-256 of the file."""
         return self._hash.digest()
 
     def media_type(self) -> MediaType:
-        """Tell what it is."""
+        """Return the media type, from the content."""
         return media_type_of(self._head, is_text=self._text.result())
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """Read it again, in the pieces it is kept in."""
+        """Read the file in the chunks it is stored in."""
         self._file.seek(0)
         while data := self._file.read(CHUNK_BYTES):
             yield data
@@ -87,7 +87,7 @@ async def receive_file(
     if form is not None:
         form.finish()
     if not spool.size:
-        raise UserError("empty_file", "The file is empty: there is nothing to keep.")
+        raise UserError("empty_file", "The file is empty.")
     return None if form is None else form.session_id
 
 
@@ -116,7 +116,7 @@ def _form_of(content_type: bytes, spool: Spool) -> "_Form | None":
 
 
 class _Form:
-    """A form as it comes: its part `file` goes to the spool, `session_id` is kept, anything else is refused."""
+    """A multipart form, parsed as it arrives: `file` is spooled, `session_id` kept, other parts are refused."""
 
     def __init__(self, boundary: bytes, spool: Spool) -> None:
         from python_multipart.exceptions import FormParserError
@@ -161,9 +161,9 @@ class _Form:
             raise _bad_form(str(error)) from error
 
     def finish(self) -> None:
-        """Check that all of it was there. Raises UserError `invalid_body`."""
+        """Check that the form is complete. Raises UserError `invalid_body`."""
         if not self._ended:
-            raise _bad_form("it ends in the middle")
+            raise _bad_form("it is incomplete")
         if "file" not in self._seen:
             raise _bad_form("it has no part `file`")
 
@@ -185,7 +185,7 @@ class _Form:
 
     def _headers_end(self) -> None:
         if self._name not in ("file", "session_id") or self._name in self._seen:
-            raise _bad_form("send one part `file`, and `session_id` if you like")
+            raise _bad_form("send one part `file`, and optionally `session_id`")
         self._seen.add(self._name)
 
     def _data(self, data: bytes, start: int, end: int) -> None:
@@ -205,9 +205,11 @@ class _Form:
 
 
 def too_large(limit_bytes: int) -> UserError:
-    """Say how large a file may be."""
-    return UserError("file_too_large", f"A file may have {limit_bytes} bytes.", {"limit_bytes": limit_bytes})
+    """Return the error of a file above the limit."""
+    return UserError(
+        "file_too_large", f"The file is larger than {limit_bytes} bytes.", {"limit_bytes": limit_bytes}
+    )
 
 
 def _bad_form(why: str) -> UserError:
-    return UserError("invalid_body", f"The form cannot be read: {why}.")
+    return UserError("invalid_body", f"The form is invalid: {why}.")

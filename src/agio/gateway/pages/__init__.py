@@ -1,6 +1,6 @@
-"""The pages: the web app that `make pages` builds from web/ into `dist`, handed out as files of this server alone.
+"""The web app: `make pages` builds it from web/ into `dist`, and this module serves the files.
 
-Every page is the same document; which one it shows is decided in the browser, from the address.
+Every page is the same document; the browser chooses what to show from the address.
 """
 
 import secrets
@@ -58,12 +58,12 @@ _NOT_BUILT = "<!doctype html><title>agio</title><p>The pages are not built: run 
 def page_response(
     status: int = 200, problem: AgioError | None = None, way_on: Mapping[str, object] | None = None
 ) -> Response:
-    """Answer with the document; a `problem` is what it has to tell whoever came, `way_on` how they go on."""
+    """Return the document. It shows `problem`, if given, and `way_on` says how the person can continue."""
     nonce = secrets.token_urlsafe(16)
-    told = b""
+    shown = b""
     if problem is not None:
-        told = msgspec.json.encode({"code": problem.code, "message": problem.message, **(way_on or {})})
-    body = _document().replace("{nonce}", nonce).replace("{problem}", escape(told.decode()))
+        shown = msgspec.json.encode({"code": problem.code, "message": problem.message, **(way_on or {})})
+    body = _document().replace("{nonce}", nonce).replace("{problem}", escape(shown.decode()))
     headers = {**_HEADERS, "content-security-policy": _POLICY.format(nonce=nonce)}
     return Response(body.encode("utf-8", "replace"), status, headers, "text/html; charset=utf-8")
 
@@ -74,10 +74,10 @@ async def page(request: Request) -> Response:
 
 
 async def asset(request: Request) -> Response:
-    """Hand out a file of the app. Its name changes with its content, so a browser never asks for it again."""
+    """Serve a file of the app. Its name changes with its content, so browsers may cache it forever."""
     name: str = request.path_params["name"]
     if name not in _assets():
-        return refusal(UserError("not_found", "There is no such file: load the page again."))
+        return refusal(UserError("not_found", "No such file. Reload the page."))
     taken = _codings(request.headers.get("accept-encoding", ""))
     headers = {"cache-control": _FOREVER, "vary": "accept-encoding"}
     for coding, ending in _CODINGS.items():
@@ -88,14 +88,14 @@ async def asset(request: Request) -> Response:
 
 
 async def icon(request: Request) -> Response:
-    """Hand out the icon."""
+    """Serve the icon."""
     if "icon.svg" not in _names(""):
         return refusal(UserError("not_found", "The pages are not built."))
     return _file_response("icon.svg", "icon.svg", {"cache-control": "public, max-age=86400"})
 
 
 def wants_page(request: Request) -> bool:
-    """Whether somebody looks at an address with a browser, rather than a program."""
+    """Whether the request is from a browser that opens a page."""
     path = request.url.path
     return (
         request.method in ("GET", "HEAD")
@@ -105,7 +105,7 @@ def wants_page(request: Request) -> bool:
 
 
 def _codings(accepted: str) -> set[str]:
-    """The codings a browser takes: those it names, but for what it gives no weight."""
+    """Return the accepted content codings, without those of weight 0."""
     named = (part.replace(" ", "").lower().partition(";q=") for part in accepted.split(","))
     return {coding for coding, _, weight in named if not weight or weight.strip("0.")}
 

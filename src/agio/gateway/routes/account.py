@@ -1,19 +1,78 @@
-"""The caller: who it is, and a person's account."""
+"""The caller's identity and account."""
+
+from typing import Self
 
 from fastapi.responses import Response
+from msgspec import Struct
+from pydantic import ConfigDict, model_validator
 
 from agio.core.identity.account import Account
 from agio.core.identity.email import checked_email
-from agio.core.identity.principal import Principal
-from agio.core.identity.team import Membership
+from agio.core.identity.principal import Permission, Principal, Role
 from agio.errors import UserError
 from agio.gateway.auth.passwords import check_new_password
 from agio.gateway.auth.revocation import revoke_account, revoke_credential, revoke_user
 from agio.gateway.http.route import Call, answer
-from agio.gateway.routes.identity_bodies import AccountBody, AccountChange, PasswordBody
-from agio.gateway.routes.identity_views import Me, account_view, team_view
-from agio.gateway.routes.sign_in import prove
+from agio.gateway.routes.bodies import Body, Name, any_given
+from agio.gateway.routes.sign_in import Email, Password, prove
+from agio.gateway.routes.team import TeamView, team_view, teams_of
 from agio.protocol.ids import new_id
+
+
+class AccountBody(Body):
+    """A new account. The password must have at least 12 characters."""
+
+    email: Email
+    name: Name
+    password: Password
+
+
+class AccountChange(Body):
+    """What to change of an account."""
+
+    model_config = ConfigDict(json_schema_extra=any_given(email="string", name="string"))
+
+    email: Email | None = None
+    name: Name | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if self.email is None and self.name is None:
+            raise ValueError("send an email or a name")
+        return self
+
+
+class PasswordBody(Body):
+    """A password."""
+
+    password: Password
+
+
+class AccountView(Struct, frozen=True, kw_only=True):
+    """A person. One without a password signs in elsewhere."""
+
+    id: str
+    email: str
+    name: str
+    has_password: bool
+
+
+class Me(Struct, frozen=True, kw_only=True):
+    """Who the credential stands for, and what it may do."""
+
+    tenant: str
+    user: str
+    name: str
+    role: Role
+    permissions: list[Permission]
+    account: AccountView | None
+    """None: a user who signs in with a link, or a program."""
+    authenticated_at: int | None
+    """When the person last proved who they are; None for an API key."""
+    tenants: list[TeamView]
+    """The teams the caller can switch to, this one among them."""
+    currency: str
+    """What costs are told in, by three letters."""
 
 
 async def me(call: Call) -> Response:
@@ -36,20 +95,11 @@ async def me(call: Call) -> Response:
     )
 
 
-async def teams_of(call: Call) -> list[Membership]:
-    """Return the teams a caller can be in: of a person's browser all of theirs, of anything else its own."""
-    store, who = call.gateway.store, call.who
-    if who.account is not None and who.authenticated_at is not None:
-        return await store.memberships(who.account)
-    tenant = await store.get_tenant(who.tenant)
-    return [Membership(tenant.id, tenant.name, who.user, who.role)]
-
-
 async def create_account(call: Call, body: AccountBody) -> Response:
     """Give the person who is signed in an account: an e-mail address and a password to sign in with."""
     who = _in_browser(call)
     if who.account is not None:
-        raise UserError("account_exists", "You have an account already.")
+        raise UserError("account_exists", "You already have an account.")
     account = await new_account(call, body.email, body.name, body.password)
     await call.gateway.store.create_account(account, who.tenant, who.user)
     call.gateway.auth.forget_user(who.tenant, who.user)
@@ -109,31 +159,41 @@ async def sign_out_everywhere(call: Call) -> Response:
 
 
 async def new_account(call: Call, email: str, name: str, password: str) -> Account:
-    """Return the row of a new account.
+    """Return a new account, not yet stored.
 
     Raises UserError `invalid_email`, `email_taken`, `weak_password`, LimitExceeded `rate_limited`.
     """
     checked = checked_email(email)
     _take(call, checked)
     if await call.gateway.store.find_account(checked) is not None:
-        raise UserError("email_taken", "There is an account with this e-mail address. Sign in with it.")
+        raise UserError("email_taken", "An account with this email address already exists. Sign in with it.")
     check_new_password(password, checked)
     return Account(new_id("acc"), checked, name, await call.gateway.passwords.hash(password))
 
 
+def account_view(account: Account) -> AccountView:
+    """Show an account."""
+    return AccountView(
+        id=account.id,
+        email=account.email,
+        name=account.name,
+        has_password=account.password_hash is not None,
+    )
+
+
 def _take(call: Call, email: str) -> None:
-    """Count what tells whether an account is there, or costs a hash, like an attempt to sign in. LimitExceeded."""
+    """Count it as a sign-in attempt, because it reveals whether an account exists or costs a hash. LimitExceeded."""
     call.gateway.rates.take("sign_in", call.gateway.addresses.client_of(call.scope), email)
 
 
 def _in_browser(call: Call) -> Principal:
-    """Return who is signed in. Raises UserError `forbidden` for an API key: a program is not the person."""
+    """Return the signed-in person. Raises UserError `forbidden` for an API key."""
     if call.who.authenticated_at is None:
-        raise UserError("forbidden", "Only a person who is signed in can do this, not an API key.")
+        raise UserError("forbidden", "Only a signed-in person can do this, not an API key.")
     return call.who
 
 
 async def _account(call: Call) -> Account:
     if call.who.account is None:
-        raise UserError("account_not_found", "You have no account: make one with POST /api/account.")
+        raise UserError("account_not_found", "You have no account. Create one: POST /api/account.")
     return await call.gateway.store.get_account(call.who.account)

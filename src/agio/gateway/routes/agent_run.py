@@ -1,4 +1,4 @@
-"""One turn on the server: `POST /api/agent/run` sends a message, waits for its run, and says what it came to."""
+"""`POST /api/agent/run`: sends a message, waits for its run, and returns the outcome."""
 
 from typing import Annotated
 
@@ -81,5 +81,5 @@ async def _agent(gateway: Gateway, who: Principal, named: str) -> AgentRecord:
 
 
 def _start(agent: AgentRecord, key: str | None) -> SessionStart:
-    """Begin a session, once for each key."""
+    """Start a session, once per key."""
     return SessionStart(agent_id=agent.id, alias=None if key is None else f"message:{key}")

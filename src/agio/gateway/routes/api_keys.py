@@ -1,25 +1,33 @@
-"""API keys of programs: made, listed and revoked by their user, and by whoever manages the team."""
+"""API keys: created, listed and revoked by their user, or by a member with `manage`."""
 
 from typing import Annotated
 
 from fastapi import Query
 from fastapi.responses import Response
 from msgspec import structs
+from pydantic import Field
 
-from agio.core.identity.principal import ApiKey, Permission
+from agio.core.identity.principal import MAX_KEY_DAYS, ApiKey, Permission
 from agio.errors import UserError
 from agio.gateway.auth.authenticator import describe_key, hash_secret, new_api_key
 from agio.gateway.auth.revocation import revoke_credential
 from agio.gateway.http.query import Id
 from agio.gateway.http.route import Call, answer, check_permission
-from agio.gateway.routes.identity_bodies import KeyBody
-from agio.gateway.routes.rendering import key_view
-from agio.gateway.routes.views import Keys, NewKey
+from agio.gateway.routes.api_key_views import Keys, NewKey, key_view
+from agio.gateway.routes.bodies import AS_WHOLE, Body, Name
 
 _DAY_MS = 24 * 3600 * 1000
 Everybody = Annotated[
     bool, Query(alias="all", description="Those of everybody in the team, for whoever manages it.")
 ]
+
+
+class KeyBody(Body):
+    """A new API key. Without permissions it may do all that its maker may; without an end it has none."""
+
+    name: Name
+    permissions: Annotated[list[Permission], Field(min_length=1, max_length=4)] | None = None
+    expires_in_days: Annotated[int, Field(ge=1, le=MAX_KEY_DAYS), AS_WHOLE] | None = None
 
 
 async def list_keys(call: Call, everybody: Everybody = False) -> Response:
@@ -34,7 +42,7 @@ async def create_key(call: Call, body: KeyBody) -> Response:
     """Make an API key, which may do no more than its maker. It is shown in this answer and never again."""
     secret = new_api_key()
     made = describe_key(secret, call.who.tenant, call.who.user, body.name)
-    maker = await _maker(call)
+    maker = await _creator(call)
     permissions, expires_at = _bounds(call, maker, body, made.created_at)
     made_by = None if maker is None else maker.id
     key = structs.replace(made, permissions=permissions, expires_at=expires_at, made_by=made_by)
@@ -61,7 +69,7 @@ async def revoke_key(call: Call, key_id: Id) -> Response:
 def _bounds(
     call: Call, maker: ApiKey | None, body: KeyBody, now: int
 ) -> tuple[frozenset[Permission] | None, int | None]:
-    """Return what a new key may do and until when: as was asked, within what its maker may. UserError `forbidden`."""
+    """Return the permissions and expiry of a new key, within its creator's. Raises UserError `forbidden`."""
     who = call.who
     permissions = maker.permissions if maker is not None else None
     if body.permissions is not None:
@@ -69,7 +77,7 @@ def _bounds(
         if more := sorted(permissions - who.permissions):
             raise UserError(
                 "forbidden",
-                f"A key can have no more permissions than its maker: you lack {', '.join(more)}.",
+                f"A key cannot have more permissions than its creator. You lack {', '.join(more)}.",
                 {"needs": more[0]},
             )
     ends = [] if body.expires_in_days is None else [now + body.expires_in_days * _DAY_MS]
@@ -78,8 +86,8 @@ def _bounds(
     return permissions, min(ends, default=None)
 
 
-async def _maker(call: Call) -> ApiKey | None:
-    """Return the key that makes a key; None if a person does."""
+async def _creator(call: Call) -> ApiKey | None:
+    """Return the API key that creates the key; None if a person does."""
     if call.who.authenticated_at is not None:
         return None
     keys = await call.gateway.store.list_api_keys(call.who.tenant, call.who.user)
@@ -89,4 +97,4 @@ async def _maker(call: Call) -> ApiKey | None:
 async def _check_no_owner(call: Call, user: str) -> None:
     members = await call.gateway.store.list_members(call.who.tenant)
     if any(member.user == user and member.role == "owner" for member in members):
-        raise UserError("forbidden", "Only owners may revoke an owner's key.", {"needs": "own"})
+        raise UserError("forbidden", "Only owners can revoke an owner's key.", {"needs": "own"})

@@ -1,6 +1,6 @@
-"""A turn for somebody who waits: a message goes the road of every message, and its run is read to its end.
+"""A run whose caller waits for the end: the message goes through the intake, and the run's events are read.
 
-The run does not depend on whoever waits: it goes on when they leave or run out of patience.
+The run does not depend on the caller: it continues after a disconnect or a timeout.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ _LIMITS = frozenset(
 
 
 class AwaitedRun:
-    """A run that was begun, and a place to read it from. Leave it with `async with`."""
+    """An accepted run and a subscription to its session. Use it with `async with`."""
 
     def __init__(self, gateway: Gateway, run_id: str, events: Subscription) -> None:
         self.run_id = run_id
@@ -47,9 +47,9 @@ class AwaitedRun:
         self.events.close()
 
     async def ended(self, who: Principal, receive: Receive, timeout_s: float | None) -> bool:
-        """Wait for the run's end; false if it has not come in time.
+        """Wait for the run's end; false on timeout.
 
-        Raises ClientGone when nobody waits any more, UserError `session_not_found` when the session is deleted,
+        Raises ClientGone when the client disconnects, UserError `session_not_found` when the session is deleted,
         `unauthenticated` when the credential is revoked, AgioError `not_ready` when the server stops.
         """
         watching = asyncio.ensure_future(self._watch(receive))
@@ -61,7 +61,7 @@ class AwaitedRun:
         except TimeoutError:
             return False
         except Cut:
-            raise UserError("unauthenticated", "This credential is not good any more.") from None
+            raise UserError("unauthenticated", "This credential has expired or was revoked.") from None
         finally:
             watching.cancel()
         match self.events.ended:
@@ -71,7 +71,9 @@ class AwaitedRun:
                 )
             case "closing":
                 raise AgioError(
-                    "not_ready", "The server stops. The run goes on later.", {"run_id": self.run_id}
+                    "not_ready",
+                    "The server is shutting down. The run continues later.",
+                    {"run_id": self.run_id},
                 )
             case _:
                 raise ClientGone
@@ -81,7 +83,7 @@ class AwaitedRun:
         return any(piece.run_id == self.run_id and ends_run(piece.events.payload) for piece in pieces)
 
     async def fold(self) -> tuple[RunInfo, Fold]:
-        """Return the run as it stands. Raises UserError `run_not_found`."""
+        """Return the run and the fold of its log so far. Raises UserError `run_not_found`."""
         log = await self._gateway.store.get_log(self.run_id)
         fold = Fold()
         await self._gateway.folds.finish(fold_slices(fold, log))
@@ -94,7 +96,7 @@ class AwaitedRun:
 
 
 async def begin_awaited_run(gateway: Gateway, who: Principal, given: Submission, after: int) -> AwaitedRun:
-    """Have a run accepted; `after` is the session's last position. Raises what `Intake.accept` raises."""
+    """Submit a run; `after` is the session's last position. Raises what `Intake.accept` raises."""
     events = gateway.hub.subscribe(given.session_id, after, from_now=True)
     try:
         accepted = await gateway.intake.accept(who, given)
@@ -104,7 +106,7 @@ async def begin_awaited_run(gateway: Gateway, who: Principal, given: Submission,
     if not accepted.repeated and accepted.session_id == given.session_id:
         return AwaitedRun(gateway, accepted.run_id, events)
     events.close()
-    # It was accepted before, or into a session that was there: it may be under way, or over.
+    # Accepted earlier, or into an existing session: it may be running or ended.
     session = await gateway.store.get_session(who.tenant, who.user, accepted.session_id)
     run = await gateway.store.find_run(who.tenant, who.user, accepted.run_id)
     start = session.last_pos if run.status == "queued" else run.first_pos

@@ -1,6 +1,6 @@
-"""What the REST routes take, checked field by field. Nothing unknown is let through, nothing is guessed."""
+"""What every route's body is made of, and the bodies of agents. Unknown fields are refused; nothing is coerced."""
 
-from typing import Annotated, Literal, Self, TypeAlias
+from typing import Annotated, TypeAlias
 
 import msgspec
 from pydantic import (
@@ -11,16 +11,14 @@ from pydantic import (
     Field,
     PlainValidator,
     WithJsonSchema,
-    model_validator,
 )
 from pydantic.config import JsonDict
 
 from agio.core.config import AgentLimits
 from agio.core.name import name_problem, seen
-from agio.core.store.records import AgentFields, AgentStatus, AgentTool, ApprovalPolicy, OnBusy
+from agio.core.store.records import AgentFields, AgentStatus, AgentTool, ApprovalPolicy
 from agio.core.store.repository import Approval
-from agio.gateway.http.query import MAX_POS
-from agio.protocol.messages import Content, ContentPart, Json, ResumeEntry
+from agio.protocol.messages import Content, ContentPart
 
 MAX_STEPS = 1000
 MAX_RUN_S = 24 * 3600
@@ -28,7 +26,6 @@ MAX_TURN_S = 3600
 MAX_TOKENS = 10**9
 MAX_HISTORY = 1000
 TOOL_NAME_CHARS = 64
-MAX_RETENTION_DAYS = 36_500
 _PARTS = {"type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/ContentPart"}}
 
 
@@ -165,120 +162,3 @@ class AgentBody(Body):
         for tool in self.tools:
             tools.setdefault(tool.name, AgentTool(tool.name, tool.approval))
         return list(tools.values())
-
-
-class SessionBody(Body):
-    """A new conversation."""
-
-    title: Title = ""
-    on_busy: OnBusy = "queue"
-
-
-class SessionChange(Body):
-    """What to change of a conversation."""
-
-    model_config = ConfigDict(
-        json_schema_extra=any_given(title="string", on_busy="string", seen_pos="integer")
-    )
-
-    title: Title | None = None
-    on_busy: OnBusy | None = None
-    seen_pos: Annotated[int, Field(ge=0, le=MAX_POS), AS_WHOLE] | None = None
-    """How far the conversation was read."""
-
-    @model_validator(mode="after")
-    def _something(self) -> Self:
-        if self.title is None and self.on_busy is None and self.seen_pos is None:
-            raise ValueError("give a title, on_busy or seen_pos")
-        return self
-
-
-class ForkBody(Body):
-    """Where a copy of a conversation ends: before this message of the user's, by its id."""
-
-    before: Identifier
-    title: Title | None = None
-    """Left out, it is the original's."""
-
-
-class MessageBody(Body):
-    """A message. `client_message_id` names it: sent again under the same name it is the same message."""
-
-    content: GivenContent
-    on_busy: OnBusy | None = None
-    client_message_id: Identifier | None = None
-
-
-_LEFT_OUT: JsonDict = {"type": "null"}
-_ONE_ANSWER: JsonDict = {
-    "oneOf": [
-        {
-            "required": ["approved"],
-            "properties": {"approved": {"const": True}, "dismissed": _LEFT_OUT},
-        },
-        {
-            "required": ["approved"],
-            "properties": {"approved": {"const": False}, "dismissed": _LEFT_OUT, "edited_args": _LEFT_OUT},
-        },
-        {
-            "required": ["dismissed"],
-            "properties": {
-                "dismissed": {"const": True},
-                "approved": _LEFT_OUT,
-                "reason": _LEFT_OUT,
-                "edited_args": _LEFT_OUT,
-            },
-        },
-    ]
-}
-
-
-class AnswerBody(Body):
-    """The answer to one question: approved or not, or dismissed."""
-
-    model_config = ConfigDict(json_schema_extra=_ONE_ANSWER)
-
-    interrupt_id: Identifier
-    approved: bool | None = None
-    dismissed: Literal[True] | None = None
-    reason: Annotated[str, Field(max_length=10_000)] | None = None
-    edited_args: dict[str, object] | None = None
-
-    @model_validator(mode="after")
-    def _one_answer(self) -> Self:
-        if (self.approved is None) == (self.dismissed is None):
-            raise ValueError("say either approved (true or false) or dismissed (true)")
-        if self.edited_args is not None and not self.approved:
-            raise ValueError("edited_args go with approved: true")
-        if self.dismissed and self.reason is not None:
-            raise ValueError("a reason goes with approved")
-        return self
-
-    def entry(self) -> ResumeEntry:
-        """Return the answer as AG-UI spells it."""
-        if self.dismissed:
-            return ResumeEntry(self.interrupt_id, "cancelled")
-        payload: dict[str, Json] = {"approved": self.approved}
-        if self.reason is not None:
-            payload["reason"] = self.reason
-        if self.edited_args is not None:
-            payload["editedArgs"] = self.edited_args
-        return ResumeEntry(self.interrupt_id, "resolved", payload)
-
-
-class AnswersBody(Body):
-    """The answers to all open questions of a session."""
-
-    answers: Annotated[list[AnswerBody], Field(min_length=1, max_length=100)]
-
-    @model_validator(mode="after")
-    def _each_once(self) -> Self:
-        if len({answer.interrupt_id for answer in self.answers}) < len(self.answers):
-            raise ValueError("answer each question once")
-        return self
-
-
-class ToolResultsBody(Body):
-    """The results of client-side tool calls, by call id."""
-
-    results: Annotated[dict[Identifier, GivenContent], Field(min_length=1, max_length=100)]

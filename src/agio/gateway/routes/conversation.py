@@ -1,4 +1,4 @@
-"""A session's conversation so far: its stored messages, and those a run that is going on has finished."""
+"""A session's messages so far: the stored ones, and those that its running run has finished."""
 
 import msgspec
 from msgspec import Raw, Struct
@@ -7,8 +7,7 @@ from agio.core.run.fold import Fold, fold_slices
 from agio.core.store.records import SessionRecord
 from agio.core.store.repository import RunLog
 from agio.gateway.gateway import Gateway
-from agio.gateway.routes.rendering import message_view
-from agio.gateway.routes.views import MessageView
+from agio.gateway.routes.session_views import MessageView, message_view
 from agio.protocol.codec import encode
 from agio.protocol.messages import Message
 
@@ -16,7 +15,7 @@ _decode = msgspec.json.Decoder(Message).decode
 
 
 class Conversation(Struct, frozen=True):
-    """A page of messages; `stream_after` is on the last: a stream after it brings what they do not hold."""
+    """A page of messages; on the last page `stream_after` is the position from which a stream continues."""
 
     messages: list[MessageView]
     next: str | None
@@ -25,7 +24,7 @@ class Conversation(Struct, frozen=True):
 
 
 class Part(Struct, frozen=True):
-    """Which page is asked for: from the beginning or after a cursor; the last, or the one before a cursor."""
+    """The requested page: the first or after a cursor; the last or before a cursor."""
 
     after: str | None = None
     before: str | None = None
@@ -34,10 +33,10 @@ class Part(Struct, frozen=True):
 
 
 async def conversation(gateway: Gateway, session: SessionRecord, part: Part) -> Conversation:
-    """Read a page of a session's messages: as many as are asked for, or as the limit of bytes allows.
+    """Read a page of a session's messages, up to the requested number or the byte limit.
 
-    The session was read before, so a run that ended meanwhile is told twice rather than not at all: here and
-    in the stream, where a client knows its messages by their ids.
+    The session was read earlier, so a run that has ended since appears twice rather than not at all: here and in the
+    stream, where a client recognises its messages by their ids.
     """
     store, limit_bytes = gateway.store, gateway.limits.page_bytes
     place = (session.tenant, session.user, session.id)
@@ -53,7 +52,7 @@ async def conversation(gateway: Gateway, session: SessionRecord, part: Part) -> 
         return Conversation(messages, None, page.previous, session.last_pos)
     begun = await store.read_run(session.last_run_id, 0, limit_bytes)
     if begun.last_pos < session.last_pos:
-        # More than a page has room for: the stream brings the whole run, piece by piece.
+        # Too large for a page: the stream delivers the whole run.
         return Conversation(messages, None, page.previous, begun.first_pos - 1)
     log = await store.get_log(session.last_run_id)
     return await _with_run(gateway, messages, page.previous, log)
@@ -62,7 +61,7 @@ async def conversation(gateway: Gateway, session: SessionRecord, part: Part) -> 
 async def _with_run(
     gateway: Gateway, stored: list[MessageView], previous: str | None, log: RunLog
 ) -> Conversation:
-    """Add what the run has finished, before the messages that wait in the queue behind it."""
+    """Insert the running run's finished messages before the queued ones."""
     run = log.info
     waiting = next(
         (at for at, shown in enumerate(stored) if shown.pos is None and shown.run_id != run.run_id),
@@ -72,7 +71,7 @@ async def _with_run(
     fold = Fold([_decode(shown.message) for shown in before])
     await gateway.folds.finish(fold_slices(fold, log))
     known = {shown.id for shown in stored}
-    if fold.input is not None:  # what it was given is stored, on this page or on one before
+    if fold.input is not None:  # its input is stored, on this page or an earlier one
         known.update(message.id for message in fold.input.messages)
     added = [
         MessageView(

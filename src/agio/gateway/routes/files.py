@@ -1,4 +1,4 @@
-"""Files: upload, look at, download, delete. An upload is plain ASGI, because FastAPI would hold all of it in memory."""
+"""Files: upload, get, download, delete. An upload is plain ASGI, because FastAPI would hold it in memory."""
 
 import time
 from collections.abc import AsyncIterator
@@ -14,7 +14,7 @@ from agio.errors import UserError
 from agio.gateway.gateway import Gateway
 from agio.gateway.http.asgi import Application, Receive, Scope, Send
 from agio.gateway.http.query import ID_CHARS, Id
-from agio.gateway.http.route import PRIVATE, Call, Route, answer, let_in, let_stay, refused
+from agio.gateway.http.route import PRIVATE, Call, Route, admit_call, answer, authenticate_again, refused
 from agio.gateway.http.upload import Spool, receive_file
 from agio.gateway.routes.log import Download
 from agio.protocol.ids import new_id
@@ -64,8 +64,8 @@ async def upload_file(
     with Spool(limits.file_bytes) as spool:
         named = await receive_file(call.receive, call.scope["headers"], spool, limits.file_bytes)
         if session_id and named and named != session_id:
-            raise UserError("invalid_body", "Query and form name different sessions: name one.")
-        await let_stay(call, _ROUTE)
+            raise UserError("invalid_body", "The query and the form name different sessions. Name one.")
+        await authenticate_again(call, _ROUTE)
         kind = spool.media_type()
         file_id = new_id("file")
         record = FileRecord(
@@ -116,7 +116,7 @@ def file_door(gateway: Gateway) -> Application:
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         scope["gateway"] = gateway
         try:
-            call = await let_in(scope, receive, _ROUTE, body=False)
+            call = await admit_call(scope, receive, _ROUTE, body=False)
             response = await upload_file(call, _session_id(scope))
         except Exception as error:
             response = refused(error)
@@ -130,7 +130,7 @@ def _session_id(scope: Scope) -> str | None:
     if given is None:
         return None
     if len(given) > 1 or not 0 < len(given[0]) <= ID_CHARS:
-        raise UserError("invalid_query", f"session_id: it must have 1 to {ID_CHARS} characters.")
+        raise UserError("invalid_query", f"session_id must have 1 to {ID_CHARS} characters.")
     return given[0]
 
 

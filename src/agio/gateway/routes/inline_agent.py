@@ -1,4 +1,4 @@
-"""An agent that a program describes for one session: name, instructions, model; an agent of the name lends the rest."""
+"""An agent that a program defines for one session; a stored agent of the same name supplies the defaults."""
 
 from msgspec import Struct, structs
 
@@ -9,11 +9,11 @@ from agio.gateway.gateway import Gateway
 
 _DEMO = "demo"
 _SAME = {"openai-chat": "openai"}
-"""Providers that one key of the operator's opens both: the first is meant only by its name."""
+"""Pairs of providers that share one operator key: the first is used only if named."""
 
 
 class Described(Struct, frozen=True, kw_only=True):
-    """What a program says of its agent."""
+    """A program's definition of its agent."""
 
     name: str
     instructions: str = ""
@@ -23,11 +23,11 @@ class Described(Struct, frozen=True, kw_only=True):
 async def describe_agent(
     gateway: Gateway, who: Principal, said: Described, now: AgentRecord | None = None
 ) -> AgentFields:
-    """Make an agent of what is said; `now` is the one it changes, from which the rest is taken.
+    """Build an agent from a definition; `now` is the current one, which supplies the defaults.
 
-    An agent of the name lends model and limits, and its prompt where no instructions are given; its tools, and
-    whether they ask, whenever a run begins, so that what a team takes from it is taken from all. Raises
-    UserError `empty_input`, `agent_inactive`, `invalid_model`, `unknown_provider`.
+    A stored agent of the same name supplies model and limits, and its prompt if there are no instructions. Its tools
+    and approvals are looked up when a run begins, so that removing a tool takes effect everywhere. Raises UserError
+    `empty_input`, `agent_inactive`, `invalid_model`, `unknown_provider`.
     """
     known = await gateway.store.find_agent(who.tenant, said.name) if said.name else None
     if known is not None and known.status != "active":
@@ -60,10 +60,10 @@ async def describe_agent(
 async def choose_model(
     gateway: Gateway, tenant: str, named: str | None, beside: str = _DEMO
 ) -> tuple[str, str]:
-    """Return the provider and model meant by `provider:model`, or by a model alone.
+    """Return the provider and model of `provider:model`, or of a model name alone.
 
-    That is one of the provider the agent has (`beside`), or of the only one that is set up. Nothing said and nothing
-    set up: the demo model. Raises UserError `invalid_model`, `unknown_provider`.
+    A model name alone belongs to the agent's provider (`beside`), or to the only configured one. Without a name and
+    without a configured provider: the demo model. Raises UserError `invalid_model`, `unknown_provider`.
     """
     own = await gateway.store.list_providers(tenant)
     set_up = {provider.name for provider in own}
@@ -76,13 +76,13 @@ async def choose_model(
             return listed.name, listed.models[0]
         if not set_up:
             return _DEMO, _DEMO
-        raise _which(set_up, "Say which model to use")
+        raise _which(set_up, "Choose a model")
     if not named.strip():
-        raise UserError("invalid_model", "A model's name is not blank.")
+        raise UserError("invalid_model", "The model name must not be blank.")
     provider, colon, model = named.partition(":")
     if colon and (provider in gateway.providers or any(provider == one.name for one in own)):
         if not model.strip():
-            raise UserError("invalid_model", f"{named!r} names no model: write provider:model.")
+            raise UserError("invalid_model", f"{named!r} is not a model. Write it as provider:model.")
         return provider, model.strip()
     if beside != _DEMO:
         return beside, named
@@ -90,13 +90,13 @@ async def choose_model(
         return set_up.pop(), named
     if not set_up:
         return _DEMO, _DEMO
-    raise _which(set_up, f"{named!r} may be any provider's")
+    raise _which(set_up, f"{named!r} names no provider")
 
 
 def _which(set_up: set[str], why: str) -> UserError:
     known = sorted(set_up)
     return UserError(
         "invalid_model",
-        f"{why}: write provider:model. The providers are {', '.join(known)}.",
+        f"{why}. Write it as provider:model. Providers: {', '.join(known)}.",
         {"providers": known},
     )

@@ -1,4 +1,4 @@
-"""Invitations into a team: made and taken back by whoever manages it, accepted by whoever has the link."""
+"""Invitations to a team: created and revoked by members with `manage`, accepted by the invited person."""
 
 import secrets
 import time
@@ -6,8 +6,11 @@ from typing import Annotated
 
 from fastapi import Query
 from fastapi.responses import Response
+from msgspec import Struct
+from pydantic import Field
 
 from agio.core.identity.email import checked_email
+from agio.core.identity.principal import Role
 from agio.core.identity.team import Invitation, Membership
 from agio.errors import UserError
 from agio.gateway.auth.authenticator import hash_secret
@@ -15,30 +18,83 @@ from agio.gateway.auth.revocation import revoke_credential
 from agio.gateway.http.query import Id
 from agio.gateway.http.route import Call, answer
 from agio.gateway.routes.account import new_account
-from agio.gateway.routes.identity_bodies import AcceptBody, InvitationBody
-from agio.gateway.routes.identity_views import (
-    InvitationOffer,
-    Invitations,
-    NewInvitation,
-    invitation_view,
-    team_view,
-)
-from agio.gateway.routes.sign_in import begin_session
+from agio.gateway.routes.bodies import AS_WHOLE, Body, Name
+from agio.gateway.routes.sign_in import Email, Password, begin_session
+from agio.gateway.routes.team import team_view
 from agio.protocol.ids import new_id
 
+MAX_INVITATION_DAYS = 30
+INVITATION_DAYS = 7
 _DAY_MS = 24 * 3600 * 1000
+
+
+class InvitationBody(Body):
+    """An invitation: for whoever has this e-mail address, or without one for whoever has the link."""
+
+    email: Email | None = None
+    role: Role = "member"
+    expires_in_days: Annotated[int, Field(ge=1, le=MAX_INVITATION_DAYS), AS_WHOLE] = INVITATION_DAYS
+
+
+class AcceptBody(Body):
+    """An invitation's token; somebody who is not signed in also gives what an account needs."""
+
+    token: Annotated[str, Field(min_length=1, max_length=200)]
+    name: Name | None = None
+    email: Email | None = None
+    password: Password | None = None
+
+
+class InvitationView(Struct, frozen=True, kw_only=True):
+    """An invitation. One that is closed was accepted, by the user it says, or taken back."""
+
+    id: str
+    email: str | None
+    role: Role
+    invited_by: str
+    created_at: int
+    expires_at: int
+    closed_at: int | None
+    accepted_by: str | None
+
+
+class Invitations(Struct, frozen=True):
+    """The team's invitations, newest first, closed ones too."""
+
+    items: list[InvitationView]
+
+
+class NewInvitation(InvitationView, frozen=True, kw_only=True):
+    """An invitation that was just made: the only time its token is shown."""
+
+    token: str
+    path: str
+    """The page to send somebody to: put the server's address before it."""
+
+
+class InvitationOffer(Struct, frozen=True, kw_only=True):
+    """What an invitation invites to, for whoever has its token."""
+
+    team: str
+    role: Role
+    invited_by: str
+    email: str | None
+    """The address it is for; None: for whoever has the link."""
+    expires_at: int
+    signed_in_as: str | None
+    """The address of the account that is signed in where this is asked; None: nobody is, or without an account."""
 
 
 async def list_invitations(call: Call) -> Response:
     """List the team's invitations."""
     listed = await call.gateway.store.list_invitations(call.who.tenant)
-    return answer(Invitations([invitation_view(invitation) for invitation in listed]))
+    return answer(Invitations([_view(invitation) for invitation in listed]))
 
 
 async def create_invitation(call: Call, body: InvitationBody) -> Response:
     """Invite somebody into the team. The token is shown in this answer and never again."""
     if body.role == "owner" and "own" not in call.who.permissions:
-        raise UserError("forbidden", "Only owners may invite owners.", {"needs": "own"})
+        raise UserError("forbidden", "Only owners can invite owners.", {"needs": "own"})
     token = secrets.token_urlsafe(32)
     now = time.time_ns() // 1_000_000
     invitation = Invitation(
@@ -51,7 +107,7 @@ async def create_invitation(call: Call, body: InvitationBody) -> Response:
         expires_at=now + body.expires_in_days * _DAY_MS,
     )
     await call.gateway.store.add_invitation(invitation, hash_secret(token))
-    shown = invitation_view(invitation)
+    shown = _view(invitation)
     fields = {name: getattr(shown, name) for name in shown.__struct_fields__}
     return answer(NewInvitation(**fields, token=token, path=f"/invitation#{token}"), 201)
 
@@ -102,28 +158,40 @@ async def accept_invitation(call: Call, body: AcceptBody) -> Response:
 
 
 async def _join(call: Call, invitation: Invitation, body: AcceptBody) -> Membership:
-    """Make an account of somebody who is not signed in, and let them in."""
+    """Create an account for a person who is not signed in, and join the team."""
     email = body.email or invitation.email
     if body.name is None or body.password is None or email is None:
         raise UserError(
             "unauthenticated",
-            "Sign in first; or give a name, an e-mail address and a password, and an account is made.",
+            "Sign in first, or send a name, an email and a password to create an account.",
         )
     if invitation.email not in (None, checked_email(email)):
-        raise UserError("invitation_not_yours", "This invitation is for another e-mail address.")
+        raise UserError("invitation_not_yours", "This invitation is for another email address.")
     account = await new_account(call, email, body.name, body.password)
     return await call.gateway.store.accept_invitation(hash_secret(body.token), account)
 
 
 async def _open(call: Call, token: str) -> Invitation:
-    """Return the invitation of a token. Whoever guesses is slowed down. Raises UserError `invitation_not_found`."""
+    """Return the invitation of a token. Guesses are rate limited. Raises UserError `invitation_not_found`."""
     gateway = call.gateway
     address = gateway.addresses.client_of(call.scope)
     gateway.rates.check("sign_in", address)
     invitation = await gateway.store.find_invitation(hash_secret(token))
     if invitation is None:
         gateway.rates.take("sign_in", address)
-        raise UserError(
-            "invitation_not_found", "There is no such invitation: it was used, taken back, or is too old."
-        )
+        raise UserError("invitation_not_found", "This invitation was used, revoked, or has expired.")
     return invitation
+
+
+def _view(invitation: Invitation) -> InvitationView:
+    """Show an invitation."""
+    return InvitationView(
+        id=invitation.id,
+        email=invitation.email,
+        role=invitation.role,
+        invited_by=invitation.invited_by,
+        created_at=invitation.created_at,
+        expires_at=invitation.expires_at,
+        closed_at=invitation.closed_at,
+        accepted_by=invitation.accepted_by,
+    )

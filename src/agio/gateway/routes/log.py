@@ -1,4 +1,4 @@
-"""The log as it was streamed: events as JSON lines, to the byte, read in pages so that any length costs the same."""
+"""The log as it was streamed: events as JSON lines, to the byte, read in pages of bounded size."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
@@ -49,13 +49,13 @@ async def _run_lines(store: Store, run_id: str, after: int, until: int) -> Async
 
 
 async def count_steps(store: Store, run: RunInfo) -> int:
-    """How many steps a run has begun. Nothing is decoded."""
+    """Count the steps a run has started, without decoding."""
     pages = _run_lines(store, run.run_id, 0, run.last_seq)
     return sum([(b"\n" + lines).count(_STEP) async for lines in pages])
 
 
 class Download(StreamingResponse):
-    """A download that is broken off, visibly, if its reader's credential is revoked meanwhile."""
+    """A download that is aborted, visibly to the client, when the credential is revoked."""
 
     def __init__(
         self,

@@ -1,17 +1,103 @@
-"""What a person or program says in a session: messages, answers, results of client-side tools, and stop."""
+"""Input of a session: messages, answers, results of client-side tools, and cancel."""
 
 from collections.abc import Sequence
+from typing import Annotated, Literal, Self
 
 from fastapi.responses import Response
+from pydantic import ConfigDict, Field, model_validator
+from pydantic.config import JsonDict
 
 from agio.core.store.records import OnBusy, Submission
 from agio.errors import UserError
 from agio.gateway.http.query import Id, IdempotencyKey
 from agio.gateway.http.route import Call, answer
-from agio.gateway.routes.bodies import AnswersBody, MessageBody, ToolResultsBody
-from agio.gateway.routes.views import Cancelled, CancelledRun, Sent
+from agio.gateway.routes.bodies import Body, GivenContent, Identifier
+from agio.gateway.routes.session_views import Cancelled, CancelledRun, Sent
 from agio.protocol.ids import new_id
-from agio.protocol.messages import Message, ResumeEntry, ToolMessage, UserMessage
+from agio.protocol.messages import Json, Message, ResumeEntry, ToolMessage, UserMessage
+
+
+class MessageBody(Body):
+    """A message. `client_message_id` names it: sent again under the same name it is the same message."""
+
+    content: GivenContent
+    on_busy: OnBusy | None = None
+    client_message_id: Identifier | None = None
+
+
+_LEFT_OUT: JsonDict = {"type": "null"}
+_ONE_ANSWER: JsonDict = {
+    "oneOf": [
+        {
+            "required": ["approved"],
+            "properties": {"approved": {"const": True}, "dismissed": _LEFT_OUT},
+        },
+        {
+            "required": ["approved"],
+            "properties": {"approved": {"const": False}, "dismissed": _LEFT_OUT, "edited_args": _LEFT_OUT},
+        },
+        {
+            "required": ["dismissed"],
+            "properties": {
+                "dismissed": {"const": True},
+                "approved": _LEFT_OUT,
+                "reason": _LEFT_OUT,
+                "edited_args": _LEFT_OUT,
+            },
+        },
+    ]
+}
+
+
+class AnswerBody(Body):
+    """The answer to one question: approved or not, or dismissed."""
+
+    model_config = ConfigDict(json_schema_extra=_ONE_ANSWER)
+
+    interrupt_id: Identifier
+    approved: bool | None = None
+    dismissed: Literal[True] | None = None
+    reason: Annotated[str, Field(max_length=10_000)] | None = None
+    edited_args: dict[str, object] | None = None
+
+    @model_validator(mode="after")
+    def _one_answer(self) -> Self:
+        if (self.approved is None) == (self.dismissed is None):
+            raise ValueError("send either approved (true or false) or dismissed (true)")
+        if self.edited_args is not None and not self.approved:
+            raise ValueError("edited_args requires approved: true")
+        if self.dismissed and self.reason is not None:
+            raise ValueError("reason requires approved")
+        return self
+
+    def entry(self) -> ResumeEntry:
+        """Return the answer as AG-UI spells it."""
+        if self.dismissed:
+            return ResumeEntry(self.interrupt_id, "cancelled")
+        payload: dict[str, Json] = {"approved": self.approved}
+        if self.reason is not None:
+            payload["reason"] = self.reason
+        if self.edited_args is not None:
+            payload["editedArgs"] = self.edited_args
+        return ResumeEntry(self.interrupt_id, "resolved", payload)
+
+
+class AnswersBody(Body):
+    """The answers to all open questions of a session."""
+
+    answers: Annotated[list[AnswerBody], Field(min_length=1, max_length=100)]
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        if len({answer.interrupt_id for answer in self.answers}) < len(self.answers):
+            raise ValueError("answer each question only once")
+        return self
+
+
+class ToolResultsBody(Body):
+    """The results of client-side tool calls, by call id."""
+
+    results: Annotated[dict[Identifier, GivenContent], Field(min_length=1, max_length=100)]
 
 
 async def send_message(
@@ -20,7 +106,7 @@ async def send_message(
     """Send a message: it is stored with its run before this answers."""
     if idempotency_key is not None and body.client_message_id not in (None, idempotency_key):
         raise UserError(
-            "invalid_body", "client_message_id and Idempotency-Key are the same thing: send one of them."
+            "invalid_body", "Send either client_message_id or Idempotency-Key, not two different values."
         )
     return await _send(
         call,

@@ -1,4 +1,4 @@
-"""Sign-in at an OpenID provider: leaving for it, coming back, and linking it to an account."""
+"""Sign-in at an OpenID provider: the redirect, the callback, and linking it to an account."""
 
 from typing import Annotated, Literal
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 from agio.core.identity.principal import Principal
 from agio.errors import AgioError, UserError
 from agio.gateway.auth.oidc import Answer, Begin, Begun, Flow, Person, Purpose, flow_cookie, is_local_path
-from agio.gateway.auth.oidc_member import arrive, confirm, link
+from agio.gateway.auth.oidc_member import confirm, link, resolve_member
 from agio.gateway.http.access import note_actor
 from agio.gateway.http.address import network_of
 from agio.gateway.http.errors import status_of
@@ -93,7 +93,7 @@ async def finish_sign_in(
         cookies = await _done(call, flow, await oidc.finish(flow, given))
     except AgioError as failed:
         if failed.code == "invalid_sign_in_state":
-            rates.take("sign_in", address)  # somebody who tries states is somebody who tries passwords
+            rates.take("sign_in", address)  # guessing a state counts like guessing a password
         purpose, back = ("sign_in", "/") if flow is None else (flow.purpose, flow.return_to)
         return await _failed(call, failed, purpose, back)
     return _redirect(flow.return_to, *cookies, flow_cookie("", 0))
@@ -136,12 +136,12 @@ async def unlink_identity(call: Call, provider: Id) -> Response:
 
 
 async def _done(call: Call, flow: Flow, person: Person) -> list[str]:
-    """Do what somebody went to the provider for; returns the cookies that come of it."""
+    """Complete the flow for its purpose. Returns the cookies to set."""
     store, auth = call.gateway.store, call.gateway.auth
     if flow.purpose == "sign_in":
         token = None if flow.invitation is None else bytes.fromhex(flow.invitation)
-        arrived = await arrive(store, person, token)
-        return [await begin_session(call, arrived.tenant, arrived.user, person.authenticated_at)]
+        member = await resolve_member(store, person, token)
+        return [await begin_session(call, member.tenant, member.user, person.authenticated_at)]
     who = await _same(call, flow)
     if flow.purpose == "link":
         await link(store, who, person)
@@ -153,7 +153,7 @@ async def _done(call: Call, flow: Flow, person: Person) -> list[str]:
 
 
 async def _signed_in(call: Call) -> Principal:
-    """Return whose cookie this is; beside an API key it counts for nothing.
+    """Return the user of the cookie; an API key is refused.
 
     Raises UserError `unauthenticated`, `forbidden`.
     """
@@ -162,19 +162,19 @@ async def _signed_in(call: Call) -> Principal:
     except UserError as error:
         if error.code != "unauthenticated":
             raise
-        raise UserError(error.code, "You are not signed in any more. Sign in, then begin again.") from error
+        raise UserError(error.code, "You are no longer signed in. Sign in, then start again.") from error
     if who.authenticated_at is None:
-        raise UserError("forbidden", "Only a person who is signed in can do this, not an API key.")
+        raise UserError("forbidden", "Only a signed-in person can do this, not an API key.")
     return who
 
 
 async def _same(call: Call, flow: Flow) -> Principal:
-    """Return who is signed in, if that is who left. Raises UserError `unauthenticated`, `invalid_sign_in_state`."""
+    """Return the signed-in user who began the flow. Raises UserError `unauthenticated`, `invalid_sign_in_state`."""
     who = await _signed_in(call)
     if who.credential != flow.credential:
         raise UserError(
             "invalid_sign_in_state",
-            "Somebody else has signed in here meanwhile. Begin again.",
+            "A different person has signed in to this browser. Start again.",
             {"reason": "session"},
         )
     note_actor(who)
@@ -183,7 +183,7 @@ async def _same(call: Call, flow: Flow) -> Principal:
 
 def _local(path: str) -> str:
     if not is_local_path(path):
-        raise UserError("invalid_query", "return_to must be a path of this server, such as /agents.")
+        raise UserError("invalid_query", "return_to must be a path on this server, such as /agents.")
     return path
 
 
@@ -195,7 +195,7 @@ def _redirect(url: str, *cookies: str) -> Response:
 
 
 async def _failed(call: Call, error: AgioError, purpose: Purpose, return_to: str) -> Response:
-    """Tell a person on a page, with a way on, and a program in JSON, what went wrong."""
+    """Return the error: for a browser as a page with a way to continue, for a program as JSON."""
     if "text/html" not in call.headers.get("accept", ""):
         return refusal(error)
     signed_in = await call.gateway.auth.browser(call.scope["headers"]) is not None

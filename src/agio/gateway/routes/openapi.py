@@ -1,4 +1,4 @@
-"""The description of every route at `/api/openapi.json`: what FastAPI knows of the bodies, and what the list says."""
+"""The OpenAPI document at `/api/openapi.json`: request bodies from FastAPI, everything else from the route table."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -8,9 +8,8 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
 from agio.errors import UserError
-from agio.gateway.http.errors import status_of
+from agio.gateway.http.errors import Error, status_of
 from agio.gateway.http.route import Route
-from agio.gateway.routes.views import Error
 from agio.protocol.messages import ContentPart, Message, RunAgentInput
 
 Schema: TypeAlias = dict[str, Any]
@@ -124,7 +123,7 @@ def _response(status: int, content: object) -> Schema:
 
 
 def _codes(route: Route, operation: Schema) -> list[str]:
-    """Return every code a route may refuse with: its own, and those of its kind."""
+    """Return all error codes of a route: its own, and those every such route has."""
     codes = route.codes.split()
     codes += ["forbidden_host", "internal_error"]
     if route.access != "public":
@@ -166,7 +165,7 @@ def _refusal(words: str) -> Schema:
 
 
 def _streams() -> Schema:
-    """Describe the doors that are not REST."""
+    """Describe the endpoints that are not REST."""
     security: list[Schema] = [{"apiKey": []}, {"cookie": []}]
     events: Schema = {
         "description": "AG-UI 1.0 events as server-sent events: `id` is the session's position, `data` the event.",

@@ -1,10 +1,19 @@
 """The caller's profile: what they say of themselves, or let agents note."""
 
+from typing import Annotated
+
 from fastapi.responses import Response
 from msgspec import Struct, convert
+from pydantic import Field
 
 from agio.gateway.http.route import Call, answer
-from agio.gateway.routes.tool_bodies import ProfileChange
+from agio.gateway.routes.bodies import Body
+
+
+class ProfileChange(Body):
+    """Fields of a profile to set; null removes one. What is not named stays."""
+
+    changes: Annotated[dict[str, str | None], Field(min_length=1, max_length=100)]
 
 
 class ProfileView(Struct, frozen=True, kw_only=True):

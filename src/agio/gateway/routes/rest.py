@@ -1,4 +1,4 @@
-"""The REST routes and the pages, served by FastAPI: the routes are listed in routes/table.py."""
+"""The REST routes (routes/table.py) and the pages, served by FastAPI."""
 
 from functools import cache, partial
 from typing import cast
@@ -26,7 +26,7 @@ def describe_api() -> bytes:
 
 @cache
 def make_rest() -> FastAPI:
-    """Make what serves REST. It is the same for every gateway: a request says which it is for."""
+    """Create the FastAPI application. All gateways share it: a request's scope names its gateway."""
     rest = FastAPI(
         openapi_url=None,
         redirect_slashes=False,
@@ -44,12 +44,12 @@ def make_rest() -> FastAPI:
 
 
 def _is_sign_in(route: Route) -> bool:
-    """Whether it is where people come in, with a browser."""
+    """Whether browsers open this route to sign in."""
     return route.method == "GET" and route.path.startswith("/sign-in")
 
 
 class _NamedRoute(PageRoute):
-    """A page's route, which says so in the log."""
+    """A page's route, which names itself for the access log."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         match, found = super().matches(scope)
@@ -57,7 +57,7 @@ class _NamedRoute(PageRoute):
 
 
 async def _unrouted(request: Request, error: Exception) -> Response:
-    """Answer what no route takes."""
+    """Respond to a request that no route matches."""
     status = error.status_code if isinstance(error, HTTPException) else 500
     path = request.url.path
     match status:
@@ -78,13 +78,11 @@ async def _unrouted(request: Request, error: Exception) -> Response:
 
 
 def not_found(path: str) -> UserError:
-    """Say that there is nothing at a path."""
-    return UserError(
-        "not_found", f"There is nothing at {path[:200]}. GET /api/openapi.json says what there is."
-    )
+    """Return the error of an unknown path."""
+    return UserError("not_found", f"No such path: {path[:200]}. See GET /api/openapi.json.")
 
 
 def not_allowed(*methods: str) -> UserError:
-    """Say which methods there are."""
+    """Return the error of a wrong method."""
     allowed = ", ".join(methods)
-    return UserError("method_not_allowed", f"Only {allowed} is possible here.", {"allowed": allowed})
+    return UserError("method_not_allowed", f"This path allows only {allowed}.", {"allowed": allowed})

@@ -1,4 +1,4 @@
-"""Runs: list, get, and what tools they called. Whoever manages a team sees everybody's in it."""
+"""Runs: list, get, and their tool calls. Members with `manage` see all runs of the team."""
 
 from typing import Annotated
 
@@ -9,8 +9,7 @@ from agio.core.identity.principal import Principal
 from agio.core.store.repository import RunStatus
 from agio.gateway.http.query import MAX_POS, After, Filter, Id, Limit
 from agio.gateway.http.route import Call, answer, check_permission
-from agio.gateway.routes.rendering import execution_view, run_view, runs_view
-from agio.gateway.routes.views import ToolExecutions
+from agio.gateway.routes.run_views import ToolExecutions, execution_view, run_view, runs_view
 
 EVERYBODY = "all"
 
@@ -76,5 +75,5 @@ async def list_run_tools(call: Call, run_id: Id, after: After = None, limit: Lim
 
 
 def seen_by(who: Principal) -> str | None:
-    """Return whose runs somebody sees when they name one: their own, or with None everybody's in the team."""
+    """Return the user whose runs the caller can open; None for all of the team."""
     return None if "manage" in who.permissions else who.user

@@ -1,6 +1,6 @@
-"""Sessions as agent SDKs have them: begun with a description of their agent, one message and its answer at a time.
+"""Sessions as agent SDKs use them: created with an agent definition, then one message and one answer at a time.
 
-They are sessions like any other; a client's id of one is an alias, and its agent is deleted with it.
+They are ordinary sessions; the client's id is an alias, and the agent is deleted with the session.
 """
 
 from collections.abc import AsyncIterator
@@ -127,7 +127,9 @@ async def send_sdk_message(call: Call, body: SdkMessageBody) -> Response:
         run_id=new_id("run"),
         messages=[UserMessage(id=new_id("msg"), content=body.user_input)],
     )
-    with gateway.connections.room(who) if body.stream else nullcontext():  # none: before the message is taken
+    with (
+        gateway.connections.room(who) if body.stream else nullcontext()
+    ):  # refuse before the message is accepted
         turn = await begin_awaited_run(gateway, who, given, found.session.last_pos)
     if body.stream:
         return TurnStream(turn, call)
@@ -213,7 +215,7 @@ class TurnStream(Response):
 
 
 async def _describe(call: Call, said: Described, now: AgentRecord | None = None) -> AgentFields:
-    """Make an agent of what is said, if the team lets the caller: it may have any prompt and any model of the team."""
+    """Build the agent, if the team's settings allow the caller: it can use any prompt and any model of the team."""
     team = await call.gateway.store.get_tenant(call.who.tenant)
     check_permission(call.who, team.sdk_sessions)
     return await describe_agent(call.gateway, call.who, said, now)

@@ -1,21 +1,73 @@
 """Sessions: list, start, get with messages, change, fork, delete, and where one stands."""
 
 from contextlib import nullcontext
-from typing import Annotated
+from typing import Annotated, Self
 
-from fastapi import Body
+from fastapi import Body as JsonBody
 from fastapi.responses import Response
+from pydantic import ConfigDict, Field, model_validator
 
-from agio.core.store.records import SessionRecord
+from agio.core.store.records import OnBusy, SessionRecord
 from agio.errors import UserError
-from agio.gateway.http.query import After, Before, Filter, Id, IdempotencyKey, Limit, SearchSessions, Tail
+from agio.gateway.http.query import (
+    MAX_POS,
+    After,
+    Before,
+    Filter,
+    Id,
+    IdempotencyKey,
+    Limit,
+    SearchSessions,
+    Tail,
+)
 from agio.gateway.http.route import Call, answer
 from agio.gateway.intake.forks import ForkRequest
-from agio.gateway.routes.bodies import ForkBody, SessionBody, SessionChange
+from agio.gateway.routes.bodies import AS_WHOLE, Body, Identifier, Title, any_given
 from agio.gateway.routes.conversation import Part, conversation
 from agio.gateway.routes.log import count_steps
-from agio.gateway.routes.rendering import interrupt_view, session_view, sessions_view
-from agio.gateway.routes.views import Interrupts, InterruptView, SessionStatus, SessionWithMessages
+from agio.gateway.routes.session_views import (
+    Interrupts,
+    InterruptView,
+    SessionStatus,
+    SessionWithMessages,
+    interrupt_view,
+    session_view,
+    sessions_view,
+)
+
+
+class SessionBody(Body):
+    """A new conversation."""
+
+    title: Title = ""
+    on_busy: OnBusy = "queue"
+
+
+class SessionChange(Body):
+    """What to change of a conversation."""
+
+    model_config = ConfigDict(
+        json_schema_extra=any_given(title="string", on_busy="string", seen_pos="integer")
+    )
+
+    title: Title | None = None
+    on_busy: OnBusy | None = None
+    seen_pos: Annotated[int, Field(ge=0, le=MAX_POS), AS_WHOLE] | None = None
+    """How far the conversation was read."""
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if self.title is None and self.on_busy is None and self.seen_pos is None:
+            raise ValueError("send a title, on_busy or seen_pos")
+        return self
+
+
+class ForkBody(Body):
+    """Where a copy of a conversation ends: before this message of the user's, by its id."""
+
+    before: Identifier
+    title: Title | None = None
+    """Left out, it is the original's."""
 
 
 async def list_sessions(
@@ -42,7 +94,7 @@ async def list_agent_sessions(
 
 
 async def start_session(
-    call: Call, agent_id: Id, body: Annotated[SessionBody | None, Body()] = None
+    call: Call, agent_id: Id, body: Annotated[SessionBody | None, JsonBody()] = None
 ) -> Response:
     """Start a session with an agent."""
     given = body or SessionBody()
@@ -62,7 +114,7 @@ async def get_session(
 ) -> Response:
     """Get a session with its messages, in order: the first of them, or the last with `tail`."""
     if after is not None and (before is not None or tail):
-        raise UserError("invalid_query", "Give after, or one of before and tail: a page is in one place.")
+        raise UserError("invalid_query", "Send either after, or one of before and tail.")
     session = await _session(call, session_id)
     page = await conversation(call.gateway, session, Part(after, before, tail, limit))
     shown = session_view(session)

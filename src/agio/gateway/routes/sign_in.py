@@ -2,28 +2,56 @@
 
 import asyncio
 import logging
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from fastapi import Query
 from fastapi.responses import RedirectResponse, Response
+from msgspec import Struct
+from pydantic import Field
 
 from agio.core.identity.account import Account
 from agio.core.identity.email import fold_email
 from agio.core.store.store import Store
 from agio.errors import UserError
+from agio.gateway.auth.passwords import MAX_CHARS
 from agio.gateway.auth.revocation import revoke_credential
 from agio.gateway.http.route import Call, answer
 from agio.gateway.pages import page_response
-from agio.gateway.routes.identity_bodies import SignInBody
-from agio.gateway.routes.identity_views import SignInMethods, SignInProvider, team_view
+from agio.gateway.routes.bodies import Body
+from agio.gateway.routes.team import team_view
+
+Email: TypeAlias = Annotated[str, Field(min_length=3, max_length=254)]
+Password: TypeAlias = Annotated[str, Field(min_length=1, max_length=MAX_CHARS)]
 
 _log = logging.getLogger("agio.gateway")
 _noting: set[asyncio.Future[None]] = set()
 _LINK_OVER = UserError(
     "sign_in_link_over",
-    "This sign-in link does not work any more. Each link signs in one browser, once, within a day. Ask an owner of "
-    "your team for a new one, or make one on the server: `agio keys sign-in --user EMAIL`.",
+    "This sign-in link has expired. Each link works once, within a day. Ask an owner of your team for a new one, "
+    "or create one on the server: `agio keys sign-in --user EMAIL`.",
 )
+
+
+class SignInBody(Body):
+    """Who somebody is, and the proof."""
+
+    email: Email
+    password: Password
+
+
+class SignInProvider(Struct, frozen=True):
+    """Somewhere else where people can sign in: send the browser to the path."""
+
+    id: str
+    name: str
+    url: str
+
+
+class SignInMethods(Struct, frozen=True):
+    """How people sign in. Nobody has a password before the first account is made, with the link the server printed."""
+
+    password: bool
+    providers: list[SignInProvider]
 
 
 async def sign_in_methods(call: Call) -> Response:
@@ -41,7 +69,7 @@ async def sign_in_with_password(call: Call, body: SignInBody) -> Response:
     account = await prove(call, fold_email(body.email), body.password)
     teams = await call.gateway.store.memberships(account.id)
     if not teams:
-        raise UserError("no_membership", "You are in no team any more. Ask for an invitation.")
+        raise UserError("no_membership", "You no longer belong to a team. Ask for an invitation.")
     response = answer(team_view(teams[0]))
     response.headers["set-cookie"] = await begin_session(call, teams[0].tenant, teams[0].user)
     return response
@@ -69,9 +97,9 @@ async def sign_out(call: Call) -> Response:
 
 
 async def prove(call: Call, email: str, password: str) -> Account:
-    """Return the account whose e-mail address and password these are.
+    """Return the account of an email address and password.
 
-    Whatever is wrong, it takes the same work and says the same. Raises UserError `wrong_credentials`, LimitExceeded
+    Every failure takes the same work and gives the same error. Raises UserError `wrong_credentials`, LimitExceeded
     `rate_limited`.
     """
     gateway = call.gateway
@@ -82,7 +110,7 @@ async def prove(call: Call, email: str, password: str) -> Account:
     if account is None or kept is None or not good:
         if account is not None:
             _note_failure(gateway.store, account.id)
-        raise UserError("wrong_credentials", "E-mail address and password do not fit together.")
+        raise UserError("wrong_credentials", "Wrong email or password.")
     if gateway.passwords.is_outdated(kept):
         anew = await gateway.passwords.hash(password)
         await gateway.store.set_password(account.id, anew, instead_of=kept)
@@ -90,7 +118,7 @@ async def prove(call: Call, email: str, password: str) -> Account:
 
 
 def _note_failure(store: Store, account_id: str) -> None:
-    """Tell the account's teams, without letting whoever asks wait: how long it takes would say that it is there."""
+    """Record the failure in the account's teams, in the background: the response time must not reveal the account."""
     noting = asyncio.ensure_future(store.note_failed_sign_in(account_id))
     _noting.add(noting)
     noting.add_done_callback(_noted)
@@ -99,11 +127,11 @@ def _note_failure(store: Store, account_id: str) -> None:
 def _noted(noting: "asyncio.Future[None]") -> None:
     _noting.discard(noting)
     if not noting.cancelled() and (error := noting.exception()) is not None:
-        _log.warning("a failed sign-in could not be noted: %s", error)
+        _log.warning("a failed sign-in could not be recorded: %s", error)
 
 
 async def begin_session(call: Call, tenant: str, user: str, authenticated_at: int | None = None) -> str:
-    """Sign a browser in under a new secret, and end what it was signed in as; returns the cookie."""
+    """Start a browser session under a new secret and end the previous one. Returns the cookie."""
     cookie = await call.gateway.auth.open_session(tenant, user, authenticated_at)
     await _end_session(call)
     return cookie

@@ -1,17 +1,48 @@
-"""The server itself: alive, ready, what it is, its metrics and its description."""
+"""The server: health, readiness, version, metrics, OpenAPI."""
 
 import platform
 from functools import cache
 from importlib.metadata import version
+from typing import Literal
 
 from fastapi.responses import Response
+from msgspec import Struct
 
 from agio.errors import StoreError
 from agio.gateway.http.address import is_loopback
 from agio.gateway.http.route import Call, answer
-from agio.gateway.routes.views import About, Health, Ready
 
 _FORWARDED = (b"forwarded", b"x-forwarded-for")
+
+
+class Health(Struct, frozen=True):
+    """The server is alive."""
+
+    status: Literal["ok"] = "ok"
+
+
+class Ready(Struct, frozen=True):
+    """The server can take messages and run them."""
+
+    status: Literal["ready"]
+    workers: int
+
+
+class About(Struct, frozen=True, kw_only=True):
+    """The server, as far as its users need to know it."""
+
+    version: str
+    store: Literal["sqlite", "postgres"]
+    home: Literal["embedded", "distributed"]
+    """Whether the server works on runs in its own process, or leaves that to workers."""
+    workers: int
+    """How many are connected that work for this team."""
+    started_at: int
+    python: str
+    running_per_key: int
+    """How many sessions an API key may have runs in at once; one more message is refused."""
+    running_per_tenant: int
+    """How many runs of the team run at once; more are queued."""
 
 
 async def health(call: Call) -> Response:
@@ -55,7 +86,7 @@ async def metrics(call: Call) -> Response:
     """Show the server's figures in the format of Prometheus, to this machine or with an API key."""
     if "authorization" in call.headers or not _is_near(call):
         await call.gateway.auth.admit(call.scope)
-    from agio.gateway.metrics import render  # few servers are scraped, and it takes a while to load
+    from agio.gateway.metrics import render  # slow to import, and few servers are scraped
 
     body, media_type = await render(call.gateway)
     return Response(body, media_type=media_type)
@@ -74,11 +105,11 @@ def _version() -> str:
 def _is_near(call: Call) -> bool:
     """Whether the request comes from this machine, and not through a proxy on it.
 
-    Behind TLS everything comes through one, and nothing is near.
+    Behind TLS every request comes through a proxy, so none is local.
     """
     if call.client is None or call.gateway.auth.origins.secure:
         return False
     address = call.gateway.addresses.client_of(call.scope)
     forwarded = any(name in _FORWARDED for name, _ in call.scope["headers"])
-    told = address != call.client.host  # by a proxy that is trusted
-    return is_loopback(address) and (told or not forwarded)
+    by_trusted_proxy = address != call.client.host
+    return is_loopback(address) and (by_trusted_proxy or not forwarded)

@@ -1,4 +1,4 @@
-"""What the routes of tools, profiles and drafts take."""
+"""What the routes of tools take."""
 
 from typing import Annotated, Self
 
@@ -103,9 +103,3 @@ class ExecuteBody(Body):
     """The session it belongs to, and is deleted with."""
     approved: bool = False
     """That the caller approves a call that asks first: needs `build`, or their own session whose agent has the tool."""
-
-
-class ProfileChange(Body):
-    """Fields of a profile to set; null removes one. What is not named stays."""
-
-    changes: Annotated[dict[str, str | None], Field(min_length=1, max_length=100)]

@@ -1,4 +1,4 @@
-"""What a turn came to, for programs that ask and wait: text, reasoning, tool calls, tokens."""
+"""The outcome of a run, for programs that wait: text, reasoning, tool calls, tokens."""
 
 from typing import Literal, TypeAlias
 
@@ -63,7 +63,7 @@ class RunOutcome(Struct, frozen=True, kw_only=True):
 
 
 def outcome_view(info: RunInfo, fold: Fold) -> RunOutcome:
-    """Show what a run came to."""
+    """Return the outcome of a run."""
     usage = fold.total_usage
     return RunOutcome(
         id=info.run_id,
@@ -96,7 +96,7 @@ def tool_calls_of(fold: Fold) -> list[TurnToolCall]:
 
 
 def said_by(fold: Fold) -> list[Message]:
-    """Return what a run added to its conversation, without what it was asked or corrected with."""
+    """Return the messages a run added, without user messages and corrections."""
     return [
         message for message in fold.messages[fold.first_message :] if not isinstance(message, UserMessage)
     ]

@@ -65,9 +65,16 @@ async def check_edits(
             if problem is not None:
                 raise UserError(
                     "invalid_answer",
-                    f"The arguments in the answer to {question.id} do not fit {question.tool}: {problem}.",
+                    _complaint(question.tool, problem),
                     {"interrupt_id": question.id, "tool": question.tool},
                 )
+
+
+def _complaint(tool: str, problem: str) -> str:
+    field, is_missing, place = problem.partition(" is a required property")
+    if is_missing:
+        return f"{tool} is missing the required field {field}{place}."
+    return f"The arguments do not match {tool}: {problem}."
 
 
 def _edited(entry: ResumeEntry) -> Json:

@@ -1,4 +1,4 @@
-"""What a check found."""
+"""The result of a check."""
 
 from typing import Literal, TypeAlias
 
@@ -8,7 +8,7 @@ State: TypeAlias = Literal["ok", "warning", "problem"]
 
 
 class Finding(Struct, frozen=True):
-    """How one thing stands. `advice` is what to do about it."""
+    """The result of one check. `advice` says what to do."""
 
     subject: str
     state: State
@@ -17,15 +17,15 @@ class Finding(Struct, frozen=True):
 
 
 def ok(subject: str, message: str) -> Finding:
-    """All is well."""
+    """A check that passed."""
     return Finding(subject, "ok", message)
 
 
 def warning(subject: str, message: str, advice: str) -> Finding:
-    """It works, but not as it should, or not for long."""
+    """A check that found something to fix soon."""
     return Finding(subject, "warning", message, advice)
 
 
 def problem(subject: str, message: str, advice: str) -> Finding:
-    """A server cannot start, or cannot do all of its work."""
+    """A check that found something that stops a server or part of its work."""
     return Finding(subject, "problem", message, advice)

@@ -31,7 +31,7 @@ def check_python() -> Finding:
 
 
 def check_libraries() -> Finding:
-    """The versions of what agio is built on."""
+    """The versions of the dependencies."""
     old = list(_too_old())
     import apsw
 
@@ -40,7 +40,7 @@ def check_libraries() -> Finding:
         old.append(f"SQLite {sqlite} is older than {'.'.join(map(str, OLDEST_SQLITE))}")
     if old:
         return problem("libraries", "; ".join(old), "Install agio again: pip install --upgrade agio.")
-    return ok("libraries", f"all new enough, SQLite {sqlite}")
+    return ok("libraries", f"all recent enough, SQLite {sqlite}")
 
 
 def _too_old() -> Iterator[str]:
@@ -59,7 +59,7 @@ def _too_old() -> Iterator[str]:
 
 
 def check_disk(folder: Path) -> Finding:
-    """The room for the store."""
+    """The free disk space."""
     there = next(each for each in (folder, *folder.parents) if each.exists())
     free = shutil.disk_usage(there).free
     words = f"{free / 1024**3:,.1f} GiB free at {there}"
@@ -71,7 +71,7 @@ def check_disk(folder: Path) -> Finding:
 
 
 def check_clock(newest_run_at: int, skew_ms: int) -> Finding:
-    """The clock: against the day agio was made, the newest run, and the database's."""
+    """The clock, compared with agio's release, the newest run and the database's clock."""
     now = time.time()
     if now < _BUILT_IN_2026:
         return problem(
@@ -82,36 +82,36 @@ def check_clock(newest_run_at: int, skew_ms: int) -> Finding:
         return warning(
             "clock",
             f"the newest run began {ahead_s:,.0f} s from now",
-            "Set the clock: it went back, or is behind.",
+            "Set the clock: it runs behind or was set back.",
         )
     if abs(skew_ms) > SKEW_S * 1000:
         return warning(
             "clock",
             f"the database's clock is {skew_ms / 1000:+,.0f} s from ours",
-            "Let both machines keep the time (NTP): leases are counted by the database's.",
+            "Synchronise both clocks (NTP): leases use the database's clock.",
         )
     return ok("clock", time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now)))
 
 
 def check_port(port: int, *, served: bool) -> Finding:
-    """Whether a server could listen where it usually does."""
+    """Whether the port is available."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             sock.bind(("127.0.0.1", port))
         except OSError as error:
             if served:
-                return ok("port", f"{port} is taken, and a server runs")
-            words = f"{port} cannot be had: {error.strerror}"
-            return warning("port", words, "Stop what listens there, or start with --port.")
+                return ok("port", f"{port} is in use, and a server is running")
+            words = f"{port} is not available: {error.strerror}"
+            return warning("port", words, "Stop the program that listens there, or start with --port.")
     return ok("port", f"{port} is free")
 
 
 def check_pages() -> Finding:
-    """Whether the pages are where the server looks for them."""
+    """Whether the web app is built."""
     folder = files("agio.gateway.pages") / "dist"
     if not (folder / "index.html").is_file():
-        return problem("pages", "they are not built", "Run `make pages`, or install agio again.")
+        return problem("pages", "not built", "Run `make pages`, or install agio again.")
     return ok("pages", f"{sum(1 for _ in (folder / 'assets').iterdir()) + 1} files")
 
 

@@ -1,4 +1,4 @@
-"""The store: its folder and who may read it, its tables, its pages, and whether its secrets can be opened."""
+"""The store: its folder and permissions, its tables, its integrity, and whether its secrets can be decrypted."""
 
 import asyncio
 import os
@@ -21,18 +21,18 @@ OLDEST_POSTGRES = 14
 _BATCH = 100
 _MOST_SECRETS = 10_000
 _ADVICE = {
-    "store_corrupt": "Stop the server and restore a copy: agio restore FILE.",
-    "store_newer": "Upgrade agio, or restore a copy of before the upgrade.",
+    "store_corrupt": "Stop the server and restore a backup: agio restore FILE.",
+    "store_newer": "Upgrade agio, or restore a backup from before the upgrade.",
     "store_prerelease": "Start with an empty data folder or database, or keep using that version.",
     "store_unavailable": "Check the path, the address, the user and the permissions.",
 }
 
 
 def check_folder(store: Path) -> Iterator[Finding]:
-    """The data folder and its files: there, ours to write, and nobody else's to read."""
+    """The data folder and its files: present, writable, and private to this user."""
     folder = store.parent
     if not folder.exists():
-        yield warning("data", f"there is no {folder} yet", "Nothing: the first start makes it.")
+        yield warning("data", f"there is no {folder} yet", "No action needed: the first start creates it.")
         return
     if not folder.is_dir() or not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         yield problem(
@@ -46,23 +46,23 @@ def check_folder(store: Path) -> Iterator[Finding]:
     ]
     if open_to_others:
         yield warning(
-            "data", f"others may look into {', '.join(open_to_others)}", f"chmod -R u=rwX,go= {folder}"
+            "data", f"other users can read {', '.join(open_to_others)}", f"chmod -R u=rwX,go= {folder}"
         )
     else:
-        yield ok("data", f"{folder} is ours alone")
+        yield ok("data", f"{folder}, private to this user")
 
 
 def check_holder(store: Path) -> tuple[Finding, bool]:
-    """Who has the store; whether somebody does."""
+    """Return which process has the store, and whether one does."""
     holder = holder_of(store)
     if holder is None:
-        return ok("server", "none runs on this store"), False
+        return ok("server", "none running on this store"), False
     who = f"process {holder.pid} on {holder.host}"
     if holder.host != socket.gethostname():
         return ok("server", f"{who} has the store"), True
     if not _is_alive(holder.pid):
-        return ok("server", f"{who} ended without a goodbye; the next start goes on with its runs"), False
-    return ok("server", f"{who} runs on this store"), True
+        return ok("server", f"{who} did not shut down cleanly; the next start continues its runs"), False
+    return ok("server", f"{who} is running on this store"), True
 
 
 def _is_alive(pid: int) -> bool:
@@ -76,9 +76,11 @@ def _is_alive(pid: int) -> bool:
 
 
 async def check_store(database: str | Path) -> tuple[list[Finding], StoreReport | None]:
-    """Whether it can be read, and what it is."""
-    if isinstance(database, Path) and not os.path.exists(database):  # noqa: ASYNC240 (nobody waits)
-        return [warning("store", f"there is no {database} yet", "Nothing: the first start makes it.")], None
+    """Whether the store can be read, and its report."""
+    if isinstance(database, Path) and not os.path.exists(database):  # noqa: ASYNC240 (a command, not a server)
+        return [
+            warning("store", f"there is no {database} yet", "No action needed: the first start creates it.")
+        ], None
     try:
         if isinstance(database, str):
             report = await inspect_database(database)
@@ -93,7 +95,7 @@ def _judge(database: str | Path, report: StoreReport) -> Iterator[Finding]:
     if report.damage:
         yield problem("store", f"{database} is damaged: {report.damage}", _ADVICE["store_corrupt"])
     elif not report.thorough:
-        yield ok("store", f"{database}: no damage in the {LOOK_S:g} s there were to look")
+        yield ok("store", f"{database}: no damage found in {LOOK_S:g} s of checking")
     else:
         yield ok("store", place_of(database))
     if report.server_version and report.server_version // 10_000 < OLDEST_POSTGRES:
@@ -104,33 +106,31 @@ def _judge(database: str | Path, report: StoreReport) -> Iterator[Finding]:
     if report.version == report.newest:
         yield ok("tables", f"version {report.version}, the newest")
     else:
-        words = f"version {report.version}, this agio has {report.newest}"
-        yield warning(
-            "tables", words, "Make a copy (agio backup), then start the server or run agio migrate."
-        )
+        words = f"version {report.version}, this agio uses {report.newest}"
+        yield warning("tables", words, "Back up (agio backup), then start the server or run agio migrate.")
 
 
 async def check_secrets(database: str | Path, keys: list[bytes]) -> Finding:
-    """Whether the master keys open what is stored."""
+    """Whether the master keys decrypt the stored secrets."""
     try:
         vault = _vault(database, keys)
         unopened, count = await _try_secrets(database, vault)
     except AgioError as error:
         return problem(
-            "secrets", error.message, "Put the master key right: stored credentials cannot be used."
+            "secrets", error.message, "Correct the master key. Stored credentials cannot be used without it."
         )
     if unopened:
         return problem(
             "secrets",
-            f"{unopened} of {count} stored secrets cannot be opened",
-            f"Add the master key they were sealed with to AGIO_SECRET_KEY or {KEY_FILE}, or enter them anew.",
+            f"{unopened} of {count} stored secrets cannot be decrypted",
+            f"Add the master key they were encrypted with to AGIO_SECRET_KEY or {KEY_FILE}, or enter them again.",
         )
     if vault is None:
         words = "no master key yet"
         if isinstance(database, str):
-            return warning("secrets", words, "Set AGIO_SECRET_KEY, or teams can keep no credentials.")
-        return ok("secrets", f"{words}; the first start makes {database.parent / KEY_FILE}")
-    return ok("secrets", f"{count} stored, all can be opened")
+            return warning("secrets", words, "Set AGIO_SECRET_KEY so that teams can store credentials.")
+        return ok("secrets", f"{words}; the first start creates {database.parent / KEY_FILE}")
+    return ok("secrets", f"{count} stored, all can be decrypted")
 
 
 def _vault(database: str | Path, keys: list[bytes]) -> Vault | None:
@@ -142,7 +142,7 @@ def _vault(database: str | Path, keys: list[bytes]) -> Vault | None:
 
 
 async def _try_secrets(database: str | Path, vault: Vault | None) -> tuple[int, int]:
-    """How many cannot be opened, and how many were tried."""
+    """Return how many secrets cannot be decrypted, and how many were tried."""
     store = await (
         open_store(database, read_only=True) if isinstance(database, Path) else open_database(database)
     )

@@ -64,7 +64,7 @@ def create_account(account: Account, tenant: str, user: str) -> Plan[None]:
     if (yield from ask_one("get_user", tenant=tenant, user_id=user)) is None:
         raise user_not_found(user)
     if (yield from ask_one("account_of_user", tenant=tenant, user_id=user)) is not None:
-        raise UserError("account_exists", "You have an account already.")
+        raise UserError("account_exists", "You already have an account.")
     yield from add_account(account)
     yield from add_membership(account.id, tenant, user)
     yield from ask("rename_users", account_id=account.id, name=account.name)
@@ -226,7 +226,7 @@ def _check_maker(tenant: str, user: str, made_by: str) -> Plan[None]:
 
 
 def _email_taken() -> UserError:
-    return UserError("email_taken", "There is an account with this e-mail address. Sign in with it.")
+    return UserError("email_taken", "An account with this email address already exists. Sign in with it.")
 
 
 def _account_not_found() -> UserError:

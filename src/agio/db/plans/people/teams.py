@@ -117,7 +117,7 @@ def accept_invitation(token_hash: bytes, account: Account) -> Plan[Membership]:
     else:
         account = to_struct(Account, known)
     if invitation.email not in (None, fold_email(account.email)):
-        raise UserError("invitation_not_yours", "This invitation is for another e-mail address.")
+        raise UserError("invitation_not_yours", "This invitation is for another email address.")
     membership = yield from _join(account, invitation)
     taken = yield from ask_one(
         "take_invitation", token_hash=token_hash, user_id=membership.user, now=now_ms()
@@ -179,6 +179,4 @@ def _forbidden() -> UserError:
 
 
 def _invitation_not_found() -> UserError:
-    return UserError(
-        "invitation_not_found", "There is no such invitation: it was used, taken back, or is too old."
-    )
+    return UserError("invitation_not_found", "This invitation was used, revoked, or has expired.")
