@@ -19,7 +19,7 @@ RING = ToolOffer(
     name="ring",
     description="Ring a bell.",
     parameters={"type": "object", "properties": {}},
-    place="worker",
+    kind="module",
 )
 Kind: TypeAlias = Literal["direct", "websocket"]
 Way: TypeAlias = Literal["question", "answer"]

@@ -153,7 +153,7 @@ def gateway_tool(name: str = "lookup") -> ToolOffer:
         "properties": {"word": {"type": "string"}},
         "required": ["word"],
     }
-    return ToolOffer(name=name, description="Look it up.", parameters=parameters, place="gateway")
+    return ToolOffer(name=name, description="Look it up.", parameters=parameters, kind="builtin")
 
 
 async def worker(

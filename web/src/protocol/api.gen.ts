@@ -1519,7 +1519,7 @@ export interface components {
             headers: components["schemas"]["HeaderView"][] | null;
             id: string;
             /** @enum {unknown} */
-            kind: "built_in" | "http" | "worker";
+            kind: "builtin" | "http" | "mcp" | "module";
             /** @default null */
             method: ("DELETE" | "GET" | "HEAD" | "PATCH" | "POST" | "PUT") | null;
             name: string;
@@ -1632,7 +1632,7 @@ export interface components {
             approval: ("ask" | "never") | null;
             description: string;
             id: string | null;
-            kind: ("built_in" | "http" | "worker") | null;
+            kind: ("builtin" | "http" | "mcp" | "module") | null;
             name: string;
         };
         /**

@@ -7,8 +7,7 @@ import msgspec
 from msgspec import structs
 
 from agio.core.config import Price
-from agio.core.http_tool import HttpTool
-from agio.core.link.link import AgentOffer, ToolOffer
+from agio.core.link.link import AgentOffer, ToolOffer, offer_tool
 from agio.core.profile import Profile
 from agio.core.provider import ModelEndpoint
 from agio.core.store.records import AgentRecord
@@ -20,19 +19,8 @@ _log = logging.getLogger("agio.gateway")
 
 
 def offer_tools(tools: Mapping[str, AnyTool]) -> dict[str, ToolOffer]:
-    """Describe the tools that run at the gateway."""
-    return {
-        name: ToolOffer(
-            name=name,
-            description=tool.description,
-            parameters=tool.parameters,
-            place="gateway",
-            effect=tool.effect,
-            approval=tool.approval,
-            timeout_s=tool.timeout_s,
-        )
-        for name, tool in tools.items()
-    }
+    """Describe the built-in tools."""
+    return {name: offer_tool("builtin", name, tool) for name, tool in tools.items()}
 
 
 def offer_agent(
@@ -57,19 +45,6 @@ def offer_agent(
     )
 
 
-def offer_http(name: str, http: HttpTool) -> ToolOffer:
-    """Describe an HTTP tool of a team."""
-    return ToolOffer(
-        name=name,
-        description=http.description,
-        parameters=http.parameters,
-        place="gateway",
-        effect=http.effect,
-        approval=http.approval,
-        timeout_s=http.timeout_s,
-    )
-
-
 def tools_of(
     agent: AgentRecord, built_in: Mapping[str, ToolOffer], module: Mapping[str, ToolOffer]
 ) -> dict[str, ToolOffer]:
@@ -83,7 +58,7 @@ def tools_of(
         name = assigned.name
         offer = module.get(name) if agent.source == "code" else None
         if offer is None and assigned.http is not None:
-            offer = offer_http(name, assigned.http)
+            offer = offer_tool("http", name, assigned.http)
         offer = offer or built_in.get(name) or module.get(name)
         if offer is None:
             _log.warning("agent %s has a tool %s that is not offered here", agent.id, name)
@@ -102,7 +77,7 @@ def tool_timeout_s(agent: AgentRecord) -> float | None:
 
 def knows_profile(tools: Mapping[str, ToolOffer]) -> bool:
     """Whether an agent with these tools is told its user's profile when a run begins."""
-    return any(name in tools and tools[name].place == "gateway" for name in PROFILE_TOOLS)
+    return any(name in tools and tools[name].kind == "builtin" for name in PROFILE_TOOLS)
 
 
 def offer_profile(profile: Profile) -> list[ContextEntry]:

@@ -94,7 +94,7 @@ class Seat:
         self.fields = greeting.agents
         self.agents = frozenset(agent.name for agent in greeting.agents)
         # Whatever it says of them: what runs at the gateway is the gateway's to offer.
-        self.tools = {tool.name: structs.replace(tool, place="worker") for tool in greeting.tools}
+        self.tools = {tool.name: structs.replace(tool, kind="module") for tool in greeting.tools}
         self.providers = frozenset(greeting.providers)
         self.leaving = False
 

@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Card } from "@/components/ui/page";
 import { formatCount, formatDuration, formatMoment } from "@/lib/format";
-import { agentToolsQuery } from "@/lib/queries";
+import { assignedToolsQuery } from "@/lib/queries";
 import type { AgentView } from "@/protocol/api";
 import { AgentRuns } from "./agent-runs";
 
@@ -74,8 +74,8 @@ function LongText({ label, text }: { label: string; text: string }): ReactNode {
 }
 
 function Tools({ agent }: { agent: AgentView }): ReactNode {
-  const tools = useQuery(agentToolsQuery);
-  const about = new Map(tools.data?.map((tool) => [tool.name, tool.description]));
+  const tools = useQuery(assignedToolsQuery(agent.id));
+  const about = new Map(tools.data?.map((tool) => [tool.name, tool.kind && tool.description]));
   return (
     <Card title={`Tools (${agent.tools.length})`}>
       {agent.tools.length === 0 ? (
