@@ -140,9 +140,9 @@ def offer(provider: str = "scripted", source: str = "stored", name: str = "helpe
         id="agt_1",
         name=name,
         source="code" if source == "code" else "stored",
-        instructions="Be brief.",
-        provider=provider,
-        model="one",
+        system_prompt="Be brief.",
+        model_provider=provider,
+        model_name="one",
     )
 
 

@@ -1468,10 +1468,10 @@ export interface components {
             tools: (string | components["schemas"]["ToolBody"])[];
         };
         /**
-         * AgentLimitsView
-         * @description What an agent says of its limits; null: the server's default.
+         * AgentLimits
+         * @description What a team says of an agent's limits, by the names of `AgentRunConfig`; None: as the server has it.
          */
-        AgentLimitsView: {
+        AgentLimits: {
             max_history_messages: number | null;
             max_tokens: number | null;
             run_timeout_s: number | null;
@@ -1565,7 +1565,7 @@ export interface components {
             description: string;
             goal: string | null;
             id: string;
-            limits: components["schemas"]["AgentLimitsView"] | null;
+            limits: components["schemas"]["AgentLimits"] | null;
             max_steps: number | null;
             model_name: string;
             model_provider: string;
@@ -3102,7 +3102,7 @@ export type ActivityMessage = components['schemas']['ActivityMessage'];
 export type AddressBody = components['schemas']['AddressBody'];
 export type AddressCheck = components['schemas']['AddressCheck'];
 export type AgentBody = components['schemas']['AgentBody'];
-export type AgentLimitsView = components['schemas']['AgentLimitsView'];
+export type AgentLimits = components['schemas']['AgentLimits'];
 export type AgentRunBody = components['schemas']['AgentRunBody'];
 export type Agents = components['schemas']['Agents'];
 export type AgentToolDetails = components['schemas']['AgentToolDetails'];

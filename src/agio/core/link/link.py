@@ -10,12 +10,12 @@ from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
 
-from agio.core.config import AgentLimits, Price
+from agio.core.config import Price
 from agio.core.file import FilePiece
 from agio.core.http_tool import HttpTool
 from agio.core.model import Usage
 from agio.core.provider import ModelEndpoint
-from agio.core.store.records import AgentFields, AgentSource, ApprovalPolicy
+from agio.core.store.records import AgentDefinition, AgentFields, AgentSource
 from agio.core.store.repository import Append, Approval, Effect, RunLog, ToolRecord
 from agio.core.tool import AnyTool
 from agio.protocol.messages import Content, ContextEntry, Json
@@ -63,21 +63,11 @@ def offer_tool(kind: ToolKind, name: str, tool: AnyTool | HttpTool) -> ToolOffer
     )
 
 
-class AgentOffer(Struct, frozen=True, kw_only=True):
+class AgentOffer(AgentDefinition, frozen=True, kw_only=True):
     """The agent of a job. One with source `code` is looked up by name in the worker's own module."""
 
     id: str
-    name: str
     source: AgentSource
-    instructions: str
-    provider: str
-    model: str
-    goal: str | None = None
-    temperature: float | None = None
-    max_steps: int | None = None
-    approval: ApprovalPolicy = "tool"
-    output_schema: dict[str, Json] | None = None
-    limits: AgentLimits | None = None
     price: Price | None = None
     """What its model costs, where the gateway knows."""
     endpoint: ModelEndpoint | None = None

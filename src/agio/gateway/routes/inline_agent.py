@@ -3,13 +3,12 @@
 from msgspec import Struct, structs
 
 from agio.core.identity.principal import Principal
-from agio.core.store.records import AgentFields, AgentRecord
+from agio.core.provider import vendor_of
+from agio.core.store.records import AgentFields, AgentRecord, definition_of
 from agio.errors import UserError
 from agio.gateway.gateway import Gateway
 
 _DEMO = "demo"
-_SAME = {"openai-chat": "openai"}
-"""Providers that one key of the operator's opens both: the first is meant only by its name."""
 
 
 class Described(Struct, frozen=True, kw_only=True):
@@ -45,16 +44,9 @@ async def describe_agent(
     fields = AgentFields(name=name, system_prompt=instructions, model_provider=provider, model_name=model)
     if base is None:
         return fields
-    return structs.replace(
-        fields,
-        description=base.description,
-        goal=base.goal,
-        temperature=base.temperature,
-        max_steps=base.max_steps,
-        approval=base.approval,
-        output_schema=base.output_schema,
-        limits=base.limits,
-    )
+    given = ("name", "system_prompt", "model_provider", "model_name", "status")
+    rest = {field: value for field, value in definition_of(base).items() if field not in given}
+    return structs.replace(fields, **rest)
 
 
 async def choose_model(
@@ -69,7 +61,7 @@ async def choose_model(
     seats = (seat for seat in gateway.link.workers.seats.values() if seat.may_serve(tenant))
     set_up = {provider.name for provider in own}
     if not set_up:
-        set_up = {_SAME.get(name, name) for seat in seats for name in seat.providers} - {_DEMO}
+        set_up = {vendor_of(name) for seat in seats for name in seat.providers} - {_DEMO}
     if named is None:
         if (listed := next((provider for provider in own if provider.models), None)) is not None:
             return listed.name, listed.models[0]

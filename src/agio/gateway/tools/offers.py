@@ -10,7 +10,7 @@ from agio.core.config import Price
 from agio.core.link.link import AgentOffer, ToolOffer, offer_tool
 from agio.core.profile import Profile
 from agio.core.provider import ModelEndpoint
-from agio.core.store.records import AgentRecord
+from agio.core.store.records import AgentRecord, definition_of
 from agio.core.tool import AnyTool
 from agio.protocol.messages import ContextEntry
 from agio.tools.profile import PROFILE_TOOLS
@@ -28,18 +28,9 @@ def offer_agent(
 ) -> AgentOffer:
     """Describe an agent; with an endpoint, its model is at the tenant's own provider."""
     return AgentOffer(
+        **definition_of(agent),
         id=agent.id,
-        name=agent.name,
         source=agent.source,
-        instructions=agent.system_prompt,
-        provider=agent.model_provider,
-        model=agent.model_name,
-        goal=agent.goal,
-        temperature=agent.temperature,
-        max_steps=agent.max_steps,
-        approval=agent.approval,
-        output_schema=agent.output_schema,
-        limits=agent.limits,
         endpoint=endpoint,
         price=None if prices is None else prices.get(f"{agent.model_provider}:{agent.model_name}"),
     )
