@@ -8,8 +8,9 @@ import asyncio
 import functools
 import zlib
 from typing import NamedTuple, Protocol, cast
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
+from agio.core.url import DEFAULT_PORTS, bracketed, split_url
 from agio.errors import UserError
 
 _HEAD_BYTES = 256 * 1024
@@ -53,23 +54,19 @@ def parse_url(url: str) -> Target:
     """Take a URL apart. Raises UserError `invalid_base_url`."""
     try:
         return _parse(url)
-    except (ValueError, KeyError):
+    except ValueError:
         raise UserError(
             "invalid_base_url", f"{url!r} is no address of a model service: give an http(s) URL."
         ) from None
 
 
 def _parse(url: str) -> Target:
-    parts = urlsplit(url)
-    secure = {"http": False, "https": True}[parts.scheme]
-    if not parts.hostname:
-        raise ValueError
-    host = parts.hostname.encode("idna").decode()
-    name = f"[{host}]" if ":" in host else host
-    authority = name if parts.port is None else f"{name}:{parts.port}"
+    parts = split_url(url, "http", "https")
+    host = (parts.hostname or "").encode("idna").decode()
+    authority = bracketed(host) if parts.port is None else f"{bracketed(host)}:{parts.port}"
     query = f"?{quote(parts.query, safe=_SAFE)}" if parts.query else ""
     path = quote(parts.path or "/", safe=_SAFE) + query
-    return Target(secure, host, parts.port or (443 if secure else 80), authority, path)
+    return Target(parts.scheme == "https", host, parts.port or DEFAULT_PORTS[parts.scheme], authority, path)
 
 
 class Connection(asyncio.Protocol):
@@ -92,7 +89,8 @@ class Connection(asyncio.Protocol):
         self._failure: BrokenAnswer | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._inflate: _Inflater | None = None
-        self._unread_bytes = 0
+        self._inflated_bytes = 0
+        """Of the body, not read yet."""
 
     @property
     def closed(self) -> bool:
@@ -108,7 +106,7 @@ class Connection(asyncio.Protocol):
         self._silent = True
         self._unread_bytes = 0
         self._inflate = None
-        self._unread_bytes = 0
+        self._inflated_bytes = 0
         self._parser = httptools.HttpResponseParser(self)
         if self._transport is not None:
             self._transport.write(head + body)
@@ -126,7 +124,7 @@ class Connection(asyncio.Protocol):
             await self._wait()
         chunk = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
         self._parts.clear()
-        self._unread_bytes = 0
+        self._inflated_bytes = 0
         return chunk
 
     def resume(self) -> None:
@@ -225,8 +223,8 @@ class Connection(asyncio.Protocol):
         """Keep a piece of the body."""
         self._unread_bytes = 0
         if self._inflate is not None:
-            body = self._inflate.decompress(body, max(1, _INFLATED_BYTES - self._unread_bytes))
-            self._unread_bytes += len(body)
+            body = self._inflate.decompress(body, max(1, _INFLATED_BYTES - self._inflated_bytes))
+            self._inflated_bytes += len(body)
             if self._inflate.unconsumed_tail:
                 self._fail(f"a piece of its compressed answer has more than {_INFLATED_BYTES} bytes")
                 self.close()

@@ -7,6 +7,7 @@ from urllib.parse import quote, urljoin
 
 from msgspec import Struct
 
+from agio.core.url import DEFAULT_PORTS, with_port
 from agio.egress.address import Address
 from agio.errors import UserError
 
@@ -21,7 +22,6 @@ _DOTS = "\u3002\uff0e\uff61"
 """What IDNA takes for a dot."""
 _SAFE = "/:@!$&'()*+,;=%-._~?"
 _URL_CHARS = 8192
-_PORTS = {"http": 80, "https": 443}
 
 
 class Target(Struct, frozen=True):
@@ -38,8 +38,7 @@ class Target(Struct, frozen=True):
     @property
     def authority(self) -> str:
         """Host and port as the Host header has them."""
-        name = f"[{self.host}]" if ":" in self.host else self.host
-        return name if self.port == _PORTS[self.scheme] else f"{name}:{self.port}"
+        return with_port(self.scheme, self.host, self.port)
 
     @property
     def url(self) -> str:
@@ -71,7 +70,7 @@ def parse_target(url: str) -> Target:
     return Target(
         scheme=scheme,
         host=host,
-        port=_PORTS[scheme] if port is None else _port(port),
+        port=DEFAULT_PORTS[scheme] if port is None else _port(port),
         path=quote(path or "/", safe=_SAFE) + quote(query, safe=_SAFE),
         address=address,
     )

@@ -10,6 +10,7 @@ from typing import Literal
 from fastapi.responses import Response
 from msgspec import Struct
 
+from agio.core.url import bracketed
 from agio.egress import Egress, Target, parse_target
 from agio.errors import UpstreamError, UserError
 from agio.gateway.http.route import Call, answer
@@ -78,8 +79,7 @@ def _setting(target: Target) -> str | None:
             return None
     elif not any(target.address in net for net in _ADVISED) or target.address in _CLOUD_V6:
         return None
-    host = f"[{target.host}]" if ":" in target.host else target.host
-    return f"AGIO_EGRESS_ALLOW={host}:{target.port}"
+    return f"AGIO_EGRESS_ALLOW={bracketed(target.host)}:{target.port}"
 
 
 def _invalid_url(rule: str) -> UserError:
