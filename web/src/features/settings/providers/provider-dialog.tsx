@@ -1,4 +1,5 @@
 /** Adds or changes a model provider, which can be tried before it is kept. */
+
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useForm } from "react-hook-form";
@@ -13,6 +14,7 @@ import { api, data } from "@/lib/api";
 import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/lib/form-problems";
 import { ifMatch, isOvertaken } from "@/lib/if-match";
 import { problemOf } from "@/lib/problem";
+import { KINDS } from "@/lib/providers";
 import { providersQuery } from "@/lib/queries";
 import type { ProviderView } from "@/protocol/api";
 import { AddressNote } from "./address-note";
@@ -26,7 +28,6 @@ import {
   EMPTY,
   isNearby,
   isSameConnection,
-  KINDS,
   modelsOf,
   modelsProblem,
   nameProblem,
