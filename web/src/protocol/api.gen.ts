@@ -1404,7 +1404,7 @@ export interface components {
         };
         /**
          * AddressBody
-         * @description An address that somebody is about to enter.
+         * @description A base URL to check before it is saved.
          */
         AddressBody: {
             /** Base Url */
@@ -2933,7 +2933,7 @@ export interface components {
         };
         /**
          * ToolFailure
-         * @description Why a call failed. `code` is stable; `message` is what a model would be told.
+         * @description Why a call failed. `code` is stable; `message` is what a model would get.
          */
         ToolFailure: {
             code: string;

@@ -58,7 +58,7 @@ class AgentToolDetails(Struct, frozen=True, kw_only=True):
     agents: list[ToolUser]
     """The agents that have it."""
     unchecked_patterns: Sequence[str] = ()
-    """In the answer to whoever saves it: patterns of its parameters that arguments are not checked for."""
+    """In the response to a save: patterns of its parameters that arguments are not checked against."""
     method: HttpMethod | None = None
     url: str | None = None
     headers: list[HeaderView] | None = None

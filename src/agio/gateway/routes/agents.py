@@ -75,7 +75,7 @@ async def check_agent(call: Call, body: AgentBody, before: AgentRecord | None = 
 
 
 def check_output_schema(schema: Schema) -> None:
-    """Refuse what no answer could be checked against, or no worker be told. Raises UserError `invalid_schema`."""
+    """Refuse a schema that cannot be compiled, or cannot be sent to a worker. Raises UserError `invalid_schema`."""
     try:
         msgspec.msgpack.encode(schema)
     except OverflowError as error:

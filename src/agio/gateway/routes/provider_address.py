@@ -1,6 +1,6 @@
-"""Whether the server would call the address of a model provider: asked while somebody is typing it.
+"""Whether the server would call the address of a model provider: asked while it is typed.
 
-It tells no more than trying the provider does, and the same people: those who may build.
+It reveals no more than testing the provider does, and needs the same permission: `build`.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from agio.gateway.routes.provider_bodies import AddressBody
 
 _LOOK_UP_S = 2.0
 _NEAR = (".localhost", ".local", ".internal", ".lan", ".home", ".home.arpa")
-"""How names end that are of somebody's own network."""
+"""Suffixes of names in a private network."""
 
 _CLOUD_NAMES = ("metadata", "instance-data")
 _CLOUD_V6 = ip_network("fd00:ec2::/32")

@@ -1,4 +1,4 @@
-"""What a worker is told of an agent and its tools: no more than it needs to run it."""
+"""Agents and tools as offers to workers: no more than a worker needs to run them."""
 
 import logging
 from collections.abc import Mapping
@@ -67,7 +67,7 @@ def tool_timeout_s(agent: AgentRecord) -> float | None:
 
 
 def knows_profile(tools: Mapping[str, ToolOffer]) -> bool:
-    """Whether an agent with these tools is told its user's profile when a run begins."""
+    """Whether runs of an agent with these tools begin with the user's profile."""
     return any(name in tools and tools[name].kind == "builtin" for name in PROFILE_TOOLS)
 
 
