@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import cast, get_args
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct, field
 
 from agio.core.config import Price, ServerLimits
 from agio.core.identity.oidc import OidcProvider, read_providers
+from agio.core.url import split_url, with_port
 from agio.drivers.endpoint import Endpoint
+from agio.drivers.registry import SERVICES
 from agio.errors import UserError
 from agio.telemetry.logging import Format, Level
 from agio.vault import load_keys
@@ -21,7 +22,6 @@ from agio.vault import load_keys
 SHORTEST_KEY = 32
 """A key that a person made up must have so many characters."""
 _NOT_FOR_WORKERS = {"AGIO_SECRET_KEY", "AGIO_DATABASE_URL", "AGIO_BOOTSTRAP_API_KEY", "AGIO_OIDC"}
-_PREFIX = {"openai": "OPENAI", "openai-chat": "OPENAI", "anthropic": "ANTHROPIC", "gemini": "GEMINI"}
 
 
 class Settings(Struct, frozen=True):
@@ -73,11 +73,11 @@ def load_settings() -> Settings:
     return Settings(
         data_dir=Path(data) if data else Path.home() / ".agio",
         endpoints={
-            provider: Endpoint(
-                base_url=os.environ.get(f"{prefix}_BASE_URL") or None,
-                api_key=os.environ.get(f"{prefix}_API_KEY") or None,
+            name: Endpoint(
+                base_url=os.environ.get(provider.url_variable) or None,
+                api_key=os.environ.get(provider.key_variable) or None,
             )
-            for provider, prefix in _PREFIX.items()
+            for name, provider in SERVICES.items()
         },
     )
 
@@ -139,20 +139,17 @@ def read_public_url(given: str | None) -> str | None:
     if given is None:
         return None
     try:
-        parts = urlsplit(given)
-        port = parts.port
+        parts = split_url(given, "http", "https")
+        if parts.username or parts.password or parts.query or parts.fragment or parts.path.strip("/"):
+            raise ValueError  # noqa: TRY301
+        given.encode("ascii")
     except ValueError:
-        parts, port = urlsplit(""), None
-    plain = not (parts.username or parts.password or parts.query or parts.fragment or parts.path.strip("/"))
-    if parts.scheme not in ("http", "https") or not parts.hostname or not plain or not given.isascii():
         raise UserError(
             "invalid_setting",
             f"The public URL must be like https://agio.example.com, without a path, not {given!r}.",
             {"variable": "AGIO_PUBLIC_URL"},
-        )
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname.rstrip(".")
-    usual = port is None or port == {"http": 80, "https": 443}[parts.scheme]
-    return f"{parts.scheme}://{host}" if usual else f"{parts.scheme}://{host}:{port}"
+        ) from None
+    return f"{parts.scheme}://{with_port(parts.scheme, (parts.hostname or '').rstrip('.'), parts.port)}"
 
 
 def _networks(variable: str) -> list[IPv4Network | IPv6Network]:

@@ -20,7 +20,7 @@ RING = ToolOffer(
     name="ring",
     description="Ring a bell.",
     parameters={"type": "object", "properties": {}},
-    place="worker",
+    kind="module",
 )
 Way: TypeAlias = Literal["question", "answer"]
 

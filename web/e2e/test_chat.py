@@ -288,11 +288,11 @@ async def test_a_rejected_call_is_not_made_and_the_model_is_told_why(tmp_path: P
     def asks(call: ModelCall) -> Reply:
         if call.tool_results:
             return Reply("I see.")
-        return Reply(tool_calls=[Call("send_postcard", {"to": "Ada", "text": "Hi"})])
+        return Reply(tool_calls=[Call("clock", {})])
 
     async with scene(tmp_path, asks) as here:
         page = await here.visitor()
-        await opened(here, page, tools=["send_postcard"])
+        await opened(here, page, tools=[{"name": "clock", "approval": "ask"}])
         await say(page, "Send it")
         await page.get_by_role("button", name="Reject").click()
         await page.get_by_label(re.compile("Reason")).fill("She has moved")

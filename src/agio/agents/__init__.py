@@ -1,1 +1,1 @@
-"""Agents that come with agio, and the rules by which one is chosen."""
+"""The demo agent."""

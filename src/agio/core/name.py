@@ -18,8 +18,6 @@ _JOINING = re.compile(
 """Where the scripts are that use them: Hebrew, Arabic and their kin, and those of South and Southeast Asia."""
 _FLAG = re.compile("(?<=\U0001f3f4)[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f")
 """Which region's flag a black flag is, as that of Wales."""
-_PART = re.compile("[\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]")
-"""What changes the emoji before it."""
 _SIGNS = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u0890\u0891\u08e2\U000110bd\U000110cd"
 """What Unicode counts as control of the digits after it, and is seen."""
 _ABBREVIATED = "\u070f"
@@ -51,19 +49,6 @@ def seen(text: str) -> str:
         hiding = set(_hiding(text))
         text = "".join(char for at, char in enumerate(text) if at not in hiding)
     return text.strip() if _shows(text) else ""
-
-
-def whole_beginning(text: str, limit: int) -> str:
-    """Return at most so many characters of a longer text: no emoji, and no letter with its marks, is cut in two."""
-    at = limit
-    while at and (text[at - 1] in _JOINERS or _belongs(text[at])):
-        at -= 1
-    return text[:at] or seen(text[:limit])
-
-
-def _belongs(char: str) -> bool:
-    """Whether this goes with the character before it: a joiner, a mark, the colour of a skin, a part of a flag."""
-    return unicodedata.category(char)[0] == "M" or char in _JOINERS or _PART.match(char) is not None
 
 
 def _hiding(text: str) -> Iterator[int]:

@@ -6,8 +6,14 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Struct
 
 ProviderKind: TypeAlias = Literal["openai", "openai-chat", "anthropic", "gemini"]
+"""The wire formats of model services. drivers/registry.py has the driver of each."""
 KEY_FIELD = "api_key"
 """The field of a provider's secret."""
+
+
+def vendor_of(provider: str) -> str:
+    """Return whose service a provider calls: both formats of OpenAI use one address and one key."""
+    return provider.removesuffix("-chat")
 
 
 class Sealed(Struct, frozen=True):
@@ -39,7 +45,7 @@ class ProviderFields(Struct, frozen=True, kw_only=True):
     @property
     def place(self) -> str:
         """Where its key is sent: the address, or whose service it is."""
-        return self.base_url or self.kind.removesuffix("-chat")
+        return self.base_url or vendor_of(self.kind)
 
 
 class ProviderRecord(ProviderFields, frozen=True, kw_only=True):

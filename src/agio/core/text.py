@@ -1,4 +1,4 @@
-"""Text on its way to a model: cleaned, and measured without a tokenizer."""
+"""Text: cleaned for models, measured without a tokenizer, cut between grapheme clusters."""
 
 import re
 
@@ -13,3 +13,16 @@ def clean(text: str) -> str:
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens of a text: a quarter of its UTF-8 bytes, rounded up."""
     return (len(text.encode("utf-8", "replace")) + 3) // 4
+
+
+def grapheme_at(text: str, at: int) -> tuple[int, int]:
+    """Return the start and end of the grapheme cluster around a position; at a boundary both are the position.
+
+    A cluster is one character as people see it: a letter with its marks, an emoji with its parts, a flag.
+    """
+    import regex
+
+    for cluster in regex.finditer(r"\X", text):
+        if cluster.end() >= at:
+            return (at, at) if at in cluster.span() else cluster.span()
+    return at, at

@@ -1,6 +1,7 @@
 """The named queries: `sql/shared/*.sql` for both dialects, `sql/<dialect>/queries.sql` for one.
 
-Text that queries share is a `-- part: name`; queries and other parts include it as `{name}`.
+Text that queries share is a `-- part: name`; queries and other parts include it as `{name}`. The columns of an
+agent are parts that are made here, from the fields of `AgentDefinition`.
 """
 
 import re
@@ -11,12 +12,24 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from agio.core.store.records import AgentDefinition
+
 SQL_FOLDER = Path(__file__).parent / "sql"
 
 _NAME = re.compile(r"^-- (name|part): (\w+)$", re.MULTILINE)
 _PART = re.compile(r"\{(\w+)\}")
 _COMMENT = re.compile(r"^\s*--.*\n?", re.MULTILINE)
 _PARAMETER = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|::\w+|:(?P<name>[a-z_]\w*)")
+_DEFINITION = AgentDefinition.__struct_fields__
+AGENT_COLUMNS = (*_DEFINITION, "id", "tenant", "source", "created_at", "updated_at")
+"""What `agent_columns` selects, by the names of `AgentRecord`."""
+_DERIVED = {
+    "agent_columns": ", ".join(f"a.{name}" for name in AGENT_COLUMNS).replace("a.tenant,", "a.tenant_id,"),
+    "definition_columns": ", ".join(_DEFINITION),
+    "definition_values": ", ".join(f":{name}" for name in _DEFINITION),
+    "definition_changes": ", ".join(f"{name} = :{name}" for name in _DEFINITION),
+}
+"""The parts that are made from the fields of an agent."""
 
 
 @cache
@@ -29,7 +42,7 @@ def load_queries(dialect: str) -> Mapping[str, str]:
             if name in kinds[kind]:
                 raise ValueError(f"Two queries are named {name}.")
             kinds[kind][name] = _COMMENT.sub("", body).strip()
-    queries, parts = kinds["name"], kinds["part"]
+    queries, parts = kinds["name"], kinds["part"] | _DERIVED
 
     def whole(text: str) -> str:
         return _PART.sub(lambda part: whole(parts[part[1]]), text)

@@ -1,7 +1,8 @@
 """Converts rows to the port's structs and back."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, cast
 
 import msgspec
 
@@ -14,9 +15,11 @@ from agio.core.store.records import (
     MessageRecord,
     SessionRecord,
     SessionState,
+    definition_of,
 )
 from agio.core.store.repository import Append, RunInfo, ToolRecord, TurnRecord
-from agio.db.rows import AgentRow, MessageRow, RunRow, SessionRow, ToolRow, as_row
+from agio.db.queries import AGENT_COLUMNS
+from agio.db.rows import MessageRow, RunRow, SessionRow, ToolRow, as_row
 from agio.errors import StoreError
 from agio.protocol.messages import Content, Json, Message
 
@@ -24,9 +27,12 @@ _encode = msgspec.json.Encoder().encode
 _decode_turn = msgspec.json.Decoder(TurnRecord).decode
 _decode_content = msgspec.json.Decoder(Content).decode
 _decode_http_tool = msgspec.json.Decoder(HttpTool).decode
-_decode_schema = msgspec.json.Decoder(dict[str, Json]).decode
-_decode_limits = msgspec.json.Decoder(AgentLimits).decode
 _decode_names = msgspec.json.Decoder(list[str]).decode
+_AGENT_JSON: Mapping[str, Callable[[bytes], object]] = {
+    "output_schema": msgspec.json.Decoder(dict[str, Json]).decode,
+    "limits": msgspec.json.Decoder(AgentLimits).decode,
+}
+"""The columns of an agent that are JSON."""
 
 
 def now_ms() -> int:
@@ -76,35 +82,25 @@ def run_of(row: RunRow) -> RunInfo:
     )
 
 
-def agent_record(row: AgentRow, tools: Iterable[AgentTool]) -> AgentRecord:
-    """An agent with the tools it was given."""
-    return AgentRecord(
-        name=row.name,
-        system_prompt=row.system_prompt,
-        model_provider=row.model_provider,
-        model_name=row.model_name,
-        description=row.description,
-        goal=row.goal,
-        temperature=row.temperature,
-        max_steps=row.max_steps,
-        status=row.status,
-        approval=row.approval,
-        output_schema=None if row.output_schema is None else _decode_schema(row.output_schema),
-        limits=None if row.limits is None else _decode_limits(row.limits),
-        tools=list(tools),
-        id=row.id,
-        tenant=row.tenant,
-        source=row.source,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-    )
+def agent_record(row: Sequence[object], tools: Iterable[AgentTool] = ()) -> AgentRecord:
+    """An agent from `agent_columns`, with the tools it was given."""
+    values = dict(zip(AGENT_COLUMNS, row, strict=True))
+    for name, decode in _AGENT_JSON.items():
+        if values[name] is not None:
+            values[name] = decode(cast(bytes, values[name]))
+    return AgentRecord(**cast("dict[str, Any]", values), tools=list(tools))
+
+
+def split_agent(selected: Sequence[object]) -> tuple[AgentRecord, Sequence[object]]:
+    """Split a row that begins with `agent_columns` into the agent and the other columns."""
+    count = len(AGENT_COLUMNS)
+    return agent_record(selected[:count]), selected[count:]
 
 
 def agent_values(fields: AgentFields) -> dict[str, object]:
-    """The columns of an agent's definition, without its tools. Raises StoreError `not_storable`."""
-    values: dict[str, object] = {name: getattr(fields, name) for name in AgentFields.__struct_fields__}
-    del values["tools"]
-    for name in ("output_schema", "limits"):
+    """The columns of an agent's definition. Raises StoreError `not_storable`."""
+    values = definition_of(fields)
+    for name in _AGENT_JSON:
         if values[name] is not None:
             values[name] = encode_json(f"agent's {name}", values[name])
     return values

@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
-from agio.core.store.records import AgentSource, AgentStatus, ApprovalPolicy, OnBusy, SessionState
+from agio.core.store.records import OnBusy, SessionState
 from agio.core.store.repository import Approval, RunStatus
 
 S = TypeVar("S", bound=Struct)
@@ -56,28 +56,6 @@ class RunRow(Columns, frozen=True):
     error_message: str | None
     copied_from: str | None
     number: int = 0
-
-
-class AgentRow(Columns, frozen=True):
-    """`agent_columns`."""
-
-    name: str
-    system_prompt: str
-    model_provider: str
-    model_name: str
-    description: str
-    goal: str | None
-    temperature: float | None
-    max_steps: int | None
-    status: AgentStatus
-    approval: ApprovalPolicy
-    output_schema: bytes | None
-    limits: bytes | None
-    id: str
-    tenant: str
-    source: AgentSource
-    created_at: int
-    updated_at: int
 
 
 class ToolRow(Columns, frozen=True):

@@ -1,15 +1,15 @@
 """An HTTP/1.1 connection to a model's service: one request at a time, its answer as it arrives.
 
-By hand on httptools because it is the hot path: a general client spends more on a token than the rest
-of agio together.
+Written on httptools because it is the hot path: a general client spends more on a token than the rest of agio.
 """
 
 import asyncio
 import functools
 import zlib
 from typing import NamedTuple, Protocol, cast
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
+from agio.core.url import DEFAULT_PORTS, bracketed, split_url
 from agio.errors import UserError
 
 _HEAD_BYTES = 256 * 1024
@@ -53,23 +53,19 @@ def parse_url(url: str) -> Target:
     """Take a URL apart. Raises UserError `invalid_base_url`."""
     try:
         return _parse(url)
-    except (ValueError, KeyError):
+    except ValueError:
         raise UserError(
             "invalid_base_url", f"{url!r} is no address of a model service: give an http(s) URL."
         ) from None
 
 
 def _parse(url: str) -> Target:
-    parts = urlsplit(url)
-    secure = {"http": False, "https": True}[parts.scheme]
-    if not parts.hostname:
-        raise ValueError
-    host = parts.hostname.encode("idna").decode()
-    name = f"[{host}]" if ":" in host else host
-    authority = name if parts.port is None else f"{name}:{parts.port}"
+    parts = split_url(url, "http", "https")
+    host = (parts.hostname or "").encode("idna").decode()
+    authority = bracketed(host) if parts.port is None else f"{bracketed(host)}:{parts.port}"
     query = f"?{quote(parts.query, safe=_SAFE)}" if parts.query else ""
     path = quote(parts.path or "/", safe=_SAFE) + query
-    return Target(secure, host, parts.port or (443 if secure else 80), authority, path)
+    return Target(parts.scheme == "https", host, parts.port or DEFAULT_PORTS[parts.scheme], authority, path)
 
 
 class Connection(asyncio.Protocol):
@@ -131,13 +127,13 @@ class Connection(asyncio.Protocol):
         return chunk
 
     def resume(self) -> None:
-        """Go on listening, if reading was put off while nobody read."""
+        """Resume reading, if it was paused for lack of a reader."""
         if self._paused and self._transport is not None and not self._transport.is_closing():
             self._paused = False
             self._transport.resume_reading()
 
     def close(self) -> None:
-        """Hang up at once."""
+        """Abort the connection."""
         if self._transport is not None:
             self._transport.abort()
 
@@ -155,7 +151,7 @@ class Connection(asyncio.Protocol):
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    # What asyncio calls
+    # Callbacks of asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the transport."""
@@ -163,10 +159,10 @@ class Connection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        """Feed the parser and wake whoever reads."""
+        """Feed the parser and wake the reader."""
         self._silent = False
         if self.complete:
-            self.close()  # bytes nobody asked for: the connection cannot be trusted with another request
+            self.close()  # unsolicited bytes: the connection cannot be trusted with another request
             return
         import httptools
 
@@ -183,7 +179,7 @@ class Connection(asyncio.Protocol):
             self._fail(f"its headers are larger than {_HEAD_BYTES} bytes", garbled=True)
             self.close()
         if self._waiter is None and not self._paused and self._transport is not None:
-            # Nobody waits for this: let the rest gather in the kernel and come as one read.
+            # No reader waits: let the rest gather in the kernel and arrive as one read.
             self._paused = True
             self._transport.pause_reading()
         self._wake()
@@ -203,7 +199,7 @@ class Connection(asyncio.Protocol):
         if self._failure is None:
             self._failure = BrokenAnswer(message, silent=self._silent, garbled=garbled)
 
-    # What the parser calls
+    # Callbacks of the parser
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Keep a header. Fields after the body (trailers) are not read."""

@@ -228,7 +228,7 @@ def whole_arguments(arguments: str) -> str:
 
 
 def mime_of(part: ContentPart) -> str:
-    """Return the media type of a part, or an empty string where nobody said it."""
+    """Return the media type of a part, or an empty string if it has none."""
     if isinstance(part, TextPart):
         return "text/plain"
     mime: str | UnsetType = part.source.mime_type

@@ -90,7 +90,7 @@ class Faults:
         self._secrets = [secret for secret in secrets if len(secret) >= 6]
 
     def holds_secret(self, text: str) -> bool:
-        """Whether a text has the key in it, which nobody is to be told."""
+        """Whether a text contains the key: such a text is not shown."""
         return any(secret in text for secret in self._secrets)
 
     def make(

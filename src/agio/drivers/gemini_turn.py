@@ -138,7 +138,7 @@ class GeminiTurn:
 
     @property
     def told(self) -> Usage:
-        """What the answer has used, as far as it was told."""
+        """The usage reported so far."""
         usage = self._usage
         thoughts = usage.thoughts_token_count or 0
         return Usage(

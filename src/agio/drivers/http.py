@@ -35,7 +35,7 @@ class TurnDecoder(Protocol):
 
     @property
     def told(self) -> Usage:
-        """What the turn has told of its usage so far."""
+        """The usage reported so far."""
         ...
 
     def read(self, items: list[bytes]) -> list[ModelEvent]:
@@ -75,7 +75,7 @@ class ModelHttp:
                     try:
                         events = decoder.read(items)
                     except (ModelError, *_GARBLED):
-                        # An error takes its read with it, but what was told there is to be paid.
+                        # The error discards its read, but the usage reported there is charged.
                         if decoder.told.total:
                             yield [UsageTold(decoder.told)]
                         raise

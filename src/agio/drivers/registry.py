@@ -1,4 +1,4 @@
-"""From `provider:model` to a driver. A driver's module is imported when it is opened."""
+"""The list of providers, and how one is opened by name. A driver's module is imported when it is opened."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -7,26 +7,38 @@ from typing import cast
 from msgspec import Struct
 
 from agio.core.model import ModelDriver
+from agio.core.provider import ProviderKind
 from agio.drivers.endpoint import Endpoint
 from agio.errors import UserError
 
 
 class Provider(Struct, frozen=True):
-    """Where a provider's driver is, and the environment variable people keep its key in."""
+    """A provider's driver, and the prefix of its environment variables."""
 
     module: str
     driver: str
-    key_variable: str
+    prefix: str
+
+    @property
+    def key_variable(self) -> str:
+        """The environment variable of the API key."""
+        return f"{self.prefix}_API_KEY"
+
+    @property
+    def url_variable(self) -> str:
+        """The environment variable of the base URL."""
+        return f"{self.prefix}_BASE_URL"
 
 
-PROVIDERS: Mapping[str, Provider | None] = {
-    "openai": Provider("agio.drivers.openai_responses", "OpenAIModelDriver", "OPENAI_API_KEY"),
-    "openai-chat": Provider("agio.drivers.openai_chat", "OpenAIChatDriver", "OPENAI_API_KEY"),
-    "anthropic": Provider("agio.drivers.anthropic", "AnthropicDriver", "ANTHROPIC_API_KEY"),
-    "gemini": Provider("agio.drivers.gemini", "GeminiDriver", "GEMINI_API_KEY"),
-    "demo": None,
+SERVICES: Mapping[ProviderKind, Provider] = {
+    "openai": Provider("agio.drivers.openai_responses", "OpenAIModelDriver", "OPENAI"),
+    "openai-chat": Provider("agio.drivers.openai_chat", "OpenAIChatDriver", "OPENAI"),
+    "anthropic": Provider("agio.drivers.anthropic", "AnthropicDriver", "ANTHROPIC"),
+    "gemini": Provider("agio.drivers.gemini", "GeminiDriver", "GEMINI"),
 }
-"""The providers by name; `demo` needs no service."""
+"""The providers that are called over the network, by kind."""
+PROVIDERS: Mapping[str, Provider | None] = {**SERVICES, "demo": None}
+"""All providers by name; `demo` needs no service."""
 
 
 def split_model(name: str) -> tuple[str, str]:

@@ -41,7 +41,7 @@ class ScriptedTurn(Struct, frozen=True):
     stop: StopReason | None = None
     usage: Usage = Usage(10, 5)
     told: Usage | None = None
-    """What is told of the usage before anything is said."""
+    """The usage reported before the first text."""
     fails: ModelError | None = None
     waits: asyncio.Event | None = None
 

@@ -1,7 +1,7 @@
-"""The one guarded HTTP client: whatever address a user can influence is called through it, or not at all.
+"""The one guarded HTTP client: every address that a user can influence is called through it, or not at all.
 
 It connects only to addresses that it resolved and checked itself, on every hop (DESIGN.md, section 8). Below
-drivers, tools and gateway, which are handed an `Egress` by whoever puts them together.
+drivers, tools and gateway, which are given an `Egress` by server/composition.py.
 """
 
 from agio.egress.address import Address, is_public

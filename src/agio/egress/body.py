@@ -18,7 +18,7 @@ class Body:
         said = {name.lower(): value.strip().lower() for name, value in headers}
         coding = said.get("content-encoding", "")
         if coding not in ("", "identity", "gzip", "x-gzip") and not empty:
-            raise UpstreamError("upstream_invalid", f"{host} answers in an encoding nobody asked for.")
+            raise UpstreamError("upstream_invalid", f"{host} answers in an encoding that was not requested.")
         self._gzip = zlib.decompressobj(wbits=31) if "gzip" in coding else None
         length = said.get("content-length", "")
         if length.isdigit() and not empty and (len(length) > 18 or int(length) > limit_bytes):

@@ -35,7 +35,7 @@ class EgressRequest(Struct, frozen=True):
 
 
 class EgressResponse(Struct, frozen=True):
-    """An answer, whatever its status."""
+    """A response of any status."""
 
     status: int
     headers: Headers
@@ -74,7 +74,7 @@ class Egress:
             ) from error
 
     async def addresses(self, host: str, port: int) -> list[Address]:
-        """Look a host up and check every address it has, for whoever connects by themselves: to one of these only.
+        """Resolve a host and check every address, for callers that connect themselves: only to one of these.
 
         Raises UserError `egress_refused`, UpstreamError `upstream_unreachable`.
         """

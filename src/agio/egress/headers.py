@@ -1,4 +1,4 @@
-"""The headers of a request: which may be set, and which another origin is told."""
+"""The headers of a request: which may be set, and which go on to another origin."""
 
 import re
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ def header_problem(name: str, value: str) -> str | None:
 
 
 def for_strangers(headers: Sequence[tuple[str, str]]) -> Headers:
-    """Return what another origin is told after a redirect: everything else may be a secret."""
+    """Return the headers that another origin gets after a redirect: every other may be a secret."""
     return [pair for pair in headers if pair[0].lower() in _HARMLESS]
 
 

@@ -1,4 +1,4 @@
-"""The one place of the guarded client that connects: to an address that was checked, whatever the name says next."""
+"""Connects, to an address that was checked: the name is not resolved again."""
 
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -53,7 +53,7 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
         await self._plain.sleep(seconds)
 
     async def aclose(self) -> None:
-        """Hang up, also where nobody else can: a TLS handshake that is given up leaves its socket behind."""
+        """Close the socket, also after an abandoned TLS handshake, which would leave it open."""
         while self._opened:
             await self._opened.pop().aclose()
 

@@ -1,4 +1,4 @@
-"""Names to addresses: the machine's own way, in threads that nobody else waits for."""
+"""Resolves names as the machine does, in threads of its own."""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""URLs, read strictly: whatever two readers could understand differently is refused."""
+"""Strict URLs: what two parsers could read differently is refused."""
 
 import re
 import unicodedata
@@ -7,6 +7,7 @@ from urllib.parse import quote, urljoin
 
 from msgspec import Struct
 
+from agio.core.url import DEFAULT_PORTS, with_port
 from agio.egress.address import Address
 from agio.errors import UserError
 
@@ -18,10 +19,9 @@ _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _IPV4 = re.compile(r"(0|[1-9][0-9]{0,2})(\.(0|[1-9][0-9]{0,2})){3}")
 _DOTS = "\u3002\uff0e\uff61"
-"""What IDNA takes for a dot."""
+"""Characters that IDNA reads as a dot."""
 _SAFE = "/:@!$&'()*+,;=%-._~?"
 _URL_CHARS = 8192
-_PORTS = {"http": 80, "https": 443}
 
 
 class Target(Struct, frozen=True):
@@ -38,8 +38,7 @@ class Target(Struct, frozen=True):
     @property
     def authority(self) -> str:
         """Host and port as the Host header has them."""
-        name = f"[{self.host}]" if ":" in self.host else self.host
-        return name if self.port == _PORTS[self.scheme] else f"{name}:{self.port}"
+        return with_port(self.scheme, self.host, self.port)
 
     @property
     def url(self) -> str:
@@ -47,7 +46,7 @@ class Target(Struct, frozen=True):
         return f"{self.scheme}://{self.authority}{self.path}"
 
     def same_origin(self, other: "Target") -> bool:
-        """Whether what was meant for the other may be told to this: the same place, or its way to TLS."""
+        """Whether secrets for the other may be sent here: the same origin, or its upgrade to TLS."""
         if (self.scheme, self.host, self.port) == (other.scheme, other.host, other.port):
             return True
         return self.host == other.host and (self.port, other.port) == (443, 80) and self.scheme == "https"
@@ -59,7 +58,7 @@ def refused(rule: str) -> UserError:
 
 
 def parse_target(url: str) -> Target:
-    """Take a URL apart. Raises UserError `egress_refused`."""
+    """Split a URL. Raises UserError `egress_refused`."""
     _check_characters(url)
     found = _URL.fullmatch(url)
     if found is None:
@@ -71,14 +70,14 @@ def parse_target(url: str) -> Target:
     return Target(
         scheme=scheme,
         host=host,
-        port=_PORTS[scheme] if port is None else _port(port),
+        port=DEFAULT_PORTS[scheme] if port is None else _port(port),
         path=quote(path or "/", safe=_SAFE) + quote(query, safe=_SAFE),
         address=address,
     )
 
 
 def join_target(base: Target, location: str) -> Target:
-    """Say where a redirect leads. Raises UserError `egress_refused`."""
+    """Resolve a redirect. Raises UserError `egress_refused`."""
     _check_characters(location)
     if _SCHEME.match(location):
         return parse_target(location)

@@ -1,1 +1,1 @@
-"""Running tools: look-up, validation, time-outs, concurrency, and asking a person first."""
+"""Running tools: lookup, validation, timeouts, threads, results."""

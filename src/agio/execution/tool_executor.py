@@ -1,4 +1,4 @@
-"""Runs the tools of an agent: look-up, validation, time-out, once-only, error words. The loop's `ToolRunner`."""
+"""Runs the tools of an agent: lookup, validation, timeout, once-only, error texts. The loop's `ToolRunner`."""
 
 import asyncio
 import inspect
@@ -24,34 +24,34 @@ _log = logging.getLogger("agio.tools")
 _threads = DaemonThreads()
 _ERROR_BYTES = 4096
 _ENVELOPE_BYTES = 1024
-"""What an event needs around a result."""
+"""The size of an event without its result."""
 
 
 class Standing(Protocol):
-    """Whether calls may still be made here: a worker's claim can be gone without its knowing."""
+    """Whether this worker's claim is still valid: it can be lost without notice."""
 
     async def ready(self) -> None:
-        """Wait until that can be known."""
+        """Wait until that is known."""
         ...
 
     def holds(self) -> bool:
-        """Whether a tool may begin to act. Any thread may ask."""
+        """Whether a tool may start. Thread-safe."""
         ...
 
     async def fall(self) -> None:
-        """Give the run back; does not come back before the run was stopped."""
+        """Release the run; returns after it was stopped."""
         ...
 
 
 class _Fallen(Exception):
-    """It could not be known that the claim is good when the tool was about to act: it did not."""
+    """The claim could not be confirmed before the tool started: it did not run."""
 
 
 class ToolExecutor:
     """The tools of one agent, ready to be called. Raises UserError `duplicate_tool`.
 
-    `records` keeps what must happen once; the calls of tools in `recorded_elsewhere` are recorded by whoever
-    runs them. `standing` is asked at the last moment before a tool acts.
+    `records` keeps what must happen once; the calls of tools in `recorded_elsewhere` are recorded
+    where they run. `standing` is asked at the last moment before a tool acts.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class ToolExecutor:
         )
 
     def effect_of(self, call: ToolCall) -> Effect | None:
-        """What doing this call twice would mean; None for a call nobody here can run."""
+        """What doing this call twice would mean; None for a call that cannot run here."""
         tool = self._tools.get(call.function.name)
         return None if tool is None or tool.function is None else tool.effect
 
@@ -265,7 +265,7 @@ def _threadsafe(context: ToolContext) -> ToolContext:
         if here:
             report(value)
         else:
-            with suppress(RuntimeError):  # the loop has closed: nobody watches any more
+            with suppress(RuntimeError):  # the loop has closed
                 loop.call_soon_threadsafe(report, value)
 
     context.report = hop

@@ -42,11 +42,7 @@ from agio.server.http_server import HttpServer
 from agio.server.oidc import open_oidc
 from agio.server.stores import check_secrets, open_database, open_vault
 from agio.settings import ServerSettings, Settings
-from agio.tools.draft import make_draft_tool
-from agio.tools.echo_context import echo_context
-from agio.tools.fetch import make_fetch_tool
-from agio.tools.profile import make_profile_tools
-from agio.tools.project_context import make_project_context_tool
+from agio.tools.registry import built_in_tools
 from agio.vault import Vault
 
 STORE_NAME = "agio.db"
@@ -76,19 +72,6 @@ class GatewayConfig(Struct, frozen=True, kw_only=True):
     currency: str = "USD"
     works: bool = True
     """Whether a worker runs in this process."""
-
-
-def built_in_tools(store: Store, egress: Egress) -> dict[str, AnyTool]:
-    """Return the tools every agent may be given, by name."""
-    made = (
-        *demo.TOOLS,
-        echo_context,
-        make_fetch_tool(egress),
-        *make_profile_tools(store),
-        make_draft_tool(store),
-        make_project_context_tool(store),
-    )
-    return {tool.name: tool for tool in made}
 
 
 def database_of(settings: Settings, server: ServerSettings, data: Path | None) -> str | Path:

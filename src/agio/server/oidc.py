@@ -1,10 +1,10 @@
 """The OpenID providers of a gateway, put together from the settings."""
 
 from collections.abc import Sequence
-from urllib.parse import urlsplit
 
 from agio.core.identity.oidc import VARIABLE, OidcProvider
 from agio.core.identity.team import TeamStore
+from agio.core.url import DEFAULT_PORTS, bracketed, split_url
 from agio.egress import Egress
 from agio.errors import UserError
 from agio.gateway.auth.oidc import OidcProviders
@@ -45,7 +45,5 @@ async def _check_tenant(store: TeamStore, provider: OidcProvider) -> None:
 
 def _origin(issuer: str) -> str:
     """Return host and port, as the guard's exemptions are written."""
-    parts = urlsplit(issuer)
-    host = parts.hostname or ""
-    port = parts.port or {"http": 80, "https": 443}[parts.scheme]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    parts = split_url(issuer, "http", "https")
+    return f"{bracketed(parts.hostname or '')}:{parts.port or DEFAULT_PORTS[parts.scheme]}"

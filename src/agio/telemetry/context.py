@@ -1,6 +1,6 @@
 """Which request and which run a line of the log is about, wherever on the road it is written.
 
-Whoever takes a request in sets `REQUEST_ID`; whoever works on a run says so with `bind_run`.
+The door that takes a request sets `REQUEST_ID`; code that works on a run calls `bind_run`.
 """
 
 import os
@@ -15,7 +15,7 @@ TENANT: ContextVar[str] = ContextVar("agio_tenant", default="")
 RUN_ID: ContextVar[str] = ContextVar("agio_run_id", default="")
 
 HEADER = "x-request-id"
-"""The header that carries a request's id: to us, back to whoever asked, and on to the model."""
+"""The header that carries a request's id: in requests, in responses, and on to the model."""
 
 _SANE = re.compile(rb"[A-Za-z0-9._-]{1,64}").fullmatch
 
@@ -27,12 +27,12 @@ def accept_request_id(given: bytes | None) -> str:
 
 def bind_run(info: RunInfo) -> None:
     """Let every line of this task, and of those it starts, be about a run."""
-    ACTOR.set(None)  # what a run does is in its log: nobody acts by hand from here on
+    ACTOR.set(None)  # a run's actions are in its log, not in the audit log
     REQUEST_ID.set(info.request_id)
     TENANT.set(info.tenant)
     RUN_ID.set(info.run_id)
 
 
 def about(info: RunInfo) -> dict[str, str]:
-    """Return the `extra` of a line that is about a run, for whoever works on many."""
+    """Return the `extra` of a line that is about a run, for code that works on many."""
     return {"run_id": info.run_id, "tenant": info.tenant, "request_id": info.request_id}

@@ -1,4 +1,4 @@
-"""Errors as the log may tell them: what kind, and where. What somebody sent or stored is in no line.
+"""Errors in the log: their kind and place, never the data of requests or of the store.
 
 The words of a foreign exception often repeat the value that it is about, so only those of kinds that name parts of
 the program or of the network are kept; an error of ours keeps its code, and its words if they are about our own parts.

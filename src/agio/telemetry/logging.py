@@ -21,7 +21,7 @@ Format: TypeAlias = Literal["json", "text"]
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-"""What every record has: the rest was named by whoever wrote the line."""
+"""The attributes of every record; others are a line's own fields."""
 NAMED = "named"
 """A record's `extra` may be one dict of this name: it is cheaper than many."""
 SOON_S = 0.05
@@ -128,7 +128,7 @@ class Sink(logging.StreamHandler[TextIO]):
         with self._writing:
             lines, self._waiting = self._waiting, []
             if lines:
-                with suppress(OSError, ValueError):  # the log is gone: whoever is served must not suffer
+                with suppress(OSError, ValueError):  # the log is gone: requests are served on
                     self.stream.write("\n".join(lines) + "\n")
                     self.stream.flush()
 
@@ -162,25 +162,25 @@ def set_up_logging(
 ) -> None:
     """Write agio's own lines, and warnings of what it is built on, to standard error.
 
-    Without a format: text for a terminal, JSON for anything else. What nobody catches is written the same way.
+    Without a format: text for a terminal, JSON for anything else. Uncaught errors are written the same way.
     """
     out: TextIO = stream or sys.stderr
     how = how or ("text" if out.isatty() else "json")
     handler = Sink(out)
     handler.setFormatter(TextLines() if how == "text" else JsonLines())
-    logging.raiseExceptions = False  # a line that cannot be written is not told with its values
+    logging.raiseExceptions = False  # a line that fails must not print its values
     # No line tells them, and finding them out costs more than all the rest.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
-    setattr(logging, "_srcfile", None)  # noqa: B010 (logging's own way to be told)
+    setattr(logging, "_srcfile", None)  # noqa: B010 (logging's own switch)
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("agio").setLevel((level or "info").upper())
-    if out.isatty() and level is None:  # somebody watches the terminal for what the server says to them
+    if out.isatty() and level is None:  # a person reads the terminal
         logging.getLogger("agio.access").setLevel(logging.WARNING)
-    # A WebSocket that was refused: its client was told, and anybody could fill the log with it.
+    # A refused WebSocket: its client has the error, and any client could fill the log.
     logging.getLogger("uvicorn.error").addFilter(
         lambda record: "completing handshake" not in record.getMessage()
     )
-    # A form that cannot be read: its sender is told, and a byte of it would be in the line.
+    # A malformed form: its sender has the error, and the line would contain a byte of it.
     logging.getLogger("python_multipart").setLevel(logging.ERROR)
     sys.excepthook = _uncaught
     threading.excepthook = lambda hook: _uncaught(hook.exc_type, hook.exc_value, hook.exc_traceback)
@@ -200,4 +200,4 @@ def _printable(line: str) -> str:
 def _uncaught(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
     if error is None or isinstance(error, KeyboardInterrupt):
         return
-    logging.getLogger("agio").critical("Something failed that nobody caught.", exc_info=error)
+    logging.getLogger("agio").critical("Uncaught error.", exc_info=error)

@@ -14,6 +14,7 @@ from agio.core.config import ServerLimits
 from agio.core.identity.principal import DEFAULT_TENANT, LOCAL_USER
 from agio.core.tool import AnyTool
 from agio.drivers.endpoint import Endpoint
+from agio.drivers.registry import SERVICES
 from agio.gateway.auth.authenticator import describe_key, hash_secret, new_api_key
 from agio.gateway.gateway import Gateway
 from agio.gateway.routes.turn_views import RunOutcome
@@ -27,7 +28,6 @@ from agio.worker.service import WorkerService
 
 START_S = 60.0
 _LEAVE_S = 0.5
-_WIRES = ("openai", "openai-chat", "anthropic", "gemini")
 
 
 class ServingClient(ServerClient):
@@ -97,7 +97,7 @@ async def serving(
     """
     endpoints = {"demo": Endpoint()}
     if model is not None:
-        endpoints |= {wire: model.endpoint(wire) for wire in _WIRES}
+        endpoints |= {wire: model.endpoint(wire) for wire in SERVICES}
     app = App({agent.spec.name: agent for agent in agents}, {tool.name: tool for tool in tools})
     limits = limits or ServerLimits()
     with tempfile.TemporaryDirectory(prefix="agio-") as folder:

@@ -25,7 +25,7 @@ Secrets: TypeAlias = Callable[[], Awaitable[Mapping[str, str]]]
 
 
 class Sender(Protocol):
-    """Whoever sends a request: the guard, or somebody who looks on."""
+    """Sends a request: the guard, or a wrapper that records it."""
 
     async def request(self, request: EgressRequest) -> EgressResponse:
         """Send a request. Raises UserError `egress_refused`, UpstreamError."""

@@ -6,7 +6,7 @@ from agio.core.tool import AnyTool, ToolContext, tool
 from agio.protocol.messages import Json
 
 PROFILE_TOOLS = frozenset({"read_profile", "update_profile"})
-"""An agent that has one of them is told the profile when a run begins."""
+"""Runs of an agent that has one of them begin with the user's profile."""
 
 
 def make_profile_tools(store: ProfileStore) -> list[AnyTool]:
@@ -14,7 +14,7 @@ def make_profile_tools(store: ProfileStore) -> list[AnyTool]:
 
     @tool(effect="read")
     async def read_profile(context: ToolContext) -> dict[str, Json]:
-        """Tell what is known of the user: name, language, time zone, preferences and whatever else was noted."""
+        """Tell what is known of the user: name, language, time zone, preferences and other notes."""
         return _shown(await store.get_profile(context.tenant, context.user))
 
     @tool(effect="idempotent")

@@ -48,7 +48,7 @@ class SessionPart(Struct, frozen=True, kw_only=True):
 
 
 class PagePart(Struct, frozen=True):
-    """Something the client's page said of itself. Nobody vouches for it."""
+    """An entry of the client's page: untrusted text."""
 
     description: str
     value: str

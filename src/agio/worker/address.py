@@ -1,9 +1,8 @@
 """The address of a gateway, and its two endpoints for workers."""
 
-from urllib.parse import urlsplit
-
 from msgspec import Struct
 
+from agio.core.url import split_url
 from agio.errors import UserError
 
 
@@ -28,10 +27,9 @@ class GatewayAddress(Struct, frozen=True):
 def parse_address(url: str) -> GatewayAddress:
     """Read an address such as `http://10.0.0.5:8700`. Raises UserError `invalid_gateway_url`."""
     try:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https", "ws", "wss") or not parts.hostname or parts.username:
-            raise ValueError("it needs a scheme and a host")  # noqa: TRY301
-        _ = parts.port
+        parts = split_url(url, "http", "https", "ws", "wss")
+        if parts.username:
+            raise ValueError("it has a user name")  # noqa: TRY301
     except ValueError as error:
         raise UserError(
             "invalid_gateway_url",

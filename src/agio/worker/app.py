@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from agio.core.config import AgentLimits, AgentRunConfig
 from agio.core.engine.context import ContextSource
 from agio.core.engine.runner import RunHooks
-from agio.core.link.link import ToolOffer
+from agio.core.link.link import ToolOffer, offer_tool
 from agio.core.model import ModelDriver
 from agio.core.run.spec import AgentSpec
 from agio.core.store.records import AgentFields, AgentTool
@@ -53,15 +53,7 @@ class App(Struct, frozen=True):
         """Return the tools, those of the agents among them, as the gateway offers them to any agent."""
         own = {tool.name: tool for agent in self.agents.values() for tool in agent.tools}
         return [
-            ToolOffer(
-                name=tool.name,
-                description=tool.description,
-                parameters=tool.parameters,
-                place="worker",
-                effect=tool.effect,
-                approval=tool.approval,
-                timeout_s=tool.timeout_s,
-            )
+            offer_tool("module", tool.name, tool)
             for tool in {**own, **self.tools}.values()
             if tool.function is not None
         ]

@@ -62,7 +62,7 @@ def _runner(job: Job, outbox: Outbox, parts: Parts, files: ReadFile) -> AgentRun
     code = _code_agent(job.agent, parts.app)
     if code is None:
         spec = _spec(job.agent, parts.config)
-        driver = parts.drivers.get(job.agent.provider, job.agent.endpoint)
+        driver = parts.drivers.get(job.agent.model_provider, job.agent.endpoint)
         source: ContextSource = NoContext()
     else:
         spec, driver, source = _priced(code.spec, job.agent), code.driver(), code.source
@@ -100,9 +100,9 @@ def _spec(offer: AgentOffer, config: AgentRunConfig) -> AgentSpec:
         config = structs.replace(config, model=structs.replace(config.model, temperature=offer.temperature))
     spec = AgentSpec(
         name=offer.name,
-        instructions=offer.instructions,
-        provider=offer.provider,
-        model=offer.model,
+        instructions=offer.system_prompt,
+        provider=offer.model_provider,
+        model=offer.model_name,
         goal=offer.goal,
         output=None if offer.output_schema is None else OutputType(offer.output_schema, is_trusted=False),
         config=config,

@@ -31,7 +31,7 @@ async def test_a_job_has_all_that_is_needed_to_run_it(room: Engine, join: Join) 
     visitor = Visitor()
     link = await join(visitor)
     session, hand = await begun(room, link, visitor)
-    assert hand.job.agent.instructions == "Be brief."
+    assert hand.job.agent.system_prompt == "Be brief."
     assert [(offer.name, offer.place) for offer in hand.job.tools] == [("act", "gateway"), ("ring", "worker")]
     assert b"Hi there" in hand.job.log.payload
     await hand.finish()

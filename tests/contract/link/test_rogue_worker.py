@@ -44,7 +44,7 @@ ROGUE = Permit("wkey_rogue", frozenset({"default"}))
 NOTE = b'{"type":"CUSTOM","name":"x","value":1}\n'
 FAR = 2**62
 TURN = TurnRecord("", 1, 2, "demo:demo", "end", Usage(), VendorTurn("scripted", []))
-OFFER = ToolOffer(name="t", description="", parameters={}, place="gateway")
+OFFER = ToolOffer(name="t", description="", parameters={}, kind="builtin")
 AGENT = AgentFields(name="n", system_prompt="", model_provider="demo", model_name="demo")
 
 

@@ -91,7 +91,7 @@ async def test_a_job_names_the_tools_of_gateway_and_module_with_their_approval()
     """B7: an assignment's word about approval counts before the tool's, the agent's policy before both."""
     async with engine(tools={"clock": clock}) as room:
         offer = offer_tools({"clock": clock})["clock"]
-        module = [structs.replace(offer, name=name, place="worker") for name in ("pay", "look")]
+        module = [structs.replace(offer, name=name, kind="module") for name in ("pay", "look")]
         worker, _, _ = await room.join(tools=module)
         tools = [AgentTool("clock"), AgentTool("pay", "ask"), AgentTool("look"), AgentTool("gone")]
         await room.say(await room.session(tools=tools))

@@ -17,7 +17,7 @@ MAIL = ToolOffer(
         "required": ["to"],
         "additionalProperties": False,
     },
-    place="worker",
+    kind="module",
     approval="ask",
 )
 WRONG: list[dict[str, object]] = [{}, {"to": 7}, {"to": "eve", "cc": "x"}, {"To": "eve"}]

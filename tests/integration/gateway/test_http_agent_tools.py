@@ -46,7 +46,7 @@ async def test_all_tools_are_listed_with_where_they_run_and_who_has_them(tmp_pat
         items = (await shop.client.get("/api/agent-tools")).json()["items"]
         tools = {tool["name"]: tool for tool in items}
         assert list(tools) == sorted(tools)
-        assert tools["clock"]["kind"] == "built_in"
+        assert tools["clock"]["kind"] == "builtin"
         assert tools["clock"]["id"].startswith("tool_")
         assert tools["weather"]["id"] == made["id"]
         for name in ("clock", "weather"):
@@ -276,12 +276,12 @@ async def test_without_a_master_key_no_secret_is_taken() -> None:
 async def test_a_workers_tool_is_listed_and_runs_only_in_a_run() -> None:
     """C3, S4: it can be given to agents, and neither tried nor called; no tool takes its name."""
     async with house() as place, place.client() as client:
-        offer = ToolOffer(name="lift", description="Lift.", parameters={"type": "object"}, place="worker")
+        offer = ToolOffer(name="lift", description="Lift.", parameters={"type": "object"}, kind="module")
         await place.room.join(tools=[offer])
         [lift] = [
             tool for tool in (await client.get("/api/agent-tools")).json()["items"] if tool["name"] == "lift"
         ]
-        assert (lift["kind"], lift["place"], lift["read_only"]) == ("worker", "worker", True)
+        assert (lift["kind"], lift["place"], lift["read_only"]) == ("module", "worker", True)
         tried = await client.post(f"/api/agent-tools/{lift['id']}/test", json={})
         assert (tried.status_code, code_of(tried)) == (409, "tool_not_runnable")
         called = await client.post("/api/tools/execute", json={"tool": "lift"})

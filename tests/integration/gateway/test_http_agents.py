@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from agio.agents.demo import demo_agent
 from agio.core.link.link import ToolOffer
 from agio.core.store.records import AgentFields
 from tests.support.house import AGENT, code_of, house, ids_of
@@ -203,7 +204,7 @@ async def test_a_provider_or_tool_that_is_not_there_is_refused_with_those_that_a
 
 async def test_tools_of_a_worker_may_be_given_too() -> None:
     """C2: what a connected worker's module offers is known, and listed beside the built-in tools."""
-    offer = ToolOffer(name="hammer", description="Hits.", parameters={"type": "object"}, place="worker")
+    offer = ToolOffer(name="hammer", description="Hits.", parameters={"type": "object"}, kind="module")
     async with house() as place, place.client() as client:
         await place.room.join(tools=[offer])
         tools = {tool["name"]: tool for tool in (await client.get("/api/tools")).json()["items"]}
@@ -211,6 +212,26 @@ async def test_tools_of_a_worker_may_be_given_too() -> None:
         assert (tools["hammer"]["effect"], tools["clock"]["effect"]) == ("once", "read")
         made = await client.post("/api/agents", json={**AGENT, "tools": ["hammer", "clock", "hammer"]})
         assert [tool["name"] for tool in made.json()["tools"]] == ["hammer", "clock"]
+
+
+async def test_the_demo_agents_own_tool_stays_with_it() -> None:
+    """C2: it is not listed, another agent cannot be given it, and the demo agent can be saved with it."""
+    async with house() as place, place.client() as client:
+        for path in ("/api/tools", "/api/agent-tools"):
+            names = {tool["name"] for tool in (await client.get(path)).json()["items"]}
+            assert "clock" in names
+            assert "send_postcard" not in names
+        other = await client.post("/api/agents", json={**AGENT, "tools": ["send_postcard"]})
+        assert code_of(other) == "unknown_tool"
+        made = (await client.post("/api/agents", json=AGENT)).json()
+        assert code_of(await client.put(f"/api/agents/{made['id']}/tools/send_postcard")) == "tool_not_found"
+        demo = await place.store.create_agent("default", demo_agent())
+        saved = await client.put(
+            f"/api/agents/{demo.id}", json={**AGENT, "name": "demo", "tools": ["send_postcard"]}
+        )
+        assert saved.status_code == 200, saved.text
+        asked = await client.put(f"/api/agents/{demo.id}/tools/send_postcard", json={"approval": "never"})
+        assert (asked.json()["kind"], asked.json()["approval"]) == ("builtin", "never")
 
 
 async def test_agents_are_found_by_name_and_listed_in_pages() -> None:

@@ -27,7 +27,7 @@ async def test_a_message_becomes_a_run_that_streams_and_ends() -> None:
         assert accepted.claimed is not None
         job = await worker.next_job()
         assert job.claim.run_id == accepted.run_id
-        assert job.agent.instructions == "Be brief."
+        assert job.agent.system_prompt == "Be brief."
         assert job.history == []
         hand = Hand(link, job)
         await hand.say("Hi there")

@@ -558,8 +558,8 @@ async def test_a_heartbeat_in_anothers_name_is_nobodys() -> None:
 async def test_a_worker_does_not_offer_what_runs_at_the_gateway() -> None:
     """R7: whatever it says of its tools, they are its own; the gateway's keep their approval."""
     offers = [
-        ToolOffer(name="secret", description="", parameters={"type": "object"}, place="gateway"),
-        structs.replace(RING, place="gateway"),
+        ToolOffer(name="secret", description="", parameters={"type": "object"}, kind="builtin"),
+        structs.replace(RING, kind="builtin"),
     ]
     async with _scene("direct") as scene:
         session = await scene.room.session(ANN, [AgentTool("ring"), AgentTool("secret", "ask")])

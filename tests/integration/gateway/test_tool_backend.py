@@ -188,7 +188,7 @@ async def test_no_tool_starts_after_a_cancel_and_those_that_run_are_told() -> No
     """L14: whether the gateway's or the worker's own."""
     bench = Bench()
     bench.go_on.clear()
-    offer = ToolOffer(name="own", description="", parameters={"type": "object"}, place="worker")
+    offer = ToolOffer(name="own", description="", parameters={"type": "object"}, kind="module")
     async with engine(ServerLimits(), tools=bench.tools) as room:
         session = await room.session(tools=[*NAMES, AgentTool("own")])
         worker, link, _ = await room.join(tools=[offer])
@@ -210,7 +210,7 @@ async def test_no_tool_starts_after_a_cancel_and_those_that_run_are_told() -> No
 async def test_a_worker_records_its_own_tools_at_the_gateway() -> None:
     """R7: begun, ended, and known to the next claim; the effect is the offer's, not what the worker says."""
     bench = Bench()
-    offer = ToolOffer(name="own", description="", parameters={"type": "object"}, place="worker")
+    offer = ToolOffer(name="own", description="", parameters={"type": "object"}, kind="module")
     async with engine(tools=bench.tools) as room:
         session = await room.session(tools=[*NAMES, AgentTool("own")])
         worker, link, _ = await room.join(tools=[offer])

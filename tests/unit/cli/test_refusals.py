@@ -12,8 +12,9 @@ def test_what_is_no_agio_is_told_so(said: bytes) -> None:
     assert refusal(404, said).code == "not_agio"
 
 
-def test_an_address_that_is_none_is_told_so() -> None:
+@pytest.mark.parametrize("url", ["nonsense", "http://127.0.0.1:99999", "http://[::1"])
+def test_an_address_that_is_none_is_told_so(url: str) -> None:
     """R5: before anything is sent."""
     with pytest.raises(UserError) as refused:
-        ServerClient("nonsense", "key")
+        ServerClient(url, "key")
     assert refused.value.code == "invalid_server_url"

@@ -5,7 +5,7 @@ from msgspec import structs
 
 from agio.core.config import AgentRunConfig
 from agio.core.http_tool import HttpHeader, HttpTool
-from agio.core.link.link import ToolOffer
+from agio.core.link.link import ToolKind, ToolOffer
 from agio.core.provider import Sealed, SecretPlace
 from agio.core.store.records import AgentRecord, AgentTool
 from agio.egress import Egress
@@ -66,12 +66,11 @@ async def test_secrets_are_opened_for_their_own_tool_alone() -> None:
     assert locked.value.code == "no_secret_key"
 
 
-def _offer(name: str, place: str) -> ToolOffer:
-    where = "worker" if place == "worker" else "gateway"
-    return ToolOffer(name=name, description=place, parameters={}, place=where)
+def _offer(name: str, kind: ToolKind) -> ToolOffer:
+    return ToolOffer(name=name, description=kind, parameters={}, kind=kind)
 
 
-@pytest.mark.parametrize(("source", "description"), [("stored", "The weather."), ("code", "worker")])
+@pytest.mark.parametrize(("source", "description"), [("stored", "The weather."), ("code", "module")])
 def test_a_teams_own_tool_comes_before_a_built_in_one(source: str, description: str) -> None:
     """C3: a new built-in tool of the same name does not take its place; for an agent in code its module comes first."""
     agent = AgentRecord(
@@ -86,8 +85,8 @@ def test_a_teams_own_tool_comes_before_a_built_in_one(source: str, description: 
         created_at=0,
         updated_at=0,
     )
-    built_in = {"weather": _offer("weather", "gateway")}
-    module = {"weather": _offer("weather", "worker")}
+    built_in = {"weather": _offer("weather", "builtin")}
+    module = {"weather": _offer("weather", "module")}
     offers = tools_of(agent, built_in, module)
     assert offers["weather"].description == description
     asking = structs.replace(agent, tools=[structs.replace(TOOL, approval="ask")])
@@ -96,6 +95,6 @@ def test_a_teams_own_tool_comes_before_a_built_in_one(source: str, description: 
 
 def test_only_agents_with_the_tools_are_told_the_profile() -> None:
     """R11: and a worker's tool of that name is not one of them."""
-    assert knows_profile({"read_profile": _offer("read_profile", "gateway")})
-    assert not knows_profile({"read_profile": _offer("read_profile", "worker")})
-    assert not knows_profile({"clock": _offer("clock", "gateway")})
+    assert knows_profile({"read_profile": _offer("read_profile", "builtin")})
+    assert not knows_profile({"read_profile": _offer("read_profile", "module")})
+    assert not knows_profile({"clock": _offer("clock", "builtin")})

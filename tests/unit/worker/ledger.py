@@ -140,9 +140,9 @@ def offer(provider: str = "scripted", source: str = "stored", name: str = "helpe
         id="agt_1",
         name=name,
         source="code" if source == "code" else "stored",
-        instructions="Be brief.",
-        provider=provider,
-        model="one",
+        system_prompt="Be brief.",
+        model_provider=provider,
+        model_name="one",
     )
 
 
@@ -153,7 +153,7 @@ def gateway_tool(name: str = "lookup") -> ToolOffer:
         "properties": {"word": {"type": "string"}},
         "required": ["word"],
     }
-    return ToolOffer(name=name, description="Look it up.", parameters=parameters, place="gateway")
+    return ToolOffer(name=name, description="Look it up.", parameters=parameters, kind="builtin")
 
 
 async def worker(

@@ -153,6 +153,16 @@ export const agentToolsQuery = queryOptions({
   queryFn: async () => (await data(api.GET("/api/agent-tools"))).items,
 });
 
+/** The tools an agent has, also those that only this agent can have; none for a new agent. */
+export const assignedToolsQuery = (agentId?: string) =>
+  queryOptions({
+    queryKey: ["agent-tools", agentId],
+    enabled: agentId !== undefined,
+    queryFn: async () =>
+      (await data(api.GET("/api/agents/{agent_id}/tools", { params: { path: { agent_id: agentId ?? "" } } })))
+        .items,
+  });
+
 /** The caller's API keys, or all keys of the team for those who manage it. */
 export const keysQuery = (everybody: boolean) =>
   queryOptions({

@@ -38,12 +38,13 @@ export const KINDS: Record<Kind, Words & { one: string }> = {
     meaning: "Requests to a web service, with values supplied by the model.",
     one: "An HTTP tool of your team",
   },
-  built_in: { title: "Built-in", meaning: "Included with the server.", one: "A built-in tool" },
-  worker: {
+  builtin: { title: "Built-in", meaning: "Included with the server.", one: "A built-in tool" },
+  module: {
     title: "From your code",
     meaning: "Python functions of connected workers.",
     one: "A tool from your code",
   },
+  mcp: { title: "From MCP servers", meaning: "Tools of an MCP server.", one: "A tool of an MCP server" },
 };
 
 const FAILURES: Record<string, string> = {

@@ -1406,7 +1406,7 @@ export interface components {
         };
         /**
          * AddressBody
-         * @description An address that somebody is about to enter.
+         * @description A base URL to check before it is saved.
          */
         AddressBody: {
             /** Base Url */
@@ -1470,10 +1470,10 @@ export interface components {
             tools: (string | components["schemas"]["ToolBody"])[];
         };
         /**
-         * AgentLimitsView
-         * @description What an agent says of its limits; null: the server's default.
+         * AgentLimits
+         * @description What a team says of an agent's limits, by the names of `AgentRunConfig`; None: as the server has it.
          */
-        AgentLimitsView: {
+        AgentLimits: {
             max_history_messages: number | null;
             max_tokens: number | null;
             run_timeout_s: number | null;
@@ -1521,7 +1521,7 @@ export interface components {
             headers: components["schemas"]["HeaderView"][] | null;
             id: string;
             /** @enum {unknown} */
-            kind: "built_in" | "http" | "worker";
+            kind: "builtin" | "http" | "mcp" | "module";
             /** @default null */
             method: ("DELETE" | "GET" | "HEAD" | "PATCH" | "POST" | "PUT") | null;
             name: string;
@@ -1567,7 +1567,7 @@ export interface components {
             description: string;
             goal: string | null;
             id: string;
-            limits: components["schemas"]["AgentLimitsView"] | null;
+            limits: components["schemas"]["AgentLimits"] | null;
             max_steps: number | null;
             model_name: string;
             model_provider: string;
@@ -1634,7 +1634,7 @@ export interface components {
             approval: ("ask" | "never") | null;
             description: string;
             id: string | null;
-            kind: ("built_in" | "http" | "worker") | null;
+            kind: ("builtin" | "http" | "mcp" | "module") | null;
             name: string;
         };
         /**
@@ -2935,7 +2935,7 @@ export interface components {
         };
         /**
          * ToolFailure
-         * @description Why a call failed. `code` is stable; `message` is what a model would be told.
+         * @description Why a call failed. `code` is stable; `message` is what a model would get.
          */
         ToolFailure: {
             code: string;
@@ -3104,7 +3104,7 @@ export type ActivityMessage = components['schemas']['ActivityMessage'];
 export type AddressBody = components['schemas']['AddressBody'];
 export type AddressCheck = components['schemas']['AddressCheck'];
 export type AgentBody = components['schemas']['AgentBody'];
-export type AgentLimitsView = components['schemas']['AgentLimitsView'];
+export type AgentLimits = components['schemas']['AgentLimits'];
 export type AgentRunBody = components['schemas']['AgentRunBody'];
 export type Agents = components['schemas']['Agents'];
 export type AgentToolDetails = components['schemas']['AgentToolDetails'];

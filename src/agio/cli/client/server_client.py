@@ -8,10 +8,11 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TypeVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import msgspec
 
+from agio.core.url import split_url
 from agio.errors import AgioError, UserError
 from agio.gateway.http.errors import Error
 
@@ -26,11 +27,12 @@ class ServerClient:
 
     def __init__(self, url: str, api_key: str | None) -> None:
         self.url = url.rstrip("/")
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            parts = split_url(self.url, "http", "https")
+        except ValueError:
             raise UserError(
                 "invalid_server_url", f"{url!r} is not a server address. Write it as http://127.0.0.1:8700."
-            )
+            ) from None
         self._secure = parts.scheme == "https"
         self._address = parts.netloc.rpartition("@")[2]
         self._path = parts.path

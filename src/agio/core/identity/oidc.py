@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
 
 from agio.core.identity.principal import Role
+from agio.core.url import split_url
 from agio.errors import UserError
 
 VARIABLE = "AGIO_OIDC"
@@ -55,15 +55,14 @@ def is_safe_url(url: str, *, query: bool = False) -> bool:
     if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
         return False
     try:
-        parts = urlsplit(url)
-        _ = parts.port
+        parts = split_url(url, "http", "https")
     except ValueError:
         return False
-    if parts.username is not None or parts.password is not None or not parts.hostname:
+    if parts.username is not None or parts.password is not None:
         return False
     if "#" in url or ("?" in url and not query):
         return False
-    return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
+    return parts.scheme == "https" or parts.hostname in _LOOPBACK
 
 
 def _check(provider: OidcProvider) -> None:

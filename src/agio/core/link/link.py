@@ -10,16 +10,19 @@ from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
 
-from agio.core.config import AgentLimits, Price
+from agio.core.config import Price
 from agio.core.file import FilePiece
+from agio.core.http_tool import HttpTool
 from agio.core.model import Usage
 from agio.core.provider import ModelEndpoint
-from agio.core.store.records import AgentFields, AgentSource, ApprovalPolicy
+from agio.core.store.records import AgentDefinition, AgentFields, AgentSource
 from agio.core.store.repository import Append, Approval, Effect, RunLog, ToolRecord
+from agio.core.tool import AnyTool
 from agio.protocol.messages import Content, ContextEntry, Json
 
+ToolKind: TypeAlias = Literal["builtin", "module", "http", "mcp"]
+"""Where a tool comes from: agio, the worker's module, the team's HTTP tools, an MCP server (not implemented yet)."""
 Place: TypeAlias = Literal["gateway", "worker"]
-"""Where a tool runs: built-in, HTTP and MCP tools at the gateway, those of the user's module in the worker."""
 
 
 class Claim(Struct, frozen=True):
@@ -36,27 +39,35 @@ class ToolOffer(Struct, frozen=True, kw_only=True):
     name: str
     description: str
     parameters: dict[str, Json]
-    place: Place
+    kind: ToolKind
     effect: Effect = "once"
     approval: Approval = "never"
     timeout_s: float | None = None
 
+    @property
+    def place(self) -> Place:
+        """Where it runs: only module tools run in the worker."""
+        return "worker" if self.kind == "module" else "gateway"
 
-class AgentOffer(Struct, frozen=True, kw_only=True):
+
+def offer_tool(kind: ToolKind, name: str, tool: AnyTool | HttpTool) -> ToolOffer:
+    """Describe a tool to workers."""
+    return ToolOffer(
+        name=name,
+        description=tool.description,
+        parameters=tool.parameters,
+        kind=kind,
+        effect=tool.effect,
+        approval=tool.approval,
+        timeout_s=tool.timeout_s,
+    )
+
+
+class AgentOffer(AgentDefinition, frozen=True, kw_only=True):
     """The agent of a job. One with source `code` is looked up by name in the worker's own module."""
 
     id: str
-    name: str
     source: AgentSource
-    instructions: str
-    provider: str
-    model: str
-    goal: str | None = None
-    temperature: float | None = None
-    max_steps: int | None = None
-    approval: ApprovalPolicy = "tool"
-    output_schema: dict[str, Json] | None = None
-    limits: AgentLimits | None = None
     price: Price | None = None
     """What its model costs, where the gateway knows."""
     endpoint: ModelEndpoint | None = None

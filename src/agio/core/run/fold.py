@@ -10,9 +10,10 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 
 from agio.core.model import Usage, VendorTurn
-from agio.core.name import seen, whole_beginning
+from agio.core.name import seen
 from agio.core.run.metrics import usage_by_model
 from agio.core.store.repository import RunLog, RunStatus, TurnRecord
+from agio.core.text import grapheme_at
 from agio.protocol.events import (
     ERROR,
     NOTICE,
@@ -435,5 +436,5 @@ def _beginning(text: str) -> str:
     cut = text[: TITLE_CHARS - 1]
     if text[len(cut)] != " ":
         end = cut.rfind(" ")
-        cut = cut[:end] if end >= TITLE_CHARS // 2 else whole_beginning(text, len(cut))
-    return cut.rstrip() + "…"
+        cut = cut[:end] if end >= TITLE_CHARS // 2 else cut[: grapheme_at(text, len(cut))[0]] or cut
+    return seen(cut) + "…"

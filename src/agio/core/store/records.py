@@ -1,7 +1,7 @@
 """What the store keeps and answers with: agents, sessions, messages, questions, runs that are accepted and claimed."""
 
 from collections.abc import Sequence
-from typing import Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
@@ -54,8 +54,8 @@ class AgentTool(Struct, frozen=True):
     """When it said so."""
 
 
-class AgentFields(Struct, frozen=True, kw_only=True):
-    """What a team says of an agent."""
+class AgentDefinition(Struct, frozen=True, kw_only=True):
+    """The columns of an agent that its team sets. Rows, views and offers are derived from these fields."""
 
     name: str
     system_prompt: str
@@ -70,6 +70,16 @@ class AgentFields(Struct, frozen=True, kw_only=True):
     output_schema: dict[str, Json] | None = None
     """What its final answer must be, as a JSON schema; None: text."""
     limits: AgentLimits | None = None
+
+
+def definition_of(agent: AgentDefinition) -> dict[str, Any]:
+    """Return the definition of an agent, by field."""
+    return {name: getattr(agent, name) for name in AgentDefinition.__struct_fields__}
+
+
+class AgentFields(AgentDefinition, frozen=True, kw_only=True):
+    """An agent as its team describes it: the definition and the tools."""
+
     tools: list[AgentTool] = field(default_factory=list[AgentTool])
 
 

@@ -1,16 +1,16 @@
 """Tools of a team's agents: all there are, and the team's own HTTP tools. Secrets are written and never read."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Collection, Mapping, Sequence
 
 from fastapi.responses import Response
 from msgspec import Struct
 
 from agio.core.http_tool import HttpHeader, HttpMethod, HttpTool, ToolDefinition
-from agio.core.link.link import Place, ToolOffer
+from agio.core.link.link import Place, ToolKind, ToolOffer, offer_tool
 from agio.core.provider import Sealed, SecretPlace
 from agio.core.run.fold import COMPLETE_GOAL
+from agio.core.store.records import AgentRecord
 from agio.core.store.repository import Approval, Effect
 from agio.egress import parse_target
 from agio.errors import UserError
@@ -18,14 +18,13 @@ from agio.gateway.gateway import Gateway
 from agio.gateway.http.query import Id, IfMatch, expected_version
 from agio.gateway.http.route import Call, answer
 from agio.gateway.routes.tool_bodies import HttpToolBody
+from agio.gateway.routes.tools import known_tools
 from agio.gateway.tools.endpoints import need_vault
-from agio.gateway.tools.offers import offer_http, offer_tools
 from agio.protocol.ids import new_id
 from agio.protocol.messages import Json
 from agio.tools.http_template import check_headers
 from agio.tools.http_tool import check_http_tool
-
-ToolSource: TypeAlias = Literal["built_in", "worker", "http"]
+from agio.tools.registry import DEMO_ONLY
 
 
 class HeaderView(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -48,7 +47,7 @@ class AgentToolDetails(Struct, frozen=True, kw_only=True):
 
     id: str
     name: str
-    kind: ToolSource
+    kind: ToolKind
     place: Place
     description: str
     parameters: dict[str, Json]
@@ -59,7 +58,7 @@ class AgentToolDetails(Struct, frozen=True, kw_only=True):
     agents: list[ToolUser]
     """The agents that have it."""
     unchecked_patterns: Sequence[str] = ()
-    """In the answer to whoever saves it: patterns of its parameters that arguments are not checked for."""
+    """In the response to a save: patterns of its parameters that arguments are not checked against."""
     method: HttpMethod | None = None
     url: str | None = None
     headers: list[HeaderView] | None = None
@@ -75,10 +74,9 @@ class AgentTools(Struct, frozen=True):
 
 
 class Known(Struct, frozen=True):
-    """A tool there is. `definition`: of an HTTP tool."""
+    """A tool of a team. `definition`: of an HTTP tool."""
 
     id: str
-    kind: ToolSource
     offer: ToolOffer
     definition: ToolDefinition | None = None
 
@@ -139,9 +137,10 @@ async def delete_agent_tool(call: Call, tool_id: Id) -> Response:
     return Response(status_code=204)
 
 
-async def tools_of_team(gateway: Gateway, tenant: str) -> dict[str, Known]:
-    """Return the tools a tenant's agents may be given, by name."""
-    return _standing(gateway, tenant) | {
+async def tools_of_team(gateway: Gateway, tenant: str, agent: AgentRecord | None = None) -> dict[str, Known]:
+    """Return the tools that a tenant's agents can be given, by name; the demo agent keeps those of its own."""
+    own = () if agent is None else [tool.name for tool in agent.tools]
+    return _standing(gateway, tenant, own) | {
         made.name: _http(made) for made in await gateway.store.list_tool_definitions(tenant)
     }
 
@@ -170,7 +169,7 @@ def tool_view(
     return AgentToolDetails(
         id=tool.id,
         name=offer.name,
-        kind=tool.kind,
+        kind=offer.kind,
         place=offer.place,
         description=offer.description,
         parameters=offer.parameters,
@@ -189,13 +188,12 @@ def tool_view(
     )
 
 
-def _standing(gateway: Gateway, tenant: str) -> dict[str, Known]:
-    """Return the tools that no team made. Their ids follow from their names."""
-    workers = gateway.pool.tools_for(tenant)
-    built_in = offer_tools(gateway.tools)
+def _standing(gateway: Gateway, tenant: str, own: Collection[str] = ()) -> dict[str, Known]:
+    """Return the tools without a definition in the store. Their ids are derived from their names."""
     return {
-        name: Known(_id_of(name), "built_in" if name in built_in else "worker", offer)
-        for name, offer in (workers | built_in).items()
+        name: Known(_id_of(name), offer)
+        for name, offer in known_tools(gateway, tenant).items()
+        if name not in DEMO_ONLY or name in own
     }
 
 
@@ -204,7 +202,7 @@ def _id_of(name: str) -> str:
 
 
 def _http(made: ToolDefinition) -> Known:
-    return Known(made.id, "http", offer_http(made.name, made.http), made)
+    return Known(made.id, offer_tool("http", made.name, made.http), made)
 
 
 async def _own_tool(gateway: Gateway, tenant: str, tool_id: str) -> ToolDefinition:
@@ -234,7 +232,7 @@ def _shown_headers(http: HttpTool) -> list[HeaderView]:
 
 
 def _check_name(gateway: Gateway, tenant: str, name: str) -> None:
-    if name == COMPLETE_GOAL or name in _standing(gateway, tenant):
+    if name == COMPLETE_GOAL or name in known_tools(gateway, tenant):
         raise UserError("tool_exists", f"There is already a tool {name}.", {"name": name})
 
 

@@ -7,7 +7,7 @@ from fastapi import Query
 from fastapi.responses import Response
 
 from agio.core.schema.schema import Schema, validator
-from agio.core.store.records import AgentStatus
+from agio.core.store.records import AgentRecord, AgentStatus
 from agio.errors import UserError
 from agio.gateway.http.query import After, Id, IfMatch, Limit, Search, expected_version
 from agio.gateway.http.route import Call, answer
@@ -46,7 +46,7 @@ async def get_agent(call: Call, agent_id: Id) -> Response:
 
 async def replace_agent(call: Call, agent_id: Id, body: AgentBody, if_match: IfMatch = None) -> Response:
     """Replace an agent: what is not given gets its default."""
-    await check_agent(call, body)
+    await check_agent(call, body, await call.gateway.store.get_agent(call.who.tenant, agent_id))
     agent = await call.gateway.store.update_agent(
         call.who.tenant, agent_id, body.fields(), expected_version(call, if_match)
     )
@@ -59,13 +59,13 @@ async def delete_agent(call: Call, agent_id: Id) -> Response:
     return Response(status_code=204)
 
 
-async def check_agent(call: Call, body: AgentBody) -> None:
+async def check_agent(call: Call, body: AgentBody, before: AgentRecord | None = None) -> None:
     """Refuse an agent that could not run. Raises UserError `unknown_provider`, `unknown_tool`, `invalid_schema`."""
     gateway, tenant = call.gateway, call.who.tenant
     if body.output_schema is not None:
         await call.compile_schema(check_output_schema, body.output_schema)
     await check_provider(gateway, tenant, body.model_provider)
-    tools = await tools_of_team(gateway, tenant) if body.tools else {}
+    tools = await tools_of_team(gateway, tenant, before) if body.tools else {}
     if unknown := [tool.name for tool in body.tools if tool.name not in tools]:
         raise UserError(
             "unknown_tool",
@@ -75,7 +75,7 @@ async def check_agent(call: Call, body: AgentBody) -> None:
 
 
 def check_output_schema(schema: Schema) -> None:
-    """Refuse what no answer could be checked against, or no worker be told. Raises UserError `invalid_schema`."""
+    """Refuse a schema that cannot be compiled, or cannot be sent to a worker. Raises UserError `invalid_schema`."""
     try:
         msgspec.msgpack.encode(schema)
     except OverflowError as error:

@@ -6,13 +6,14 @@ from fastapi import Path
 from fastapi.responses import Response
 from msgspec import Struct
 
+from agio.core.link.link import ToolKind
 from agio.core.store.records import AgentTool
 from agio.core.store.repository import Approval
 from agio.errors import UserError
 from agio.gateway.gateway import Gateway
 from agio.gateway.http.query import Id
 from agio.gateway.http.route import Call, answer
-from agio.gateway.routes.agent_tools import ToolSource, named_tool, tools_of_team
+from agio.gateway.routes.agent_tools import tools_of_team
 from agio.gateway.routes.tool_bodies import AssignmentBody
 
 Named: TypeAlias = Annotated[str, Path(min_length=1, max_length=64)]
@@ -25,7 +26,7 @@ class AssignedTool(Struct, frozen=True, kw_only=True):
     approval: Approval | None
     """Whether a person is asked first; null: as the tool says."""
     id: str | None
-    kind: ToolSource | None
+    kind: ToolKind | None
     description: str
 
 
@@ -43,12 +44,13 @@ async def list_assigned_tools(call: Call, agent_id: Id) -> Response:
 async def assign_tool(call: Call, agent_id: Id, name: Named, body: AssignmentBody | None = None) -> Response:
     """Give an agent a tool, or change whether it asks first."""
     gateway, tenant = call.gateway, call.who.tenant
-    await gateway.store.get_agent(tenant, agent_id)
-    await named_tool(gateway, tenant, name)
+    agent = await gateway.store.get_agent(tenant, agent_id)
+    if name not in await tools_of_team(gateway, tenant, agent):
+        raise _not_found(name)
     await gateway.store.assign_tool(tenant, agent_id, name, None if body is None else body.approval)
     found = [tool for tool in await _assigned(gateway, tenant, agent_id) if tool.name == name]
-    if not found:
-        raise UserError("tool_not_found", f"There is no tool {name}.", {"name": name})
+    if not found:  # deleted meanwhile
+        raise _not_found(name)
     return answer(found[0])
 
 
@@ -60,7 +62,7 @@ async def unassign_tool(call: Call, agent_id: Id, name: Named) -> Response:
 
 async def _assigned(gateway: Gateway, tenant: str, agent_id: str) -> list[AssignedTool]:
     agent = await gateway.store.get_agent(tenant, agent_id)
-    known = await tools_of_team(gateway, tenant) if agent.tools else {}
+    known = await tools_of_team(gateway, tenant, agent) if agent.tools else {}
 
     def shown(tool: AgentTool) -> AssignedTool:
         found = known.get(tool.name)
@@ -68,8 +70,12 @@ async def _assigned(gateway: Gateway, tenant: str, agent_id: str) -> list[Assign
             name=tool.name,
             approval=tool.approval,
             id=None if found is None else found.id,
-            kind=None if found is None else found.kind,
+            kind=None if found is None else found.offer.kind,
             description="" if found is None else found.offer.description,
         )
 
     return [shown(tool) for tool in agent.tools]
+
+
+def _not_found(name: str) -> UserError:
+    return UserError("tool_not_found", f"There is no tool {name}.", {"name": name})

@@ -3,13 +3,12 @@
 from msgspec import Struct, structs
 
 from agio.core.identity.principal import Principal
-from agio.core.store.records import AgentFields, AgentRecord
+from agio.core.provider import vendor_of
+from agio.core.store.records import AgentFields, AgentRecord, definition_of
 from agio.errors import UserError
 from agio.gateway.gateway import Gateway
 
 _DEMO = "demo"
-_SAME = {"openai-chat": "openai"}
-"""Pairs of providers that share one operator key: the first is used only if named."""
 
 
 class Described(Struct, frozen=True, kw_only=True):
@@ -45,16 +44,9 @@ async def describe_agent(
     fields = AgentFields(name=name, system_prompt=instructions, model_provider=provider, model_name=model)
     if base is None:
         return fields
-    return structs.replace(
-        fields,
-        description=base.description,
-        goal=base.goal,
-        temperature=base.temperature,
-        max_steps=base.max_steps,
-        approval=base.approval,
-        output_schema=base.output_schema,
-        limits=base.limits,
-    )
+    given = ("name", "system_prompt", "model_provider", "model_name", "status")
+    rest = {field: value for field, value in definition_of(base).items() if field not in given}
+    return structs.replace(fields, **rest)
 
 
 async def choose_model(
@@ -68,9 +60,9 @@ async def choose_model(
     own = await gateway.store.list_providers(tenant)
     set_up = {provider.name for provider in own}
     if not set_up:
-        set_up = {
-            _SAME.get(name, name) for worker in gateway.pool.serving(tenant) for name in worker.providers
-        } - {_DEMO}
+        set_up = {vendor_of(name) for worker in gateway.pool.serving(tenant) for name in worker.providers} - {
+            _DEMO
+        }
     if named is None:
         if (listed := next((provider for provider in own if provider.models), None)) is not None:
             return listed.name, listed.models[0]

@@ -7,9 +7,11 @@ import msgspec
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
+from agio.core.config import AgentLimits
 from agio.errors import UserError
 from agio.gateway.http.errors import Error, status_of
 from agio.gateway.http.route import Route
+from agio.gateway.routes.views import AgentView
 from agio.protocol.messages import ContentPart, Message, RunAgentInput
 
 Schema: TypeAlias = dict[str, Any]
@@ -67,6 +69,11 @@ def describe(routes: Sequence[Route], made: Sequence[APIRoute]) -> bytes:
     bodies: Schema = {
         name: schema for name, schema in components.get("schemas", {}).items() if name not in _NOT_OURS
     }
+    for view in (AgentView, AgentLimits):  # their fields have defaults, and are in every answer
+        shown = schemas[view.__name__]
+        shown["required"] = list(shown["properties"])
+        for field in shown["properties"].values():
+            field.pop("default", None)
     schemas["MessageView"]["properties"]["message"] = {"$ref": _REF.format(name="Message")}
     components["schemas"] = {**bodies, **schemas, "ContentPart": refs[-2], "Message": refs[-1]}
     components["securitySchemes"] = _SECURITY

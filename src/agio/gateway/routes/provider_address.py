@@ -1,6 +1,6 @@
-"""Whether the server would call the address of a model provider: asked while somebody is typing it.
+"""Whether the server would call the address of a model provider: asked while it is typed.
 
-It tells no more than trying the provider does, and the same people: those who may build.
+It reveals no more than testing the provider does, and needs the same permission: `build`.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ from typing import Literal
 from fastapi.responses import Response
 from msgspec import Struct
 
+from agio.core.url import bracketed
 from agio.egress import Egress, Target, parse_target
 from agio.errors import UpstreamError, UserError
 from agio.gateway.http.route import Call, answer
@@ -17,7 +18,7 @@ from agio.gateway.routes.provider_bodies import AddressBody
 
 _LOOK_UP_S = 2.0
 _NEAR = (".localhost", ".local", ".internal", ".lan", ".home", ".home.arpa")
-"""How names end that are of somebody's own network."""
+"""Suffixes of names in a private network."""
 
 _CLOUD_NAMES = ("metadata", "instance-data")
 _CLOUD_V6 = ip_network("fd00:ec2::/32")
@@ -78,8 +79,7 @@ def _setting(target: Target) -> str | None:
             return None
     elif not any(target.address in net for net in _ADVISED) or target.address in _CLOUD_V6:
         return None
-    host = f"[{target.host}]" if ":" in target.host else target.host
-    return f"AGIO_EGRESS_ALLOW={host}:{target.port}"
+    return f"AGIO_EGRESS_ALLOW={bracketed(target.host)}:{target.port}"
 
 
 def _invalid_url(rule: str) -> UserError:

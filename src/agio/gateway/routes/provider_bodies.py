@@ -67,7 +67,7 @@ class ProviderTestBody(Body):
 
 
 class AddressBody(Body):
-    """An address that somebody is about to enter."""
+    """A base URL to check before it is saved."""
 
     base_url: Annotated[str, Field(min_length=1, max_length=2000)]
 

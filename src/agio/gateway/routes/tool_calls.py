@@ -1,4 +1,4 @@
-"""Tool calls outside a run: for a program that needs one (S4), and for whoever tries a tool."""
+"""Tool calls outside a run: for programs (S4), and for trying a tool."""
 
 import time
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from agio.tools.http_tool import Mask
 
 
 class ToolFailure(Struct, frozen=True):
-    """Why a call failed. `code` is stable; `message` is what a model would be told."""
+    """Why a call failed. `code` is stable; `message` is what a model would get."""
 
     code: str
     message: str
@@ -36,7 +36,7 @@ class ToolResult(Struct, frozen=True, kw_only=True):
     tool: str
     ok: bool
     content: Content
-    """What a model would be told: text, or AG-UI content parts."""
+    """What a model would get: text, or AG-UI content parts."""
     error: ToolFailure | None
     started_at: int
     duration_ms: int

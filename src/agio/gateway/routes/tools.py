@@ -1,4 +1,4 @@
-"""Tools an agent may be given: the gateway's own, and those its workers' module defines."""
+"""The built-in tools, and those of connected workers."""
 
 from fastapi.responses import Response
 from msgspec import convert
@@ -8,14 +8,16 @@ from agio.gateway.gateway import Gateway
 from agio.gateway.http.route import Call, answer
 from agio.gateway.routes.views import Tools, ToolView
 from agio.gateway.tools.offers import offer_tools
+from agio.tools.registry import DEMO_ONLY
 
 
 def known_tools(gateway: Gateway, tenant: str) -> dict[str, ToolOffer]:
-    """Return the tools there are now for a tenant, by name."""
+    """Return the built-in tools and those of a tenant's workers, by name; also those of the demo agent."""
     return gateway.pool.tools_for(tenant) | offer_tools(gateway.tools)
 
 
 async def list_tools(call: Call) -> Response:
     """List the tools agents may be given."""
-    offers = sorted(known_tools(call.gateway, call.who.tenant).values(), key=lambda offer: offer.name)
+    known = known_tools(call.gateway, call.who.tenant)
+    offers = [known[name] for name in sorted(known) if name not in DEMO_ONLY]
     return answer(Tools([convert(offer, ToolView, from_attributes=True) for offer in offers]))

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from agio.core.link.link import Place
-from agio.core.store.records import AgentSource, AgentStatus, ApprovalPolicy
+from agio.core.store.records import AgentDefinition, AgentSource
 from agio.core.store.repository import Approval, Effect
 from agio.protocol.messages import Json
 
@@ -15,33 +15,10 @@ class AgentToolView(Struct, frozen=True):
     approval: Approval | None
 
 
-class AgentLimitsView(Struct, frozen=True, kw_only=True):
-    """What an agent says of its limits; null: the server's default."""
-
-    run_timeout_s: float | None
-    turn_timeout_s: float | None
-    tool_timeout_s: float | None
-    max_tokens: int | None
-    max_history_messages: int | None
-
-
-class AgentView(Struct, frozen=True, kw_only=True):
+class AgentView(AgentDefinition, frozen=True, kw_only=True):
     """An agent. One that is defined in Python is read-only."""
 
     id: str
-    name: str
-    description: str
-    goal: str | None
-    system_prompt: str
-    model_provider: str
-    model_name: str
-    temperature: float | None
-    max_steps: int | None
-    status: AgentStatus
-    approval: ApprovalPolicy
-    output_schema: dict[str, Json] | None
-    """What its final answer must be, as a JSON schema; null: text."""
-    limits: AgentLimitsView | None
     tools: list[AgentToolView]
     source: AgentSource
     read_only: bool

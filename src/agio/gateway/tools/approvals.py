@@ -1,4 +1,4 @@
-"""Whether a person approved a call, and with exactly these arguments: what the store says, not what a worker says."""
+"""Whether a person approved a call with exactly these arguments, according to the store, not to the worker."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -34,7 +34,7 @@ async def approved_arguments(
             bound = _decoded(question.arguments) if edited is None else edited
             if arguments == bound:  # 1, 1.0 and true are equal here: run what was approved
                 return json_object(bound)
-    raise ToolError("tool_not_allowed", f"Nobody approved the call {key} of {tool} with these arguments.")
+    raise ToolError("tool_not_allowed", f"The call {key} of {tool} was not approved with these arguments.")
 
 
 async def check_edits(
@@ -46,7 +46,7 @@ async def check_edits(
 ) -> None:
     """Refuse arguments a person wrote that do not fit the tool's schema, while the question is still open.
 
-    Of a tool that nobody offers now, or of an agent that was deleted, nothing is known. Raises UserError
+    Not checked: a tool that is not offered now, and an agent that was deleted. Raises UserError
     `invalid_answer`.
     """
     edits = {entry.interrupt_id: edited for entry in answers if (edited := _edited(entry)) is not None}

@@ -1,7 +1,7 @@
-"""Tool calls that a person or program makes by itself, outside a run (S4): under the same record as in one.
+"""Tool calls of people and programs outside a run (S4): recorded as in a run.
 
-A call is recorded before it acts, its result before it is answered. It goes on if the caller goes; whoever
-asks again with the same key waits for it, or gets the result it had.
+A call is recorded before it acts, its result before it is answered. It goes on if the caller
+disconnects; a retry with the same key waits for it, or gets its result.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ _LOOK_S = 0.5
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """What somebody asks for. `team` is the tool's definition if it is a team's; None: it is built in."""
+    """A call. `team` is the definition of an HTTP tool; None: the tool is built in."""
 
     tool: str
     effect: Effect

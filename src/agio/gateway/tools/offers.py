@@ -1,4 +1,4 @@
-"""What a worker is told of an agent and its tools: no more than it needs to run it."""
+"""Agents and tools as offers to workers: no more than a worker needs to run them."""
 
 import logging
 from collections.abc import Mapping
@@ -7,11 +7,10 @@ import msgspec
 from msgspec import structs
 
 from agio.core.config import Price
-from agio.core.http_tool import HttpTool
-from agio.core.link.link import AgentOffer, ToolOffer
+from agio.core.link.link import AgentOffer, ToolOffer, offer_tool
 from agio.core.profile import Profile
 from agio.core.provider import ModelEndpoint
-from agio.core.store.records import AgentRecord
+from agio.core.store.records import AgentRecord, definition_of
 from agio.core.tool import AnyTool
 from agio.protocol.messages import ContextEntry
 from agio.tools.profile import PROFILE_TOOLS
@@ -20,19 +19,8 @@ _log = logging.getLogger("agio.gateway")
 
 
 def offer_tools(tools: Mapping[str, AnyTool]) -> dict[str, ToolOffer]:
-    """Describe the tools that run at the gateway."""
-    return {
-        name: ToolOffer(
-            name=name,
-            description=tool.description,
-            parameters=tool.parameters,
-            place="gateway",
-            effect=tool.effect,
-            approval=tool.approval,
-            timeout_s=tool.timeout_s,
-        )
-        for name, tool in tools.items()
-    }
+    """Describe the built-in tools."""
+    return {name: offer_tool("builtin", name, tool) for name, tool in tools.items()}
 
 
 def offer_agent(
@@ -40,33 +28,11 @@ def offer_agent(
 ) -> AgentOffer:
     """Describe an agent; with an endpoint, its model is at the tenant's own provider."""
     return AgentOffer(
+        **definition_of(agent),
         id=agent.id,
-        name=agent.name,
         source=agent.source,
-        instructions=agent.system_prompt,
-        provider=agent.model_provider,
-        model=agent.model_name,
-        goal=agent.goal,
-        temperature=agent.temperature,
-        max_steps=agent.max_steps,
-        approval=agent.approval,
-        output_schema=agent.output_schema,
-        limits=agent.limits,
         endpoint=endpoint,
         price=None if prices is None else prices.get(f"{agent.model_provider}:{agent.model_name}"),
-    )
-
-
-def offer_http(name: str, http: HttpTool) -> ToolOffer:
-    """Describe an HTTP tool of a team."""
-    return ToolOffer(
-        name=name,
-        description=http.description,
-        parameters=http.parameters,
-        place="gateway",
-        effect=http.effect,
-        approval=http.approval,
-        timeout_s=http.timeout_s,
     )
 
 
@@ -83,7 +49,7 @@ def tools_of(
         name = assigned.name
         offer = module.get(name) if agent.source == "code" else None
         if offer is None and assigned.http is not None:
-            offer = offer_http(name, assigned.http)
+            offer = offer_tool("http", name, assigned.http)
         offer = offer or built_in.get(name) or module.get(name)
         if offer is None:
             _log.warning("agent %s has a tool %s that is not offered here", agent.id, name)
@@ -101,8 +67,8 @@ def tool_timeout_s(agent: AgentRecord) -> float | None:
 
 
 def knows_profile(tools: Mapping[str, ToolOffer]) -> bool:
-    """Whether an agent with these tools is told its user's profile when a run begins."""
-    return any(name in tools and tools[name].place == "gateway" for name in PROFILE_TOOLS)
+    """Whether runs of an agent with these tools begin with the user's profile."""
+    return any(name in tools and tools[name].kind == "builtin" for name in PROFILE_TOOLS)
 
 
 def offer_profile(profile: Profile) -> list[ContextEntry]:

@@ -31,7 +31,7 @@ class SecretStore(Protocol):
 
 
 class ToolRack:
-    """Finds whoever runs a tool. A team's own are made of their definitions, and kept while those are the same."""
+    """The executors of tools. Those of HTTP tools are made from their definitions, and cached until these change."""
 
     def __init__(
         self,

@@ -108,7 +108,7 @@ class ConnectedWorker:
         self.fields = greeting.agents
         self.agents = frozenset(agent.name for agent in greeting.agents)
         # A worker cannot declare a tool that runs at the gateway.
-        self.tools = {tool.name: structs.replace(tool, place="worker") for tool in greeting.tools}
+        self.tools = {tool.name: structs.replace(tool, kind="module") for tool in greeting.tools}
         self.providers = frozenset(greeting.providers)
         self.leaving = False
 

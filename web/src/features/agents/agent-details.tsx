@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Info } from "lucide-react";
 import type { ReactNode } from "react";
-import { agentToolsQuery } from "@/api/queries";
+import { assignedToolsQuery } from "@/api/queries";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Card } from "@/components/ui/page";
 import { formatCount, formatDuration, formatMoment } from "@/lib/format";
@@ -74,8 +74,8 @@ function LongText({ label, text }: { label: string; text: string }): ReactNode {
 }
 
 function Tools({ agent }: { agent: AgentView }): ReactNode {
-  const tools = useQuery(agentToolsQuery);
-  const about = new Map(tools.data?.map((tool) => [tool.name, tool.description]));
+  const tools = useQuery(assignedToolsQuery(agent.id));
+  const about = new Map(tools.data?.map((tool) => [tool.name, tool.kind && tool.description]));
   return (
     <Card title={`Tools (${agent.tools.length})`}>
       {agent.tools.length === 0 ? (

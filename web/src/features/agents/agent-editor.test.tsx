@@ -19,7 +19,7 @@ import { NEW_AGENT, valuesOf } from "./agent-values";
 const TOOL = {
   id: "tool_1",
   name: "calculator",
-  kind: "built_in",
+  kind: "builtin",
   place: "gateway",
   description: "Work out an expression.",
   parameters: {},

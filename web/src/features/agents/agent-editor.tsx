@@ -88,7 +88,7 @@ export function AgentEditor(props: AgentEditorProps): ReactNode {
         <BasicsSection />
         <InstructionsSection />
         <ModelSection />
-        <ToolsSection />
+        <ToolsSection agentId={agentId} />
         <ApprovalSection />
         <LimitsSection />
         <OutputSection />

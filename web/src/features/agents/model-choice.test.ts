@@ -20,7 +20,7 @@ test("providers come in groups: the team's, the server's, and vendors nobody con
   expect(groupProviders(PROVIDERS, "demo")).toEqual([
     { label: "Your team", names: ["acme"] },
     { label: "This server", names: ["demo"] },
-    { label: "Not connected", names: ["openai", "anthropic", "gemini", "openai-chat"] },
+    { label: "Not connected", names: ["openai", "openai-chat", "anthropic", "gemini"] },
   ]);
 });
 

@@ -1,8 +1,6 @@
 /** Which providers and models an agent is offered. */
+import { KINDS } from "@/lib/providers";
 import type { AgentView, ProviderView } from "@/protocol/api";
-
-/** The vendors an agent may name even before one is connected. */
-const VENDORS = ["openai", "anthropic", "gemini", "openai-chat"];
 
 interface ProviderGroup {
   label: string;
@@ -14,7 +12,9 @@ export function groupProviders(providers: readonly ProviderView[], chosen: strin
   const named = (source: ProviderView["source"]) =>
     providers.filter((provider) => provider.source === source).map(({ name }) => name);
   const known = new Set(providers.map(({ name }) => name));
-  const others = [...new Set([...VENDORS, chosen])].filter((name) => name && !known.has(name));
+  const others = [...new Set([...KINDS.map(({ kind }): string => kind), chosen])].filter(
+    (name) => name && !known.has(name),
+  );
   const groups = [
     { label: "Your team", names: named("team") },
     { label: "This server", names: named("operator") },

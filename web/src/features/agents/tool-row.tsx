@@ -6,10 +6,13 @@ import { EFFECTS, KINDS } from "@/lib/tool-words";
 import type { AgentToolDetails } from "@/protocol/api";
 import type { ChosenTool, ToolApproval } from "./agent-values";
 
+/** Of a tool that only this agent can have, the rest is not known. */
+export type ShownTool = Pick<AgentToolDetails, "kind" | "description"> & Partial<AgentToolDetails>;
+
 interface ToolRowProps {
   name: string;
   /** Null: it is not there now. */
-  tool: AgentToolDetails | null;
+  tool: ShownTool | null;
   chosen: ChosenTool | null;
   /** The agent asks before every call, regardless of its tools' settings. */
   asksAlways: boolean;
@@ -43,7 +46,7 @@ export function ToolRow({ name, tool, chosen, asksAlways, onChange }: ToolRowPro
               {tool ? (
                 <>
                   <Badge>{KINDS[tool.kind].one}</Badge>
-                  <Badge>{EFFECTS[tool.effect].title}</Badge>
+                  {tool.effect && <Badge>{EFFECTS[tool.effect].title}</Badge>}
                   {tool.approval === "ask" && <Badge tone="warn">Asks first</Badge>}
                 </>
               ) : (

@@ -3,27 +3,31 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { useController, useWatch } from "react-hook-form";
-import { agentToolsQuery } from "@/api/queries";
+import { agentToolsQuery, assignedToolsQuery } from "@/api/queries";
 import { Button } from "@/components/ui/button";
 import { Input } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import type { AgentToolDetails } from "@/protocol/api";
+import type { AgentToolDetails, AssignedTool } from "@/protocol/api";
 import type { AgentValues, ChosenTool } from "./agent-values";
 import { FormSection, useFieldProblem } from "./form-section";
-import { ToolRow } from "./tool-row";
+import { type ShownTool, ToolRow } from "./tool-row";
 
-export function ToolsSection(): ReactNode {
+export function ToolsSection({ agentId }: { agentId: string | undefined }): ReactNode {
   const tools = useQuery(agentToolsQuery);
+  const assigned = useQuery(assignedToolsQuery(agentId));
   const { field } = useController<AgentValues, "tools">({ name: "tools" });
   const policy = useWatch<AgentValues, "approval">({ name: "approval" });
   const problem = useFieldProblem("tools");
   const [words, setWords] = useState("");
   const [onlyChosen, setOnlyChosen] = useState(false);
   const chosen = new Map(field.value.map((tool) => [tool.name, tool]));
-  const rows = rowsOf(tools.data ?? [], field.value, tools.isSuccess).filter(
-    (row) => fits(row, words) && (!onlyChosen || chosen.has(row.name)),
-  );
+  const rows = rowsOf(
+    tools.data ?? [],
+    assigned.data ?? [],
+    field.value,
+    tools.isSuccess && !assigned.isLoading,
+  ).filter((row) => fits(row, words) && (!onlyChosen || chosen.has(row.name)));
   const choose = (name: string, choice: ChosenTool | null) => {
     const others = field.value.filter((tool) => tool.name !== name);
     if (!choice) field.onChange(others);
@@ -105,15 +109,25 @@ export function ToolsSection(): ReactNode {
 interface Row {
   name: string;
   /** Null: the agent has it, but it is not there now. */
-  tool: AgentToolDetails | null;
+  tool: ShownTool | null;
 }
 
-/** Those that are missing come first, then all there are. */
-function rowsOf(tools: readonly AgentToolDetails[], chosen: readonly ChosenTool[], known: boolean): Row[] {
+/** Tools that are missing, or that only this agent can have, come first, then the team's. */
+function rowsOf(
+  tools: readonly AgentToolDetails[],
+  assigned: readonly AssignedTool[],
+  chosen: readonly ChosenTool[],
+  known: boolean,
+): Row[] {
   const names = new Set(tools.map(({ name }) => name));
-  const missing = known ? chosen.filter(({ name }) => !names.has(name)) : [];
+  const own = assigned.flatMap(({ name, kind, description }) =>
+    kind === null || names.has(name) ? [] : [{ name, tool: { kind, description } }],
+  );
+  const there = new Set([...names, ...own.map(({ name }) => name)]);
+  const missing = known ? chosen.filter(({ name }) => !there.has(name)) : [];
   return [
     ...missing.map(({ name }) => ({ name, tool: null })),
+    ...own,
     ...tools.map((tool) => ({ name: tool.name, tool })),
   ];
 }

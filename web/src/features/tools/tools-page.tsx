@@ -14,7 +14,7 @@ import type { AgentToolDetails } from "@/protocol/api";
 import { NoHttpTools } from "./no-http-tools";
 import { ToolRow } from "./tool-row";
 
-const ORDER: Kind[] = ["http", "built_in", "worker"];
+const ORDER: Kind[] = ["http", "builtin", "module"];
 
 export function ToolsPage(): ReactNode {
   const { data: tools, error, refetch } = useQuery(agentToolsQuery);
@@ -76,7 +76,7 @@ function Groups({ tools }: { tools: AgentToolDetails[] }): ReactNode {
       <div className="flex flex-col gap-8">
         {ORDER.map((kind) => {
           const group = found.filter((tool) => tool.kind === kind);
-          if (group.length === 0 && (words.length > 0 || kind === "built_in")) return null;
+          if (group.length === 0 && (words.length > 0 || kind === "builtin")) return null;
           return (
             <section key={kind} aria-labelledby={`tools-${kind}`}>
               <h2 id={`tools-${kind}`} className="text-sm font-semibold">
@@ -91,7 +91,7 @@ function Groups({ tools }: { tools: AgentToolDetails[] }): ReactNode {
                 </ul>
               )}
               {group.length === 0 && kind === "http" && <NoHttpTools />}
-              {group.length === 0 && kind === "worker" && <NoWorkerTools />}
+              {group.length === 0 && kind === "module" && <NoWorkerTools />}
             </section>
           );
         })}

@@ -9,7 +9,7 @@ from agio.db.cursors import page_of, page_size, pattern_of, read_cursor
 from agio.db.plan import Plan, Row, ask, ask_one
 from agio.db.records import agent_record, agent_tool, agent_values, now_ms
 from agio.db.refusals import agent_not_found, changed_elsewhere
-from agio.db.rows import AgentRow, ToolRow, as_row
+from agio.db.rows import ToolRow, as_row
 from agio.errors import UserError
 from agio.protocol.ids import new_id
 
@@ -29,10 +29,13 @@ def list_agents(
         rows = yield from ask("search_agents", pattern=pattern, **page)
     else:
         rows = yield from ask("list_agents", **page)
-    agents = [as_row(AgentRow, row) for row in rows]
+    agents = [agent_record(row) for row in rows]
     tools = yield from _tools_of(tenant, agents)
     return page_of(
-        agents, limit, lambda agent: agent_record(agent, tools.get(agent.id, ())), lambda agent: [agent.name]
+        agents,
+        limit,
+        lambda agent: structs.replace(agent, tools=tools.get(agent.id, [])),
+        lambda agent: [agent.name],
     )
 
 
@@ -49,7 +52,7 @@ def agent_of_run(tenant: str, agent_id: str) -> Plan[AgentRecord]:
     row = yield from ask_one("agent_of_run", tenant=tenant, agent_id=agent_id)
     if row is None:
         raise agent_not_found(agent_id)
-    return (yield from with_tools(agent_record(as_row(AgentRow, row), ())))
+    return (yield from with_tools(agent_record(row)))
 
 
 def with_tools(agent: AgentRecord) -> Plan[AgentRecord]:
@@ -99,7 +102,7 @@ def update_agent(
     yield from ask("lock_tenant", tenant=tenant)
     check_stored((yield from get_agent(tenant, agent_id)))
     named = yield from ask_one("agent_by_name", tenant=tenant, name=fields.name)
-    if named is not None and as_row(AgentRow, named).id != agent_id:
+    if named is not None and agent_record(named).id != agent_id:
         raise _agent_exists(fields.name)
     return (yield from _replace(tenant, agent_id, fields, "stored", expected))
 
@@ -147,7 +150,7 @@ def library_agent(tenant: str, name: str, model: str) -> Plan[str]:
         row = yield from ask_one("agent_by_name", tenant=tenant, name=name)
     if row is None:
         raise agent_not_found(name)
-    return as_row(AgentRow, row).id
+    return agent_record(row).id
 
 
 def _add(tenant: str, fields: AgentFields, source: AgentSource) -> Plan[AgentRecord]:
@@ -192,12 +195,12 @@ def tool_id_of(tenant: str, name: str) -> Plan[str]:
 
 
 def _with_tools(tenant: str, row: Row) -> Plan[AgentRecord]:
-    agent = as_row(AgentRow, row)
+    agent = agent_record(row)
     tools = yield from _tools_of(tenant, [agent])
-    return agent_record(agent, tools.get(agent.id, ()))
+    return structs.replace(agent, tools=tools.get(agent.id, []))
 
 
-def _tools_of(tenant: str, agents: Sequence[AgentRow]) -> Plan[dict[str, list[AgentTool]]]:
+def _tools_of(tenant: str, agents: Sequence[AgentRecord]) -> Plan[dict[str, list[AgentTool]]]:
     """The tools of agents, by the agent's id."""
     tools: dict[str, list[AgentTool]] = {}
     if agents:

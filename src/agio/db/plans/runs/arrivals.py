@@ -8,9 +8,9 @@ from agio.core.run.fold import title_of
 from agio.core.store.records import AgentRecord, OnBusy, SessionStart, Submission
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.plans.sessions.sessions import NewSession, add_session, session_of_alias
-from agio.db.records import agent_record, now_ms
+from agio.db.records import now_ms, split_agent
 from agio.db.refusals import session_not_found
-from agio.db.rows import AgentRow, as_row
+from agio.db.rows import Columns, as_row
 
 
 class Target(Struct, frozen=True):
@@ -27,8 +27,8 @@ class Target(Struct, frozen=True):
     """The session starts with this submission: it has no run, message or question."""
 
 
-class _LockedSession(AgentRow, frozen=True):
-    """`lock_session`: the agent's columns, then the session's."""
+class _LockedSession(Columns, frozen=True):
+    """`lock_session`, after the agent's columns."""
 
     title: str
     on_busy: OnBusy
@@ -70,10 +70,9 @@ def receive(tenant: str, user: str, given: Submission) -> Plan[Arrival]:
     row = yield from ask_one("lock_session", tenant=tenant, user_id=user, session_id=given.session_id)
     if row is None:
         raise session_not_found(given.session_id)
-    found = as_row(_LockedSession, row)
-    session = Target(
-        found.title, found.on_busy, found.mark, found.pending, found.agent_deleted_at, agent_record(found, ())
-    )
+    agent, rest = split_agent(row)
+    found = as_row(_LockedSession, rest)
+    session = Target(found.title, found.on_busy, found.mark, found.pending, found.agent_deleted_at, agent)
     return Arrival(tenant, user, given, session, now)
 
 

@@ -1,10 +1,5 @@
 -- Agents and their tools. A deleted agent keeps its row for its sessions.
 
--- part: agent_columns
--- In the order of AgentRow's fields.
-    a.name, a.system_prompt, a.model_provider, a.model_name, a.description, a.goal, a.temperature, a.max_steps,
-    a.status, a.approval, a.output_schema, a.limits, a.id, a.tenant_id, a.source, a.created_at, a.updated_at
-
 -- part: next_version
 -- `updated_at` is also the version: it always grows.
     updated_at = case when :now > updated_at then :now else updated_at + 1 end
@@ -45,20 +40,13 @@ select id from agents
 where tenant_id = :tenant and source = 'code' and source <> 'inline' and deleted_at is null;
 
 -- name: add_agent
-insert into agents (
-    id, tenant_id, name, description, goal, system_prompt, model_provider, model_name, temperature, max_steps, status,
-    approval, output_schema, limits, source, created_at, updated_at
-) values (
-    :agent_id, :tenant, :name, :description, :goal, :system_prompt, :model_provider, :model_name, :temperature,
-    :max_steps, :status, :approval, :output_schema, :limits, :source, :now, :now
-) on conflict do nothing returning id;
+insert into agents (id, tenant_id, {definition_columns}, source, created_at, updated_at)
+values (:agent_id, :tenant, {definition_values}, :source, :now, :now)
+on conflict do nothing returning id;
 
 -- name: update_agent
 update agents set
-    name = :name, description = :description, goal = :goal, system_prompt = :system_prompt,
-    model_provider = :model_provider, model_name = :model_name, temperature = :temperature, max_steps = :max_steps,
-    status = :status, approval = :approval, output_schema = :output_schema, limits = :limits, source = :source,
-    {next_version}
+    {definition_changes}, source = :source, {next_version}
 where id = :agent_id and tenant_id = :tenant and deleted_at is null and {as_expected} returning id;
 
 -- name: retire_agent

@@ -1,4 +1,5 @@
 /** Adds or changes a model provider, which can be tried before it is kept. */
+
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useForm } from "react-hook-form";
@@ -14,6 +15,7 @@ import { Actions, Dialog } from "@/components/ui/dialog";
 import { Field, Input, Select, Textarea } from "@/components/ui/field";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { allowAdvice } from "@/lib/allow-advice";
+import { KINDS } from "@/lib/providers";
 import type { ProviderView } from "@/protocol/api";
 import { AddressNote } from "./address-note";
 import { ConnectionResult, runTrial, type Trial } from "./connection-result";
@@ -26,7 +28,6 @@ import {
   EMPTY,
   isNearby,
   isSameConnection,
-  KINDS,
   modelsOf,
   modelsProblem,
   nameProblem,

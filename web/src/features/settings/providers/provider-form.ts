@@ -1,7 +1,6 @@
 /** What the form of a provider says, and what the server takes. */
+import { KINDS, type Kind } from "@/lib/providers";
 import type { ConnectionBody, ProviderBody, ProviderView } from "@/protocol/api";
-
-export type Kind = ProviderBody["kind"];
 
 export interface ProviderValues {
   kind: Kind;
@@ -13,33 +12,6 @@ export interface ProviderValues {
   /** One a line, or with commas between them. */
   models: string;
 }
-
-export const KINDS: { kind: Kind; title: string; words: string; address: string }[] = [
-  {
-    kind: "openai",
-    title: "OpenAI (Responses)",
-    words: "OpenAI's models, or a proxy for them.",
-    address: "https://api.openai.com/v1",
-  },
-  {
-    kind: "openai-chat",
-    title: "OpenAI-compatible",
-    words: "Any OpenAI-compatible server.",
-    address: "https://api.openai.com/v1",
-  },
-  {
-    kind: "anthropic",
-    title: "Anthropic",
-    words: "Claude, or a proxy for it.",
-    address: "https://api.anthropic.com",
-  },
-  {
-    kind: "gemini",
-    title: "Google Gemini",
-    words: "Gemini, or a proxy for it.",
-    address: "https://generativelanguage.googleapis.com",
-  },
-];
 
 export interface Preset {
   id: string;

@@ -1,4 +1,5 @@
 /** A provider of the team's, with what can be done with it. */
+
 import { Link } from "@tanstack/react-router";
 import { Bot, MoreHorizontal, Pencil, Trash2, Zap } from "lucide-react";
 import { type ReactNode, useState } from "react";
@@ -6,9 +7,9 @@ import { api, data } from "@/api/client";
 import { Badge } from "@/components/ui/badge";
 import { Button, IconButton } from "@/components/ui/button";
 import { Menu, MenuItem, MenuLine } from "@/components/ui/menu";
+import { KINDS } from "@/lib/providers";
 import type { ProviderView } from "@/protocol/api";
 import { ConnectionResult, runTrial, type Trial } from "./connection-result";
-import { KINDS } from "./provider-form";
 
 interface ProviderRowProps {
   provider: ProviderView;

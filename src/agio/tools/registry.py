@@ -1,0 +1,37 @@
+"""The built-in tools: the list of all there are. A new one is a module of this package and an entry here."""
+
+from typing import Protocol
+
+from agio.core.profile import ProfileStore
+from agio.core.tool import AnyTool
+from agio.egress import Egress
+from agio.tools.calculator import calculator
+from agio.tools.clock import clock
+from agio.tools.draft import DraftWriter, make_draft_tool
+from agio.tools.echo_context import echo_context
+from agio.tools.fetch import make_fetch_tool
+from agio.tools.postcard import send_postcard
+from agio.tools.profile import make_profile_tools
+from agio.tools.project_context import ProjectStore, make_project_context_tool
+
+DEMO_ONLY = frozenset({send_postcard.name})
+"""Tools of the demo agent. They are not listed, and no other agent can be given one."""
+
+
+class ToolsStore(DraftWriter, ProfileStore, ProjectStore, Protocol):
+    """What the built-in tools need of the store."""
+
+
+def built_in_tools(store: ToolsStore, egress: Egress) -> dict[str, AnyTool]:
+    """Make the built-in tools, by name."""
+    tools = (
+        calculator,
+        clock,
+        echo_context,
+        send_postcard,
+        make_fetch_tool(egress),
+        make_draft_tool(store),
+        make_project_context_tool(store),
+        *make_profile_tools(store),
+    )
+    return {tool.name: tool for tool in tools}
