@@ -57,7 +57,7 @@ async def test_somebody_is_invited_joins_talks_and_is_removed(tmp_path: Path) ->
         await owner.get_by_role("menuitem", name="Create sign-in link").click()
         back = await owner.get_by_role("dialog").locator("code").inner_text()
         await owner.keyboard.press("Escape")
-        again = await (await here.context()).new_page()
+        again = await (await here.context(expected=out)).new_page()
         await again.goto(back)
         await expect(again.get_by_role("heading", name="Welcome, Zoe")).to_be_visible()
         assert (await here.call(again, "GET", "/api/me"))["name"] == "Zoe"
