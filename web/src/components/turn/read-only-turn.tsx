@@ -9,9 +9,11 @@ interface ReadOnlyTurnProps {
   turn: Turn;
   /** Reasoning starts unfolded. */
   unfolded?: boolean;
+  /** A paused replay shows no sign of work. */
+  paused?: boolean;
 }
 
-export function ReadOnlyTurn({ turn, unfolded = false }: ReadOnlyTurnProps): ReactNode {
+export function ReadOnlyTurn({ turn, unfolded = false, paused = false }: ReadOnlyTurnProps): ReactNode {
   const live = turn.status === "running";
   return (
     <div className="flex min-w-0 flex-col gap-2">
@@ -20,7 +22,7 @@ export function ReadOnlyTurn({ turn, unfolded = false }: ReadOnlyTurnProps): Rea
       ))}
       <div className="min-w-0">
         <Parts turn={turn} parts={turn.parts} live={live} asks={false} unfolded={unfolded} />
-        <TurnEnd turn={turn} live={live} />
+        <TurnEnd turn={turn} live={live && !paused} />
       </div>
     </div>
   );

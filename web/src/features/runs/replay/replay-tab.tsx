@@ -48,7 +48,7 @@ export function ReplayTab({ log, calls }: { log: LogState; calls: ToolExecutionV
       <div className="mx-auto flex max-w-3xl flex-col gap-4 pt-6">
         <ShownTime value={frames[count - 1]?.timestamp ?? null}>
           {thread.turns.map((turn) => (
-            <ReadOnlyTurn key={turn.runId} turn={turn} unfolded />
+            <ReadOnlyTurn key={turn.runId} turn={turn} unfolded paused={!player.playing} />
           ))}
         </ShownTime>
       </div>
