@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from agio.core.model import ModelEvent, Usage, UsageTold
+from agio.core.model import ModelEvent, PartialUsage, Usage
 from agio.drivers.connection import BrokenAnswer, Connection, parse_url
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.faults import Faults, read_error
@@ -77,7 +77,7 @@ class ModelHttp:
                     except (ModelError, *_GARBLED):
                         # An error takes its read with it, but what was told there is to be paid.
                         if decoder.told.total:
-                            yield [UsageTold(decoder.told)]
+                            yield [PartialUsage(decoder.told)]
                         raise
                     if decoder.ended:
                         await _drain(reads)

@@ -14,7 +14,7 @@ from agio.cli.terminal.prompt import quiet_keys
 from agio.cli.terminal.render import EventRenderer
 from agio.core.run.answers import edited_arguments
 from agio.core.store.repository import RunInfo, RunStatus
-from agio.errors import UserError
+from agio.errors import AgioError
 from agio.protocol.events import AgentEvent, Interrupt
 from agio.protocol.messages import ResumeEntry, ToolCall
 
@@ -65,7 +65,7 @@ class Source(Protocol):
     async def answer(self, entries: Sequence[ResumeEntry]) -> Playable:
         """A run that goes on with answers to questions.
 
-        It, or the run when it begins, raises UserError `invalid_answer` while the questions are still open.
+        It, or the run when it begins, raises AgioError `invalid_answer` while the questions are still open.
         """
         ...
 
@@ -153,7 +153,7 @@ class Session:
             try:
                 self._loop.run(self._play(self._loop.run(self._source.answer(entries))))
                 return True
-            except UserError as error:
+            except AgioError as error:
                 if error.code != "invalid_answer" or not any(map(edited_arguments, entries)):
                     raise
                 self.renderer.stage.remark("warning", error.message)
