@@ -13,7 +13,8 @@ API_TYPES := $(WEB)/src/protocol/api.gen.ts
 N ?= 200
 PORT ?= 8700
 HOST ?= 127.0.0.1
-SERVE = $(VENV)/bin/agio serve --port $(PORT) --host $(HOST) $(if $(DATA),--data "$(DATA)") $(if $(APP),--app "$(APP)")
+# make signals its child alone, so the server takes the shell's place; on Linux it also ends when make is killed.
+SERVE = exec $(shell command -v setpriv >/dev/null && echo setpriv --pdeathsig TERM) $(VENV)/bin/agio serve --port $(PORT) --host $(HOST) $(if $(DATA),--data "$(DATA)") $(if $(APP),--app "$(APP)")
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export PYTHONDONTWRITEBYTECODE :=
 

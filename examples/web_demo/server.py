@@ -79,8 +79,11 @@ def pieces_of(events: HTTPResponse) -> Iterator[bytes]:
 
 if __name__ == "__main__":
     serve = [sys.executable, "-m", "agio.cli.main", "serve", "--port", str(AGIO_PORT), "--app", __file__]
+    # Its standard input closes when this process ends, even when it is killed: then agio ends too.
+    serve += ["--until-stdin-ends"]
     with tempfile.TemporaryDirectory() as data:
-        agio = subprocess.Popen([*serve, "--data", data], env={**os.environ, "AGIO_BOOTSTRAP_API_KEY": KEY})
+        env = {**os.environ, "AGIO_BOOTSTRAP_API_KEY": KEY}
+        agio = subprocess.Popen([*serve, "--data", data], env=env, stdin=subprocess.PIPE)
         try:
             uvicorn.run(page, port=PORT)
         finally:

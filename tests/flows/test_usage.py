@@ -13,13 +13,13 @@ from agio.core.engine.runner import AgentRunner, RunStream
 from agio.core.model import (
     ModelEvent,
     ModelRequest,
+    PartialUsage,
     TextDelta,
     ToolCallBegin,
     ToolCallDelta,
     ToolCallDone,
     TurnEnd,
     Usage,
-    UsageTold,
     VendorTurn,
 )
 from agio.core.run.fold import Fold, fold_log
@@ -67,7 +67,7 @@ class Model:
         now = self._tries.pop(0) if self._tries else Try(None, True, "ends", Usage(3, 2))
         self.known += now.known
         if now.told is not None:
-            yield [UsageTold(now.told)]
+            yield [PartialUsage(now.told)]
         if now.speaks:
             yield [TextDelta("Hello")]
         match now.how:

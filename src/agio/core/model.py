@@ -146,8 +146,8 @@ class StatusUpdate(Struct, frozen=True):
     message: str
 
 
-class UsageTold(Struct, frozen=True, gc=False):
-    """What the call has used so far, told while it goes on; TurnEnd has all of it."""
+class PartialUsage(Struct, frozen=True, gc=False):
+    """What the call has used so far, reported while it goes on; TurnEnd has the whole usage."""
 
     usage: Usage
 
@@ -168,7 +168,7 @@ ModelEvent: TypeAlias = (
     | ToolCallDone
     | ToolOutcome
     | StatusUpdate
-    | UsageTold
+    | PartialUsage
     | TurnEnd
 )
 

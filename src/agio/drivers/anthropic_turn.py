@@ -7,12 +7,12 @@ from msgspec import Struct
 
 from agio.core.model import (
     ModelEvent,
+    PartialUsage,
     ReasoningDelta,
     StopReason,
     TextDelta,
     TurnEnd,
     Usage,
-    UsageTold,
     VendorTurn,
 )
 from agio.drivers.calls import OpenCall, OpenCalls
@@ -118,7 +118,7 @@ class AnthropicTurn:
                 self._count(event.message.usage)
                 if self._counts:
                     self.told = self._usage()
-                    out.append(UsageTold(self.told))
+                    out.append(PartialUsage(self.told))
             elif kind == "message_delta":
                 self._count(event.usage)
                 if event.delta is not None:

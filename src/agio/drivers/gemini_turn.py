@@ -5,12 +5,12 @@ from msgspec import Struct
 
 from agio.core.model import (
     ModelEvent,
+    PartialUsage,
     ReasoningDelta,
     StopReason,
     TextDelta,
     TurnEnd,
     Usage,
-    UsageTold,
     VendorTurn,
 )
 from agio.drivers.calls import OpenCalls
@@ -115,7 +115,7 @@ class GeminiTurn:
                 raise self._faults.from_stream(chunk.error)
             if chunk.usage_metadata is not None:
                 self._usage = chunk.usage_metadata
-                out.append(UsageTold(self.told))
+                out.append(PartialUsage(self.told))
             if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason:
                 self._stop = "content_filter"
             if chunk.candidates:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from agio.core.model import ModelEvent, Usage, UsageTold
+from agio.core.model import ModelEvent, PartialUsage, Usage
 from agio.drivers.connection import BrokenAnswer, Connection, parse_url
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.faults import Faults, read_error
@@ -77,7 +77,7 @@ class ModelHttp:
                     except (ModelError, *_GARBLED):
                         # The error discards its read, but the usage reported there is charged.
                         if decoder.told.total:
-                            yield [UsageTold(decoder.told)]
+                            yield [PartialUsage(decoder.told)]
                         raise
                     if decoder.ended:
                         await _drain(reads)

@@ -5,12 +5,12 @@ from msgspec import Struct
 
 from agio.core.model import (
     ModelEvent,
+    PartialUsage,
     ReasoningDelta,
     StopReason,
     TextDelta,
     TurnEnd,
     Usage,
-    UsageTold,
     VendorTurn,
 )
 from agio.drivers.calls import OpenCall, OpenCalls
@@ -139,7 +139,7 @@ class ChatTurn:
                 usage = chunk.x_groq.usage  # Groq has it here, and only here
             if usage is not None:
                 self.told = _usage(usage)
-                out.append(UsageTold(self.told))
+                out.append(PartialUsage(self.told))
             if chunk.error:
                 raise self._faults.from_stream(chunk.error)
         return out

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from agio.core.model import (
     ModelEvent,
     ModelRequest,
+    PartialUsage,
     ReasoningDelta,
     StopReason,
     TextDelta,
@@ -17,7 +18,6 @@ from agio.core.model import (
     ToolCallDone,
     TurnEnd,
     Usage,
-    UsageTold,
     VendorTurn,
 )
 from agio.errors import ModelError
@@ -63,7 +63,7 @@ class ScriptedDriver:
         self.requests.append(request)
         turn = self._next(request)
         if turn.told is not None:
-            yield [UsageTold(turn.told)]
+            yield [PartialUsage(turn.told)]
         for word in _words(turn.reasoning):
             yield [ReasoningDelta(word)]
         for word in _words(turn.text):

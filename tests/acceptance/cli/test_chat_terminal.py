@@ -107,7 +107,7 @@ def test_a_tool_that_asks_does_not_run_after_no(cli: Cli) -> None:
 
 
 def test_the_arguments_of_a_tool_that_asks_can_be_edited(cli: Cli) -> None:
-    """C6: what is no JSON object is asked again; the tool runs with the person's arguments."""
+    """C6: what is no JSON object, or does not fit, is asked again; the tool runs with the person's arguments."""
     with PseudoTerminal(cli, ["chat"]) as terminal:
         terminal.expect(PROMPT)
         terminal.enter("send a postcard to Ada")
@@ -117,6 +117,11 @@ def test_the_arguments_of_a_tool_that_asks_can_be_edited(cli: Cli) -> None:
         terminal.expect('{"to":"Ada"')
         terminal.enter(f'{CTRL_U}{{"to": ')
         terminal.expect("This is not JSON")
+        terminal.expect("(empty: back): ")
+        terminal.enter(f'{CTRL_U}{{"to": 7}}')
+        terminal.expect('is missing the required field "text"')
+        terminal.expect(QUESTION)
+        terminal.enter("e")
         terminal.expect("(empty: back): ")
         terminal.enter(f'{CTRL_U}{{"to": "Bob", "text": "Hi"}}')
         terminal.expect("✓ send_postcard")

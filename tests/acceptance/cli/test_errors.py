@@ -87,10 +87,19 @@ def test_a_run_that_does_not_exist_is_said_to(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("dance",), ("chat", "--dance"), ("runs", "show"), ("runs", "list", "--limit", "x")]
+    "arguments",
+    [
+        ("dance",),
+        ("chat", "--dance"),
+        ("chat", "--agent", "demo"),
+        ("chat", "--session", "ses_1"),
+        ("chat", "--server", "http://127.0.0.1:9", "--model", "demo:demo"),
+        ("runs", "show"),
+        ("runs", "list", "--limit", "x"),
+    ],
 )
 def test_a_wrong_command_line_has_exit_code_2(cli: Cli, arguments: tuple[str, ...]) -> None:
-    """L13: the usage is told."""
+    """L13: the usage is told, also of an option that would have no effect."""
     done = cli.run(*arguments)
     assert done.returncode == 2
     assert "Usage: agio" in done.stderr.replace("python -m agio.cli.main", "agio")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.cli.pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
+from tests.acceptance.cli.pseudo_terminal import CTRL_C, CTRL_D, CTRL_U, PseudoTerminal
 from tests.acceptance.held_model import APP, BEGIN, END, HeldModel
 from tests.support.command import WAIT_S, Cli
 from tests.support.process import KEY, Server, answer_of, await_events, send, start_session
@@ -137,7 +137,7 @@ def test_a_person_talks_to_an_agent_of_the_server(cli: Cli, asking: list[str]) -
 
 
 def test_a_question_left_open_is_asked_again_in_the_session(cli: Cli, asking: list[str]) -> None:
-    """B7: it waits on the server, whoever answers."""
+    """B7: it waits on the server, whoever answers; arguments that do not fit leave it open."""
     with PseudoTerminal(cli, ["chat", *asking], size=(100, 30)) as terminal:
         terminal.expect(PROMPT)
         terminal.enter("send a postcard to Ada")
@@ -152,6 +152,11 @@ def test_a_question_left_open_is_asked_again_in_the_session(cli: Cli, asking: li
         terminal.expect(f"session {session} (1 run so far)")
         terminal.expect("? send_postcard")
         terminal.expect('{"to": "Ada", "text": "Greetings to Ada from an agent!"}')
+        terminal.expect(QUESTION)
+        terminal.enter("e")
+        terminal.expect("(empty: back): ")
+        terminal.enter(f'{CTRL_U}{{"to": 7}}')
+        terminal.expect('send_postcard is missing the required field "text"')
         terminal.expect(QUESTION)
         terminal.enter("n")
         terminal.expect("Reason (optional; the agent sees it): ")

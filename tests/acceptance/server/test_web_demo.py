@@ -58,6 +58,22 @@ def test_a_person_talks_to_the_agent_of_the_module(demo: str) -> None:
     assert complaints == []
 
 
+@pytest.mark.parametrize("started_by", ["the demo", "make run"])
+def test_a_server_ends_with_the_program_that_was_killed(started_by: str, tmp_path: Path) -> None:
+    """L15: the port and the store are free again."""
+    if started_by == "make run":
+        if which("setpriv") is None or which("make") is None:
+            pytest.skip("make run needs setpriv for this")
+        old = ["-o", ".venv/.run", "-o", "src/agio/gateway/pages/dist/index.html"]
+        program = ["make", "-C", str(FOLDER.parents[1]), "run", *old, "PORT=0", f"DATA={tmp_path / 'data'}"]
+    else:
+        program = [sys.executable, str(FOLDER / "server.py")]
+    ports = {"PORT": str(free_port()), "AGIO_PORT": str(free_port())} if started_by == "the demo" else {}
+    with Server(tmp_path, program=program, environment=ports) as server:
+        server.stop(signal.SIGKILL)
+        server.output()  # ends when the last process with this standard output has ended
+
+
 def test_the_demo_is_small() -> None:
     """L15: one page and one module, each of which can be read in minutes."""
     assert len((FOLDER / "server.py").read_text().splitlines()) < 100

@@ -60,13 +60,14 @@ async def test_the_first_message_is_the_title(store: Store) -> None:
     assert (await who.session_now(session)).title == "Mine"
 
 
-async def test_sessions_are_listed_by_their_last_change(store: Store) -> None:
-    """C5: newest change first, in pages; by agent and by a part of the title."""
+async def test_sessions_are_listed_by_their_last_activity(store: Store) -> None:
+    """C5: newest activity first, which a new title is not, in pages; by agent and by a part of the title."""
     who = await person(store)
     agent = await who.agent("helper")
     sessions = [await who.session(agent) for _ in range(3)] + [await who.session()]
     for number in (2, 0, 3, 1):
-        await store.update_session("default", "local", sessions[number].id, title=f"Über {number}")
+        renamed = await store.update_session("default", "local", sessions[number].id, title=f"Über {number}")
+        assert renamed.updated_at == sessions[number].updated_at
 
     async def listed(agent_id: str | None = None, search: str | None = None) -> list[str]:
         titles: list[str] = []

@@ -125,6 +125,15 @@ async def test_a_wrong_field_is_named(change: dict[str, object], path: str) -> N
         assert (await client.get("/api/agents")).json()["items"] == []
 
 
+async def test_a_body_with_many_problems_counts_those_it_does_not_name() -> None:
+    """C2: the message names three and the number of the rest; the details have all of them."""
+    async with house() as place, place.client() as client:
+        refused = await client.post("/api/agents", json={f"wrong_{number}": 1 for number in range(5)})
+        error = refused.json()["error"]
+        assert error["message"].endswith(f"; and {len(error['details']['fields']) - 3} more.")
+        assert {f"wrong_{number}" for number in range(5)} <= {f["path"] for f in error["details"]["fields"]}
+
+
 @pytest.mark.parametrize(
     "schema",
     [

@@ -5,7 +5,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from agio.core.model import ModelDriver, ModelEvent, ModelRequest, TextDelta, TurnEnd, Usage, UsageTold
+from agio.core.model import ModelDriver, ModelEvent, ModelRequest, PartialUsage, TextDelta, TurnEnd, Usage
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.openai_chat import OpenAIChatDriver
 from agio.drivers.registry import open_driver
@@ -337,10 +337,10 @@ async def test_usage_told_in_the_read_of_an_error_is_not_lost(
     async def read(driver: ModelDriver) -> None:
         async with aclosing(driver), aclosing(driver.stream(REQUEST)) as stream:
             async for batch in stream:
-                told.extend(event for event in batch if isinstance(event, UsageTold))
+                told.extend(event for event in batch if isinstance(event, PartialUsage))
 
     async with raw_server(sse(*events[:-1], *last)) as server:
         with pytest.raises(ModelError) as caught:
             await read(open_driver(provider, Endpoint(server.base_url, KEY)))
     assert (caught.value.code == "invalid_response") is garbled
-    assert told[-1] == UsageTold(Usage(5000, 1))
+    assert told[-1] == PartialUsage(Usage(5000, 1))

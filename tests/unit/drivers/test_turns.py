@@ -7,6 +7,7 @@ import pytest
 
 from agio.core.model import (
     ModelEvent,
+    PartialUsage,
     ReasoningDelta,
     TextDelta,
     ToolCallBegin,
@@ -14,7 +15,6 @@ from agio.core.model import (
     ToolCallDone,
     TurnEnd,
     Usage,
-    UsageTold,
     VendorTurn,
 )
 from agio.drivers.anthropic_turn import AnthropicTurn
@@ -32,7 +32,7 @@ FAULTS = Faults("model.test", [])
 
 def read(turn: TurnDecoder, events: Sequence[object]) -> list[ModelEvent]:
     """Feed the events one read each; a turn that does not end by itself is closed. What it used is in its end."""
-    return [event for event in read_all(turn, events) if not isinstance(event, UsageTold)]
+    return [event for event in read_all(turn, events) if not isinstance(event, PartialUsage)]
 
 
 def read_all(turn: TurnDecoder, events: Sequence[object]) -> list[ModelEvent]:
@@ -124,7 +124,7 @@ def test_chat_usage_of_groq_is_in_a_field_of_its_own() -> None:
     last = {**json_object(delta("stop")), "x_groq": {"id": "req_1", "usage": used}}
     first = {**json_object(delta(content="Hello")), "x_groq": {"id": "req_1"}}
     events = read_all(ChatTurn(FAULTS), [first, last, DONE])
-    assert events[1] == UsageTold(Usage(input=10, output=5))
+    assert events[1] == PartialUsage(Usage(input=10, output=5))
     assert end_of(events).usage == Usage(input=10, output=5)
 
 
@@ -577,18 +577,18 @@ def test_usage_is_told_as_soon_as_it_is_known() -> None:
     counted = {"input_tokens": 3, "cache_read_input_tokens": 10, "output_tokens": 1}
     started = {"type": "message_start", "message": {"usage": counted}}
     assert AnthropicTurn(FAULTS).read([msgspec.json.encode(started)]) == [
-        UsageTold(Usage(input=13, output=1, cached=10))
+        PartialUsage(Usage(input=13, output=1, cached=10))
     ]
     assert AnthropicTurn(FAULTS).read([b'{"type": "message_start", "message": {}}']) == []
     counts = {"promptTokenCount": 7, "candidatesTokenCount": 2}
     assert GeminiTurn(FAULTS).read([msgspec.json.encode(chunk({"text": "a"}, usageMetadata=counts))]) == [
-        UsageTold(Usage(input=7, output=2)),
+        PartialUsage(Usage(input=7, output=2)),
         TextDelta("a"),
     ]
     piece = {**json_object(delta(content="a")), "usage": {"prompt_tokens": 5, "completion_tokens": 1}}
     assert ChatTurn(FAULTS).read([msgspec.json.encode(piece)]) == [
         TextDelta("a"),
-        UsageTold(Usage(input=5, output=1)),
+        PartialUsage(Usage(input=5, output=1)),
     ]
 
 

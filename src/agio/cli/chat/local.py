@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 
 from agio.cli.chat.session import Playable, Unfinished
+from agio.core.run.answers import check_edit, edited_arguments
 from agio.core.run.session_history import session_history
+from agio.core.schema.schema import validator
 from agio.core.store.repository import RunInfo
 from agio.library import Agent
 from agio.protocol.ids import new_id
@@ -25,8 +27,16 @@ class LocalSource:
         """A run that answers a message."""
         return self._agent.arun_stream(message, thread_id=self.session_id)
 
-    def answer(self, entries: Sequence[ResumeEntry]) -> Playable:
-        """A run that continues with the answers."""
+    async def answer(self, entries: Sequence[ResumeEntry]) -> Playable:
+        """A run that continues with the answers. Raises UserError `invalid_answer`, StoreError."""
+        fold = await session_history(await self._agent.repository(), self.session_id)
+        names = {call.id: call.function.name for call in fold.pending}
+        tools = {tool.name: tool for tool in self._agent.tools}
+        for entry in entries:
+            question, edited = fold.interrupts.get(entry.interrupt_id), edited_arguments(entry)
+            tool = tools.get(names.get(question.tool_call_id or "", "")) if question is not None else None
+            if edited is not None and tool is not None:
+                check_edit(entry.interrupt_id, tool.name, validator(tool.parameters, tool.name)(edited))
         return self._agent.arun_stream(thread_id=self.session_id, resume=entries)
 
     async def runs(self) -> list[RunInfo]:

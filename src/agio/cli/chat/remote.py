@@ -47,8 +47,8 @@ class RemoteSource:
 
         return RemoteRun(self._server, place, begin)
 
-    def answer(self, entries: Sequence[ResumeEntry]) -> Playable:
-        """A run that continues with the answers."""
+    async def answer(self, entries: Sequence[ResumeEntry]) -> Playable:
+        """A run that continues with the answers. The server checks them when it begins."""
         place, name = self._place, new_id("msg")
         answers = [_answer_of(entry) for entry in entries]
 

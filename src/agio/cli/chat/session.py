@@ -12,7 +12,9 @@ from msgspec import Struct, field
 
 from agio.cli.terminal.prompt import quiet_keys
 from agio.cli.terminal.render import EventRenderer
+from agio.core.run.answers import edited_arguments
 from agio.core.store.repository import RunInfo, RunStatus
+from agio.errors import AgioError
 from agio.protocol.events import AgentEvent, Interrupt
 from agio.protocol.messages import ResumeEntry, ToolCall
 
@@ -60,8 +62,11 @@ class Source(Protocol):
         """A run that answers a message."""
         ...
 
-    def answer(self, entries: Sequence[ResumeEntry]) -> Playable:
-        """A run that continues with the answers."""
+    async def answer(self, entries: Sequence[ResumeEntry]) -> Playable:
+        """A run that continues with the answers.
+
+        It, or the run when it begins, raises AgioError `invalid_answer` while the questions are still open.
+        """
         ...
 
     async def runs(self) -> list[RunInfo]:
@@ -127,17 +132,33 @@ class Session:
         for call in rest.calls:
             stage.call(self.renderer.cards[call.id])
         stage.settle()
-        entries = self._decide(rest.questions) if rest.questions else None
-        return self._play_on(self._source.answer(entries)) if entries else None
+        return self._answer_on() if self._answer(rest.questions) else None
 
     def _play_on(self, run: Playable) -> RunStatus:
-        while True:
-            self._loop.run(self._play(run))
-            ending, questions = self.renderer.ending, self.renderer.questions
-            entries = self._decide(questions) if questions else None
-            if not entries:
-                return "running" if ending is None else ending.status
-            run = self._source.answer(entries)
+        self._loop.run(self._play(run))
+        return self._answer_on()
+
+    def _answer_on(self) -> RunStatus:
+        while self._answer(self.renderer.questions):
+            pass
+        ending = self.renderer.ending
+        return "running" if ending is None else ending.status
+
+    def _answer(self, questions: Sequence[Interrupt]) -> bool:
+        """Ask, and play the run that the answers begin; False if there is no question, or it stays open.
+
+        Arguments that do not fit the tool are asked for again.
+        """
+        while entries := self._decide(questions) if questions else None:
+            try:
+                self._loop.run(self._play(self._loop.run(self._source.answer(entries))))
+                return True
+            except AgioError as error:
+                if error.code != "invalid_answer" or not any(map(edited_arguments, entries)):
+                    raise
+                self.renderer.stage.remark("warning", error.message)
+                self.renderer.stage.settle()
+        return False
 
     async def _play(self, run: Playable) -> None:
         loop = asyncio.get_running_loop()

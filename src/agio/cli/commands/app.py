@@ -58,8 +58,11 @@ def root(
 @app.command()
 def chat(
     model: Annotated[
-        str, typer.Option("--model", metavar="PROVIDER:MODEL", help="Such as openai:gpt-5.")
-    ] = "demo:demo",
+        str | None,
+        typer.Option(
+            "--model", metavar="PROVIDER:MODEL", help="Such as openai:gpt-5.", show_default="demo:demo"
+        ),
+    ] = None,
     store: StoreOption = None,
     thread: Annotated[
         str | None, typer.Option("--thread", metavar="ID", help="Continue this conversation.")
@@ -81,14 +84,23 @@ def chat(
 ) -> None:
     """Chat with an agent, or pipe lines to it."""
     if server is not None:
+        local = {"--store": store, "--thread": thread, "--instructions": instructions, "--base-url": base_url}
+        for name, given in {**local, "--model": model}.items():
+            if given is not None:
+                raise typer.BadParameter("it belongs to a chat without --server.", param_hint=name)
         from agio.cli.chat.server_chat import ServerChatOptions, server_chat
 
         asked = ServerChatOptions(server, load_server_settings().api_key, agent, session, plain)
         raise typer.Exit(server_chat(asked, load_settings()))
+    for name, given in (("--agent", agent), ("--session", session)):
+        if given is not None:
+            raise typer.BadParameter("it needs --server URL.", param_hint=name)
     from agio.cli.chat.local_chat import ChatOptions, chat
 
     settings = load_settings()
-    options = ChatOptions(model, _store(store), thread, instructions, base_url, plain, store is not None)
+    options = ChatOptions(
+        model or "demo:demo", _store(store), thread, instructions, base_url, plain, store is not None
+    )
     raise typer.Exit(chat(options, settings))
 
 

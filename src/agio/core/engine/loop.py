@@ -81,9 +81,9 @@ class LoopState:
         self.begun: set[str] = set()
         """Calls this process has begun to run."""
         self.calling = False
-        """Whether a model was asked and has not told what that used."""
-        self.told = Usage()
-        """What the model call that goes on, or broke off, has told of that."""
+        """Whether a model call is under way or broke off: its token usage is not complete."""
+        self.partial_usage = Usage()
+        """The usage reported so far by a model call that is under way or broke off."""
         self.started_s = now_s()
 
     @property
@@ -98,8 +98,8 @@ class LoopState:
 
     @property
     def tokens(self) -> int:
-        """How many tokens the run has used, in and out, as far as it was told."""
-        return self.fold.total_usage.total + self.told.total
+        """How many tokens the run has used, in and out, as far as reported."""
+        return self.fold.total_usage.total + self.partial_usage.total
 
     @property
     def tokens_left(self) -> int | None:
@@ -118,10 +118,10 @@ class LoopState:
         return [*specs, goal_tool(self.agent.output)] if self.agent.goal else specs
 
     def count_partial_usage(self) -> None:
-        """Count what a model call told that did not come to its end: more was used, nobody knows how much."""
-        if self.told.total:
-            self.fold.count(self.agent.model_id, self.told)
-            self.told = Usage()
+        """Count the partial usage of a model call that broke off; its full usage is unknown."""
+        if self.partial_usage.total:
+            self.fold.count(self.agent.model_id, self.partial_usage)
+            self.partial_usage = Usage()
 
     def check_limits(self) -> None:
         """Raise LimitExceeded if one more step would break a limit."""

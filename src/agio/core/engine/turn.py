@@ -15,6 +15,7 @@ from agio.core.model import (
     ModelEvent,
     ModelRequest,
     OutputSpec,
+    PartialUsage,
     ReasoningDelta,
     StatusUpdate,
     TextDelta,
@@ -25,7 +26,6 @@ from agio.core.model import (
     ToolSpec,
     TurnEnd,
     Usage,
-    UsageTold,
 )
 from agio.core.run.closing import take_back_events
 from agio.core.run.metrics import now_s
@@ -57,20 +57,20 @@ async def take_turn(state: "LoopState") -> None:
     request = _request(state, prompt)
     failures: Counter[str] = Counter()
     while True:
-        state.calling, state.told = True, Usage()
+        state.calling, state.partial_usage = True, Usage()
         attempt = _Attempt(state)
         try:
             end = await attempt.stream(request)
             break
         except ModelError as error:
             take_back(state)
-            state.calling = error.code in _NOT_REFUSED or state.told.total > 0
+            state.calling = error.code in _NOT_REFUSED or state.partial_usage.total > 0
             failures[error.code] += 1
             delay_s = retry_delay(state.config, error, failures)
             if delay_s is None:
                 raise
-            # The same prompt again: it takes at least what it was told to take.
-            prompt = structs.replace(prompt, tokens=max(prompt.tokens, state.told.input))
+            # The same prompt again: it takes at least the input that was reported.
+            prompt = structs.replace(prompt, tokens=max(prompt.tokens, state.partial_usage.input))
             request = _request(state, prompt)
             state.tell(
                 ERROR,
@@ -82,7 +82,7 @@ async def take_turn(state: "LoopState") -> None:
                     **_used(state),
                 },
             )
-            state.told = Usage()
+            state.partial_usage = Usage()
             await asyncio.sleep(delay_s)
     journal = state.journal
     journal.record(
@@ -96,7 +96,7 @@ async def take_turn(state: "LoopState") -> None:
             end.vendor,
         )
     )
-    state.calling, state.told = False, Usage()
+    state.calling, state.partial_usage = False, Usage()
     for index, outcome in attempt.outcomes.items():
         journal.emit(ToolCallResult(attempt.id("res", index), attempt.id("call", index), outcome.content))
     state.fresh = {call.id for call in state.fold.pending}
@@ -123,10 +123,10 @@ _STOPS = {
 
 
 def _used(state: "LoopState") -> dict[str, Json]:
-    """Say what a model call used that did not come to its end, as far as it was told."""
-    if not state.told.total:
+    """The partial usage of a model call that broke off, for its error."""
+    if not state.partial_usage.total:
         return {}
-    return {"model": state.agent.model_id, "usage": structs.asdict(state.told)}
+    return {"model": state.agent.model_id, "usage": structs.asdict(state.partial_usage)}
 
 
 def take_back(state: "LoopState") -> None:
@@ -209,7 +209,7 @@ class _Attempt:
             async with asyncio.timeout(None) as scope, aclosing(self._state.driver.stream(request)) as stream:
                 guard.watch(scope)
                 async for batch in stream:
-                    said = any(event.__class__ is not UsageTold for event in batch)
+                    said = any(event.__class__ is not PartialUsage for event in batch)
                     if said and watch.first_token_s is None:
                         watch.first_token_s = now_s() - started
                     guard.alive(said)
@@ -259,8 +259,8 @@ class _Attempt:
                     emit(ReasoningMessageChunk(self._reasoning_id, piece))
             case TurnEnd():
                 self._end = event
-            case UsageTold(usage=usage):
-                self._state.told = usage
+            case PartialUsage(usage=usage):
+                self._state.partial_usage = usage
             case ToolCallBegin(index=index, name=name):
                 emit(ToolCallStart(self.id("call", index), name, self._text_id))
             case ToolCallDone(index=index):

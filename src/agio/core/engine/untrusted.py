@@ -1,4 +1,4 @@
-"""The fence: blocks with a random mark around text that nobody vouches for, which the text cannot leave."""
+"""Untrusted text: delimited by a random mark that the text itself cannot contain."""
 
 import re
 from base64 import b64decode
@@ -24,22 +24,22 @@ _TEXT_TYPE = re.compile("text/|application/(json|xml|yaml)")
 
 
 class Fence:
-    """Puts untrusted text between its mark's lines, and keeps the mark out of everything else."""
+    """Delimits untrusted text with the mark, and removes the mark from all other text."""
 
     def __init__(self, mark: str) -> None:
         self.mark = mark
 
     def put(self, label: str, text: str) -> str:
-        """Put untrusted text into a block it cannot leave."""
+        """Return a block that delimits the text."""
         label = " ".join(self._unmarked(label).translate(_NO_BRACKETS).split())[:120]
         return f"<<untrusted {self.mark} {label}>>\n{self._unmarked(text)}\n<<end {self.mark}>>"
 
     def _unmarked(self, text: str) -> str:
-        # Something must stay in the mark's place, or the text around it could close up to a new mark.
+        # A placeholder stays, or the text around the mark could join into a new one.
         return clean(text).replace(self.mark, "[mark]")
 
     def fenced(self, message: Message) -> Message:
-        """Return a message as the model may see it: tool output in blocks, the mark in nobody else's words."""
+        """Return a message as the model may see it: tool output delimited, the mark removed from the user's text."""
         match message:
             case ToolMessage():
                 return structs.replace(message, content=self._fence_content(message.content))

@@ -1,10 +1,11 @@
-"""Whether an answer to a question can be understood. Nobody else may decide what an unclear answer means."""
+"""Checks answers to approval questions. An unclear answer is refused, never guessed."""
 
-from agio.protocol.messages import ResumeEntry, json_object
+from agio.errors import UserError
+from agio.protocol.messages import Json, ResumeEntry, json_object
 
 
 def answer_problem(entry: ResumeEntry) -> str | None:
-    """Say what is wrong with an answer. One that is half understood must not run the call as the model meant it."""
+    """What is wrong with an answer, or None. An answer that is half understood must not run the call."""
     if entry.status == "cancelled":
         return None
     payload = json_object(entry.payload)
@@ -17,3 +18,22 @@ def answer_problem(entry: ResumeEntry) -> str | None:
     if not isinstance(payload.get("editedArgs", {}), dict):
         return "the answer's editedArgs must be an object"
     return None
+
+
+def edited_arguments(entry: ResumeEntry) -> Json:
+    """The arguments that a person wrote in place of the model's, or None."""
+    return json_object(entry.payload).get("editedArgs")
+
+
+def check_edit(interrupt_id: str, tool: str, problem: str | None) -> None:
+    """Refuse edited arguments that have a problem. Raises UserError `invalid_answer`."""
+    if problem is None:
+        return
+    field, is_missing, place = problem.partition(" is a required property")
+    raise UserError(
+        "invalid_answer",
+        f"{tool} is missing the required field {field}{place}."
+        if is_missing
+        else f"The arguments do not match {tool}: {problem}.",
+        {"interrupt_id": interrupt_id, "tool": tool},
+    )

@@ -86,8 +86,8 @@ class TurnDraft(Struct):
     reasoning_from: int | UnsetType = UNSET
     reasoning_until: int | UnsetType = UNSET
     calls: dict[str, CallDraft] = field(default_factory=dict[str, CallDraft])
-    told: list[tuple[bool, ActivityMessage]] = field(default_factory=list[tuple[bool, ActivityMessage]])
-    """What the run told meanwhile, and whether the model had begun to speak or to call."""
+    notes: list[tuple[bool, ActivityMessage]] = field(default_factory=list[tuple[bool, ActivityMessage]])
+    """Notes of the turn, each with whether the model had begun to speak or to call."""
 
     def open_calls(self) -> list[str]:
         """Return the ids of calls that have begun and not ended."""
@@ -149,8 +149,8 @@ class Fold:
         """Where this run's own messages begin."""
         self.earlier_results: list[ToolMessage] = []
         """Results of this run for calls of the run before: they stand before its own messages."""
-        self.told: list[tuple[int, ActivityMessage]] = []
-        """Errors and notices this run told, each with the number of its own messages before it."""
+        self.notes: list[tuple[int, ActivityMessage]] = []
+        """Errors and notices of this run, each with the number of the run's messages before it."""
         self.ended_at_ms = 0
         self.resume: list[ResumeEntry] = []
         self.input: RunAgentInput | None = None
@@ -167,10 +167,10 @@ class Fold:
 
     @property
     def kept(self) -> list[Message]:
-        """This run's messages as they are kept: results of the run before first, what it told where it told it."""
+        """This run's messages as they are kept: results of the run before first, notes in their places."""
         own = self.messages[self.first_message :]
-        for at, told in reversed(self.told):
-            own.insert(at, told)
+        for at, note in reversed(self.notes):
+            own.insert(at, note)
         return [*self.earlier_results, *own]
 
     def apply(self, event: AgentEvent, seq: int = 0) -> None:
@@ -283,7 +283,7 @@ class Fold:
             self.messages.append(reasoning)
         self.text = "".join(draft.text)
         own = len(self.messages) - self.first_message
-        self.told += [(own + spoken, told) for spoken, told in draft.told]
+        self.notes += [(own + spoken, note) for spoken, note in draft.notes]
         if not draft.message_id:
             return ""
         message = AssistantMessage(id=draft.message_id)
@@ -353,13 +353,13 @@ class Fold:
             self._corrected = True
 
     def _note(self, event: Custom, value: dict[str, Json]) -> None:
-        """Keep what was told, after what had begun by then."""
-        told = ActivityMessage(id=f"{self.run_id}_n{self.seq}", activity_type=event.name, content=value)
-        told.metadata = _times(at=event.timestamp)
+        """Keep a note, after what had begun by then."""
+        note = ActivityMessage(id=f"{self.run_id}_n{self.seq}", activity_type=event.name, content=value)
+        note.metadata = _times(at=event.timestamp)
         if self.draft is None:
-            self.told.append((len(self.messages) - self.first_message, told))
+            self.notes.append((len(self.messages) - self.first_message, note))
         else:
-            self.draft.told.append((bool(self.draft.message_id), told))
+            self.draft.notes.append((bool(self.draft.message_id), note))
 
     def _finish(self, event: RunFinished) -> None:
         self._close_draft()
@@ -377,7 +377,7 @@ class Fold:
     def _end(self, event: RunFinished | RunError) -> None:
         self.ended_at_ms = 0 if event.timestamp is UNSET else event.timestamp
         if event.usage is not UNSET:
-            # It also has what a call told that the end cut off: no turn and no error of the log says that.
+            # It includes the partial usage of a call that the end cut off, which no turn or error of the log has.
             self.usage = usage_by_model(event.usage)
 
 

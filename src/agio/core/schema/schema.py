@@ -28,7 +28,7 @@ _MAX_PARTS = 4_000
 _TOO_LARGE = "it is too large to be checked against this schema"
 _REF = "#/$defs/"
 _PROBLEM_CHARS = 2_000
-"""How much is told of what is wrong: a text that is too long is in its own message."""
+"""The length of a reported problem: the message of a text that is too long contains that text."""
 _PARTS_BY_NAME = frozenset(
     ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")
 )
@@ -161,15 +161,15 @@ class Validator:
         if self._cost is not None and not self._cost.is_affordable(value):
             return _TOO_LARGE
         self._patterns.start()
-        told = None
+        problem_text = None
         if not self._is_valid(value) and not self._patterns.is_over:
-            told = "it is not what the schema says"
+            problem_text = "it is not what the schema says"
             try:
                 self._explainer.validate(value)  # stops at the first problem
             except jsonschema_rs.ValidationError as problem:
                 where = "/".join(str(step) for step in problem.instance_path)
-                told = _shortened(problem.message) + (f" (at {where})" if where else "")
-        return _TOO_LARGE if self._patterns.is_over else told
+                problem_text = _shortened(problem.message) + (f" (at {where})" if where else "")
+        return _TOO_LARGE if self._patterns.is_over else problem_text
 
     @cached_property
     def _explainer(self) -> "jsonschema_rs.Validator":

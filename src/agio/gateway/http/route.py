@@ -47,6 +47,7 @@ PRIVATE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 FRESH_S = 15 * 60
 """How long sensitive changes are allowed after a person has authenticated."""
 _SHOWN_FIELDS = 20
+_NAMED_FIELDS = 3
 _REQUEST_BYTES = 64 * 1024
 """A large body counts as one request per this many bytes."""
 _compiling = ThreadPoolExecutor(1, "schemas")
@@ -261,6 +262,10 @@ def _invalid(problems: list[Problem]) -> UserError:
         for problem in problems[:_SHOWN_FIELDS]
     ]
     where = {str(problem["loc"][0]) for problem in problems}
-    words = "; ".join(f"{field['path'] or 'the body'}: {field['problem']}" for field in fields[:3])
+    words = "; ".join(
+        f"{field['path'] or 'the body'}: {field['problem']}" for field in fields[:_NAMED_FIELDS]
+    )
+    if (more := len(problems) - _NAMED_FIELDS) > 0:
+        words += f"; and {more} more"
     code = "invalid_body" if "body" in where else "invalid_query"
     return UserError(code, f"{words}.", {"fields": fields})

@@ -6,6 +6,7 @@ import msgspec
 
 from agio.core.identity.principal import Principal
 from agio.core.link.link import ToolOffer
+from agio.core.run.answers import check_edit, edited_arguments
 from agio.core.schema.schema import validator
 from agio.core.store.records import AgentRecord
 from agio.core.store.repository import RunInfo
@@ -49,7 +50,9 @@ async def check_edits(
     Not checked: a tool that is not offered now, and an agent that was deleted. Raises UserError
     `invalid_answer`.
     """
-    edits = {entry.interrupt_id: edited for entry in answers if (edited := _edited(entry)) is not None}
+    edits = {
+        entry.interrupt_id: edited for entry in answers if (edited := edited_arguments(entry)) is not None
+    }
     if not edits:
         return
     try:
@@ -62,23 +65,7 @@ async def check_edits(
         offer = known.get(question.tool)
         if question.state == "open" and question.id in edits and offer is not None:
             problem = validator(offer.parameters, question.tool)(edits[question.id])
-            if problem is not None:
-                raise UserError(
-                    "invalid_answer",
-                    _complaint(question.tool, problem),
-                    {"interrupt_id": question.id, "tool": question.tool},
-                )
-
-
-def _complaint(tool: str, problem: str) -> str:
-    field, is_missing, place = problem.partition(" is a required property")
-    if is_missing:
-        return f"{tool} is missing the required field {field}{place}."
-    return f"The arguments do not match {tool}: {problem}."
-
-
-def _edited(entry: ResumeEntry) -> Json:
-    return json_object(entry.payload).get("editedArgs")
+            check_edit(question.id, question.tool, problem)
 
 
 async def _answers(store: Store, run_id: str) -> list[ResumeEntry]:

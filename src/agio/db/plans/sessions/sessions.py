@@ -163,11 +163,11 @@ def update_session(
 ) -> Plan[SessionRecord]:
     """Change the fields that are given. Raises UserError `session_not_found`.
 
-    `seen_pos` only grows, up to the session's last position. It does not change `updated_at`.
+    `seen_pos` only grows, up to the session's last position. `updated_at`, the last activity, does not change.
     """
     place = {"tenant": tenant, "user_id": user, "session_id": session_id}
     if title is not None or on_busy is not None:
-        yield from ask("update_session", title=title, on_busy=on_busy, now=now_ms(), **place)
+        yield from ask("update_session", title=title, on_busy=on_busy, **place)
     if seen_pos is not None:
         there_is = (yield from get_session(tenant, user, session_id)).last_pos
         yield from ask("see_session", seen_pos=min(seen_pos, there_is), **place)

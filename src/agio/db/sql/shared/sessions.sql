@@ -67,8 +67,8 @@ insert into agent_sessions (
 ) on conflict do nothing returning id;
 
 -- name: update_session
-update agent_sessions set
-    title = coalesce(:title, title), on_busy = coalesce(:on_busy, on_busy), updated_at = :now
+-- `updated_at` stays: it is the last activity, which orders the list and counts for retention.
+update agent_sessions set title = coalesce(:title, title), on_busy = coalesce(:on_busy, on_busy)
 where id = :session_id and tenant_id = :tenant and user_id = :user_id returning id;
 
 -- name: see_session
