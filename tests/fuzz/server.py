@@ -38,7 +38,7 @@ LIMITS = {
 }
 HARMLESS = (
     "Invalid HTTP request received.",
-    "a worker sent garbage",
+    "a worker sent an invalid frame",
     "WebSocket connection is not",
     "Unsupported upgrade request.",
 )

@@ -244,7 +244,7 @@ async def test_what_came_while_one_was_elsewhere_is_marked_unread(tmp_path: Path
 
 
 async def test_a_chat_from_trying_an_agent_is_not_unread(tmp_path: Path) -> None:
-    """C8, A1: it was read where the agent was tried."""
+    """C8: it was read where the agent was tried."""
     async with scene(tmp_path) as here:
         page = await here.visitor()
         agent = await opened(here, page)

@@ -204,7 +204,7 @@ async def test_a_sign_in_that_is_over_is_a_page_with_a_way_on(tmp_path: Path) ->
         await expect(page.get_by_role("textbox", name="Message")).to_be_visible()
         stranger = await newcomer(here, [turned_away(400)])
         await stranger.goto(answers[0])
-        await expect(stranger.get_by_role("alert")).to_contain_text("Begin again")
+        await expect(stranger.get_by_role("alert")).to_contain_text("Start again")
         await leave(stranger)
         await expect(stranger.get_by_placeholder("Enter any login")).to_be_visible()
 

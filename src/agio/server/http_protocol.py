@@ -41,6 +41,8 @@ class BoundedHttp(UnsentBytes, HttpToolsProtocol):
     _refused = False
     _pipelined = False
     """Whether the next request came too early: everything that follows is dropped."""
+    _early = b""
+    """The next request of a client that has the whole answer before the application has ended it."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Wait for a request, unless there are too many connections."""
@@ -64,6 +66,11 @@ class BoundedHttp(UnsentBytes, HttpToolsProtocol):
         """Take bytes. An endless head, chunk extension or trailer is refused before it ends."""
         if self._pipelined:
             return
+        if self._in_head and self._is_answering():
+            self._early += data
+            if len(self._early) > HEAD_BYTES:
+                self._drop_pipelined()
+            return
         self._unfinished_bytes += len(data)
         super().data_received(data)
         if self._head_begun or self._is_idle():  # blank lines begin no head, but stop uvicorn's timer
@@ -75,8 +82,7 @@ class BoundedHttp(UnsentBytes, HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin a request, unless the last one is not yet answered."""
         if self._is_answering():
-            self._pipelined = True
-            self.cycle.keep_alive = False
+            self._drop_pipelined()
             raise _Refused
         super().on_message_begin()
         self._wait_no_more()
@@ -122,8 +128,13 @@ class BoundedHttp(UnsentBytes, HttpToolsProtocol):
         """Go on to the next request. The rest of this one's body must come soon."""
         unread = self.cycle.more_body
         super().on_response_complete()
-        if unread and not self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        if unread:
             self._wait(REST_S)
+        if self._early:
+            early, self._early = self._early, b""
+            self.data_received(early)
 
     def handle_websocket_upgrade(self) -> None:
         """Go on as a WebSocket. An invalid handshake, which would wait forever, is refused."""
@@ -146,6 +157,11 @@ class BoundedHttp(UnsentBytes, HttpToolsProtocol):
     def _is_answering(self) -> bool:
         cycle = self._cycle()
         return cycle is not None and not cycle.response_complete
+
+    def _drop_pipelined(self) -> None:
+        """Answer the current request, then close: requests are not pipelined."""
+        self._pipelined, self._early = True, b""
+        self.cycle.keep_alive = False
 
     def _cycle(self) -> RequestResponseCycle | None:
         return self.cycle  # uvicorn has None before the first request, and for an upgrade

@@ -113,7 +113,7 @@ def test_the_tables_go_up_and_down(tmp_path: Path) -> None:
         )
     asked = cli.run("migrate", "--down", "0")
     assert asked.returncode == 1
-    assert "deletes everything" in asked.stdout + asked.stderr
+    assert "version 0: everything" in asked.stdout + asked.stderr
     wrong = cli.run("migrate", "--down", "99", "--yes")
     assert wrong.returncode == 1
     assert "[unknown_version]" in wrong.stderr

@@ -150,7 +150,7 @@ def test_the_file_of_a_running_server_is_left_alone(tmp_path: Path) -> None:
         assert made.status_code == 201, made.text
         refused = _rotate(cli)
         assert refused.returncode == 1
-        assert "Stop the server" in refused.stderr
+        assert "Stop that server" in refused.stderr
         assert server.stop() == 0
     file = cli.data / KEY_FILE
     assert file.stat().st_mode & 0o777 == 0o600

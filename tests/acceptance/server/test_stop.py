@@ -77,7 +77,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
             if event["type"] == "TOOL_CALL_END":
                 break
         server.process.send_signal(signal.SIGTERM)
-        server.expect_error(f"1 running: finished or given back within {DRAIN_S:g} s")
+        server.expect_error(f"1 running: finished or released within {DRAIN_S:g} s")
         assert server.stop(signal.SIGTERM) == 0
 
 

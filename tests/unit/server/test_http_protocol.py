@@ -192,6 +192,32 @@ async def test_what_comes_before_the_answer_is_dropped_and_the_connection_closed
         assert answered.endswith(b"POST /1/read abc")
 
 
+async def test_a_request_right_after_the_last_byte_of_an_answer_is_answered() -> None:
+    """S14: a client may have the whole answer before the application has ended it."""
+    sent, go = asyncio.Event(), asyncio.Event()
+
+    async def slow_to_end(scope: Any, receive: Any, send: Any) -> None:
+        headers = [(b"content-length", b"2")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"ok", "more_body": True})
+        if scope["path"] == "/1":
+            sent.set()
+            await go.wait()
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async with _served(slow_to_end) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /1 HTTP/1.1\r\nHost: a\r\n\r\n")
+        await soon(sent.wait())
+        assert (await soon(reader.readuntil(b"ok"))).startswith(b"HTTP/1.1 200")
+        writer.write(b"GET /2 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        await writer.drain()
+        await _ask(port, b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")  # meanwhile it is read
+        go.set()
+        assert (await soon(reader.read())).endswith(b"ok")
+        writer.close()
+
+
 PINNED = {
     HttpToolsProtocol: {
         "__init__": "4f0899941034",

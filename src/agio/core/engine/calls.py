@@ -155,7 +155,7 @@ def interrupts_of(state: "LoopState") -> list[Interrupt]:
         Interrupt(
             id=f"int_{id_body(call.id)}",
             reason="tool_call",
-            message=f"May {state.agent.name} call {call.function.name}?",
+            message=f"{state.agent.name} wants to run {call.function.name}",
             tool_call_id=call.id,
             response_schema=_RESPONSE_SCHEMA,
             expires_at=expires.isoformat(timespec="seconds"),

@@ -6,7 +6,7 @@ create table tenants (
     id text collate "C" primary key,
     name text not null,
     created_at bigint not null,
-    retention_days bigint,                  -- days after its last change that a session is deleted; null: never
+    retention_days bigint,                  -- days after its last activity that a session is deleted; null: never
     sdk_sessions text collate "C" not null default 'build' -- permission that describing an agent for a session needs: build, use
 );
 

@@ -5,7 +5,7 @@ create table tenants (
     id text primary key not null,
     name text not null,
     created_at integer not null,
-    retention_days integer,                 -- days after its last change that a session is deleted; null: never
+    retention_days integer,                 -- days after its last activity that a session is deleted; null: never
     sdk_sessions text not null default 'build' -- permission that describing an agent for a session needs: build, use
 ) strict;
 
