@@ -80,8 +80,8 @@ export function ApiKeysSection({ me }: { me: Me }): ReactNode {
       )}
       {server !== undefined && "running_per_key" in server && (
         <p className="mb-5 text-sm text-soft">
-          Each key may have runs in {server.running_per_key} chats at once; of all runs of the team,{" "}
-          {server.running_per_tenant} run at once and the rest are queued.
+          Each key can have runs in {server.running_per_key} chats at once. Your team runs{" "}
+          {server.running_per_tenant} at once; more are queued.
         </p>
       )}
       {keys.isPending && <SkeletonRows rows={3} />}
