@@ -1,4 +1,4 @@
-"""`agio explain`: prints the entries of `catalogue.toml`, the meaning of each stable error code."""
+"""`agio explain`: prints the entries of `errors.toml`, the meaning of each stable error code."""
 
 import re
 import tomllib
@@ -31,7 +31,7 @@ class Section(Struct, frozen=True):
 @cache
 def load_catalogue() -> dict[str, Section]:
     """Read the catalogue, its sections by title."""
-    read = tomllib.loads(files("agio.cli").joinpath("catalogue.toml").read_text("utf-8"))
+    read = tomllib.loads(files("agio").joinpath("errors.toml").read_text("utf-8"))
     return {
         title: Section(
             section["about"],

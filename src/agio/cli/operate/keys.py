@@ -17,6 +17,7 @@ from agio.cli.terminal.view import printable
 from agio.core.identity.principal import DEFAULT_TENANT, LOCAL_USER, Permission
 from agio.core.name import checked_name
 from agio.core.store.store import Store
+from agio.errors import StoreError
 from agio.gateway.auth.authenticator import describe_key, hash_secret, new_api_key
 from agio.gateway.routes.api_key_views import Keys as KeyList
 from agio.gateway.routes.api_key_views import KeyView, NewKey, key_view
@@ -153,24 +154,30 @@ async def _asked(server: ServerClient) -> AsyncGenerator[Keys]:
 
 @asynccontextmanager
 async def _stored(settings: Settings, server: ServerSettings, data: Path | None) -> AsyncGenerator[Keys]:
-    hint = "Create the key in the server's web app, or through the server with AGIO_API_KEY: agio keys ... --server URL"
-    async with opened_store(settings, server, data, hint) as store:
+    async with opened_store(settings, server, data) as store:
         yield _StoredKeys(store)
 
 
 @asynccontextmanager
 async def opened_store(
-    settings: Settings, server: ServerSettings, data: Path | None, hint: str
+    settings: Settings, server: ServerSettings, data: Path | None
 ) -> AsyncGenerator[Store]:
-    """Open the store for a command; `hint` says what to do if another process has locked it. Raises StoreError."""
+    """Open the store for a command that changes keys, also beside a running server. Raises StoreError."""
+    from agio.db.repository import open_store
     from agio.server.composition import database_of
     from agio.server.first_start import make_first
-    from agio.server.stores import hint_if_locked, open_database
+    from agio.server.stores import open_database
 
-    with hint_if_locked(hint):
-        store = await open_database(database_of(settings, server, data))
+    database = database_of(settings, server, data)
+    store: Store
     try:
+        store = await open_database(database)
         await make_first(store)
+    except StoreError as error:
+        if error.code != "store_locked" or not isinstance(database, Path):
+            raise
+        store = await open_store(database, beside=True)
+    try:
         yield store
     finally:
         await store.close()

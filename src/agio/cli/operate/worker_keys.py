@@ -17,7 +17,6 @@ from agio.gateway.workers.worker_keys import new_worker_key
 from agio.protocol.ids import new_id
 from agio.settings import ServerSettings, Settings
 
-_HINT = "Stop the server before changing worker keys of an embedded store. With Postgres this is not needed."
 _PREFIX_CHARS = 9
 
 
@@ -33,14 +32,14 @@ async def create_worker_key(
         list(tenants) or None,
         time.time_ns() // 1_000_000,
     )
-    async with opened_store(settings, server, data, _HINT) as store:
+    async with opened_store(settings, server, data) as store:
         await store.add_worker_key(key, hash_secret(secret))
     print(secret)
 
 
 async def list_worker_keys(settings: Settings, server: ServerSettings, data: Path | None) -> None:
     """Print a table of the keys. Raises StoreError."""
-    async with opened_store(settings, server, data, _HINT) as store:
+    async with opened_store(settings, server, data) as store:
         found = await store.list_worker_keys()
     console = make_console()
     if not found:
@@ -63,6 +62,6 @@ async def revoke_worker_key(
     settings: Settings, server: ServerSettings, data: Path | None, key_id: str
 ) -> None:
     """Revoke a key. Raises UserError `key_not_found`, StoreError."""
-    async with opened_store(settings, server, data, _HINT) as store:
+    async with opened_store(settings, server, data) as store:
         await store.revoke_worker_key(key_id)
     print(f"{key_id} is revoked. Workers that use it are disconnected within 5 seconds.")

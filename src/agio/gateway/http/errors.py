@@ -35,6 +35,7 @@ _STATUS = {
     "reauthentication_required": 403,
     "invalid_id_token": 403,
     "no_membership": 403,
+    "sign_in_link_over": 403,
     "not_confirmed": 403,
     "not_invited": 403,
     "sign_in_denied": 403,

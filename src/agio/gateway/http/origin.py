@@ -90,7 +90,10 @@ class Origins:
         own_site = not site or site in _OWN_SITE
         own_page = self._is_own(origin, host) if origin else bool(site) and method != WEBSOCKET
         if not own_site or not own_page:
-            raise UserError("forbidden_origin", "Blocked: the request comes from another site.")
+            why = "the request comes from another site."
+            if not origin and not site:
+                why = "a request with a cookie needs the header Origin. Programs send an API key instead."
+            raise UserError("forbidden_origin", f"Blocked: {why}")
 
     def _is_own(self, origin: bytes, host: bytes) -> bool:
         origin = origin.lower()

@@ -27,8 +27,8 @@ _log = logging.getLogger("agio.gateway")
 _noting: set[asyncio.Future[None]] = set()
 _LINK_OVER = UserError(
     "sign_in_link_over",
-    "This sign-in link has expired. Each link works once, within a day. Ask an owner of your team for a new one, "
-    "or create one on the server: `agio keys sign-in --user EMAIL`.",
+    "This sign-in link was already used or is older than a day. Ask an owner of your team for a new one, "
+    "or create one on the server: `agio keys sign-in`.",
 )
 
 
