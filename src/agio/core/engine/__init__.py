@@ -1,1 +1,1 @@
-"""The engine: an agent run from its first model call to its end. Only workers and the library use it."""
+"""The engine executes an agent run, from the first model call to the end. Workers and the library use it."""

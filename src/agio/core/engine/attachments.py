@@ -1,6 +1,6 @@
-"""Attachments: the files that messages refer to, as the model is shown them: pictures, documents, text, or a note.
+"""Attachments: turns the files that messages refer to into model input: images, documents, text, or a note.
 
-What a request carries is bounded in bytes: the newest files come first, and a note stands for each that is left out.
+A request carries a bounded number of file bytes. The newest files take precedence; a note replaces each omitted file.
 """
 
 from base64 import b64encode
@@ -25,7 +25,7 @@ from agio.protocol.messages import (
 )
 
 ReadFile: TypeAlias = Callable[[str, int], Awaitable[FilePiece]]
-"""Reads a piece of a file by its id. Raises UserError `file_not_found`."""
+"""Reads one chunk of a file by file id and chunk index. Raises UserError `file_not_found`."""
 
 _IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _PDF = "application/pdf"
@@ -33,26 +33,26 @@ _TEXT = "text/plain"
 
 
 class _Shown(Struct, frozen=True):
-    """What stands for a file, and how many of a request's bytes it takes."""
+    """The content part that represents a file, and the bytes it takes of the request's budget."""
 
     part: ContentPart
     size: int = 0
 
 
 class Attachments:
-    """The files of one run's conversation. `fetch` before each turn, then `shown` for each message."""
+    """The files of one run's conversation. Call `fetch` before each turn, then `shown` for each message."""
 
     def __init__(self, read: ReadFile, config: AgentRunConfig, fence: Fence) -> None:
         self._read = read
         self._config = config
         self._fence = fence
         self._shown: dict[str, _Shown] = {}
-        """By the file's id: no more bytes than one request may carry."""
+        """Cache by file id, of at most `max_attachment_bytes`."""
         self.left_out = 0
-        """How many files were left out of the newest turn for their size."""
+        """How many files the newest turn omits because of their size."""
 
     async def fetch(self, messages: Sequence[Message]) -> None:
-        """Read the files that messages refer to, unless they were read before. Raises what reading raises."""
+        """Read the files that messages refer to and that are not cached yet. Propagates errors of the reader."""
         wanted = list(dict.fromkeys(reversed([*files_in(messages)])))
         if not wanted:
             return
@@ -66,7 +66,7 @@ class Attachments:
             left -= shown.size
 
     def shown(self, message: Message) -> Message:
-        """Return a message with what stands for its files."""
+        """Return the message with each file reference replaced by the file's content or a note."""
         if not isinstance(message, (UserMessage, ToolMessage)) or isinstance(message.content, str):
             return message
         parts = [self._part(part) for part in message.content]

@@ -1,4 +1,4 @@
-"""The tool calls of a turn: run them side by side, ask a person first where that is due, leave the client its own."""
+"""Runs the tool calls of a turn concurrently. Calls that need approval and client-side calls stay pending."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -33,10 +33,10 @@ _RESPONSE_SCHEMA: dict[str, Json] = {
 
 
 async def call_tools(state: "LoopState") -> None:
-    """Run every pending call that may run now; each result is emitted as soon as it is there.
+    """Run every pending call that may run now, and emit each result as soon as it arrives.
 
-    No call begins before the turn that asks for it is durable, nor one that must happen once before its
-    beginning is. What remains pending afterwards waits for a person's approval or for the client.
+    A call starts only after the turn that requested it is durable. A call with effect "once" also waits until
+    its start record is durable. Calls that stay pending wait for a person's approval or for the client.
     """
     started = now_s()
     decisions = decisions_of(state)
@@ -86,7 +86,7 @@ async def _answer(state: "LoopState", call: ToolCall, decision: Decision | None)
 
 
 def settle_calls(state: "LoopState", why: str, error: str) -> None:
-    """Give every call that is still open its result, because the run ends; say so if one may have taken effect."""
+    """Give every pending call a result because the run ends. The result says if the call may have taken effect."""
     pending = list(state.fold.pending)
     acted = {call.id for call in pending if call.id in state.begun and state.tools.effect_of(call) == "once"}
     for event in settle_events(pending, why, error, acted):
@@ -94,7 +94,7 @@ def settle_calls(state: "LoopState", why: str, error: str) -> None:
 
 
 def emit_result(state: "LoopState", call_id: str, answer: ToolAnswer) -> None:
-    """Put a call's result into the log, and into the record of the call if it has begun."""
+    """Append a call's result to the log. Also finish the call's record if this process started the call."""
     state.journal.emit(result_event(call_id, answer.content, answer.error))
     if call_id in state.begun:
         state.journal.finish(ToolEnd(call_id, answer.error))
@@ -106,7 +106,7 @@ def _context(state: "LoopState", call: ToolCall) -> ToolContext:
     def report(progress: Json) -> None:
         value = {"tool_call_id": call.id, **json_object(progress)}
         if state.journal.crowded:
-            return  # nobody keeps up with it, and progress may be left out
+            return  # backpressure: progress events are optional
         if state.fold.status == "running" and any(pending.id == call.id for pending in state.fold.pending):
             state.tell(TOOL_PROGRESS, value)
 
@@ -123,7 +123,7 @@ def _context(state: "LoopState", call: ToolCall) -> ToolContext:
 
 
 def decisions_of(state: "LoopState") -> dict[str, Decision]:
-    """Return what was decided about calls of the run before, by call id."""
+    """Return the approval decisions on calls of the previous run, by call id."""
     decisions: dict[str, Decision] = {}
     for entry in state.fold.resume:
         interrupt = state.fold.interrupts.get(entry.interrupt_id)
@@ -149,7 +149,7 @@ def _decision(entry: ResumeEntry, interrupt: Interrupt, answered_at_ms: int) -> 
 
 
 def interrupts_of(state: "LoopState") -> list[Interrupt]:
-    """Return the questions the run must end with: one for each pending call that asks first."""
+    """Return the interrupts that end the run: one for each pending call that needs approval."""
     expires = datetime.now(UTC) + timedelta(seconds=state.config.approval_timeout_s)
     return [
         Interrupt(

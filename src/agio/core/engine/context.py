@@ -1,7 +1,7 @@
-"""What the model is shown: instructions, goal, page context, memories, documents and history, within a budget.
+"""Composes the prompt within a token budget: instructions, goal, page context, memories, documents and history.
 
-Text that nobody vouches for (memories, documents, page context, tool output) sits inside blocks with a
-random mark that the text itself cannot contain.
+Untrusted text (memories, documents, page context, tool output) is delimited by a random mark that the text itself
+cannot contain.
 """
 
 import logging
@@ -25,30 +25,30 @@ _log = logging.getLogger("agio.context")
 
 
 class Snippet(Struct, frozen=True):
-    """A piece of untrusted text and what to call it."""
+    """A piece of untrusted text and its label."""
 
     label: str
     text: str
 
 
 class ContextSource(Protocol):
-    """Where a run's surroundings come from."""
+    """A source of context for a run: page context, memories and documents."""
 
     async def page_context(self) -> Sequence[Snippet]:
-        """What the client's page knows."""
+        """Return the context that the client's page supplies."""
         ...
 
     async def memories(self, query: str, limit: int) -> Sequence[Snippet]:
-        """What is remembered that fits the query, best first."""
+        """Return memories that match the query, best first."""
         ...
 
     async def documents(self, query: str, limit: int) -> Sequence[Snippet]:
-        """Passages that fit the query, best first."""
+        """Return passages that match the query, best first."""
         ...
 
 
 class NoContext:
-    """A source of nothing."""
+    """An empty context source."""
 
     async def page_context(self) -> Sequence[Snippet]:
         """Return nothing."""
@@ -64,49 +64,49 @@ class NoContext:
 
 
 class PageContext:
-    """Another source's context, and what the client's page knows."""
+    """Wraps a source and adds the page context that the client sent."""
 
     def __init__(self, inner: ContextSource, entries: Sequence[ContextEntry]) -> None:
         self._inner = inner
         self._entries = entries
 
     async def page_context(self) -> Sequence[Snippet]:
-        """Return what the source knows, then what the page does."""
+        """Return the wrapped source's page context, then the client's."""
         own = [Snippet(entry.description, entry.value) for entry in self._entries]
         return [*await self._inner.page_context(), *own]
 
     async def memories(self, query: str, limit: int) -> Sequence[Snippet]:
-        """Return the source's own."""
+        """Delegate to the wrapped source."""
         return await self._inner.memories(query, limit)
 
     async def documents(self, query: str, limit: int) -> Sequence[Snippet]:
-        """Return the source's own."""
+        """Delegate to the wrapped source."""
         return await self._inner.documents(query, limit)
 
 
 class RememberedContext:
-    """Another source's context, and before its memories what is remembered of the user anyway."""
+    """Wraps a source and puts fixed memories of the user before the memories that match the query."""
 
     def __init__(self, inner: ContextSource, entries: Sequence[ContextEntry]) -> None:
         self._inner = inner
         self._entries = entries
 
     async def page_context(self) -> Sequence[Snippet]:
-        """Return the source's own."""
+        """Delegate to the wrapped source."""
         return await self._inner.page_context()
 
     async def memories(self, query: str, limit: int) -> Sequence[Snippet]:
-        """Return what is remembered anyway, then what the source remembers."""
+        """Return the fixed memories, then the wrapped source's."""
         own = [Snippet(entry.description, entry.value) for entry in self._entries]
         return [*own, *await self._inner.memories(query, limit)]
 
     async def documents(self, query: str, limit: int) -> Sequence[Snippet]:
-        """Return the source's own."""
+        """Delegate to the wrapped source."""
         return await self._inner.documents(query, limit)
 
 
 class Prompt(Struct, frozen=True):
-    """A composed prompt, its estimated size, and what was left out: (code, sentence) pairs not told before."""
+    """A composed prompt, its estimated tokens, and new notices of omissions as (code, sentence) pairs."""
 
     system: str
     messages: list[Message]
@@ -115,7 +115,7 @@ class Prompt(Struct, frozen=True):
 
 
 class ContextBuilder:
-    """Composes the prompt of every turn of a run. `gather` once, `compose` before each model call."""
+    """Composes the prompt of every turn of a run. Call `gather` once, and `compose` before each model call."""
 
     def __init__(
         self, agent: AgentSpec, source: ContextSource, mark: str = "", files: ReadFile | None = None
@@ -141,7 +141,7 @@ class ContextBuilder:
         )
 
     async def gather(self, query: str) -> list[str]:
-        """Fetch what surrounds the run; return what could not be had, which is no reason to fail."""
+        """Fetch the run's context. Return the kinds that could not be fetched; the run goes on without them."""
         source, config = self._source, self._config
         wanted = (
             ("page context", source.page_context, None),
@@ -153,7 +153,7 @@ class ContextBuilder:
         for kind, fetch, limit in wanted:
             try:
                 found.append((kind, (await fetch())[:limit]))
-            except Exception:  # the source is the user's code or another service
+            except Exception:  # the source is user code or a remote service and may raise anything
                 _log.exception("the %s of a run could not be fetched", kind)
                 missing.append(kind)
         self._blocks = [
@@ -164,16 +164,17 @@ class ContextBuilder:
         return missing
 
     async def fetch(self, fold: Fold) -> None:
-        """Read the files that the conversation refers to: before each `compose`, in which they are shown."""
+        """Read the files that the conversation refers to. Call it before each `compose`, which includes them."""
         if self._attachments is not None:
             await self._attachments.fetch(fold.messages)
 
     def compose(self, fold: Fold, reserved: int = 0, left: int | None = None) -> Prompt:
-        """Fit everything into the budget, less `reserved` tokens for what else is in the request.
+        """Fit the prompt into the budget, less `reserved` tokens for the rest of the request.
 
-        `left` is what the run may still use, None without a limit. History gives way until half of it is free for
-        the answer, the rest until the prompt fits; a prompt that still does not fit is the caller's to refuse.
-        Raises UserError `prompt_too_large` when even the least is more than `context_tokens`.
+        `left` is the run's remaining token budget, None without a limit. History is trimmed until half of `left` is
+        free for the answer. Then other parts are trimmed until the prompt fits into `left`; the caller must refuse
+        a prompt that still does not fit.
+        Raises UserError `prompt_too_large` when the smallest prompt exceeds `context_tokens`.
         """
         context = self._config.context_tokens
         fixed = estimate_tokens(self._system) + reserved
@@ -224,7 +225,7 @@ class ContextBuilder:
         return Prompt(self._system, messages, tokens, self._notices(dropped, cut, lost, kept_to))
 
     def _show(self, message: Message) -> Message:
-        """A message as the model may see it."""
+        """Return the message with untrusted text delimited and files resolved."""
         fenced = self._fence.fenced(message)
         return fenced if self._attachments is None else self._attachments.shown(fenced)
 
@@ -249,7 +250,7 @@ class ContextBuilder:
 
 
 class _Block:
-    """A fenced piece of what surrounds the run, and what it is called when it is left out."""
+    """A delimited piece of context, with the name that a notice gives if it is omitted."""
 
     def __init__(self, name: str, text: str, fence: Fence) -> None:
         self.name = name

@@ -1,4 +1,4 @@
-"""The goal of an agent: the tool with which the model says that it is met, and the check of what it says."""
+"""The `complete_goal` tool: its declaration, and the check of the arguments with which the model calls it."""
 
 from typing import cast
 
@@ -12,7 +12,7 @@ from agio.protocol.messages import Json, json_object
 
 
 def goal_tool(output: OutputType | None) -> ToolSpec:
-    """Return the tool as the model sees it; an agent with an output type gets its output through it too."""
+    """Return the declaration of `complete_goal`. With an output type, the tool also takes the agent's output."""
     properties: dict[str, Json] = {
         "summary": {"type": "string", "description": "What was achieved, in a sentence or two."}
     }
@@ -28,7 +28,7 @@ def goal_tool(output: OutputType | None) -> ToolSpec:
 
 
 def check_goal(arguments: str, output: OutputType | None) -> ToolAnswer:
-    """Answer a call of the goal's tool: what does not fit is told to the model, as for any tool."""
+    """Check a call of `complete_goal`. Invalid arguments become a tool error that the model sees."""
     try:
         given = json_object(cast(Json, msgspec.json.decode(arguments)))
         if not isinstance(given.get("summary"), str):

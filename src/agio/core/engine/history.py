@@ -1,4 +1,4 @@
-"""A thread's messages as units that stand or fall together: grouped, measured, shortened."""
+"""Groups a thread's messages into units that are kept or dropped together, and measures and shortens them."""
 
 from collections.abc import Callable, Sequence
 
@@ -22,7 +22,7 @@ _PART_TOKENS = 1000
 
 
 class Unit:
-    """Messages that stand or fall together: an assistant message and the results of its calls, or one message."""
+    """Messages kept or dropped together: an assistant message with its tool results, or a single message."""
 
     def __init__(self, messages: list[Message], fence: Callable[[Message], Message]) -> None:
         self._fence = fence
@@ -34,14 +34,14 @@ class Unit:
         self.tokens = sum(size_of(message) for message in self.fenced)
 
     def cut_tool_output(self) -> int:
-        """Shorten long tool output; return how many tokens that saved."""
+        """Shorten long tool output. Return the number of tokens saved."""
         before = self.tokens
         self._set([_shortened(message) for message in self.messages])
         return before - self.tokens
 
 
 def current_from(fold: Fold) -> int:
-    """Return where the exchange under way begins: at the run's own question, or at the one it goes on with."""
+    """Return the index where the current exchange begins: the run's own user message, or the one it continues."""
     own = fold.first_message
     if any(isinstance(message, UserMessage) for message in fold.messages[own:]):
         return own
@@ -50,7 +50,7 @@ def current_from(fold: Fold) -> int:
 
 
 def group(messages: Sequence[Message]) -> list[list[Message]]:
-    """Group each assistant message with its results; what is only shown to people is not among them."""
+    """Group each assistant message with its tool results. Reasoning and activity messages are skipped."""
     groups: list[list[Message]] = []
     for message in messages:
         if isinstance(message, (ReasoningMessage, ActivityMessage)):
@@ -63,7 +63,7 @@ def group(messages: Sequence[Message]) -> list[list[Message]]:
 
 
 def drop_oldest(groups: list[list[Message]], limit: int) -> int:
-    """Drop the oldest groups until at most `limit` messages are left; return how many messages went."""
+    """Drop the oldest groups until at most `limit` messages are left. Return the number dropped."""
     count = sum(map(len, groups))
     first = dropped = 0
     while count - dropped > limit:
@@ -87,7 +87,7 @@ def size_of(message: Message) -> int:
         case UserMessage() | ToolMessage():
             return 8 + _content_size(message.content)
         case ReasoningMessage() | ActivityMessage():
-            return 0  # shown to people, never sent to a model as they are
+            return 0  # for display only: not sent to the model in this form
         case _:
             return 8 + estimate_tokens(message.content)
 

@@ -1,6 +1,6 @@
-"""The log of a run while it is written: events are numbered, encoded once, made durable, then shown.
+"""The log writer of a run. Events are numbered, encoded once, made durable, then passed to the reader.
 
-One append is in flight; what is emitted meanwhile, or right after it, is the next one.
+At most one append is in flight. Events emitted meanwhile, or right after it, form the next append.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ from agio.protocol.events import AgentEvent, ReasoningMessageChunk, RunError, Te
 from agio.protocol.frames import Frame
 
 PACE_S = 0.002
-"""How soon after a commit the next one may be made, unless somebody waits for it: a burst shares commits."""
+"""Minimum delay between two commits unless a caller waits for one, so that a burst shares commits."""
 PATIENCE_S = 0.005
-"""How long what is no text may wait for company: a turn's calls and its record then share a commit."""
+"""How long a non-text event may wait to share a commit, so that a turn's calls and record are one append."""
 WINDOW_EVENTS = 2048
 """How many events a reader may lag behind before the run waits for it."""
 
@@ -30,7 +30,7 @@ _SPEECH = (TextMessageChunk, ReasoningMessageChunk)
 
 
 class Journal:
-    """Numbers, folds, encodes and appends the events of one run, and hands them on after their commit."""
+    """Numbers, folds, encodes and appends the events of one run, and passes them to the reader after their commit."""
 
     def __init__(
         self,
@@ -43,11 +43,11 @@ class Journal:
         self.fold = fold
         self.seq = 0
         self.size_bytes = 0
-        """How much the log has: events and turn records."""
+        """The size of the log: events and turn records."""
         self.limit_bytes = limit_bytes
-        """How much it may have; None is no limit, as while the run is ended."""
+        """The largest size of the log. None means no limit, as when the run's last events are written."""
         self.shown = True
-        """Whether somebody reads the events here, after their commit."""
+        """Whether this process reads the events after their commit."""
         self.on_failure: Callable[[], None] = _nothing
         self._run_id = run_id
         self._epoch = epoch
@@ -63,11 +63,11 @@ class Journal:
         self._error_code: str | None = None
         self._error_message: str | None = None
         self._busy = False
-        """Whether an append is in flight or about to be."""
+        """Whether an append is in flight or scheduled."""
         self._in_flight = False
         self._timer: asyncio.TimerHandle | None = None
         self._waiting = False
-        """Whether the timer is only for company."""
+        """Whether the timer only waits for more events to share the commit."""
         self._next_at = 0.0
         self._idle: list[asyncio.Future[None]] = []
         self._failure: AgioError | None = None
@@ -77,14 +77,14 @@ class Journal:
         self._closed = False
 
     def emit(self, event: AgentEvent) -> None:
-        """Add an event. It is shown to readers once it is durable. Raises LimitExceeded `run_too_large`."""
+        """Add an event. The reader gets it once it is durable. Raises LimitExceeded `run_too_large`."""
         seq = self.seq + 1
         event.timestamp = time.time_ns() // 1_000_000
         if event.metadata is UNSET:
             event.metadata = {"run": self._run_id, "seq": seq}
         else:
             event.metadata.update(run=self._run_id, seq=seq)
-        # First what may fail: an event that cannot be written or folded leaves no gap.
+        # Fallible steps first: an event that cannot be encoded or folded must not leave a gap in `seq`.
         line = encode(event)
         size_bytes = self.size_bytes + len(line) + 1
         if self.limit_bytes is not None and size_bytes > self.limit_bytes:
@@ -105,23 +105,23 @@ class Journal:
 
     @property
     def crowded(self) -> bool:
-        """Whether so much waits for the store or the reader that what may be left out should be."""
+        """Whether the store or the reader lags so far behind that optional events should be skipped."""
         return len(self._ready) + len(self._lines) > WINDOW_EVENTS
 
     def create(self, run: NewRun) -> None:
-        """Make the run itself, in the commit of its first event."""
+        """Create the run in the same commit as its first event."""
         self._create = run
 
     def begin(self, call: ToolBegin) -> None:
-        """Record that a call begins. It may begin after the next `commit()`."""
+        """Record that a call starts. The call may start after the next `commit()`."""
         self._begins.append(call)
 
     def finish(self, call: ToolEnd) -> None:
-        """Record that a call has its result, in the commit of the event that was emitted last."""
+        """Record that a call has its result, in the same commit as the last emitted event."""
         self._ends.append(call)
 
     def record(self, turn: TurnRecord) -> None:
-        """Add a turn record, right after the event emitted last."""
+        """Add a turn record, positioned right after the last emitted event."""
         self.fold.apply_turn(turn)
         self.size_bytes += len(encode(turn))
         self._turns.append(turn)
@@ -135,9 +135,9 @@ class Journal:
         cost: float | None = None,
         usage_unknown: bool = False,
     ) -> None:
-        """Add the terminal event: the commit that stores it ends the run, which cost so much.
+        """Add the terminal event. Its commit ends the run and stores the status and the `cost`.
 
-        `usage_unknown`: a model call did not tell what it used.
+        `usage_unknown`: a model call did not report its token usage.
         """
         self.emit(event)
         self._end, self._error_code = status, error_code
@@ -146,7 +146,7 @@ class Journal:
         self._hurry()
 
     async def commit(self) -> None:
-        """Wait until everything emitted and recorded so far is durable. Raises what the store raised."""
+        """Wait until everything emitted and recorded so far is durable. Raises the store's error."""
         while self._failure is None and (self._busy or self._lines or self._turns or self._begins):
             self._hurry()
             await self._settled()
@@ -154,9 +154,9 @@ class Journal:
             raise self._failure
 
     async def drain(self) -> None:
-        """Wait while events queue behind an append, or a reader is too far behind. Raises what the store raised.
+        """Wait while events queue behind an append, or the reader is too far behind. Raises the store's error.
 
-        Whoever reads a model waits here, so that what arrives meanwhile comes as one batch.
+        The loop that reads a model stream waits here, so that deltas that arrive meanwhile form one batch.
         """
         if self._in_flight and self._lines:
             await self._settled()
@@ -191,7 +191,7 @@ class Journal:
             self._timer = None
 
     def _hurry(self) -> None:
-        """Write soon, whatever the pace."""
+        """Schedule an append now, regardless of `PACE_S`."""
         self._stop_timer()
         if not self._busy:
             self._busy = True
@@ -223,7 +223,7 @@ class Journal:
                     self._error_message,
                 )
             )
-        except Exception as error:  # a store of somebody else's may raise anything
+        except Exception as error:  # a third-party store may raise anything
             self._fail(error if isinstance(error, AgioError) else StoreError("store_failed", repr(error)))
             return
         asyncio.ensure_future(written).add_done_callback(lambda done: self._written(done, events))
@@ -250,11 +250,11 @@ class Journal:
 
     @property
     def failure(self) -> AgioError | None:
-        """What the store raised: nothing more is written after it."""
+        """The store's error. After it nothing more is written."""
         return self._failure
 
     def give_up(self, why: AgioError) -> None:
-        """Write nothing more, as if the store had failed."""
+        """Stop writing, as if the store had failed with this error."""
         if self._failure is None:
             self._fail(why)
 
@@ -272,14 +272,14 @@ class Journal:
             _wake(future)
 
     def close(self) -> None:
-        """Say that nothing more comes."""
+        """Tell the reader that no more events come."""
         self._closed = True
-        self.on_failure = _nothing  # whose owner has us: nobody would be freed at once
+        self.on_failure = _nothing  # break the reference cycle with the owner
         _wake(self._reader)
         _wake(self._room)
 
     def take(self) -> AgentEvent | None:
-        """Return the next durable event if there is one."""
+        """Return the next durable event, or None if none is ready."""
         if not self._ready:
             return None
         if self._room is not None and len(self._ready) <= WINDOW_EVENTS // 2:
@@ -287,7 +287,10 @@ class Journal:
         return self._ready.popleft()
 
     async def next(self) -> AgentEvent | None:
-        """Return the next durable event, None after the last. Raises what the store raised."""
+        """Wait for the next durable event; None after the last.
+
+        Raises the store's error, or UserError `already_read` if another reader waits.
+        """
         while True:
             event = self.take()
             if event is not None:

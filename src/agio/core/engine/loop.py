@@ -1,7 +1,7 @@
-"""The agent loop: ask the model, run the tools it asks for, again, until it has answered.
+"""The agent loop: call the model, run the tools it requests, and repeat until it has answered.
 
-`run_loop` is the whole of it. What it decides, it decides from the fold of the log, so a run that is
-continued by another process goes through the same code as one that never stopped.
+`run_loop` decides only from the fold of the log. A run that another process resumes takes the same code path as a
+run that never stopped.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ __all__ = ["LoopState", "ModelDriver", "ModelEvent", "ModelRequest", "run_loop"]
 
 
 async def run_loop(state: "LoopState") -> RunFinished:
-    """Drive a run to its end and return the terminal event. Raises AgioError when it must fail."""
+    """Drive a run to its end and return the terminal event. Raises AgioError if the run fails."""
     take_back(state)
     while True:
         if state.fold.pending:
@@ -53,7 +53,7 @@ async def run_loop(state: "LoopState") -> RunFinished:
 
 
 class LoopState:
-    """What the loop knows of a run: its definition, its log so far, and the parts it works with."""
+    """The loop's state of a run: its definition, the log so far, and the components it uses."""
 
     def __init__(
         self,
@@ -72,23 +72,23 @@ class LoopState:
         self.context = context
         self.journal = journal
         self.fold = journal.fold
-        """The state of the thread and the run, as the log has it."""
+        """The state of the thread and the run, folded from the log."""
         self.watch = Stopwatch()
         self.total = Stopwatch()
         self.output: object = UNSET
         self.fresh: set[str] = set()
-        """Calls this process was the first to see: nobody can have begun them before."""
+        """Calls of a turn that this process received: no other process can have started them."""
         self.begun: set[str] = set()
-        """Calls this process has begun to run."""
+        """Calls that this process has started."""
         self.calling = False
-        """Whether a model call is under way or broke off: its token usage is not complete."""
+        """Whether a model call is in progress or broke off, so that its token usage is incomplete."""
         self.partial_usage = Usage()
-        """The usage reported so far by a model call that is under way or broke off."""
+        """The usage reported so far by a model call that is in progress or broke off."""
         self.started_s = now_s()
 
     @property
     def usage_unknown(self) -> bool:
-        """Whether a model call of the run did not tell what it used."""
+        """Whether a model call of the run did not report its token usage."""
         return self.fold.usage_unknown or self.calling
 
     @property
@@ -98,22 +98,22 @@ class LoopState:
 
     @property
     def tokens(self) -> int:
-        """How many tokens the run has used, in and out, as far as reported."""
+        """The input and output tokens that the run's model calls have reported so far."""
         return self.fold.total_usage.total + self.partial_usage.total
 
     @property
     def tokens_left(self) -> int | None:
-        """How many tokens the run may still use, None without a limit."""
+        """The run's remaining token budget, None without a limit."""
         return None if self.config.max_tokens is None else self.config.max_tokens - self.tokens
 
     @property
     def cost(self) -> float | None:
-        """What the run has cost so far, None without a price."""
+        """The run's cost so far, None without a price."""
         return run_cost(self.fold.usage, self.agent.model_id, self.config.prices)
 
     @property
     def tool_specs(self) -> list[ToolSpec]:
-        """Every tool the model may call, the goal's among them."""
+        """Every tool the model may call, including `complete_goal` if the agent has a goal."""
         specs = list(self.tools.specs)
         return [*specs, goal_tool(self.agent.output)] if self.agent.goal else specs
 
@@ -124,7 +124,7 @@ class LoopState:
             self.partial_usage = Usage()
 
     def check_limits(self) -> None:
-        """Raise LimitExceeded if one more step would break a limit."""
+        """Raise LimitExceeded if another step would exceed a limit."""
         if self.fold.step >= self.config.max_steps:
             raise LimitExceeded("step_limit", f"The run has taken all of its {self.config.max_steps} steps.")
         if self.fold.bad_arguments > self.config.max_bad_arguments:
@@ -136,7 +136,7 @@ class LoopState:
             raise self.over_token_budget(0)
 
     def over_token_budget(self, prompt: int) -> LimitExceeded:
-        """Return the error of a model call that does not fit the token budget any more."""
+        """Return the error for a model call that exceeds the remaining token budget."""
         return LimitExceeded(
             "token_budget",
             f"The run has used {self.tokens} of its {self.config.max_tokens} tokens"
@@ -148,13 +148,13 @@ class LoopState:
         )
 
     def begin_step(self) -> None:
-        """Begin the next step, unless one is open (a run continued in the middle of it). Raises LimitExceeded."""
+        """Begin the next step, unless one is open in a resumed run. Raises LimitExceeded."""
         if not self.fold.step_open:
             self.check_limits()
             self.journal.emit(StepStarted(f"step-{self.fold.step + 1}"))
 
     def end_step(self) -> None:
-        """End the open step with its metrics."""
+        """Emit the open step's metrics and end the step."""
         if not self.fold.step_open:
             return
         self.total.add(self.watch)
@@ -176,7 +176,10 @@ class LoopState:
         )
 
     def output_fits(self) -> bool:
-        """Check the answer against the output type; tell the model what is wrong with it, a bounded number of times."""
+        """Return whether the answer fits the output type. If not, emit a correction for the model.
+
+        Raises LimitExceeded `output_invalid` after `max_output_corrections` corrections.
+        """
         expected = self.agent.output
         if expected is None:
             return True
@@ -195,7 +198,7 @@ class LoopState:
         return False
 
     def finish(self) -> RunFinished:
-        """Close the step and make the terminal event of a run that did not fail."""
+        """Close the step and build the terminal event of a run that did not fail."""
         self.end_step()
         self.end_metrics()
         result, interrupts = self._result(), interrupts_of(self)
@@ -219,9 +222,9 @@ class LoopState:
         return result
 
     def tell(self, name: str, value: Mapping[str, Json]) -> None:
-        """Emit one of agio's own events."""
+        """Emit a custom event."""
         self.journal.emit(Custom(name, dict(value)))
 
     def notice(self, code: str, message: str) -> None:
-        """Tell whoever watches about something that is not an error."""
+        """Emit a notice: information for viewers that is not an error."""
         self.tell(NOTICE, {"code": code, "message": message})

@@ -1,4 +1,4 @@
-"""AgentRunner: begins a run, drives it, ends it. Everything else is in the parts it is given."""
+"""AgentRunner starts, drives and ends runs. It delegates everything else to the components it is given."""
 
 import asyncio
 import logging
@@ -44,21 +44,21 @@ from agio.protocol.messages import (
 _log = logging.getLogger("agio.runner")
 
 LET_GO = frozenset({"run_released", "stale_epoch", "run_not_found", "run_ended"})
-"""Why a run stops being ours to write: it was given back, taken over, deleted, or ended by somebody else."""
+"""Errors after which this process must not write the run: it was released, claimed, deleted or ended elsewhere."""
 
 
 class RunHooks:
-    """What may be done around a run. Override what you need; an exception in `run_started` fails the run."""
+    """Callbacks around a run. Override the ones you need. An exception in `run_started` fails the run."""
 
     async def run_started(self, request: RunRequest) -> None:
         """Called after RUN_STARTED is in the log, before the first model call."""
 
     async def run_ended(self, result: "RunResult") -> None:
-        """Called after the terminal event is in the log, and before the stream ends."""
+        """Called after the terminal event is in the log, before the stream ends."""
 
 
 class RunResult(Struct, frozen=True):
-    """How a run ended."""
+    """The result of a run that has ended."""
 
     run_id: str
     thread_id: str
@@ -70,14 +70,14 @@ class RunResult(Struct, frozen=True):
     result: Json
     usage: Usage
     messages: list[Message]
-    """What the run added to the conversation."""
+    """The messages that the run added to the conversation."""
     pending_tool_call_ids: list[str]
     interrupts: list[Interrupt]
     error: AgioError | None = None
 
 
 class AgentRunner:
-    """Runs one agent. A runner may run any number of runs at once; it keeps nothing between them."""
+    """Runs one agent. It keeps no state between runs, and any number of runs may be active at once."""
 
     def __init__(
         self,
@@ -99,18 +99,18 @@ class AgentRunner:
         self.files = files
 
     async def run(self, request: RunRequest, history: Fold | None = None) -> RunResult:
-        """Run to the end. A failed run is a result with an error; raises only what keeps a run from beginning."""
+        """Run to the end. A failed run is a result with an error. Raises only if it cannot start or be stored."""
         async with self.run_stream(request, history) as stream:
             return await stream.result()
 
     def run_stream(self, request: RunRequest, history: Fold | None = None) -> "RunStream":
-        """Begin a run: iterate over its events, or wait for its `result()`. `history` is the thread so far."""
+        """Start a run. Iterate over its events, or await its `result()`. `history` is the thread so far."""
         return RunStream(self, request, history or Fold())
 
     def resume(self, log: RunLog, history: Fold | None = None) -> "RunStream":
-        """Go on with a run from its log: only an unfinished model turn is done again.
+        """Resume a run from its log. Only an unfinished model turn is repeated.
 
-        The log's epoch must be this process's own claim. Raises UserError `run_ended`.
+        The log's epoch must be the one this process claimed. Raises UserError `run_ended`.
         """
         fold = fold_log(history or Fold(), log)
         if fold.status != "running":
@@ -123,9 +123,9 @@ class AgentRunner:
 
 
 class RunStream(AsyncIterator[AgentEvent]):
-    """A run under way: its events, each shown once it is durable; `cancel()`; `result()`.
+    """An active run. Iteration yields each event once it is durable.
 
-    Leaving the `async with`, or the iteration's task being cancelled, cancels the run.
+    Leaving the `async with`, or cancelling the task that iterates, cancels the run.
     """
 
     def __init__(
@@ -148,11 +148,11 @@ class RunStream(AsyncIterator[AgentEvent]):
         self._begun = False
         self._cancelling = False
         self._ending = False
-        """Whether the terminal event is on its way: too late to cancel."""
+        """Whether the terminal event is being written, when it is too late to cancel."""
         self._error: AgioError | None = None
 
     def cancel(self) -> None:
-        """End the run soon: the model's connection is closed, tools are told; the log ends with `cancelled`."""
+        """Request cancellation: close the model's connection, cancel the tools, end the log with `cancelled`."""
         if self._ending:
             return
         if self._begun and not self._cancelling and self._task is not None:
@@ -187,7 +187,7 @@ class RunStream(AsyncIterator[AgentEvent]):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Cancel the run if it is still under way, and wait until its log has ended."""
+        """Cancel the run if it is still active, and wait until its log has ended."""
         if self._task is None:
             return
         if not self._task.done():
@@ -198,14 +198,14 @@ class RunStream(AsyncIterator[AgentEvent]):
             try:
                 await asyncio.wait([self._task])
             except asyncio.CancelledError as error:
-                cancelled = error  # the log must end first, which the tools' grace and the hook's time bound
+                cancelled = error  # end the log first: the cancel grace and the hook's timeout bound it
         if not self._task.cancelled():
             self._task.exception()
         if cancelled is not None:
             raise cancelled
 
     async def drive(self) -> RunResult:
-        """Run to the end without a reader: no event is kept. Raises StoreError if the log could not be written."""
+        """Run to the end without a reader; events are not buffered. Raises StoreError if the log cannot be written."""
         self._journal.shown = False
         self._task = asyncio.create_task(self._drive(), name=f"agio {self.run_id}")
         try:
@@ -218,12 +218,12 @@ class RunStream(AsyncIterator[AgentEvent]):
         return self._result()
 
     async def abandon(self) -> None:
-        """Stop without writing another event: somebody else goes on with the run."""
+        """Stop without writing another event, so that another process can resume the run."""
         self._journal.give_up(StoreError("run_released", "The run was given back."))
         await self.aclose()
 
     async def result(self) -> RunResult:
-        """Read the run to its end and return how it ended. Raises StoreError if its log could not be written."""
+        """Read the run to its end and return its result. Raises StoreError if the log cannot be written."""
         async for _ in self:
             pass
         return self._result()
@@ -245,7 +245,7 @@ class RunStream(AsyncIterator[AgentEvent]):
         )
 
     async def _drive(self) -> None:
-        """Take the run from its first event to its last. Raises only if it could not begin."""
+        """Execute the run from its first event to its last. Raises only if it cannot start."""
         journal = self._journal
         try:
             self._begin()
@@ -279,7 +279,7 @@ class RunStream(AsyncIterator[AgentEvent]):
             await self._close()
 
     async def _close(self) -> None:
-        """Make the end durable, tell the hook, let the reader go."""
+        """Commit the end, call the `run_ended` hook, and release the reader."""
         try:
             await self._journal.commit()
             if self._begun:
@@ -307,7 +307,7 @@ class RunStream(AsyncIterator[AgentEvent]):
             self._settle_orphans(fold)
 
     async def _prepare(self) -> None:
-        """Fetch what surrounds the run, and tell the hook."""
+        """Fetch the run's context, then call the `run_started` hook."""
         fold = self._journal.fold
         questions = [text_of(m.content) for m in fold.messages if isinstance(m, UserMessage)]
         for what in await self._context.gather(questions[-1] if questions else ""):
@@ -316,7 +316,7 @@ class RunStream(AsyncIterator[AgentEvent]):
         await self._runner.hooks.run_started(self._request)
 
     def _start(self) -> None:
-        """Check what the run was asked, create it, and write RUN_STARTED."""
+        """Check the request, create the run, and emit RUN_STARTED."""
         request, fold, agent = self._request, self._journal.fold, self._runner.agent
         check_run(request, fold, agent.config)
         spoken = any(isinstance(message, UserMessage) for message in request.messages)
@@ -340,7 +340,7 @@ class RunStream(AsyncIterator[AgentEvent]):
         self._journal.emit(run_started(request.session_id, request.run_id, given))
 
     def _settle_orphans(self, fold: Fold) -> None:
-        """Give a result to calls nobody answered before the conversation went on without them."""
+        """Settle calls of the previous run that were still unanswered when the user sent a new message."""
         if not any(isinstance(message, UserMessage) for message in fold.messages[fold.first_message :]):
             return
         decided = decisions_of(self._state)
@@ -381,7 +381,7 @@ class RunStream(AsyncIterator[AgentEvent]):
         )
 
     def _end_cancelled(self) -> None:
-        """End the log of a cancelled run: what is open is closed, what was said stays."""
+        """End the log of a cancelled run. Open items are closed; the text shown so far is kept."""
         fold, state = self._journal.fold, self._state
         self._journal.limit_bytes = None
         for event in keep_events(fold, "Cancelled.", "cancelled"):

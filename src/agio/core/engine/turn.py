@@ -1,4 +1,4 @@
-"""One model turn: stream it, watch the clock, take it back and try again when it breaks."""
+"""One model turn: stream it under timeouts; on failure, rewind it and retry with backoff."""
 
 import asyncio
 import random
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 async def take_turn(state: "LoopState") -> None:
-    """Ask the model once, with retries, and record the finished turn. Raises ModelError, LimitExceeded."""
+    """Take one model turn, with retries, and record it. Raises ModelError, LimitExceeded."""
     await state.context.fetch(state.fold)
     prompt = _prompt(state)
     request = _request(state, prompt)
@@ -69,7 +69,7 @@ async def take_turn(state: "LoopState") -> None:
             delay_s = retry_delay(state.config, error, failures)
             if delay_s is None:
                 raise
-            # The same prompt again: it takes at least the input that was reported.
+            # The retry sends the same prompt, which takes at least the reported input tokens.
             prompt = structs.replace(prompt, tokens=max(prompt.tokens, state.partial_usage.input))
             request = _request(state, prompt)
             state.tell(
@@ -114,7 +114,7 @@ _NOT_REFUSED = frozenset(
         "turn_timeout",
     }
 )
-"""How a call fails of which nobody knows what it used. One that the vendor refused used nothing."""
+"""Failures whose token usage is unknown. A call that the vendor refused used no tokens."""
 _STOPS = {
     "length": "The model stopped because its answer reached the largest size allowed.",
     "refusal": "The model refused to answer.",
@@ -123,26 +123,26 @@ _STOPS = {
 
 
 def _used(state: "LoopState") -> dict[str, Json]:
-    """The partial usage of a model call that broke off, for its error."""
+    """Return the partial usage of a model call that broke off, as fields of its error event."""
     if not state.partial_usage.total:
         return {}
     return {"model": state.agent.model_id, "usage": structs.asdict(state.partial_usage)}
 
 
 def take_back(state: "LoopState") -> None:
-    """Take back what was shown of an unfinished turn: close what is open, then `agio.rewind`."""
+    """Rewind an unfinished turn: end its open calls, then emit `agio.rewind`."""
     for event in take_back_events(state.fold):
         state.journal.emit(event)
 
 
 def retry_delay(config: AgentRunConfig, error: ModelError, failures: Counter[str]) -> float | None:
-    """Return how long to wait before the next try, None if there is none."""
+    """Return the backoff before the next retry in seconds, or None if there is no retry."""
     if not error.retryable or failures[error.code] > config.retries.get(error.code, 0):
         return None
     if error.retry_after_s is not None:
         return error.retry_after_s if error.retry_after_s <= config.max_retry_after_s else None
     ceiling = min(config.max_backoff_s, config.backoff_s * 2 ** (failures.total() - 1))
-    return ceiling * random.uniform(0.5, 1.0)  # noqa: S311 - spreads retries, keeps no secret
+    return ceiling * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not cryptography
 
 
 def _prompt(state: "LoopState") -> Prompt:
@@ -153,7 +153,7 @@ def _prompt(state: "LoopState") -> Prompt:
 
 
 def _room(state: "LoopState", prompt: Prompt) -> int | None:
-    """Return how large the answer may be. Raises LimitExceeded if the token budget has no room for a call."""
+    """Return the output token limit of the next call. Raises LimitExceeded if the token budget is too small."""
     left, largest = state.tokens_left, state.config.model.max_output_tokens
     if left is None:
         return largest
@@ -182,7 +182,7 @@ def _size_of(tool: ToolSpec) -> int:
 
 
 class _Attempt:
-    """One try at a turn: model events become events of the log."""
+    """One attempt at a turn: converts model events into events of the log."""
 
     def __init__(self, state: "LoopState") -> None:
         self._state = state
@@ -196,7 +196,7 @@ class _Attempt:
         self.outcomes: dict[int, ToolOutcome] = {}
 
     def id(self, prefix: str, index: int) -> str:
-        """Return the id of the turn's call `index`, or of its result: ours, never the vendor's."""
+        """Return the id of the turn's call `index`, or of its result. It never contains the vendor's id."""
         return f"{prefix}_{self._body}_{index}"
 
     async def stream(self, request: ModelRequest) -> TurnEnd:
@@ -216,7 +216,7 @@ class _Attempt:
                     for event in batch:
                         self._take(event)
                     if self._end is None:
-                        # Time spent waiting for the store or the reader is not the model's.
+                        # Time spent waiting for the store or the reader does not count as model idle time.
                         guard.held = True
                         await self._journal.drain()
                         guard.held = False
@@ -273,14 +273,14 @@ class _Attempt:
                 assert_never(event)
 
     def _pieces(self, text: str) -> Sequence[str]:
-        """Cut what is too large for one event."""
+        """Split text that is too large for one event."""
         if len(text) <= self._piece:
             return (text,) if text else ()
         return [text[at : at + self._piece] for at in range(0, len(text), self._piece)]
 
 
 class _Watchdog:
-    """Ends a turn that does not begin, stalls, or takes too long. Cheap when all is well: one timer a turn."""
+    """Ends a turn that does not start, stalls, or takes too long. It holds one timer at a time."""
 
     def __init__(self, config: AgentRunConfig) -> None:
         self._config = config
@@ -289,31 +289,31 @@ class _Watchdog:
         self._begun = False
         self._expired = "first_token_timeout"
         self.struck = False
-        """Whether it was this watchdog that ended the turn."""
+        """Whether this watchdog ended the turn."""
         self.held = False
-        """Whether nobody is reading the model just now."""
+        """Whether reading is paused while the store or the reader catches up."""
         self._scope: asyncio.Timeout | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     def watch(self, scope: asyncio.Timeout) -> None:
-        """Begin to watch; the scope is what is ended."""
+        """Start the timer. A timeout expires `scope`."""
         self._scope = scope
         self._check()
 
     def alive(self, begun: bool) -> None:
-        """Note that the connection said something; `begun` if it was part of the answer."""
+        """Reset the idle timer. `begun` marks data that is part of the answer."""
         self._last = self._loop.time()
         if begun and not self._begun:
             self._begun = True
             self._check()
 
     def stop(self) -> None:
-        """Watch no more."""
+        """Cancel the timer."""
         if self._timer is not None:
             self._timer.cancel()
 
     def error(self) -> ModelError:
-        """Return the error of the time-out that struck."""
+        """Return the error for the timeout that expired."""
         code, config = self._expired, self._config
         messages = {
             "first_token_timeout": f"The model said nothing for {config.first_token_timeout_s:g} s.",

@@ -30,16 +30,16 @@ class Fence:
         self.mark = mark
 
     def put(self, label: str, text: str) -> str:
-        """Return a block that delimits the text."""
+        """Return the text as a labelled block between the mark's delimiters."""
         label = " ".join(self._unmarked(label).translate(_NO_BRACKETS).split())[:120]
         return f"<<untrusted {self.mark} {label}>>\n{self._unmarked(text)}\n<<end {self.mark}>>"
 
     def _unmarked(self, text: str) -> str:
-        # A placeholder stays, or the text around the mark could join into a new one.
+        # The placeholder keeps the text around a removed mark from forming a new mark.
         return clean(text).replace(self.mark, "[mark]")
 
     def fenced(self, message: Message) -> Message:
-        """Return a message as the model may see it: tool output delimited, the mark removed from the user's text."""
+        """Return a message that is safe for the prompt: tool output delimited, the mark removed from user text."""
         match message:
             case ToolMessage():
                 return structs.replace(message, content=self._fence_content(message.content))
@@ -73,7 +73,7 @@ class Fence:
 
 
 def _document_text(source: PartSource) -> str | None:
-    """Return the text of a text document: a driver may put it into the prompt as it is."""
+    """Return the text of a text document, which a driver may put into the prompt undelimited."""
     if not isinstance(source, DataSource) or not _TEXT_TYPE.match(source.mime_type):
         return None
     try:

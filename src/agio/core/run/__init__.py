@@ -1,1 +1,1 @@
-"""What a run is: its request, its admission, its log folded to messages and state, its end, its cost."""
+"""The model of a run: request, admission, the fold of its log into messages and state, end, and cost."""

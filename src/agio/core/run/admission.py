@@ -1,4 +1,4 @@
-"""Whether a run may begin: its messages, results and answers by themselves, and against what the thread waits for."""
+"""Admission of a run: checks its messages, tool results and answers, alone and against the thread's open calls."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from agio.protocol.messages import Message, ResumeEntry, ToolMessage, UserMessag
 
 
 def check_input(messages: Sequence[Message], resume: Sequence[ResumeEntry], limit_bytes: int) -> None:
-    """Refuse what no thread could run. Raises UserError."""
+    """Refuse input that is invalid in every thread. Raises UserError."""
     for message in messages:
         match message:
             case UserMessage():
@@ -37,7 +37,7 @@ def check_input(messages: Sequence[Message], resume: Sequence[ResumeEntry], limi
 
 
 def check_run(request: RunRequest, fold: Fold, config: AgentRunConfig) -> None:
-    """Refuse what cannot be run in the thread as it stands. Raises UserError."""
+    """Refuse a request that does not fit the thread's pending calls and open interrupts. Raises UserError."""
     check_input(request.messages, request.resume, config.max_message_bytes)
     waiting = {call.id for call in fold.pending}
     for message in request.messages:

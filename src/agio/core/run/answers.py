@@ -5,7 +5,7 @@ from agio.protocol.messages import Json, ResumeEntry, json_object
 
 
 def answer_problem(entry: ResumeEntry) -> str | None:
-    """What is wrong with an answer, or None. An answer that is half understood must not run the call."""
+    """Return the problem with an answer, or None. An ambiguous answer must not run the call."""
     if entry.status == "cancelled":
         return None
     payload = json_object(entry.payload)
@@ -21,7 +21,7 @@ def answer_problem(entry: ResumeEntry) -> str | None:
 
 
 def edited_arguments(entry: ResumeEntry) -> Json:
-    """The arguments that a person wrote in place of the model's, or None."""
+    """Return the arguments with which a person replaced the model's, or None."""
     return json_object(entry.payload).get("editedArgs")
 
 

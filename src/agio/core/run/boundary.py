@@ -1,4 +1,4 @@
-"""The first and the last event of a run, built here alone: for the runner, the store and the gateway."""
+"""Builds the first and the last event of a run, for the runner, the store and the gateway."""
 
 from msgspec import UNSET
 
@@ -17,14 +17,14 @@ from agio.protocol.messages import Json, RunAgentInput
 
 
 def run_started(session_id: str, run_id: str, given: RunAgentInput | None) -> RunStarted:
-    """Build RUN_STARTED. `given` is what the run was asked; None if its stored input cannot be read."""
+    """Build RUN_STARTED. `given` is the run's input, None if the stored input cannot be read."""
     return RunStarted(session_id, run_id, PROTOCOL_VERSION, input=given or UNSET)
 
 
 def run_finished(
     fold: Fold, outcome: SuccessOutcome | InterruptOutcome | CancelledOutcome, result: Json = UNSET
 ) -> RunFinished:
-    """Build the end of a run that did not fail."""
+    """Build RUN_FINISHED, the terminal event of a run that did not fail."""
     event = RunFinished(fold.session_id, fold.run_id, outcome=outcome)
     event.usage = token_usage(fold.usage) or UNSET
     event.result = result
@@ -32,7 +32,7 @@ def run_finished(
 
 
 def run_failed(fold: Fold, code: str, message: str) -> RunError:
-    """Build the end of a run that failed."""
+    """Build RUN_ERROR, the terminal event of a failed run."""
     event = RunError(message, code)
     event.usage = token_usage(fold.usage) or UNSET
     return event

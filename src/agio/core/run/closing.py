@@ -1,6 +1,6 @@
-"""The events that close what is open in a run's log, so that it can end: pure, from the fold alone.
+"""Builds the events that close open turns, calls and steps before a run ends. Pure functions of the fold.
 
-The runner ends its own runs with them; a gateway ends those nobody runs any more (`closing_frame`).
+The runner uses them to end its own runs. A gateway uses `closing_frame` to end orphaned runs.
 """
 
 from collections.abc import Collection, Sequence
@@ -28,7 +28,7 @@ from agio.protocol.messages import Content, ToolCall, json_object
 
 
 def result_event(call_id: str, content: Content, error: str | None = None) -> ToolCallResult:
-    """Make the event of a call's result."""
+    """Build the TOOL_CALL_RESULT event of a call; `error` goes into its metadata."""
     event = ToolCallResult(f"res_{id_body(call_id)}", call_id, content)
     if error is not None:
         event.metadata = {"error": error}
@@ -36,7 +36,7 @@ def result_event(call_id: str, content: Content, error: str | None = None) -> To
 
 
 def take_back_events(fold: Fold) -> list[AgentEvent]:
-    """Take back what was shown of an unfinished turn: close what is open, then `agio.rewind`."""
+    """Return the events that rewind an unfinished turn: its open calls end, then `agio.rewind`."""
     if fold.draft is None:
         return []
     ends = [ToolCallEnd(call_id) for call_id in fold.draft.open_calls()]
@@ -44,7 +44,7 @@ def take_back_events(fold: Fold) -> list[AgentEvent]:
 
 
 def keep_events(fold: Fold, why: str, error: str) -> list[AgentEvent]:
-    """Keep what was shown of an unfinished turn: its open calls end, and get a result that says why."""
+    """Return the events that keep an unfinished turn: its open calls end, and each call gets `why` as its result."""
     if fold.draft is None:
         return []
     ends = [ToolCallEnd(call_id) for call_id in fold.draft.open_calls()]
@@ -54,7 +54,7 @@ def keep_events(fold: Fold, why: str, error: str) -> list[AgentEvent]:
 def settle_events(
     calls: Sequence[ToolCall], why: str, error: str, acted: Collection[str]
 ) -> list[AgentEvent]:
-    """Give open calls their results; those in `acted` must happen once and may have taken effect."""
+    """Build the results of open calls. Calls in `acted` have effect "once" and may already have taken effect."""
     return [
         result_event(
             call.id,
@@ -68,7 +68,7 @@ def settle_events(
 
 
 def closing_frame(fold: Fold, epoch: int, ended: AgioError | None, acted: Collection[str] = ()) -> Frame:
-    """Make the frame that ends a run nobody runs: cancelled, or failed with an error. The fold goes with it."""
+    """Build the frame that ends an orphaned run: failed with the error `ended`, or cancelled. Updates the fold."""
     events: list[AgentEvent] = []
     seq = fold.seq
 
@@ -102,7 +102,7 @@ def closing_frame(fold: Fold, epoch: int, ended: AgioError | None, acted: Collec
 def outcome_of(
     fold: Fold, status: RunStatus, cost: float | None = None, usage_unknown: bool = False
 ) -> Outcome:
-    """What a run that has ended leaves beside its log. `usage_unknown`: a model call did not report its usage."""
+    """Build the summary stored beside an ended run's log. `usage_unknown`: a model call did not report its usage."""
     calls = {call.id: call.function for call in fold.pending}
     goal_met = json_object(fold.result).get("goal_met")
     return Outcome(

@@ -1,6 +1,6 @@
-"""Events and turn records to messages and run state: pure, and the only place that knows how.
+"""Folds events and turn records into messages and run state. No other module interprets the log.
 
-The loop folds what it emits, replay and crash recovery fold what was stored, so all three agree.
+The loop folds the events it emits; replay and crash recovery fold stored events. All three reach the same state.
 """
 
 from collections import deque
@@ -57,16 +57,16 @@ from agio.protocol.messages import (
 )
 
 COMPLETE_GOAL = "complete_goal"
-"""The tool with which an agent that has a goal says that it is met."""
+"""The tool that the model calls when the agent's goal is met."""
 
 
 TITLE_CHARS = 80
 SLICE_BYTES = 32 * 1024
-"""How much of a log is applied at once: about a millisecond's work."""
+"""How much of a log is folded in one slice: about one millisecond of work."""
 
 
 class CallDraft(Struct):
-    """A tool call whose arguments are still coming."""
+    """A tool call whose arguments are still being streamed."""
 
     id: str
     name: str
@@ -76,7 +76,7 @@ class CallDraft(Struct):
 
 
 class TurnDraft(Struct):
-    """The model turn that is under way: everything after event `from_seq` may still be taken back."""
+    """The model turn in progress. A rewind discards every event after `from_seq`."""
 
     from_seq: int
     message_id: str = ""
@@ -87,18 +87,17 @@ class TurnDraft(Struct):
     reasoning_until: int | UnsetType = UNSET
     calls: dict[str, CallDraft] = field(default_factory=dict[str, CallDraft])
     notes: list[tuple[bool, ActivityMessage]] = field(default_factory=list[tuple[bool, ActivityMessage]])
-    """Notes of the turn, each with whether the model had begun to speak or to call."""
+    """Notes of the turn, each with a flag: whether the assistant message had begun before it."""
 
     def open_calls(self) -> list[str]:
-        """Return the ids of calls that have begun and not ended."""
+        """Return the ids of calls that have started and not ended."""
         return [call.id for call in self.calls.values() if not call.ended]
 
 
 class Fold:
     """The state of a thread and of its newest run, after the events applied so far.
 
-    Begin with what is known of the thread before the events (`messages`, `vendor`), or with nothing and
-    apply the whole thread.
+    Start from the thread's earlier `messages` and `vendor` turns, or start empty and apply the whole thread.
     """
 
     def __init__(self, messages: Sequence[Message] = (), vendor: dict[str, VendorTurn] | None = None) -> None:
@@ -134,49 +133,49 @@ class Fold:
         self.usage: dict[str, Usage] = {}
         self.step_usage = Usage()
         self.step_usage_unknown = False
-        """Whether a model call of the step that began to answer did not tell what it used."""
+        """Whether a model call of the step began to answer and did not report its usage."""
         self.usage_unknown = False
-        """Whether one of the run did not."""
+        """Whether a model call of the run began to answer and did not report its usage."""
         self.text = ""
         """The text of the newest finished turn of this run."""
         self.result: Json = UNSET
         self.error: RunError | None = None
         self.goal: dict[str, Json] | None = None
-        """The arguments with which the model said that the goal is met."""
+        """The arguments of the accepted `complete_goal` call."""
         self.bad_arguments = 0
         self.corrections = 0
         self.first_message = len(self.messages)
-        """Where this run's own messages begin."""
+        """The index of this run's first message in `messages`."""
         self.earlier_results: list[ToolMessage] = []
-        """Results of this run for calls of the run before: they stand before its own messages."""
+        """Results that this run received for calls of the previous run. They precede its own messages."""
         self.notes: list[tuple[int, ActivityMessage]] = []
-        """Errors and notices of this run, each with the number of the run's messages before it."""
+        """Errors and notices of this run, each with the number of the run's messages that precede it."""
         self.ended_at_ms = 0
         self.resume: list[ResumeEntry] = []
         self.input: RunAgentInput | None = None
 
     @property
     def answered(self) -> bool:
-        """Whether the newest turn asked for no tool: the model has said what it had to say."""
+        """Whether the newest turn is a final answer: complete, without tool calls and without a correction."""
         return self.turn_done and not self._calls and not self._corrected
 
     @property
     def total_usage(self) -> Usage:
-        """Tokens of all models of the newest run."""
+        """The token usage of all models in the newest run."""
         return sum(self.usage.values(), Usage())
 
     @property
     def kept(self) -> list[Message]:
-        """This run's messages as they are kept: results of the run before first, notes in their places."""
+        """This run's messages as stored: results for the previous run's calls first, notes in their places."""
         own = self.messages[self.first_message :]
         for at, note in reversed(self.notes):
             own.insert(at, note)
         return [*self.earlier_results, *own]
 
     def apply(self, event: AgentEvent, seq: int = 0) -> None:
-        """Take in the next event; `seq` is its number, if the caller has it at hand."""
+        """Apply the next event. `seq` is its number, read from the event if 0."""
         self.seq = seq or seq_of(event) or self.seq + 1
-        match event:  # what comes most often first: a case that does not fit costs more than one that does
+        match event:  # most frequent events first: each case that fails to match costs time
             case TextMessageChunk() | TextMessageContent():
                 draft = self._draft()
                 if event.message_id is not UNSET:
@@ -230,7 +229,7 @@ class Fold:
                 pass
 
     def apply_turn(self, record: TurnRecord) -> None:
-        """Take in the record that a model turn is complete."""
+        """Apply the record of a complete model turn."""
         self.text = ""
         message_id = self._close_draft()
         if message_id:
@@ -245,7 +244,7 @@ class Fold:
         self.count(record.model, record.usage)
 
     def count(self, model: str, usage: Usage) -> None:
-        """Add the tokens of a model call to those of the step and the run, if they can be true."""
+        """Add a model call's usage to the step and the run. Implausible usage counts as unknown."""
         if not usage.plausible:
             self.step_usage_unknown = self.usage_unknown = True
             return
@@ -273,7 +272,7 @@ class Fold:
         return self.draft
 
     def _close_draft(self) -> str:
-        """Turn the draft into messages; return the assistant message's id, empty if there was nothing."""
+        """Turn the draft into messages. Return the assistant message's id, empty if there is none."""
         draft, self.draft = self.draft, None
         if draft is None:
             return ""
@@ -325,7 +324,7 @@ class Fold:
             return
         self.pending.remove(call)
         self._results[call.id] = message
-        # Results arrive as they are ready; the conversation has them in call order.
+        # Results arrive in any order; the conversation keeps them in call order.
         ordered = [self._results[call.id] for call in self._calls if call.id in self._results]
         self.messages[self._results_at : self._results_at + len(ordered) - 1] = ordered
         if self._results_at <= self.first_message:
@@ -353,7 +352,7 @@ class Fold:
             self._corrected = True
 
     def _note(self, event: Custom, value: dict[str, Json]) -> None:
-        """Keep a note, after what had begun by then."""
+        """Keep an error or notice, placed after the messages that had begun before it."""
         note = ActivityMessage(id=f"{self.run_id}_n{self.seq}", activity_type=event.name, content=value)
         note.metadata = _times(at=event.timestamp)
         if self.draft is None:
@@ -377,12 +376,12 @@ class Fold:
     def _end(self, event: RunFinished | RunError) -> None:
         self.ended_at_ms = 0 if event.timestamp is UNSET else event.timestamp
         if event.usage is not UNSET:
-            # It includes the partial usage of a call that the end cut off, which no turn or error of the log has.
+            # Includes the partial usage of a call that the end cut off, which no other event records.
             self.usage = usage_by_model(event.usage)
 
 
 def _times(**moments: int | UnsetType) -> Metadata | UnsetType:
-    """When something happened, as a message says it; nothing if the events do not tell."""
+    """Return the known timestamps as message metadata, UNSET if there are none."""
     return {name: moment for name, moment in moments.items() if moment is not UNSET} or UNSET
 
 
@@ -394,9 +393,9 @@ def _decoded(arguments: str) -> dict[str, Json]:
 
 
 def fold_log(fold: Fold, log: RunLog) -> Fold:
-    """Apply a run's whole log: its events, and each turn record right after the event it names.
+    """Fold a run's whole log: its events, and each turn record right after the event it names.
 
-    Raises StoreError `store_corrupt` if it is not what agio wrote.
+    Raises StoreError `store_corrupt` if the log is damaged.
     """
     for _ in fold_slices(fold, log):
         pass
@@ -404,9 +403,9 @@ def fold_log(fold: Fold, log: RunLog) -> Fold:
 
 
 def fold_slices(fold: Fold, log: RunLog, upto: int | None = None) -> Iterator[list[AgentEvent]]:
-    """Apply a log, or its events up to seq `upto`, and yield each slice of events once it is applied.
+    """Fold a log, or its events up to seq `upto`, and yield each slice of events after folding it.
 
-    On an event loop, let others have a turn between two slices. Raises StoreError `store_corrupt`.
+    On an event loop, yield to other tasks between slices. Raises StoreError `store_corrupt`.
     """
     waiting = deque(sorted(log.turns, key=lambda turn: turn.seq))
     for part in log.slices(SLICE_BYTES):
@@ -424,13 +423,13 @@ def fold_slices(fold: Fold, log: RunLog, upto: int | None = None) -> Iterator[li
 
 
 def title_of(messages: Iterable[Message]) -> str:
-    """Return the beginning of the newest user message, for lists of runs."""
+    """Return the start of the newest user message, as a title in lists of runs."""
     texts = [text_of(message.content) for message in messages if isinstance(message, UserMessage)]
     return _beginning(seen(" ".join(texts[-1].split())[: 4 * TITLE_CHARS])) if texts else ""
 
 
 def _beginning(text: str) -> str:
-    """At most TITLE_CHARS, up to the end of a word; a word that would leave less than half of it is cut."""
+    """Cut text to TITLE_CHARS at the end of a word, or inside a word if less than half would remain."""
     if len(text) <= TITLE_CHARS:
         return text
     cut = text[: TITLE_CHARS - 1]

@@ -1,4 +1,4 @@
-"""What a step and a run cost: tokens, time, and money where the user gave prices."""
+"""Metrics of a step and a run: tokens, time, and cost where prices are configured."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from agio.protocol.messages import Json
 
 
 class Stopwatch(Struct):
-    """Times of one step, or of all of them, in seconds."""
+    """Durations of one step, or of all steps of a run, in seconds."""
 
     model_s: float = 0.0
     first_token_s: float | None = None
@@ -20,7 +20,7 @@ class Stopwatch(Struct):
     attempts: int = 0
 
     def add(self, other: "Stopwatch") -> None:
-        """Take in the times of a step."""
+        """Add the durations of a step."""
         self.model_s += other.model_s
         self.tools_s += other.tools_s
         self.attempts += other.attempts
@@ -29,17 +29,17 @@ class Stopwatch(Struct):
 
 
 def now_s() -> float:
-    """Return a clock that only goes forward."""
+    """Return the monotonic clock in seconds."""
     return time.monotonic()
 
 
 def wall_ms() -> int:
-    """Return the time of day, in milliseconds since 1970."""
+    """Return the Unix time in milliseconds."""
     return time.time_ns() // 1_000_000
 
 
 def cost(usage: Usage, model_id: str, prices: Mapping[str, Price]) -> float | None:
-    """Return what the tokens cost, None without a price for the model."""
+    """Return the cost of the tokens, None without a price for the model."""
     price = prices.get(model_id)
     if price is None:
         return None
@@ -51,7 +51,10 @@ def cost(usage: Usage, model_id: str, prices: Mapping[str, Price]) -> float | No
 
 
 def run_cost(by_model: Mapping[str, Usage], model_id: str, prices: Mapping[str, Price]) -> float | None:
-    """Return what a run cost whose model is, or was to be, `model_id`; None if no model it used has a price."""
+    """Return a run's cost over the models with a price, None if there is none.
+
+    `model_id` is the configured model; it decides if no usage was recorded.
+    """
     costs = [cost(usage, model, prices) for model, usage in (by_model or {model_id: Usage()}).items()]
     known = [value for value in costs if value is not None]
     return round(sum(known), 9) if known else None
@@ -60,9 +63,9 @@ def run_cost(by_model: Mapping[str, Usage], model_id: str, prices: Mapping[str, 
 def report(
     usage: Usage, watch: Stopwatch, cost: float | None, usage_unknown: bool = False
 ) -> dict[str, Json]:
-    """Put the figures of a step or a run into the value of an `agio.metrics` event.
+    """Build the value of an `agio.metrics` event for a step or a run.
 
-    `usage_unknown`: a model call did not tell what it used. If no other did, there are no tokens and no cost.
+    `usage_unknown`: a model call did not report its usage. Without any reported usage, tokens and cost are omitted.
     """
     is_known = usage.total > 0 or not usage_unknown
     tokens: dict[str, Json] = {
@@ -87,7 +90,7 @@ def report(
 
 
 def token_usage(by_model: dict[str, Usage]) -> list[TokenUsage]:
-    """Put tokens by `provider:model` into the shape of RUN_FINISHED."""
+    """Convert usage by `provider:model` into the `usage` list of RUN_FINISHED and RUN_ERROR."""
     entries: list[TokenUsage] = []
     for model_id, usage in by_model.items():
         provider, _, model = model_id.partition(":")
@@ -100,7 +103,7 @@ def token_usage(by_model: dict[str, Usage]) -> list[TokenUsage]:
 
 
 def usage_by_model(entries: Iterable[TokenUsage]) -> dict[str, Usage]:
-    """Read what `token_usage` made."""
+    """Convert a list from `token_usage` back into usage by `provider:model`."""
     return {
         (entry.provider or "") + (f":{entry.model}" if entry.model else ""): Usage(
             entry.input_tokens or 0,

@@ -10,7 +10,7 @@ _STEP = b'"type":"STEP_STARTED"'
 
 
 class RunLogs(Protocol):
-    """A source of runs and their logs: a repository, or the client of a server."""
+    """A source of runs and their logs: a repository, or a client of a server."""
 
     async def list_runs(
         self,
@@ -20,21 +20,21 @@ class RunLogs(Protocol):
         before: str | None = None,
         limit: int = 50,
     ) -> list[RunInfo]:
-        """Runs, newest first; `before` is the last run id of the page before."""
+        """Return a page of runs, newest first. `before` is the last run id of the previous page."""
         ...
 
     async def get_log(self, run_id: str) -> RunLog:
-        """A run's log. Raises UserError `run_not_found`."""
+        """Return a run's log. Raises UserError `run_not_found`."""
         ...
 
 
 async def session_history(
     repository: RunLogs, session_id: str, until: str | None = None, enough: int | None = None
 ) -> Fold:
-    """Fold the runs of a session, oldest first, up to the run `until`, which is excluded.
+    """Fold the runs of a session, oldest first, up to but excluding the run `until`.
 
-    With `enough`, only the newest runs that together hold that many messages: the cost does not grow with
-    the session.
+    With `enough`, fold only the newest runs that together hold more than that many messages, so that the cost
+    does not grow with the session.
     """
     logs: list[RunLog] = []
     messages = 0

@@ -1,4 +1,4 @@
-"""What a run is given: the agent's definition and what it was asked."""
+"""The input of a run: the agent's definition and the request."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ from agio.protocol.messages import (
 
 
 class AgentSpec(Struct, frozen=True):
-    """An agent as the engine needs it. `provider` and `model` are the two halves of `provider:model`."""
+    """The definition of an agent for the engine. `provider` and `model` are the two parts of `provider:model`."""
 
     name: str
     instructions: str
@@ -34,12 +34,12 @@ class AgentSpec(Struct, frozen=True):
 
     @property
     def model_id(self) -> str:
-        """The model as users write it: `provider:model`."""
+        """The model id that users write: `provider:model`."""
         return f"{self.provider}:{self.model}"
 
 
 class RunRequest(Struct, frozen=True, kw_only=True):
-    """What starts a run: new messages (a user's, or results of client-side tools), or answers to interrupts."""
+    """A request to start a run: user messages, results of client-side tools, or answers to interrupts."""
 
     session_id: str
     messages: Sequence[Message] = ()
@@ -51,11 +51,11 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     user: str = "local"
     project: str | None = None
     mark: str = ""
-    """The random mark that fences untrusted text; empty makes a new one."""
+    """The random mark that delimits untrusted text. If empty, a new one is generated."""
 
 
 def check_request(request: RunRequest) -> None:
-    """Refuse what could not be read back from the log. Raises UserError `invalid_message`."""
+    """Refuse a request that could not be decoded from the log. Raises UserError `invalid_message`."""
     given = RunAgentInput(request.session_id, request.run_id, list(request.messages))
     given.resume = list(request.resume)
     given.tools = list(request.tools)
@@ -70,7 +70,7 @@ def check_request(request: RunRequest) -> None:
 
 
 def messages_of(message: str | Content | Sequence[Message]) -> list[Message]:
-    """Turn what a caller may send into messages. Raises UserError `invalid_message`."""
+    """Convert text, content parts or messages into messages. Raises UserError `invalid_message`."""
     if isinstance(message, str):
         return [UserMessage(id=new_id("msg"), content=message)]
     if not isinstance(message, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -1,1 +1,1 @@
-"""JSON schemas: made from Python types, checked, and bounded when they come from outside."""
+"""JSON schemas: built from Python types, used for validation, and bounded in cost when untrusted."""

@@ -1,7 +1,7 @@
-"""How much work a JSON schema makes: teams write schemas, and each reference may double the work.
+"""The validation cost of an untrusted JSON schema, in which each reference may double the work.
 
-A check holds up everything else in the process. So the work is counted before: the parts of the schema that one place
-in a value may meet, times the places.
+Validation blocks the process, so its cost is bounded in advance: the number of subschemas evaluated per node of a
+value, times the number of nodes.
 """
 
 from collections.abc import Iterator
@@ -11,15 +11,15 @@ from urllib.parse import unquote
 from agio.protocol.messages import Json, json_object
 
 _MAX_VISITS = 100_000
-"""How many parts of a schema one place in a value may meet: some milliseconds."""
+"""The most subschemas that may be evaluated for one node of a value: a few milliseconds."""
 _MAX_WORK = 500_000
-"""The same for a whole value: some tens of milliseconds."""
+"""The same for a whole value: tens of milliseconds."""
 _TEXT_A_PLACE = 1024
-"""A long text counts as several places."""
+"""Each further 1024 characters of a string count as another node."""
 _NAME_A_PLACE = 32
-"""A long name as more: patterns read all of it."""
+"""Property names count more, because patterns search the whole name."""
 _REPEATED = 3
-"""How often parts are looked at again to find out what none of them looked at."""
+"""How often `unevaluated*` keywords cause the adjacent subschemas to be evaluated."""
 _REFERENCES = frozenset(("$ref", "$dynamicRef", "$recursiveRef"))
 _ANCHORS = ("$anchor", "$dynamicAnchor")
 _SAME_PLACE = frozenset(
@@ -27,7 +27,7 @@ _SAME_PLACE = frozenset(
 )
 _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 _ONE_OF_MANY = ("properties", "prefixItems")
-"""Each of these is for another part of the value."""
+"""Each subschema of these keywords applies to a different child of the value."""
 _BY_NAME = ("dependentSchemas", "dependencies", "patternProperties")
 _BELOW = frozenset(
     (
@@ -38,7 +38,7 @@ _BELOW = frozenset(
 
 
 class SchemaCost:
-    """Counts how many parts of a schema are looked at for one place in a value, and for what is below it."""
+    """Counts the subschemas evaluated for one node of a value and its children."""
 
     def __init__(self, schema: Json) -> None:
         self._roots: list[Json] = [schema]
@@ -52,15 +52,15 @@ class SchemaCost:
                 self._note(cast("dict[str, Json]", part))
         try:
             self._most = self._visits(schema)
-        except RecursionError:  # hundreds of references, each to the next
+        except RecursionError:  # a chain of hundreds of references
             self._most = _MAX_VISITS + 1
 
     def is_bounded(self) -> bool:
-        """Whether any value can be checked. What refers to itself is looked at once: the checker remembers it."""
+        """Whether the cost per node is bounded. A recursive reference counts once: the validator caches it."""
         return self._most <= _MAX_VISITS
 
     def is_affordable(self, value: Json) -> bool:
-        """Whether this value can be checked in a moment."""
+        """Whether validating this value stays within the work limit."""
         places = _MAX_WORK // self._most
         return _size_of(value, places) <= places
 
@@ -94,7 +94,7 @@ class SchemaCost:
                 self._named.setdefault(unquote(name).strip("#").rpartition("/")[2], []).append(part)
 
     def _targets(self, reference: str) -> list[Json]:
-        """Whatever a reference may mean: which base it is relative to is not looked into."""
+        """Return every possible target of a reference. Base URIs are not resolved."""
         address, _, fragment = unquote(reference).partition("#")
         if fragment.startswith("/"):
             found = [target for root in self._roots for target in _pointed(root, fragment)]
@@ -104,14 +104,14 @@ class SchemaCost:
 
 
 def _own_work(node: dict[str, Json]) -> int:
-    """How much there is to look at in one part of a schema, beside other parts."""
+    """Return the cost of a subschema's own keywords, without nested subschemas."""
     listed = node.get("enum")
     choices = len(cast("list[Json]", listed)) // 8 if isinstance(listed, list) else 0
     return 1 + len(json_object(node.get("dependentRequired"))) + choices
 
 
 def _size_of(value: Json, enough: int) -> int:
-    """How many places a value has; it stops counting beyond enough."""
+    """Count the nodes of a value. Stop once the count exceeds `enough`."""
     size, waiting = 0, [value]
     while waiting and size <= enough:
         part = waiting.pop()
@@ -141,7 +141,7 @@ def _pointed(root: Json, pointer: str) -> Iterator[Json]:
 
 
 def _schemas(node: dict[str, Json], key: str) -> list[Json]:
-    """The schemas of a keyword: one, a list of them, or some by name."""
+    """Return the subschemas of a keyword, which holds one schema, a list, or a mapping by name."""
     value = node.get(key)
     is_one = isinstance(value, dict) and key not in _BY_NAME
     return [value] if is_one else _children(node.get(key))

@@ -1,6 +1,6 @@
-"""Patterns of schemas from outside: an engine without lookaround searches them, in time linear in the text.
+"""Patterns of untrusted schemas, searched by a regex engine without lookaround in time linear in the text.
 
-A pattern that this engine cannot compile, or only to something large, is left out of the check.
+A pattern that this engine cannot compile, or whose compiled form is too large, is not checked.
 """
 
 import re
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from jsonschema_rs import Validator
 
 KEYWORD = "agio-pattern"
-"""Stands for `pattern` in a schema that is ready to be compiled."""
+"""Replaces `pattern` in a schema before it is compiled."""
 SMALL_BYTES = 1024
-"""The compiled size of a small pattern: a character costs it nanoseconds. For property names only these are used."""
+"""The compiled size of a small pattern, which costs nanoseconds per character. Property names use only these."""
 _LARGE_BYTES = 256 * 1024
 _MAX_CHARS = 500
 _MAX_PATTERNS = 32
-"""How many patterns of a schema are checked: each takes up to two milliseconds to compile."""
+"""How many patterns of a schema are checked. Each takes up to two milliseconds to compile."""
 _LONG_TEXT = 4_000
-"""In how many characters a large pattern is searched: each may cost it microseconds."""
+"""The longest text for a large pattern, which may cost microseconds per character."""
 _CHECK_S = 0.05
-"""How much processor time the patterns of a schema may take for one value."""
+"""The CPU time that the patterns of a schema may take for one value."""
 _FLAGS = re.compile(r"\(\?[A-Za-z-]+[:)]")
-"""Flags within a pattern: ECMA 262 has none, and to ignore case takes long to compile."""
+"""Inline flags are refused: ECMA 262 has none, and ignoring case is slow to compile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,35 +37,35 @@ class _Compiled:
 
 
 class Patterns:
-    """The patterns of one schema, and the time they still have for the value that is checked."""
+    """The patterns of one schema, and their time budget for the current value."""
 
     def __init__(self) -> None:
         self.left_out: list[str] = []
-        """Those that are not checked."""
+        """The patterns that are not checked."""
         self.is_over = False
-        """Whether the value was too large for them."""
+        """Whether the value exceeded the limits on text length or time."""
         self.keyword: type[PatternKeyword] = type("Keyword", (PatternKeyword,), {"patterns": self})
         self._until = 0.0
         self._known: dict[str, _Compiled | None] = {}
 
     def start(self) -> None:
-        """Begin with another value."""
+        """Reset the time budget for a new value."""
         self.is_over, self._until = False, time.thread_time() + _CHECK_S
 
     def take(self, part: dict[str, Json]) -> dict[str, Json]:
-        """Take over the patterns of one part of a schema."""
+        """Register the patterns of a subschema, and replace them with the keyword checked here."""
         if isinstance(pattern := part.get("pattern"), str):
             self._add(pattern)
             part[KEYWORD] = part.pop("pattern")
         if "patternProperties" in part:
             named = json_object(part["patternProperties"])
             kept = {name: below for name, below in named.items() if self._add(name, is_name=True)}
-            if len(kept) < len(named):  # then any other name may be one of those left out
+            if len(kept) < len(named):  # any other name may match an unchecked pattern
                 part["patternProperties"] = {**kept, "": kept.get("", {})}
         return part
 
     def fits(self, pattern: str, text: str) -> bool:
-        """Whether a text has what the pattern looks for. When the time is up, no text has."""
+        """Whether the pattern matches in the text. False once a limit is exceeded; True for an unknown pattern."""
         found = self._known.get(pattern)
         if found is None:
             return True
@@ -87,7 +87,7 @@ class Patterns:
 
 
 class PatternKeyword:
-    """The keyword `pattern` of a part of a schema, for the checker. One left out always fits, below `not` never."""
+    """The `pattern` keyword for the validator. An unchecked pattern always matches, and never matches below `not`."""
 
     patterns: ClassVar[Patterns]
 
@@ -96,7 +96,7 @@ class PatternKeyword:
         self._is_against = value in self.patterns.left_out and schema_path.count("not") % 2 == 1
 
     def validate(self, instance: Json) -> None:
-        """Raise ValueError for a text that does not match."""
+        """Check a string. Raises ValueError if it does not match."""
         if isinstance(instance, str) and (
             self._is_against or not self.patterns.fits(self._pattern, instance)
         ):
@@ -105,7 +105,7 @@ class PatternKeyword:
 
 @lru_cache(maxsize=1024)
 def _compiled(pattern: str) -> _Compiled | None:
-    """Compile a pattern; None if that is not possible."""
+    """Compile a pattern. Return None if it is refused or too large."""
     import jsonschema_rs
 
     if len(pattern) > _MAX_CHARS or _FLAGS.search(pattern):

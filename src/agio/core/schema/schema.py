@@ -1,6 +1,6 @@
-"""JSON schemas from Python types, and values checked against them.
+"""Builds JSON schemas from Python types and validates values against them.
 
-Types are what msgspec knows (dataclasses, structs, TypedDicts, enums, Literal, Optional, list, dict ...)
+Supports the types that msgspec supports (dataclasses, structs, TypedDicts, enums, Literal, Optional, list, dict ...)
 and pydantic models, which are recognised without importing pydantic.
 """
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 Schema = dict[str, Json]
 MAX_SCHEMA_BYTES = 64 * 1024
-"""How large a schema from outside may be as JSON."""
+"""The largest size of an untrusted schema as JSON."""
 _MAX_PARTS = 4_000
-"""How many objects and lists it may have: it is compiled in about 20 ms."""
+"""The most objects and lists in an untrusted schema, which then compiles in about 20 ms."""
 _TOO_LARGE = "it is too large to be checked against this schema"
 _REF = "#/$defs/"
 _PROBLEM_CHARS = 2_000
-"""The length of a reported problem: the message of a text that is too long contains that text."""
+"""The largest length of a reported problem. A validator's message may quote the whole invalid text."""
 _PARTS_BY_NAME = frozenset(
     ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")
 )
@@ -36,7 +36,7 @@ _VALUES = frozenset(("const", "enum", "default", "examples", "required", "depend
 
 
 class _PydanticModel(Protocol):
-    """What is used of a pydantic model class."""
+    """The methods of a pydantic model class that agio uses."""
 
     def model_json_schema(self, *, ref_template: str) -> Schema: ...
 
@@ -46,14 +46,14 @@ class _PydanticModel(Protocol):
 
 
 def is_pydantic(kind: object) -> TypeGuard[_PydanticModel]:
-    """Whether a type is a pydantic model."""
+    """Whether a type is a pydantic model, without importing pydantic."""
     return isinstance(kind, type) and hasattr(kind, "model_json_schema") and hasattr(kind, "model_validate")
 
 
 def schema_of(kind: object, what: str) -> Schema:
-    """Make the JSON schema of a type, references resolved unless the type is recursive.
+    """Build the JSON schema of a type. References are inlined unless the type is recursive.
 
-    `what` names the thing in the error. Raises UserError `invalid_schema`.
+    `what` names the subject in the error. Raises UserError `invalid_schema`.
     """
     definitions: Schema = {}
 
@@ -63,7 +63,7 @@ def schema_of(kind: object, what: str) -> Schema:
             return {"description": "Any JSON value."}
         if not is_pydantic(custom):
             raise TypeError(f"{name} is not supported")
-        # Two models may each define a type of the same name: the prefix keeps them apart.
+        # Two models may define different types of the same name: the prefix keeps them apart.
         prefix = f"{name}_{len(definitions)}_"
         schema = custom.model_json_schema(ref_template=_REF + prefix + "{model}")
         own = cast(Schema, schema.pop("$defs", {}))
@@ -113,7 +113,7 @@ def _resolve(schema: Schema, definitions: Schema) -> Schema:
 
 
 def convert(value: Json, kind: object) -> object:
-    """Turn a JSON value into a value of the type. Raises ValueError with a sentence for the model."""
+    """Convert a JSON value to the type. Raises ValueError with a message for the model."""
 
     def foreign(custom: type, raw: object) -> object:
         return custom.model_validate(raw) if is_pydantic(custom) else raw
@@ -122,7 +122,7 @@ def convert(value: Json, kind: object) -> object:
 
 
 def to_json(value: object) -> Json:
-    """Turn any value agio can serialise into plain JSON. Raises TypeError for what it cannot."""
+    """Convert a value to plain JSON. Raises TypeError if it cannot be serialised."""
 
     def foreign(raw: object) -> Json:
         if is_pydantic(type(raw)):
@@ -133,7 +133,7 @@ def to_json(value: object) -> Json:
 
 
 def _plain(value: object) -> object:
-    """Spell out dataclasses: msgspec reads their `__dict__`, which lacks the defaults it left on the class."""
+    """Convert dataclasses to dicts: msgspec reads `__dict__`, which lacks defaults stored on the class."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {part.name: _plain(getattr(value, part.name)) for part in dataclasses.fields(value)}
     if isinstance(value, (list, tuple)):
@@ -144,7 +144,7 @@ def _plain(value: object) -> object:
 
 
 class Validator:
-    """A compiled schema: called with a value, it returns what is wrong with it, or None."""
+    """A compiled schema. Calling it with a value returns the first problem, or None."""
 
     def __init__(self, schema: Schema, cost: SchemaCost | None = None) -> None:
         self._cost = cost
@@ -155,7 +155,7 @@ class Validator:
         """The patterns that are not checked."""
 
     def __call__(self, value: Json) -> str | None:
-        """Check a value."""
+        """Return the first problem of a value, or None."""
         import jsonschema_rs
 
         if self._cost is not None and not self._cost.is_affordable(value):
@@ -173,7 +173,7 @@ class Validator:
 
     @cached_property
     def _explainer(self) -> "jsonschema_rs.Validator":
-        """The same schema, which does not look for all that is wrong with each of many alternatives."""
+        """The same schema, compiled so that it does not collect the errors of every alternative."""
         return self._compile(cast(Schema, rewritten(self._schema, _without_reasons)))
 
     def _compile(self, schema: Schema) -> "jsonschema_rs.Validator":
@@ -190,9 +190,9 @@ class Validator:
 
 
 def validator(schema: Mapping[str, Json], what: str, *, is_trusted: bool = False) -> Validator:
-    """Compile a JSON schema. One from outside takes some milliseconds at most, and is kept for the next time.
+    """Compile a JSON schema. Untrusted schemas are bounded in cost, and their validators are cached.
 
-    Raises UserError `invalid_schema` if it is not a JSON schema, or one that takes too long.
+    Raises UserError `invalid_schema` if the schema is invalid or too expensive.
     """
     with _refused(what):
         return Validator(dict(schema)) if is_trusted else _compiled(msgspec.json.encode(schema))
@@ -210,12 +210,12 @@ def _compiled(encoded: bytes) -> Validator:
 
 
 def count_parts(encoded: bytes) -> int:
-    """Return how many objects and lists JSON has at most."""
+    """Return an upper bound on the number of objects and lists in encoded JSON."""
     return encoded.count(b"{") + encoded.count(b"[")
 
 
 def check_schema(schema: Mapping[str, Json], what: str) -> None:
-    """Check that this is a JSON schema, but for its patterns. Raises UserError `invalid_schema`."""
+    """Check that a JSON schema is valid, ignoring its patterns. Raises UserError `invalid_schema`."""
     with _refused(what):
         Validator(cast(Schema, rewritten(schema, _without_patterns)))
 
@@ -235,7 +235,7 @@ def _refused(what: str) -> Generator[None]:
 
 
 def rewritten(schema: Json, change: Callable[[Schema], Schema]) -> Json:
-    """Return a copy of a schema with every part of it changed, the inner ones first."""
+    """Return a copy of a schema with `change` applied to every subschema, innermost first."""
     if isinstance(schema, list):
         return [rewritten(part, change) for part in cast("list[Json]", schema)]
     if not isinstance(schema, dict):
@@ -256,7 +256,7 @@ def _without_patterns(part: Schema) -> Schema:
 
 
 def _without_reasons(part: Schema) -> Schema:
-    """Have only the place told at which no alternative fits: the checker collects the problems of all of them."""
+    """Rewrite alternatives so that only the place of the mismatch is reported, not the errors of each alternative."""
     for key in ("anyOf", "oneOf"):
         if key in part:
             rule: Schema = {"if": {key: part.pop(key)}, "else": {"const": f"one of the alternatives ({key})"}}
@@ -265,18 +265,18 @@ def _without_reasons(part: Schema) -> Schema:
 
 
 def _shortened(text: str) -> str:
-    """Leave out the middle of a long text: what is wrong is said at its end."""
+    """Omit the middle of a long message: its end states the problem."""
     half = _PROBLEM_CHARS // 2
     return text if len(text) <= _PROBLEM_CHARS else f"{text[:half]} ... {text[-half:]}"
 
 
 def _refuse(uri: str) -> NoReturn:
-    """Keep a schema from reaching for files and addresses: clients declare schemas too."""
+    """Refuse external references: an untrusted schema must not read files or URLs."""
     raise ValueError(f"{uri} is outside the schema: put what it refers to into $defs")
 
 
 class OutputType:
-    """What a final answer must be: a type, or a JSON schema as a dict."""
+    """The required type of a final answer: a Python type, or a JSON schema as a dict."""
 
     def __init__(self, kind: object, *, is_trusted: bool = True) -> None:
         self._kind: object | None = None
@@ -292,7 +292,7 @@ class OutputType:
             self.name = getattr(kind, "__name__", "output")
 
     def parse(self, text: str) -> object:
-        """Turn the model's text into a value of the type. Raises ValueError saying what is wrong."""
+        """Parse the model's text into a value of the type. Raises ValueError that states the problem."""
         try:
             value = cast(Json, msgspec.json.decode(_unfenced(text)))
         except RecursionError:
@@ -300,7 +300,7 @@ class OutputType:
         return self.accept(value)
 
     def accept(self, value: Json) -> object:
-        """Turn a JSON value into a value of the type. Raises ValueError saying what is wrong."""
+        """Convert a JSON value to the type. Raises ValueError that states the problem."""
         if self._check is not None:
             if problem := self._check(value):
                 raise ValueError(problem)
@@ -309,7 +309,7 @@ class OutputType:
 
 
 def _unfenced(text: str) -> str:
-    """Take the JSON out of a markdown fence: models without a structured mode like to add one."""
+    """Strip a markdown fence around JSON, which models without structured output often add."""
     stripped = text.strip()
     if stripped.startswith("```") and stripped.endswith("```"):
         return stripped.removesuffix("```").partition("\n")[2]
