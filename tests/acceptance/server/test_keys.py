@@ -38,20 +38,20 @@ def test_a_key_made_in_the_data_folder_opens_the_server_until_it_is_revoked(tmp_
         assert client.get("/api/agents").status_code == 401
 
 
-def test_keys_of_a_running_server_are_made_and_ended_by_asking_it(tmp_path: Path) -> None:
-    """R2: the data folder is the server's while it runs; the command asks it instead."""
+def test_keys_of_a_running_server_are_made_and_ended_beside_it_or_by_asking_it(tmp_path: Path) -> None:
+    """R2: on its machine, beside it, and from elsewhere with a key."""
     cli = Cli(tmp_path)
     with Server(tmp_path) as server:
-        locked = cli.run("keys", "list")
-        assert locked.returncode == 1
-        assert "--server URL" in locked.stderr
+        beside = cli.run("keys", "create", "beside").stdout.strip()
+        with server.client(beside) as client:
+            assert client.get("/api/agents").status_code == 200
         asking = ["--server", server.url]
         cli.environment["AGIO_API_KEY"] = KEY
         made = cli.run("keys", "create", "robot", *asking)
         assert MADE.fullmatch(made.stdout), made.stderr
         robot = made.stdout.strip()
         cli.environment["AGIO_API_KEY"] = robot
-        assert len(key_ids(cli.run("keys", "list", *asking).stdout)) == 2
+        assert len(key_ids(cli.run("keys", "list", *asking).stdout)) == 3
         cli.environment["AGIO_API_KEY"] = KEY
         newest = key_ids(cli.run("keys", "list", *asking).stdout)[0]
         assert cli.run("keys", "revoke", newest, *asking).returncode == 0
