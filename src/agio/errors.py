@@ -2,12 +2,12 @@
 
     AgioError                 code, message, details
     ├── UserError             the caller: wrong name, missing key, bad schema, bad input
-    ├── ModelError            the model's service: down, slow, refusing, talking nonsense
+    ├── ModelError            the model's service: down, slow, refusing, invalid response
     ├── ToolError             a tool, or the endpoint behind it
-    ├── UpstreamError         a service that a user named: unreachable, slow, too large, talking nonsense
-    ├── StoreError            the log: locked, corrupt, newer, fenced
-    ├── BusError              the doorbell between gateways
-    └── LimitExceeded         a budget the owner of the agent set: steps, tokens, time
+    ├── UpstreamError         a service that a user named: unreachable, slow, too large, invalid response
+    ├── StoreError            the store: locked, corrupt, newer version, fenced
+    ├── BusError              the bus between gateways
+    └── LimitExceeded         a limit set by the owner of the agent: steps, tokens, time
 
 `code` is stable and goes over the wire; `message` is for people and may change.
 """
@@ -29,7 +29,7 @@ class AgioError(Exception):
 
 
 class UserError(AgioError):
-    """The caller must change something before trying again."""
+    """The caller must change the request before trying again."""
 
 
 class ModelError(AgioError):
@@ -50,15 +50,15 @@ class ModelError(AgioError):
 
 
 class ToolError(AgioError):
-    """A tool call that must end the run, as opposed to one whose failure the model is told."""
+    """A tool failure that ends the run. Other failures of tools are returned to the model."""
 
 
 class UpstreamError(AgioError):
-    """A service that a user named, and agio called for them, did not answer as it should."""
+    """A service that a user named did not answer agio's call as expected."""
 
 
 class StoreError(AgioError):
-    """The store refused or could not do what was asked."""
+    """The store refused an operation, or failed."""
 
 
 class BusError(AgioError):
@@ -66,4 +66,4 @@ class BusError(AgioError):
 
 
 class LimitExceeded(AgioError):
-    """A limit of the run's configuration would be broken by going on."""
+    """Continuing would exceed a configured limit."""

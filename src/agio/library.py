@@ -1,4 +1,4 @@
-"""Agent: the engine without a server. An agent in five lines, its runs in a file if you name one."""
+"""Agent: the engine without a server. Its runs are kept in memory, or in a file."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -39,14 +39,14 @@ from agio.protocol.messages import (
 from agio.settings import load_settings
 
 MEMORY = ":memory:"
-"""The store that is gone with the program."""
+"""The name of a store in memory, which is lost when the program ends."""
 
 
 class Agent:
-    """An agent: what it is told, which model it uses, which tools it has, where its runs are kept.
+    """An agent: its instructions, its model, its tools, and the store of its runs.
 
-    `model` is `provider:model` (`openai`, `openai-chat`, `anthropic`, `gemini`, `demo`) or a driver of
-    your own. `store` is a file, or `":memory:"`. Raises UserError for what cannot work.
+    `model` is `provider:model` (`openai`, `openai-chat`, `anthropic`, `gemini`, `demo`) or your own driver.
+    `store` is a file, or `":memory:"`. Raises UserError for invalid arguments.
     """
 
     def __init__(
@@ -102,10 +102,10 @@ class Agent:
         tools: Sequence[ToolDeclaration] = (),
         context: Sequence[ContextEntry] = (),
     ) -> "Run":
-        """Run the agent and iterate over its events, or wait for `.result()`.
+        """Run the agent. Iterate over the returned run's events, or await its `.result()`.
 
-        A `thread_id` goes on with that conversation. `tool_results` answers the client-side calls the last
-        run ended with, `resume` its questions; `tools` and `context` are what the client offers and knows.
+        `thread_id` continues that conversation. `tool_results` answers the client-side calls that the last run ended
+        with, and `resume` its questions. `tools` and `context` are the client's tools and context.
         """
         results = [
             ToolMessage(id=f"res_{call_id.partition('_')[2]}", content=content, tool_call_id=call_id)
@@ -122,7 +122,7 @@ class Agent:
         return Run(self, request, new_thread=thread_id is None)
 
     async def arun(self, message: str | Content, *, thread_id: str | None = None) -> str:
-        """Run the agent and return the text of its answer. Raises what made the run fail."""
+        """Run the agent and return the text of its answer. Raises the error of a failed run."""
         async with self.arun_stream(message, thread_id=thread_id) as run:
             result = await run.result()
         if result.error is not None:
@@ -135,7 +135,7 @@ class Agent:
         return result.text
 
     def resume_run(self, run_id: str) -> "Run":
-        """Go on with a run that another process left unfinished, from its log."""
+        """Continue a run that another process left unfinished, from its log."""
         return Run(self, RunRequest(session_id="", run_id=run_id), resumed=True)
 
     async def get_run_history(self, run_id: str) -> list[AgentEvent]:
@@ -145,14 +145,14 @@ class Agent:
     async def list_runs(
         self, *, thread_id: str | None = None, before: str | None = None, limit: int = 50
     ) -> list[RunInfo]:
-        """Return this agent's runs, newest first; `before` is the last run id of the page before."""
+        """Return this agent's runs, newest first; `before` is the last run id of the previous page."""
         repository = await self.repository()
         return await repository.list_runs(
             agent=self.spec.name, session_id=thread_id, before=before, limit=limit
         )
 
     async def repository(self) -> AgentRunRepository:
-        """Return where the runs are kept, opened on first use. Raises StoreError."""
+        """Return the store of the runs, opened on first use. Raises StoreError."""
         if self._repository is None:
             lock = self._locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
             async with lock:
@@ -165,7 +165,7 @@ class Agent:
         return await (open_store(MEMORY) if self._path is None else acquire_store(self._path))
 
     async def aclose(self) -> None:
-        """Close the model's connections and the store. A driver or a repository that was given stays open."""
+        """Close the model's connections and the store. A driver or repository passed in stays open."""
         if self._opened and self._driver is not None:
             await self._driver.aclose()
             self._driver = None
@@ -186,7 +186,7 @@ class Agent:
         await self.aclose()
 
     async def begin(self, request: RunRequest, *, new_thread: bool) -> RunStream:
-        """Begin a run in its thread. Raises UserError `thread_busy` if the thread has a run under way."""
+        """Start a run in its thread. Raises UserError `thread_busy` if the thread has an unfinished run."""
         repository = await self.repository()
         history = Fold()
         if not new_thread:
@@ -204,7 +204,7 @@ class Agent:
         return self._runner(repository, request).run_stream(request, history)
 
     async def go_on(self, run_id: str) -> RunStream:
-        """Claim an unfinished run and go on with it. Raises UserError `run_not_found`, StoreError `run_ended`."""
+        """Claim an unfinished run and continue it. Raises UserError `run_not_found`, StoreError `run_ended`."""
         repository = await self.repository()
         info = await repository.claim_run(run_id)
         enough = self.spec.config.max_history_messages
@@ -218,7 +218,7 @@ class Agent:
             endpoint = self._endpoint
             if endpoint.base_url is None or endpoint.api_key is None:
                 found = load_settings().endpoint(self.spec.provider)
-                # A key from the environment belongs to the address in the environment, and to no other.
+                # The key from the environment is sent only to the address from the environment.
                 key = found.api_key if endpoint.base_url is None else None
                 endpoint = Endpoint(endpoint.base_url or found.base_url, endpoint.api_key or key)
             self._driver = open_driver(self.spec.provider, endpoint)
@@ -232,7 +232,7 @@ class Agent:
 
 
 def _request_of(log: RunLog) -> RunRequest:
-    """Return what a stored run was given by its client: RUN_STARTED has it."""
+    """Return the client's request of a stored run, from its RUN_STARTED event."""
     started = log.input()
     request = RunRequest(session_id=log.info.session_id)
     if started is None:
@@ -245,7 +245,7 @@ def _request_of(log: RunLog) -> RunRequest:
 
 
 class Run(AsyncIterator[AgentEvent]):
-    """A run of an agent: iterate over its events, `cancel()` it, or wait for its `result()`."""
+    """A run of an agent: iterate over its events, `cancel()` it, or await its `result()`."""
 
     def __init__(
         self, agent: Agent, request: RunRequest, *, new_thread: bool = False, resumed: bool = False
@@ -271,7 +271,7 @@ class Run(AsyncIterator[AgentEvent]):
         return self._stream
 
     def cancel(self) -> None:
-        """End the run soon; its log ends with the outcome `cancelled`."""
+        """Cancel the run. Its log ends with the outcome `cancelled`."""
         self._cancelled = True
         if self._stream is not None:
             self._stream.cancel()
@@ -284,11 +284,11 @@ class Run(AsyncIterator[AgentEvent]):
         return await stream.__anext__()
 
     async def result(self) -> RunResult:
-        """Read the run to its end and return how it ended."""
+        """Consume the run's events and return its result."""
         return await (await self._begin()).result()
 
     async def aclose(self) -> None:
-        """Cancel the run if it is still under way, and wait until its log has ended."""
+        """Cancel the run unless it has ended, and wait until its log has ended."""
         if self._stream is not None:
             await self._stream.aclose()
 

@@ -1,4 +1,4 @@
-"""The only reader of the environment. What it finds is handed down as values."""
+"""The only reader of the environment. Other modules receive the settings as values."""
 
 import math
 import os
@@ -20,18 +20,18 @@ from agio.telemetry.logging import Format, Level
 from agio.vault import load_keys
 
 SHORTEST_KEY = 32
-"""A key that a person made up must have so many characters."""
+"""The minimum length of a key that the operator chooses."""
 _NOT_FOR_WORKERS = {"AGIO_SECRET_KEY", "AGIO_DATABASE_URL", "AGIO_BOOTSTRAP_API_KEY", "AGIO_OIDC"}
 
 
 class Settings(Struct, frozen=True):
-    """What the environment says to every command and to the library."""
+    """The settings of every command and of the library."""
 
     data_dir: Path
     endpoints: dict[str, Endpoint]
 
     def endpoint(self, provider: str) -> Endpoint:
-        """Return where a provider is called and with which key; an empty endpoint for one without settings."""
+        """Return the address and key of a provider; an empty endpoint if neither is set."""
         return self.endpoints.get(provider, Endpoint())
 
     def with_models(self) -> list[str]:
@@ -40,35 +40,35 @@ class Settings(Struct, frozen=True):
 
 
 class ServerSettings(Struct, frozen=True, kw_only=True):
-    """What the environment says to a gateway, to a worker, and to a command that asks a server."""
+    """The settings of a gateway, of a worker, and of a command that calls a server."""
 
     database_url: str | None = None
     gateway_url: str | None = None
     worker_key: str | None = None
     bootstrap_api_key: str | None = None
     secret_keys: Sequence[bytes] = ()
-    """The master keys of credentials at rest, the one that seals first."""
+    """The master keys of credentials at rest; the first one seals."""
     egress_allow: Sequence[str] = ()
-    """What may be called although it is not public."""
+    """The destinations that may be called although they are not public."""
     api_key: str | None = None
     public_url: str | None = None
-    """The address people use, as an origin: without a path."""
+    """The server's public origin, without a path."""
     trusted_proxies: list[IPv4Network | IPv6Network] = []
     oidc: Sequence[OidcProvider] = ()
-    """The OpenID providers people can sign in at."""
+    """The OpenID providers for sign-in."""
     log_format: Format | None = None
-    """None: text for a terminal, JSON for anything else."""
+    """The log format; None: text on a terminal, JSON otherwise."""
     log_level: Level | None = None
-    """None: `info`; on a terminal without a line for every request."""
+    """The log level; None: `info`, without request lines on a terminal."""
     limits: ServerLimits = ServerLimits()
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
-    """What models cost, by `provider:model`."""
+    """Prices of models, by `provider:model`."""
     currency: str = "USD"
-    """Of the prices."""
+    """The currency of the prices."""
 
 
 def load_settings() -> Settings:
-    """Read the environment."""
+    """Read the settings of every command from the environment."""
     data = os.environ.get("AGIO_DATA")
     return Settings(
         data_dir=Path(data) if data else Path.home() / ".agio",
@@ -83,7 +83,7 @@ def load_settings() -> Settings:
 
 
 def load_server_settings() -> ServerSettings:
-    """Read what concerns servers. Raises UserError `invalid_setting` for a value that cannot be used."""
+    """Read the server's settings from the environment. Raises UserError `invalid_setting`."""
     return ServerSettings(
         database_url=os.environ.get("AGIO_DATABASE_URL") or None,
         gateway_url=os.environ.get("AGIO_GATEWAY_URL") or None,
@@ -104,7 +104,7 @@ def load_server_settings() -> ServerSettings:
 
 
 def worker_environment(**added: str) -> dict[str, str]:
-    """Return the environment of a worker process that is to find these settings, and no database or master key."""
+    """Return the environment of a worker process: this one with `added`, without database address and master key."""
     kept = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_WORKERS}
     return {**kept, **added}
 
@@ -135,7 +135,7 @@ def _long_key(variable: str) -> str | None:
 
 
 def read_public_url(given: str | None) -> str | None:
-    """Return an address people use as an origin, in lower case. Raises UserError `invalid_setting`."""
+    """Return a public URL as an origin, in lower case. Raises UserError `invalid_setting`."""
     if given is None:
         return None
     try:

@@ -1,7 +1,7 @@
-"""Credentials at rest: sealed with AES-256-GCM under a master key, opened only as what they were sealed as.
+"""Credentials at rest, sealed with AES-256-GCM under a master key.
 
-The associated data is the secret's place, so a sealed row that is moved to another tenant, owner or field does not
-open. The store keeps what comes out of here and never sees inside.
+The associated data is the secret's place. A sealed row that is moved to another tenant, owner or field does not
+open. The store keeps only the sealed bytes.
 """
 
 import base64
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 KEY_BYTES = 32
 KEY_FILE = "secret.key"
-"""What the master key of an embedded store is kept in, beside it."""
+"""The file of an embedded store's master key, beside the store."""
 _NONCE_BYTES = 12
 _VERSION = b"\x01"
 _LABEL = b"agio secret"
@@ -30,13 +30,13 @@ _HELP = "Make one: python3 -c 'import secrets; print(secrets.token_hex(32))'"
 
 
 class Vault:
-    """Seals with the first of its master keys, opens with all of them."""
+    """Seals with the first of its master keys and opens with any of them."""
 
     def __init__(self, keys: Sequence[bytes]) -> None:
         if not keys or any(len(key) != KEY_BYTES for key in keys):
             raise ValueError(f"A vault needs one key of {KEY_BYTES} bytes at least.")
         self.current_key_id = key_id(keys[0])
-        """The id of the key that seals."""
+        """The id of the sealing key."""
         self._keys = {key_id(key): key for key in reversed(keys)}
         self._ciphers: dict[str, AESGCM] = {}
 
@@ -47,7 +47,7 @@ class Vault:
         return Sealed(self.current_key_id, _VERSION + nonce + data)
 
     def open(self, place: SecretPlace, sealed: Sealed) -> str:
-        """Open what was sealed for this place. Raises StoreError `secret_unreadable`."""
+        """Open a secret that was sealed for this place. Raises StoreError `secret_unreadable`."""
         if not self.knows(sealed.key_id):
             raise _unreadable(
                 place, f"it was sealed with the key {sealed.key_id[:8]}, which is not in the list"
@@ -60,11 +60,11 @@ class Vault:
         try:
             return self._cipher(sealed.key_id).decrypt(nonce, data, _bound_to(place)).decode()
         except (InvalidTag, ValueError):
-            # Without the cause: nothing of what was tried may end up in a log.
+            # The cause is omitted: no decrypted or sealed bytes may reach a log.
             raise _unreadable(place, "it is damaged, or was sealed for another place") from None
 
     def knows(self, key_id: str) -> bool:
-        """Whether a key of this id is in the list."""
+        """Whether the vault has the key with this id."""
         return key_id in self._keys
 
     def _cipher(self, key_id: str) -> "AESGCM":
@@ -77,12 +77,12 @@ class Vault:
 
 
 def key_id(key: bytes) -> str:
-    """Return the public name of a master key."""
+    """Return the public id of a master key."""
     return hashlib.sha256(b"agio master key\0" + key).hexdigest()[:8]
 
 
 def load_keys(text: str, source: str = "AGIO_SECRET_KEY") -> list[bytes]:
-    """Read a list of master keys, base64 or hex, parted by commas. Raises UserError `invalid_setting`."""
+    """Parse master keys, in base64 or hex, separated by commas. Raises UserError `invalid_setting`."""
     words = [word.strip() for word in text.split(",")]
     if not any(words):
         raise _invalid(source, "it names no key")
@@ -97,9 +97,9 @@ def load_keys(text: str, source: str = "AGIO_SECRET_KEY") -> list[bytes]:
 
 
 def key_file(path: Path) -> list[bytes]:
-    """Read the master keys in a file, which is made with a new one if it is missing: the newest key comes first.
+    """Read the master keys in a file, the newest first. A missing file is created with a new key.
 
-    Raises UserError `insecure_key_file` if others may read it, `invalid_setting`; StoreError `store_unavailable`.
+    Raises UserError `insecure_key_file` if other users may read it, `invalid_setting`; StoreError `store_unavailable`.
     """
     try:
         try:
@@ -127,7 +127,7 @@ def _read(path: Path) -> str:
 
 
 def _create(path: Path) -> None:
-    """Make the file whole or not at all: a half-written key would lose what it seals."""
+    """Create the file atomically: a partly written key would lose the secrets it seals."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -149,12 +149,12 @@ def _create(path: Path) -> None:
 
 
 def _put_in_place(new: Path, path: Path) -> None:
-    """Give the file its name, unless somebody else was first: a link refuses, where a rename would replace."""
+    """Link the file to its name unless another process created it first. A rename would replace that file."""
     try:
         os.link(new, path)
     except FileExistsError:
         pass
-    except OSError:  # a file system without links
+    except OSError:  # the file system has no hard links
         new.rename(path)
         return
     new.unlink()
@@ -171,7 +171,7 @@ def _decode(word: str) -> bytes:
 
 
 def _bound_to(place: SecretPlace) -> bytes:
-    """Encode a place so that no two places are the same bytes."""
+    """Encode a place injectively: each part is prefixed with its length."""
     parts = (_LABEL, place.tenant.encode(), place.owner_id.encode(), place.field.encode())
     return _VERSION + b"".join(len(part).to_bytes(4) + part for part in parts)
 

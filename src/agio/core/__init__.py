@@ -1,1 +1,1 @@
-"""The engine, pure: no sockets, no SQL, no vendor. It knows drivers, tools and stores as Protocols it owns."""
+"""The engine and its ports, without sockets, SQL or vendor code. Drivers, tools and stores are Protocols."""

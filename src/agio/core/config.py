@@ -28,7 +28,7 @@ Seconds: TypeAlias = Annotated[float, Meta(ge=0)]
 
 
 class Price(Struct, frozen=True):
-    """What a million tokens of a model cost, in the currency of your choice."""
+    """The price of a million tokens of a model, in the currency of your choice."""
 
     input: float
     output: float
@@ -36,11 +36,11 @@ class Price(Struct, frozen=True):
 
 
 class AgentRunConfig(Struct, frozen=True, kw_only=True):
-    """The limits and settings of a run. The defaults suit a chat; change them with `AgentRunConfig(...)`."""
+    """The limits and settings of a run. The defaults suit a chat."""
 
     max_steps: Count = 50
     max_tokens: Count | None = None
-    """Input and output tokens of all model calls together; None is no limit."""
+    """Input and output tokens of all model calls together; None means no limit."""
     run_timeout_s: Seconds = 3600.0
     turn_timeout_s: Seconds = 600.0
     first_token_timeout_s: Seconds = 60.0
@@ -48,18 +48,18 @@ class AgentRunConfig(Struct, frozen=True, kw_only=True):
     tool_timeout_s: Seconds = 60.0
     approval_timeout_s: Seconds = 7 * 24 * 3600.0
     cancel_grace_s: Seconds = 0.5
-    """How long a tool may take to obey its cancel signal, and then its cancellation."""
+    """How long a tool may take to react to its cancel signal, and then to its cancellation."""
 
     retries: Mapping[str, int] = field(default_factory=lambda: dict(_RETRIES))
-    """How often a model call is tried again, by error code; a code not named is not retried."""
+    """The number of retries of a model call, by error code. A code that is not listed is not retried."""
     backoff_s: Seconds = 0.5
     max_backoff_s: Seconds = 30.0
     max_retry_after_s: Seconds = 120.0
-    """A longer Retry-After than this is not waited for."""
+    """The longest Retry-After that is honoured; a longer one fails the call."""
 
     tool_concurrency: Count = 8
     max_bad_arguments: CountOrNone = 3
-    """How many calls with arguments that do not fit their schema the model may make in a run."""
+    """The number of calls with invalid arguments the model may make in a run."""
     max_output_corrections: CountOrNone = 2
     max_tool_result_bytes: Count = 64 * 1024
 
@@ -72,19 +72,19 @@ class AgentRunConfig(Struct, frozen=True, kw_only=True):
     max_message_bytes: Count = 256 * 1024
     max_event_bytes: Count = 256 * 1024
     max_turn_bytes: Count = 32 * 1024 * 1024
-    """The events of one model turn in the log: an answer of 100,000 tokens has about 20 MiB."""
+    """The size of one turn's events in the log. An answer of 100,000 tokens has about 20 MiB."""
     max_run_bytes: Count = 64 * 1024 * 1024
-    """The log of a run: its events and its turn records."""
+    """The size of a run's log: its events and its turn records."""
     max_image_bytes: Count = 5 * 1024 * 1024
-    """An image a message refers to; a larger one is left out, with a note to the model."""
+    """The size of an image in a message. A larger image is left out, with a note to the model."""
     max_attachment_bytes: Count = 14 * 1024 * 1024
-    """The images and documents of one model call together, as vendors count them in base64: the newest come first."""
+    """The images and documents of one model call, counted in base64 as vendors do. The newest are kept first."""
     max_text_file_bytes: Count = 64 * 1024
-    """How much of a text file the model is shown."""
+    """The number of bytes of a text file that the model gets."""
 
     model: ModelSettings = ModelSettings()
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
-    """By `provider:model`; with a price the metrics carry a cost."""
+    """Prices by `provider:model`. A model with a price has a cost in the metrics."""
 
 
 class AgentLimits(Struct, frozen=True, kw_only=True):
@@ -97,25 +97,25 @@ class AgentLimits(Struct, frozen=True, kw_only=True):
     max_history_messages: int | None = None
 
     def said(self) -> dict[str, float | int]:
-        """Return what is said, by name."""
+        """Return the limits that are set, by name."""
         values = {name: getattr(self, name) for name in self.__struct_fields__}
         return {name: value for name, value in values.items() if value is not None}
 
 
 class ServerLimits(Struct, frozen=True, kw_only=True):
-    """The limits of a server: what it takes in, runs at once and keeps for readers."""
+    """The limits of a server: what it accepts, runs concurrently and buffers for readers."""
 
     json_body_bytes: int = 1024 * 1024
     ag_ui_body_bytes: int = 16 * 1024 * 1024
     json_depth: int = 32
     file_bytes: int = 25 * 1024 * 1024
     unused_files: int = 200
-    """How many files a user may have that no message refers to."""
+    """The number of a user's files that no message refers to."""
     unused_file_bytes: int = 500 * 1024 * 1024
     running_per_user: int = 3
-    """How many sessions a person may have runs in at once; runs that API keys started are counted apart."""
+    """The number of sessions in which a person may have running runs. Runs of API keys are counted separately."""
     running_per_key: int = 50
-    """The same for one API key."""
+    """The same limit for one API key."""
     running_per_tenant: int = 200
     running_per_worker: int = 50
     queued_per_tenant: int = 1000
@@ -123,61 +123,61 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     reader_window_events: int = 256
     reader_window_bytes: int = 1024 * 1024
     page_bytes: int = 1024 * 1024
-    """How much a page of messages has; one message that is larger is a page of its own."""
+    """The size of a page of messages. A message that is larger gets a page of its own."""
     snapshot_bytes: int = 4 * 1024 * 1024
-    """How much of a thread an AG-UI snapshot has: the newest messages."""
+    """The size of an AG-UI snapshot of a thread, which has the newest messages."""
     subscriptions_per_socket: int = 50
     streams_per_credential: int = 1000
-    """How many sockets and event streams a credential may have open at a gateway."""
+    """The number of sockets and event streams a credential may have open at a gateway."""
     in_flight_bytes_per_credential: int = 64 * 1024 * 1024
-    """Requests being received and responses not yet sent, at a gateway; without a credential, by address."""
+    """Requests being received and responses being sent at a gateway. Those without a credential count by address."""
     write_timeout_s: float = 30.0
-    """A reader that takes nothing of a response for so long is disconnected."""
+    """A reader that accepts no bytes of a response for this long is disconnected."""
     open_connections: int = 10_000
-    """At a gateway; at most three quarters of the files it may open."""
+    """Connections at a gateway; at most three quarters of its file descriptor limit."""
     keep_alive_s: float = 15.0
-    """How long a stream is silent before a comment keeps it open."""
+    """How long a stream may be silent before a keep-alive comment is sent."""
     drain_s: float = 25.0
 
     heartbeat_s: float = 10.0
-    """How often a worker says that it is there."""
+    """The interval of a worker's heartbeats."""
     silence_s: float = 30.0
-    """After so long without a word from a worker its runs are given to others."""
+    """How long a worker may be silent before its runs are given to other workers."""
     worker_silence_s: float = 20.0
-    """After so long without an answer a worker stops its runs itself."""
+    """How long a worker may go without an answer before it stops its own runs."""
     link_grace_s: float = 2.0
-    """How long a worker whose link closed may take to come back."""
+    """How long a worker may take to reconnect after its link closed."""
     cancel_s: float = 5.0
-    """How long a worker may take to end a cancelled run before the gateway does."""
+    """How long a worker may take to end a cancelled run before the gateway ends it."""
     queue_timeout_s: float = 24 * 3600.0
     tick_s: float = 5.0
-    """How often the queue is looked at even if nobody rings."""
+    """The interval at which the queue is polled, in addition to the bus's signals."""
     sweep_s: float = 60.0
-    """How often what is over its time is cleared away."""
+    """The interval at which expired records are deleted."""
 
     sign_ins_at_once: int = 10
-    """How often somebody may try to sign in, by address and by account."""
+    """The burst of sign-in attempts, by address and by account."""
     sign_in_every_s: float = 20.0
-    """After how long they may try once more."""
+    """The interval after which one more attempt is allowed."""
     bad_keys_per_minute: int = 60
-    """How many credentials that are not known an address may show."""
+    """The number of unknown credentials that one address may present."""
     requests_per_minute: int = 1200
     messages_per_minute: int = 120
     tool_calls_per_minute: int = 120
     files_per_minute: int = 60
     forks_per_minute: int = 30
     forks_at_once: int = 4
-    """How many copies of sessions are made at a time for a tenant."""
+    """The number of session copies a tenant may have in progress."""
     fork_events: int = 500_000
-    """How many events of a session are copied at most."""
+    """The number of events a copy of a session may have."""
     fork_bytes: int = 512 * 1024 * 1024
-    """The same in bytes of logs and files."""
+    """The same limit in bytes of logs and files."""
     recheck_s: float = 2.0
-    """How often the credentials behind open streams are looked at."""
+    """The interval at which the credentials of open streams are checked again."""
 
 
 def checked_config(config: object) -> AgentRunConfig:
-    """Return a configuration whose values are of their kinds. Raises UserError `invalid_config`."""
+    """Return the configuration with its values validated. Raises UserError `invalid_config`."""
     if not isinstance(config, AgentRunConfig):
         raise UserError("invalid_config", f"config must be an AgentRunConfig, not {type(config).__name__}.")
     try:

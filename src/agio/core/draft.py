@@ -1,4 +1,4 @@
-"""Drafts: what agents write for a user, to be read and used elsewhere. Every version is kept."""
+"""Drafts: documents that agents write for a user. Every version is kept."""
 
 from typing import Protocol
 
@@ -9,10 +9,10 @@ from agio.protocol.messages import Json
 
 
 class DraftWrite(Struct, frozen=True, kw_only=True):
-    """A version to be written. The same `call_id` writes once, however often it is tried."""
+    """A version to write. Repeating a `call_id` writes nothing new."""
 
     key: str
-    """What the agent calls it: the same key is the same draft."""
+    """The agent's name for the draft. One key is one draft."""
     title: str
     kind: str
     content: Json
@@ -22,20 +22,20 @@ class DraftWrite(Struct, frozen=True, kw_only=True):
 
 
 class DraftRecord(Struct, frozen=True, kw_only=True):
-    """A draft as it is listed."""
+    """A draft in a list."""
 
     id: str
     key: str
     kind: str
     title: str
     version: int
-    """The newest."""
+    """The newest version's number."""
     created_at: int
     updated_at: int
 
 
 class DraftVersionHead(Struct, frozen=True, kw_only=True):
-    """One version of a draft as it is listed, without its content."""
+    """One version of a draft in a list, without its content."""
 
     version: int
     title: str
@@ -51,35 +51,35 @@ class DraftVersion(DraftVersionHead, frozen=True, kw_only=True):
 
 
 class DraftStore(Protocol):
-    """A user's drafts."""
+    """The store of users' drafts."""
 
     async def write_draft(self, tenant: str, user: str, write: DraftWrite) -> DraftRecord:
-        """Add a version to the draft with this key, which is made if need be.
+        """Add a version to the draft with this key; the draft is created if it does not exist.
 
-        The same call writes once, and is told the version it wrote.
+        A repeated `call_id` writes nothing and returns the version it wrote first.
         """
         ...
 
     async def list_drafts(
         self, tenant: str, user: str, *, kind: str | None = None, after: str | None = None, limit: int = 50
     ) -> Page[DraftRecord]:
-        """A user's drafts, those written last first. Raises UserError `invalid_cursor`."""
+        """List a user's drafts, the last written first. Raises UserError `invalid_cursor`."""
         ...
 
     async def get_draft(self, tenant: str, user: str, draft_id: str) -> tuple[DraftRecord, DraftVersion]:
-        """A draft and its newest version. Raises UserError `draft_not_found`."""
+        """Return a draft and its newest version. Raises UserError `draft_not_found`."""
         ...
 
     async def list_draft_versions(
         self, tenant: str, user: str, draft_id: str, *, after: str | None = None, limit: int = 50
     ) -> Page[DraftVersionHead]:
-        """A draft's versions, newest first. Raises UserError `draft_not_found`, `invalid_cursor`."""
+        """List a draft's versions, newest first. Raises UserError `draft_not_found`, `invalid_cursor`."""
         ...
 
     async def get_draft_version(self, tenant: str, user: str, draft_id: str, version: int) -> DraftVersion:
-        """Raises UserError `draft_not_found`, `version_not_found`."""
+        """Return one version. Raises UserError `draft_not_found`, `version_not_found`."""
         ...
 
     async def delete_draft(self, tenant: str, user: str, draft_id: str) -> None:
-        """Remove a draft and its versions. Raises UserError `draft_not_found`."""
+        """Delete a draft and its versions. Raises UserError `draft_not_found`."""
         ...

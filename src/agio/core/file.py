@@ -1,4 +1,4 @@
-"""Files of users: uploaded, referred to in messages by id, deleted with their session."""
+"""Users' files: uploaded, referred to in messages by id, deleted with their session."""
 
 from collections.abc import AsyncIterable, Iterator, Sequence
 from typing import Protocol
@@ -8,49 +8,49 @@ from msgspec import UNSET, Struct
 from agio.protocol.messages import FileSource, Message, TextPart, ToolMessage, UserMessage
 
 CHUNK_BYTES = 256 * 1024
-"""Files are kept in pieces of this size, so that nobody needs a whole one in memory."""
+"""The size of a stored chunk. Files are read and written in chunks, never whole in memory."""
 UNUSED_MS = 24 * 3600 * 1000
-"""How long a file stays that no message refers to."""
+"""How long a file is kept that no message refers to."""
 
 
 class FileRecord(Struct, frozen=True, kw_only=True):
-    """A file as it is listed. `name` is chosen by the server, `media_type` is what the bytes are."""
+    """A file's metadata. The server chooses `name`; `media_type` is detected from the bytes."""
 
     id: str
     tenant: str
     user: str
     session_id: str | None
-    """The session whose message refers to it; None: none yet, and it is deleted after a day."""
+    """The session with the message that refers to it. None: no message does yet, and it is deleted after a day."""
     name: str
     media_type: str
     size: int
     digest: bytes
-    """SHA-256."""
+    """The SHA-256 of the content."""
     created_at: int
 
 
 class FileQuota(Struct, frozen=True):
-    """What a user may have lying about that no message refers to."""
+    """A user's quota of files that no message refers to."""
 
     files: int = 200
     size: int = 500 * 1024 * 1024
 
 
 class FilePiece(Struct, frozen=True):
-    """A piece of a session's file; no data after the last."""
+    """A chunk of a session's file; `data` is empty after the last."""
 
     name: str
     media_type: str
     size: int
-    """Of the whole file."""
+    """The size of the whole file."""
     data: bytes
 
 
 class FileStore(Protocol):
-    """A user's files."""
+    """The store of users' files."""
 
     async def add_file(self, record: FileRecord, chunks: AsyncIterable[bytes], quota: FileQuota) -> None:
-        """Keep a file; it can be seen once all of it is there. All chunks but the last have CHUNK_BYTES.
+        """Store a file, which is visible once it is complete. Every chunk but the last has CHUNK_BYTES.
 
         Raises LimitExceeded `too_many_files`, UserError `session_not_found`.
         """
@@ -61,13 +61,13 @@ class FileStore(Protocol):
         ...
 
     async def read_file(self, tenant: str, user: str, file_id: str, idx: int) -> bytes | None:
-        """A piece of a file; None after the last."""
+        """Return a chunk of a file; None after the last."""
         ...
 
     async def read_session_file(
         self, tenant: str, user: str, session_id: str, file_id: str, idx: int
     ) -> FilePiece:
-        """A piece of a file that a message of this session refers to. Raises UserError `file_not_found`."""
+        """Return a chunk of a file that a message of this session refers to. Raises UserError `file_not_found`."""
         ...
 
     async def delete_file(self, tenant: str, user: str, file_id: str) -> None:
@@ -75,19 +75,19 @@ class FileStore(Protocol):
         ...
 
     async def sweep_files(self, before: int, limit: int = 50) -> int:
-        """Delete files uploaded before a time (ms) that no message refers to; returns how many."""
+        """Delete files uploaded before a time (ms) that no message refers to. Returns their number."""
         ...
 
 
 def files_in(messages: Sequence[Message]) -> Iterator[str]:
-    """The ids of the files that messages refer to: those kept here, not at a model's provider."""
+    """Return the ids of the files in messages that are stored here, not at a model's provider."""
     return (source.value for source in _sources(messages) if is_ours(source))
 
 
 def handles_in(messages: Sequence[Message]) -> Iterator[str]:
-    """The ids of all files that messages refer to, also those under a handle that a provider gave.
+    """Return the ids of all files in messages, including handles issued by a provider.
 
-    With the operator's key such a handle would open anybody's file: on a server it is nobody's.
+    The operator's key could open any tenant's file by such a handle, so a server rejects them.
     """
     return (source.value for source in _sources(messages))
 
@@ -101,5 +101,5 @@ def _sources(messages: Sequence[Message]) -> Iterator[FileSource]:
 
 
 def is_ours(source: object) -> bool:
-    """Whether a part's bytes are in a file kept here."""
+    """Whether a part refers to a file stored here."""
     return isinstance(source, FileSource) and source.provider is UNSET

@@ -1,4 +1,4 @@
-"""HTTP tools of a team: what is called, and how a model's arguments become a request. Run by tools/http_tool.py."""
+"""A team's HTTP tools: the endpoint, and how a model's arguments become a request. Run by tools/http_tool.py."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ HttpMethod: TypeAlias = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 
 
 class HttpHeader(Struct, frozen=True, kw_only=True):
-    """A header of a tool's request. A secret one has no value here: it is a secret of the tool's."""
+    """A header of a tool's request. The value of a secret header is stored as one of the tool's secrets."""
 
     name: str
     value: str = ""
@@ -22,10 +22,10 @@ class HttpHeader(Struct, frozen=True, kw_only=True):
 
 
 class HttpTool(Struct, frozen=True, kw_only=True):
-    """What a team says of an HTTP tool, beside its name.
+    """The definition of an HTTP tool, without its name.
 
-    `url` has `{parameter}`s in its path and query; other arguments go into the query of GET, HEAD and DELETE
-    and into a JSON body otherwise.
+    `url` has `{parameter}`s in its path and query. Other arguments go into the query of GET, HEAD and DELETE, and into
+    a JSON body otherwise.
     """
 
     description: str
@@ -35,27 +35,27 @@ class HttpTool(Struct, frozen=True, kw_only=True):
     """The JSON schema of the arguments."""
     headers: list[HttpHeader] = field(default_factory=list[HttpHeader])
     result_path: str | None = None
-    """What of a JSON answer the model is given, such as `data.items.0.name`; None: all of it."""
+    """The part of a JSON response that the model gets, such as `data.items.0.name`; None: the whole response."""
     timeout_s: float | None = None
     effect: Effect = "once"
     approval: Approval = "never"
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port of its URL."""
+        """The scheme, host and port of the URL."""
         scheme, _, rest = self.url.partition("://")
         return f"{scheme}://{re.split('[/?#]', rest, maxsplit=1)[0]}".lower()
 
     def field_of(self, header: HttpHeader) -> str:
-        """The field a secret header's value is kept under.
+        """Return the field under which a secret header's value is stored.
 
-        It names the origin it was entered for: whoever still has an older definition does not find a newer secret.
+        The field includes the origin the secret was entered for, so an older definition cannot find a newer secret.
         """
         return f"header:{header.name.lower()}@{self.origin}"
 
 
 class ToolDefinition(Struct, frozen=True, kw_only=True):
-    """A tool of a tenant as it is kept."""
+    """A tenant's tool in the store."""
 
     id: str
     tenant: str
@@ -66,7 +66,7 @@ class ToolDefinition(Struct, frozen=True, kw_only=True):
 
 
 class ToolUse(Struct, frozen=True):
-    """That an agent has a tool."""
+    """The assignment of a tool to an agent."""
 
     tool: str
     """The tool's name."""
@@ -75,48 +75,51 @@ class ToolUse(Struct, frozen=True):
 
 
 class ToolRequest(Struct, frozen=True, kw_only=True):
-    """A tool call that a person or program made by itself, outside a run."""
+    """A tool call that a person or a program requested outside a run."""
 
     id: str
     tool: str
     effect: Effect
     digest: bytes
-    """Of what was asked: the same key with another digest is refused."""
+    """The hash of the request. The same key with another digest is refused."""
     key_hash: bytes | None = None
     session_id: str | None = None
 
 
 class ToolRequestRecord(Struct, frozen=True, kw_only=True):
-    """What is known of such a call: `record` has no content while it is under way, or was lost half-way."""
+    """The record of such a call. `record` has no content while the call is in progress, or if its outcome was lost."""
 
     id: str
     tool: str
     effect: Effect
-    """The tool's, when the call began."""
+    """The tool's effect when the call began."""
     record: ToolRecord
     started_at: int
     ended_at: int | None
 
 
 class ToolStore(Protocol):
-    """HTTP tools, which agents have which, and calls outside runs."""
+    """The store of HTTP tools, their assignments to agents, and calls outside runs."""
 
     async def list_tool_definitions(self, tenant: str) -> list[ToolDefinition]:
-        """A tenant's HTTP tools, by name."""
+        """List a tenant's HTTP tools, by name."""
         ...
 
     async def get_tool_definition(self, tenant: str, tool_id: str) -> ToolDefinition:
-        """Raises UserError `tool_not_found`."""
+        """Return a tool. Raises UserError `tool_not_found`."""
         ...
 
     async def find_tool_definition(self, tenant: str, name: str) -> ToolDefinition | None:
-        """The HTTP tool with this name."""
+        """Return the HTTP tool with this name, or None."""
         ...
 
     async def create_tool_definition(
         self, tenant: str, tool_id: str, name: str, http: HttpTool, secrets: Mapping[str, Sealed]
     ) -> ToolDefinition:
-        """Raises UserError `tool_exists`, `too_many_tools`. An agent that had the name before has this tool now."""
+        """Add a tool. Agents that already list its name get this tool.
+
+        Raises UserError `tool_exists`, `too_many_tools`.
+        """
         ...
 
     async def update_tool_definition(
@@ -128,33 +131,33 @@ class ToolStore(Protocol):
         secrets: Mapping[str, Sealed],
         expected: int | None = None,
     ) -> ToolDefinition:
-        """Replace a tool; its secrets are these and those kept fields of `http` that are not among them.
+        """Replace a tool. Fields of `http` without a new secret in `secrets` keep the stored one.
 
-        `expected`: only if it is the version of that `updated_at`. Raises UserError `tool_not_found`,
-        `tool_exists`, `changed_elsewhere`.
+        With `expected`, only if the stored `updated_at` equals it. Raises UserError `tool_not_found`, `tool_exists`,
+        `changed_elsewhere`.
         """
         ...
 
     async def delete_tool_definition(self, tenant: str, tool_id: str) -> None:
-        """Remove a tool, its secrets, and take it from all agents. Raises UserError `tool_not_found`."""
+        """Delete a tool and its secrets, and remove it from all agents. Raises UserError `tool_not_found`."""
         ...
 
     async def assign_tool(self, tenant: str, agent_id: str, name: str, approval: Approval | None) -> None:
-        """Give an agent a tool, or change whether it asks. Raises UserError `agent_not_found`, `agent_read_only`."""
+        """Assign a tool to an agent, or change its approval. Raises UserError `agent_not_found`, `agent_read_only`."""
         ...
 
     async def unassign_tool(self, tenant: str, agent_id: str, name: str) -> None:
-        """Take a tool from an agent. Raises UserError `agent_not_found`, `agent_read_only`, `tool_not_assigned`."""
+        """Remove a tool from an agent. Raises UserError `agent_not_found`, `agent_read_only`, `tool_not_assigned`."""
         ...
 
     async def list_tool_uses(self, tenant: str) -> list[ToolUse]:
-        """Which agents of a tenant have which tools, by the agent's name."""
+        """List the assignments of a tenant's tools, by agent name."""
         ...
 
     async def begin_tool_request(
         self, tenant: str, user: str, request: ToolRequest
     ) -> tuple[ToolRequestRecord, bool]:
-        """Record that a call begins; true: it is new. If its key is known, what is known, and nothing begins.
+        """Record the start of a call. Returns its record, and whether the call is new; a known key starts nothing.
 
         Raises UserError `idempotency_conflict`, `session_not_found`.
         """
@@ -163,5 +166,5 @@ class ToolStore(Protocol):
     async def end_tool_request(
         self, tenant: str, user: str, request_id: str, record: ToolRecord
     ) -> ToolRequestRecord | None:
-        """Record the result of a call, the first one stays; None if the call is not there any more."""
+        """Record the result of a call; the first result stays. Returns None if the call was deleted."""
         ...

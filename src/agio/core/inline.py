@@ -1,4 +1,4 @@
-"""Inline agents: made for one session by whoever began it, and gone with it. No list and no name finds them."""
+"""Inline agents: each is made for one session by the session's client and deleted with it. They are in no list."""
 
 from typing import Protocol
 
@@ -8,7 +8,7 @@ from agio.core.store.records import AgentFields, AgentRecord, SessionRecord
 
 
 class InlineSession(Struct, frozen=True):
-    """A session and the agent that was made for it. `key` is what its client calls it."""
+    """A session and its own agent. `key` is the client's name for the session."""
 
     key: str
     session: SessionRecord
@@ -16,27 +16,27 @@ class InlineSession(Struct, frozen=True):
 
 
 class InlineStore(Protocol):
-    """Sessions with agents of their own."""
+    """The store of sessions with their own agents."""
 
     async def find_agent(self, tenant: str, name: str) -> AgentRecord | None:
-        """The agent a tenant knows by this name."""
+        """Return the tenant's agent with this name, or None."""
         ...
 
     async def start_inline_session(
         self, tenant: str, user: str, key: str | None, fields: AgentFields
     ) -> InlineSession:
-        """Begin a session with an agent of its own; with a key that the user has used, the one there is.
+        """Create a session with its own agent, or return the session of a key the user has used before.
 
-        Without a key it is called by its id. Raises UserError `session_deleted`.
+        Without a key the session's id is its key. Raises UserError `session_deleted`.
         """
         ...
 
     async def find_inline_session(self, tenant: str, user: str, key: str) -> InlineSession:
-        """Raises UserError `session_not_found`."""
+        """Return the session of a key. Raises UserError `session_not_found`."""
         ...
 
     async def change_inline_agent(
         self, tenant: str, user: str, key: str, fields: AgentFields
     ) -> InlineSession:
-        """Replace what is said of a session's own agent, for its next runs. Raises UserError `session_not_found`."""
+        """Replace a session's own agent, for its next runs. Raises UserError `session_not_found`."""
         ...

@@ -1,7 +1,7 @@
-"""The model port: what a driver is asked (`ModelRequest`) and what it answers (`ModelEvent`s).
+"""The model port: a driver takes a `ModelRequest` and yields `ModelEvent`s.
 
-A driver speaks one vendor's wire format. It never retries, never runs a tool and knows no run: the
-loop above it does.
+A driver speaks one vendor's wire format. It never retries and never runs a tool, and it has no notion of a run.
+The loop above it does these things.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -12,11 +12,11 @@ from msgspec import Struct, field
 from agio.protocol.messages import Content, Json, Message
 
 StopReason: TypeAlias = Literal["end", "tool_calls", "length", "refusal", "content_filter"]
-"""Why a turn ended. `end` and `tool_calls` are the healthy ones."""
+"""Why a turn ended. Only `end` and `tool_calls` are normal."""
 
 
 MOST_TOKENS = 10**9
-"""No model call uses more."""
+"""The upper bound of plausible token counts in one model call."""
 
 
 class Usage(Struct, frozen=True):
@@ -39,12 +39,12 @@ class Usage(Struct, frozen=True):
 
     @property
     def total(self) -> int:
-        """All tokens, in and out. No call uses none: 0 is that of one whose vendor did not tell."""
+        """Input and output tokens. 0 means that the vendor reported no usage: every call uses some."""
         return self.input + self.output
 
     @property
     def plausible(self) -> bool:
-        """Whether one call may have used this: figures that an event can carry, and many of which can be added."""
+        """Whether the counts are plausible for one call: not negative, and small enough to be summed."""
         figures = (self.input, self.output, self.cached, self.reasoning, self.cache_write)
         return min(figures) >= 0 and max(figures) <= MOST_TOKENS
 
@@ -58,14 +58,14 @@ class ToolSpec(Struct, frozen=True):
 
 
 class OutputSpec(Struct, frozen=True):
-    """The JSON schema a final answer must fit."""
+    """The JSON schema of a final answer."""
 
     name: str
     schema: dict[str, Json]
 
 
 class ModelSettings(Struct, frozen=True):
-    """What a caller may tune; a driver leaves out what is None."""
+    """Sampling and tool settings of a call. A driver omits those that are None."""
 
     temperature: float | None = None
     top_p: float | None = None
@@ -74,14 +74,14 @@ class ModelSettings(Struct, frozen=True):
     tool_choice: Literal["auto", "required", "none"] | None = None
     parallel_tool_calls: bool | None = None
     extra_body: dict[str, Json] = field(default_factory=dict[str, Json])
-    """Merged into the request's JSON body last: vendor options agio has no word for."""
+    """Vendor options, merged last into the request's JSON body."""
 
 
 class VendorTurn(Struct, frozen=True):
-    """What a driver wants back, verbatim, when its own turn is sent again as history.
+    """Vendor data that a driver needs back verbatim when its turn is sent again as history.
 
-    `wire` names the wire format that made the items (`openai`, `openai-chat`, `anthropic`, `gemini`):
-    another one ignores them and builds the turn from the message.
+    `wire` names the wire format that made the items (`openai`, `openai-chat`, `anthropic`, `gemini`). A driver of
+    another format ignores them and builds the turn from the message.
     """
 
     wire: str
@@ -101,26 +101,26 @@ class ModelRequest(Struct, frozen=True):
 
 
 class TextDelta(Struct, frozen=True, gc=False):
-    """More of the answer's text."""
+    """A piece of the answer's text."""
 
     text: str
 
 
 class ReasoningDelta(Struct, frozen=True, gc=False):
-    """More of what the model thinks, where the vendor shows it."""
+    """A piece of the model's reasoning, if the vendor shows it."""
 
     text: str
 
 
 class ToolCallBegin(Struct, frozen=True, gc=False):
-    """The model asks for a tool. `index` counts the calls of the turn from 0, whatever the vendor's ids are."""
+    """The model calls a tool. `index` counts the calls of the turn from 0, independent of the vendor's ids."""
 
     index: int
     name: str
 
 
 class ToolCallDelta(Struct, frozen=True, gc=False):
-    """More of a call's arguments, JSON text."""
+    """A piece of a call's arguments, as JSON text."""
 
     index: int
     arguments: str
@@ -133,27 +133,27 @@ class ToolCallDone(Struct, frozen=True, gc=False):
 
 
 class ToolOutcome(Struct, frozen=True):
-    """The result of a call the driver ran by itself (a tool on the vendor's side)."""
+    """The result of a call that the vendor ran on its side."""
 
     index: int
     content: Content
 
 
 class StatusUpdate(Struct, frozen=True):
-    """Something worth a notice that is not an error: a stable code and a sentence."""
+    """A notice that is not an error: a stable code and a sentence."""
 
     code: str
     message: str
 
 
 class PartialUsage(Struct, frozen=True, gc=False):
-    """What the call has used so far, reported while it goes on; TurnEnd has the whole usage."""
+    """The call's usage so far. `TurnEnd` has the final usage."""
 
     usage: Usage
 
 
 class TurnEnd(Struct, frozen=True):
-    """The last event of every healthy stream: why it ended, what it used, what must be sent back."""
+    """The last event of a complete stream: why it ended, its usage, and the vendor data to send back."""
 
     stop: StopReason
     usage: Usage
@@ -175,15 +175,15 @@ ModelEvent: TypeAlias = (
 
 @runtime_checkable
 class ModelLister(Protocol):
-    """A driver whose service can say which models it has."""
+    """A driver whose service lists its models."""
 
     async def models(self) -> list[str]:
-        """Return their names, as many as are worth showing. Raises ModelError."""
+        """Return the names of the models that are useful for agents. Raises ModelError."""
         ...
 
 
 class ModelDriver(Protocol):
-    """One vendor's wire format, streaming."""
+    """A streaming client of one vendor's wire format."""
 
     @property
     def wire(self) -> str:
@@ -191,14 +191,13 @@ class ModelDriver(Protocol):
         ...
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelEvent], None]:
-        """Call the model and yield what it says, one list for each network read.
+        """Call the model and yield its events, one list for each network read.
 
-        A list may be empty (the connection is alive but said nothing new). The last event is
-        `TurnEnd`; a stream that ends without one is broken. Closing the iterator closes the
-        connection. Raises ModelError.
+        A list may be empty: the connection is alive but brought nothing new. The last event is `TurnEnd`; a stream
+        that ends without it is broken. Closing the iterator closes the connection. Raises ModelError.
         """
         ...
 
     async def aclose(self) -> None:
-        """Close the connections the driver keeps."""
+        """Close the driver's connections."""
         ...

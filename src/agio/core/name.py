@@ -1,6 +1,6 @@
-"""Names that people give and others read: of agents, teams, keys, people and conversations.
+"""Names that people choose and others read: of agents, teams, keys, people and conversations.
 
-Whoever takes a name asks here, so that none shows nothing and none looks like another that it is not.
+A name must be visible, and must not imitate another by invisible characters.
 """
 
 import re
@@ -10,25 +10,25 @@ from collections.abc import Iterator
 from agio.errors import UserError
 
 _JOINERS = "\u200c\u200d"
-"""What emoji and some scripts are spelled with."""
+"""Zero-width joiners, which emoji and some scripts need."""
 _JOINING = re.compile(
     "[\u0590-\u109f\u1700-\u18af\u1900-\u1aaf\u1b00-\u1c7f\u1cd0-\u1cff\ua800-\ua95f\ua980-\uaaff\uabc0-\uabff"
     "\ufb1d-\ufdff\ufe70-\ufefc\U00010a00-\U00011fff\U0001e900-\U0001eeff]"
 )
-"""Where the scripts are that use them: Hebrew, Arabic and their kin, and those of South and Southeast Asia."""
+"""The ranges of scripts that use joiners: Hebrew, Arabic and related ones, and those of South and Southeast Asia."""
 _FLAG = re.compile("(?<=\U0001f3f4)[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f")
-"""Which region's flag a black flag is, as that of Wales."""
+"""The tag sequence after a black flag that selects a region, such as Wales."""
 _SIGNS = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u0890\u0891\u08e2\U000110bd\U000110cd"
-"""What Unicode counts as control of the digits after it, and is seen."""
+"""Visible characters that Unicode classes as format characters because they control the digits after them."""
 _ABBREVIATED = "\u070f"
-"""Is seen as a line above the letters of its script, and not at all above others."""
+"""The Syriac abbreviation mark: a visible line above Syriac letters, invisible above others."""
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _BLANK = "\u115f\u1160\u2800\u3164\uffa0"
-"""Letters and symbols that show nothing."""
+"""Letters and symbols without a visible glyph."""
 
 
 def name_problem(text: str) -> str | None:
-    """Return what is wrong with a name, in words that go after its field; None if nothing is."""
+    """Return the problem with a name, phrased to follow the field's label; None if the name is valid."""
     if not text.isprintable():
         for at in _hiding(text):
             return f"it must not have the invisible character U+{ord(text[at]):04X}"
@@ -36,7 +36,7 @@ def name_problem(text: str) -> str | None:
 
 
 def checked_name(text: str) -> str:
-    """Return a name without the blanks around it. Raises UserError `invalid_name`."""
+    """Return a name without surrounding blanks. Raises UserError `invalid_name`."""
     name = text.strip()
     if (problem := name_problem(name)) is not None:
         raise UserError("invalid_name", f"The name does not do: {problem}.")
@@ -44,7 +44,7 @@ def checked_name(text: str) -> str:
 
 
 def seen(text: str) -> str:
-    """Return what can be seen of a text that nobody chose as a name; empty if that is nothing."""
+    """Return the visible part of a text that was not chosen as a name; empty if there is none."""
     if not text.isprintable():
         hiding = set(_hiding(text))
         text = "".join(char for at, char in enumerate(text) if at not in hiding)
@@ -52,9 +52,9 @@ def seen(text: str) -> str:
 
 
 def _hiding(text: str) -> Iterator[int]:
-    """Where characters of a text hide, or turn others around."""
+    """Yield the positions of characters that are invisible or reverse the text direction."""
     flags = {at for flag in _FLAG.finditer(text) for at in range(*flag.span())}
-    base, open_to_join = "", False  # what the marks before stand on; whether it is seen, and not joined yet
+    base, open_to_join = "", False  # the base of the preceding marks; whether a joiner may follow
     for at, char in enumerate(text):
         kind, after = unicodedata.category(char), text[at + 1 : at + 2]
         if char in _JOINERS:
@@ -71,7 +71,7 @@ def _hiding(text: str) -> Iterator[int]:
 
 
 def _joins(base: str, after: str) -> bool:
-    """Whether a joiner has something to do between two characters; `after` is empty at the end."""
+    """Whether a joiner has an effect between two characters; `after` is empty at the end."""
     if _is_joining(base):
         return True
     if _is_joining(after):
@@ -80,12 +80,12 @@ def _joins(base: str, after: str) -> bool:
 
 
 def _is_joining(char: str) -> bool:
-    """Whether this is a letter of a script that uses joiners."""
+    """Whether the character is a letter of a script that uses joiners."""
     return _JOINING.match(char) is not None and unicodedata.category(char) in ("Lo", "Lm")
 
 
 def _is_emoji(char: str) -> bool:
-    """Whether this may be one, also one that is newer than the tables at hand."""
+    """Whether the character may be an emoji, including those newer than Python's Unicode tables."""
     if not char:
         return False
     symbol = char >= "\u2190" and unicodedata.category(char) in ("So", "Sk")

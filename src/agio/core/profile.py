@@ -1,4 +1,4 @@
-"""Profiles: what is known of a user, for the agents they talk to."""
+"""Profiles: facts about a user, for the agents they talk to."""
 
 from typing import Protocol
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Profile(Struct, frozen=True):
-    """What a user says of themselves, or lets agents note. `version` is 0 for one that nobody wrote yet."""
+    """Facts that a user states, or lets agents note. `version` is 0 before the first write."""
 
     fields: dict[str, str]
     version: int
@@ -14,12 +14,12 @@ class Profile(Struct, frozen=True):
 
 
 class ProfileStore(Protocol):
-    """Users' profiles. Raises StoreError when the store fails, UserError as said."""
+    """The store of users' profiles. Raises StoreError when the store fails, UserError as documented."""
 
     async def get_profile(self, tenant: str, user: str) -> Profile:
-        """A user's profile; an empty one if there is none."""
+        """Return a user's profile, empty if there is none."""
         ...
 
     async def put_profile(self, tenant: str, user: str, changes: dict[str, str | None]) -> Profile:
-        """Set these fields of a user's profile; None removes one. Raises UserError `invalid_profile`."""
+        """Set fields of a user's profile; None removes a field. Raises UserError `invalid_profile`."""
         ...

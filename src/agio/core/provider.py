@@ -1,4 +1,4 @@
-"""Model providers of a team, and secrets at rest. The store keeps what the vault sealed, and never sees inside."""
+"""A team's model providers, and secrets at rest. The store keeps sealed bytes and cannot open them."""
 
 from collections.abc import Sequence
 from typing import Literal, Protocol, TypeAlias
@@ -6,50 +6,50 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Struct
 
 ProviderKind: TypeAlias = Literal["openai", "openai-chat", "anthropic", "gemini"]
-"""The wire formats of model services. drivers/registry.py has the driver of each."""
+"""The wire formats of model services. drivers/registry.py maps each to its driver."""
 KEY_FIELD = "api_key"
-"""The field of a provider's secret."""
+"""The field under which a provider's key is stored."""
 
 
 def vendor_of(provider: str) -> str:
-    """Return whose service a provider calls: both formats of OpenAI use one address and one key."""
+    """Return the vendor of a provider. Both OpenAI formats share one address and one key."""
     return provider.removesuffix("-chat")
 
 
 class Sealed(Struct, frozen=True):
-    """A secret as it is kept: which master key sealed it, and the sealed bytes."""
+    """A sealed secret: the id of the master key that sealed it, and the sealed bytes."""
 
     key_id: str
     data: bytes
 
 
 class SecretPlace(Struct, frozen=True, order=True):
-    """Where a secret is kept, and what it opens as alone."""
+    """The place of a secret. A secret opens only at the place it was sealed for."""
 
     tenant: str
     owner_id: str
-    """The provider or tool it belongs to, and is deleted with."""
+    """The provider or tool that owns the secret; deleting it deletes the secret."""
     field: str
 
 
 class ProviderFields(Struct, frozen=True, kw_only=True):
-    """What a team says of a model provider. Its agents name it in `model_provider`."""
+    """A model provider as its team defines it. Agents refer to it by name in `model_provider`."""
 
     name: str
     kind: ProviderKind
     base_url: str | None = None
-    """None: the vendor's own address."""
+    """The service's address; None: the vendor's own."""
     models: list[str] = []
-    """The names its agents are offered first."""
+    """The models that are suggested first."""
 
     @property
     def place(self) -> str:
-        """Where its key is sent: the address, or whose service it is."""
+        """The destination of the key: the address, or the vendor."""
         return self.base_url or vendor_of(self.kind)
 
 
 class ProviderRecord(ProviderFields, frozen=True, kw_only=True):
-    """A provider as it is kept."""
+    """A provider in the store."""
 
     id: str
     tenant: str
@@ -59,7 +59,7 @@ class ProviderRecord(ProviderFields, frozen=True, kw_only=True):
 
 
 class ModelEndpoint(Struct, frozen=True):
-    """Where a tenant's own provider is called. The address is the tenant's, so it is reached through the guard."""
+    """The endpoint of a tenant's own provider. The tenant chose the address, so calls pass the egress guard."""
 
     kind: ProviderKind
     base_url: str | None
@@ -73,24 +73,24 @@ class ModelEndpoint(Struct, frozen=True):
 
 
 class ProviderStore(Protocol):
-    """Providers and secrets."""
+    """The store of providers and secrets."""
 
     async def list_providers(self, tenant: str) -> list[ProviderRecord]:
-        """A tenant's providers, by name."""
+        """List a tenant's providers, by name."""
         ...
 
     async def get_provider(self, tenant: str, provider_id: str) -> ProviderRecord:
-        """Raises UserError `provider_not_found`."""
+        """Return a provider. Raises UserError `provider_not_found`."""
         ...
 
     async def find_provider(self, tenant: str, name: str) -> tuple[ProviderRecord, Sealed | None] | None:
-        """The provider a tenant's agents know by this name, and its sealed key."""
+        """Return the provider with this name and its sealed key, or None."""
         ...
 
     async def create_provider(
         self, tenant: str, provider_id: str, fields: ProviderFields, key: Sealed | None
     ) -> ProviderRecord:
-        """Raises UserError `provider_exists`."""
+        """Add a provider. Raises UserError `provider_exists`."""
         ...
 
     async def update_provider(
@@ -101,37 +101,37 @@ class ProviderStore(Protocol):
         key: Sealed | Literal["keep"] | None,
         expected: int | None = None,
     ) -> ProviderRecord:
-        """Replace a provider, its key kept or removed; `expected`: only the version of that `updated_at`.
+        """Replace a provider, and replace, keep or remove its key. With `expected`, only if `updated_at` equals it.
 
-        Raises UserError `provider_not_found`, `provider_exists`, `changed_elsewhere`.
+        A key is only sent to the place it was entered for. If the place changes, the key cannot be kept: otherwise
+        a user who may change the address could redirect the key to themselves.
 
-        A key is only ever sent to the place it was entered for: if the place changes it cannot be kept, or whoever
-        may change the address could have it sent to themselves. Raises UserError `api_key_required`.
+        Raises UserError `provider_not_found`, `provider_exists`, `changed_elsewhere`, `api_key_required`.
         """
         ...
 
     async def delete_provider(self, tenant: str, provider_id: str) -> None:
-        """Remove a provider and its key. Raises UserError `provider_not_found`."""
+        """Delete a provider and its key. Raises UserError `provider_not_found`."""
         ...
 
     async def get_secret(self, place: SecretPlace) -> Sealed | None:
-        """A sealed secret."""
+        """Return the sealed secret at a place, or None."""
         ...
 
     async def secrets_of(self, tenant: str, owner_id: str) -> dict[str, Sealed]:
-        """All sealed secrets of a provider or tool, by field."""
+        """Return all sealed secrets of a provider or tool, by field."""
         ...
 
     async def secrets_to_rotate(
         self, key_id: str, after: SecretPlace | None, limit: int
     ) -> list[tuple[SecretPlace, Sealed]]:
-        """Secrets of any tenant that another master key than this one sealed, in the order of their places."""
+        """List secrets of all tenants that were sealed with a master key other than `key_id`, ordered by place."""
         ...
 
     async def replace_secrets(self, changes: Sequence[tuple[SecretPlace, Sealed, Sealed]]) -> int:
-        """Replace old by new, each only if it is still the old one; returns how many were replaced."""
+        """Replace each old secret by its new one unless it has changed. Returns the number of replacements."""
         ...
 
     async def count_secrets(self) -> dict[str, int]:
-        """How many secrets of any tenant each master key sealed, by the key's id."""
+        """Count the secrets of all tenants by the id of the master key that sealed them."""
         ...

@@ -6,7 +6,7 @@ _UNWANTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    """Remove control characters and broken surrogates, which no model needs and some services refuse."""
+    """Remove control characters and lone surrogates, which some services refuse."""
     return _UNWANTED.sub("", text)
 
 
@@ -16,9 +16,9 @@ def estimate_tokens(text: str) -> int:
 
 
 def grapheme_at(text: str, at: int) -> tuple[int, int]:
-    """Return the start and end of the grapheme cluster around a position; at a boundary both are the position.
+    """Return the start and end of the grapheme cluster around a position; at a boundary both equal the position.
 
-    A cluster is one character as people see it: a letter with its marks, an emoji with its parts, a flag.
+    A cluster is one user-perceived character: a letter with its marks, an emoji sequence, a flag.
     """
     import regex
 

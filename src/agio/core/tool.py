@@ -1,6 +1,6 @@
-"""Tools: `@tool` turns a function into one; `ToolContext` is what a tool may know of its call.
+"""Tools: `@tool` turns a function into one; `ToolContext` gives a tool the facts of its call.
 
-Who runs them is execution/; the loop knows it as the `ToolRunner` protocol.
+execution/ runs tools; the loop sees it as the `ToolRunner` protocol.
 """
 
 import inspect
@@ -45,15 +45,15 @@ R = TypeVar("R", covariant=True)
 
 _PROGRESS_CHARS = 4096
 _MAX_OFFERED = 128
-"""How many tools a client may offer for a run: model providers take no more."""
+"""The number of tools a client may offer for a run. Model providers accept no more."""
 _MAX_OFFERED_PARTS = 10_000
-"""How many objects and lists they may have in all: their schemas are compiled in about 20 ms."""
+"""The number of objects and lists in all offered schemas together, which compile in about 20 ms."""
 _MAX_OFFERED_BYTES = 256 * 1024
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 
 class ToolContext:
-    """What a tool may know of its call. A parameter with this type hint receives it; the model never sees it."""
+    """The facts of a tool call. A parameter with this type hint receives it; the model never sees it."""
 
     def __init__(
         self,
@@ -73,11 +73,11 @@ class ToolContext:
         self.session = session
         self.run = run
         self.call_id = call_id
-        """The same for every try of the same call: use it as an idempotency key."""
+        """The call's id, the same for every attempt. Use it as an idempotency key."""
         self.agent = agent
-        """The name of the agent that calls."""
+        """The name of the calling agent."""
         self.cancel_signal = threading.Event()
-        """Set when the run is cancelled; safe to wait for in a thread."""
+        """Set when the run is cancelled. A thread can wait for it."""
         self.report = report
 
     @property
@@ -86,7 +86,7 @@ class ToolContext:
         return self.cancel_signal.is_set()
 
     def progress(self, message: str, fraction: float | None = None) -> None:
-        """Tell whoever watches the run how far the tool is; `fraction` is from 0 to 1."""
+        """Report progress to the run's readers; `fraction` is from 0 to 1."""
         report: dict[str, Json] = {"message": clean(str(message))[:_PROGRESS_CHARS]}
         if fraction is not None and math.isfinite(fraction):
             report["fraction"] = fraction
@@ -94,7 +94,7 @@ class ToolContext:
 
 
 class Tool(Generic[P, R]):
-    """A function the model can call, or the declaration of one that the client runs (`function` None)."""
+    """A function the model can call, or the declaration of a client's tool (`function` None)."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class Tool(Generic[P, R]):
             raise UserError("invalid_tool", f"timeout_s of tool {name} must be a number of seconds above 0.")
         self.timeout_s = timeout_s
         self.check: Validator | None = None
-        if function is None:  # its client checks what the model gives it
+        if function is None:  # the client checks the arguments
             check_schema(parameters, f"The parameters of tool {name}")
         elif arguments is None:
             self.check = validator(parameters, f"The parameters of tool {name}")
@@ -144,7 +144,7 @@ class Tool(Generic[P, R]):
         return ToolSpec(self.name, self.description, self.parameters)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call the function itself, without a run around it."""
+        """Call the function directly, without a run."""
         if self.function is None:
             raise UserError(
                 "client_tool", f"Tool {self.name} has no implementation here: its client runs it."
@@ -179,7 +179,7 @@ def tool(
     approval: Approval = "never",
     timeout_s: float | None = None,
 ) -> Tool[P, R] | Callable[[Callable[P, R]], Tool[P, R]]:
-    """Make a tool of a function, sync or async: its type hints and docstring become the schema.
+    """Turn a function, sync or async, into a tool. Its type hints and docstring become the schema.
 
     Raises UserError `invalid_tool` or `invalid_schema`.
     """
@@ -209,12 +209,12 @@ def tool(
 
 
 def client_tool(name: str, description: str, parameters: Schema) -> AnyTool:
-    """Declare a tool that the client runs: a run that calls it ends, and goes on when the result comes."""
+    """Declare a tool that the client runs. A run that calls it ends; the result starts the next run."""
     return Tool(name=name, description=description, parameters=parameters)
 
 
 def check_offered_size(declarations: bytes) -> None:
-    """Refuse tools, as JSON, that are too large together. Raises UserError `invalid_schema`."""
+    """Check the total size of offered tools, given as JSON. Raises UserError `invalid_schema`."""
     if len(declarations) > _MAX_OFFERED_BYTES or count_parts(declarations) > _MAX_OFFERED_PARTS:
         raise UserError(
             "invalid_schema",
@@ -223,9 +223,9 @@ def check_offered_size(declarations: bytes) -> None:
 
 
 def offered_tools(declarations: Iterable[ToolDeclaration]) -> list[AnyTool]:
-    """Declare the tools a client offers for its run; one without parameters takes none.
+    """Declare the tools that a client offers for its run. A tool without `parameters` has no parameters.
 
-    Raises UserError `invalid_tool` or `invalid_schema`, also if they are too many or too large together.
+    Raises UserError `invalid_tool` or `invalid_schema`, also if there are too many or they are too large together.
     """
     declarations = list(declarations)
     if len(declarations) > _MAX_OFFERED:
@@ -318,7 +318,7 @@ def _copier(value: object) -> Callable[[], object]:
 
 
 def _described(hint: object, note: str | None) -> object:
-    """Carry a parameter's description into its schema: from the docstring, or from `Annotated[T, "..."]`."""
+    """Add a parameter's description, from the docstring or from `Annotated[T, "..."]`, to its schema."""
     if get_origin(hint) is Annotated:
         base, *extras = get_args(hint)
         texts = [extra for extra in extras if isinstance(extra, str)]
@@ -335,23 +335,23 @@ def _is_seconds(value: object) -> bool:
 
 
 class Decision(Struct, frozen=True):
-    """A person's answer about a call that asks first."""
+    """A person's answer to a request for approval of a call."""
 
     approved: bool
     reason: str = ""
     arguments: dict[str, Json] | None = None
-    """Other arguments than the model's, if the person changed them."""
+    """Arguments that replace the model's, if the person changed them."""
 
 
 class ToolAnswer(Struct, frozen=True):
-    """What goes back to the model. `error` is a stable code when the call failed."""
+    """A tool's result for the model. `error` is a stable code when the call failed."""
 
     content: Content
     error: str | None = None
 
 
 class ToolRunner(Protocol):
-    """Whoever runs tools for the loop."""
+    """Runs tools for the loop."""
 
     @property
     def specs(self) -> Sequence[ToolSpec]:
@@ -359,15 +359,15 @@ class ToolRunner(Protocol):
         ...
 
     def is_client(self, call: ToolCall) -> bool:
-        """Whether the client, not we, must run this call."""
+        """Whether the client must run this call."""
         ...
 
     def asks(self, call: ToolCall) -> bool:
-        """Whether a person must be asked before this call."""
+        """Whether a person must approve this call."""
         ...
 
     def effect_of(self, call: ToolCall) -> Effect | None:
-        """What doing this call twice would mean; None for a call nobody here can run."""
+        """The effect of repeating this call; None for a call that cannot be run here."""
         ...
 
     async def call(
@@ -378,9 +378,10 @@ class ToolRunner(Protocol):
         arguments: dict[str, Json] | None = None,
         recorded: bool = False,
     ) -> ToolAnswer:
-        """Run a call; `arguments` replace the model's, `recorded` says that its beginning is in the log.
+        """Run a call. `arguments` replace the model's; `recorded` says that the log has its start.
 
-        A failure the model may mend is an answer with an error. Raises ToolError, LimitExceeded or StoreError
-        when the run must end. When cancelled, tells the tool, gives it its grace, and lets go.
+        A failure that the model can correct is returned as an answer with an error. Raises ToolError, LimitExceeded or
+        StoreError when the run must end. When cancelled, it sets the tool's cancel signal, waits for at most the grace
+        period, and abandons the tool.
         """
         ...

@@ -1,1 +1,1 @@
-"""The wire: what agio says to clients and keeps in its log. Imports nothing of agio but errors."""
+"""The wire protocol: what agio sends to clients and stores in its log. Imports nothing of agio but errors."""

@@ -1,4 +1,4 @@
-"""What an agent says it can do, as AG-UI 1.0 spells it: every field absent until declared."""
+"""The capabilities an agent declares, in AG-UI 1.0. Undeclared fields are absent."""
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -84,7 +84,7 @@ class MultimodalCapabilities(_Part):
 
 
 class ExecutionCapabilities(_Part):
-    """How a run is carried out; `max_execution_time` is milliseconds."""
+    """The limits of a run's execution; `max_execution_time` is in milliseconds."""
 
     code_execution: bool | UnsetType = UNSET
     sandboxed: bool | UnsetType = UNSET
@@ -102,7 +102,7 @@ class HumanInTheLoopCapabilities(_Part):
 
 
 class AgentCapabilities(_Part):
-    """Everything an agent declares. What is absent is unknown, not unsupported."""
+    """All capabilities of an agent. An absent field means unknown, not unsupported."""
 
     identity: IdentityCapabilities | UnsetType = UNSET
     transport: TransportCapabilities | UnsetType = UNSET

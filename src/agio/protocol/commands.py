@@ -1,6 +1,6 @@
-"""What a client says over the WebSocket, and what it is answered. Events come as the log has them.
+"""The commands of a WebSocket client, and their answers. Events are sent as they are in the log.
 
-A command is a JSON object with `type` and an `id` of the client's choice, which its answer carries.
+A command is a JSON object with `type` and an `id` of the client's choice, which the answer repeats.
 """
 
 from typing import Annotated, Literal, TypeAlias
@@ -21,19 +21,19 @@ class _Command(Struct, frozen=True, kw_only=True, tag_field="type", forbid_unkno
 
 
 class SendMessage(_Command, frozen=True, kw_only=True, tag="message"):
-    """Say something in a session, or to an agent, which starts a session. Acknowledged when it is stored."""
+    """Send a message to a session, or to an agent, which starts a session. Acknowledged when it is stored."""
 
     content: Content
     session_id: Id | None = None
     agent_id: Id | None = None
     client_message_id: Id | None = None
-    """The same id again is the same message: one run."""
+    """The client's id of the message. Repeating it starts no second run."""
     on_busy: OnBusy | None = None
-    """What becomes of it while a run is going on, if not as the session says."""
+    """How the message is treated while a run is in progress; overrides the session's setting."""
 
 
 class Subscribe(_Command, frozen=True, kw_only=True, tag="subscribe"):
-    """Get a session's events after a position, and from then on; again: from that position on."""
+    """Subscribe to a session's events after a position. Repeating it restarts from the given position."""
 
     session_id: Id
     after: Position | None = None
@@ -41,30 +41,30 @@ class Subscribe(_Command, frozen=True, kw_only=True, tag="subscribe"):
 
 
 class Unsubscribe(_Command, frozen=True, kw_only=True, tag="unsubscribe"):
-    """Get no more of a session's events."""
+    """End the subscription to a session."""
 
     session_id: Id
 
 
 class Cancel(_Command, frozen=True, kw_only=True, tag="cancel"):
-    """Stop a run, or what is going on in a session and what waits there."""
+    """Cancel a run, or all running and queued runs of a session."""
 
     session_id: Id | None = None
     run_id: Id | None = None
 
 
 class Answer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a person says to a question about a call."""
+    """A person's answer to a question about a tool call."""
 
     interrupt_id: Id
     approved: bool
     reason: str | None = None
-    """Why not, for the model."""
+    """The reason of a refusal, for the model."""
     edited_args: dict[str, Json] | None = None
-    """Arguments to use instead."""
+    """Arguments that replace the model's."""
 
     def entry(self) -> ResumeEntry:
-        """Return the answer as AG-UI spells it."""
+        """Return the answer as an AG-UI entry."""
         payload: dict[str, Json] = {"approved": self.approved}
         if self.reason is not None:
             payload["reason"] = self.reason
@@ -74,14 +74,14 @@ class Answer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Approve(_Command, frozen=True, kw_only=True, tag="approve"):
-    """Answer a session's open questions, all of them at once."""
+    """Answer all open questions of a session at once."""
 
     session_id: Id
     answers: Annotated[list[Answer], Meta(min_length=1, max_length=100)]
 
 
 class Ping(_Command, frozen=True, kw_only=True, tag="ping"):
-    """Ask whether the other side is there."""
+    """Check that the connection is alive."""
 
 
 Command: TypeAlias = SendMessage | Subscribe | Unsubscribe | Cancel | Approve | Ping
@@ -97,14 +97,14 @@ class Ack(_Answered, frozen=True, kw_only=True, tag="ack"):
     id: str
     session_id: str | None = None
     run_id: str | None = None
-    """Of `message` and `approve`: the run it became."""
+    """For `message` and `approve`: the run that was started or queued."""
     message_id: str | None = None
     repeated: bool = False
-    """The message had been accepted before: this is the run it became then."""
+    """Whether the message had been accepted before; `run_id` is then its first run."""
     after: int | None = None
-    """Of `subscribe`: the position after which the events begin."""
+    """For `subscribe`: the position after which the events begin."""
     run_ids: list[str] | None = None
-    """Of `cancel`: the runs that will stop."""
+    """For `cancel`: the runs that will stop."""
 
 
 class Problem(Struct, frozen=True):
@@ -116,7 +116,7 @@ class Problem(Struct, frozen=True):
 
 
 class Refused(_Answered, frozen=True, kw_only=True, tag="error"):
-    """The command was not carried out; without an `id`, it could not be read."""
+    """The command failed. Without an `id`, it could not be decoded."""
 
     error: Problem
     id: str | None = None
@@ -129,7 +129,7 @@ class Pong(_Answered, frozen=True, kw_only=True, tag="pong"):
 
 
 class Deleted(_Answered, frozen=True, kw_only=True, tag="deleted"):
-    """A session that was subscribed to is gone: no more of its events."""
+    """A subscribed session was deleted; no more events follow."""
 
     session_id: str
 
@@ -154,7 +154,7 @@ def decode_command(text: str) -> Command:
 
 
 def id_of(text: str) -> str | None:
-    """Return the id of what may not be a command, so that its refusal can carry it."""
+    """Return the id of an invalid command for its refusal, or None."""
     try:
         return _name_decoder.decode(text).id
     except (msgspec.DecodeError, UnicodeError, RecursionError):

@@ -1,6 +1,6 @@
 """The 31 events of AG-UI 1.0, one struct each, and the names of agio's own CUSTOM events.
 
-`AgentEvent` is the public stream. Optional fields are absent, never null; `timestamp` is milliseconds.
+`AgentEvent` is their union. Optional fields are absent, never null; `timestamp` is in milliseconds.
 """
 
 from typing import Annotated, Literal, TypeAlias
@@ -298,7 +298,7 @@ class SubagentError(_Event, tag="SUBAGENT_ERROR"):
     code: str | UnsetType = UNSET
 
 
-# Everything else
+# Raw and custom events
 
 
 class Raw(_Attributed, tag="RAW"):
@@ -355,7 +355,7 @@ Terminal: TypeAlias = RunFinished | RunError
 
 
 def seq_of(event: AgentEvent) -> int:
-    """Return the run's sequence number a logged event carries, 0 if it carries none."""
+    """Return the sequence number of a logged event in its run; 0 if it has none."""
     if event.metadata is UNSET:
         return 0
     seq = event.metadata.get("seq")

@@ -11,7 +11,7 @@ FAILED = b'{"type":"RUN_ERROR"'
 CUSTOM = b'{"type":"CUSTOM"'
 TOOL_RESULT = b'{"type":"TOOL_CALL_RESULT"'
 SPEECH = (b'{"type":"TEXT_MESSAGE_', b'{"type":"REASONING_MESSAGE_')
-"""How the line of an event begins: enough to recognise it without decoding."""
+"""The first bytes of an event's line, which identify its type without decoding."""
 
 
 class Frame(Struct, frozen=True):
@@ -34,13 +34,13 @@ class Frame(Struct, frozen=True):
 
 
 def ends_run(payload: bytes) -> bool:
-    """Whether the last event of these JSON lines is the end of its run. Nothing is decoded."""
+    """Whether the last of these JSON lines ends its run. Nothing is decoded."""
     line = payload.rfind(b"\n", 0, -1) + 1
     return payload.startswith((FINISHED, FAILED), line)
 
 
 def skip_lines(payload: bytes, count: int) -> bytes:
-    """The payload without its first `count` lines."""
+    """Return the payload without its first `count` lines."""
     at = 0
     for _ in range(count):
         at = payload.index(b"\n", at) + 1
@@ -48,7 +48,7 @@ def skip_lines(payload: bytes, count: int) -> bytes:
 
 
 def cut_lines(payload: bytes, first_seq: int, last_seq: int, after: int, upto: int) -> bytes:
-    """The lines of events after `after` and up to `upto` of a payload that has `first_seq` to `last_seq`."""
+    """Return the lines of events after `after` and up to `upto`, of a payload with `first_seq` to `last_seq`."""
     if first_seq <= after:
         payload = skip_lines(payload, after - first_seq + 1)
         first_seq = after + 1

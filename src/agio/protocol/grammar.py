@@ -1,4 +1,4 @@
-"""The order of events as code: the rules of AG-UI 1.0, and the stricter ones agio's own streams keep.
+"""The order of events as code: the rules of AG-UI 1.0, and the stricter rules of agio's own streams.
 
 Without the house rules `Grammar` accepts exactly what the pipeline of `@ag-ui/client` 1.0.0 accepts.
 """
@@ -16,10 +16,10 @@ __all__ = ["Grammar", "GrammarError", "Rule"]
 
 
 class Grammar:
-    """Checks a stream event by event; several runs may follow each other. Refusing ends its use.
+    """Checks a stream event by event; runs may follow one another. After an error it cannot be used again.
 
-    `house=False` leaves out the rules that are agio's alone. `known_calls` are ids of tool calls from
-    before the stream, whose results it may bring.
+    `house=False` disables the rules that only agio has. `known_calls` are ids of earlier tool calls whose results
+    the stream may have.
     """
 
     def __init__(self, *, house: bool = True, known_calls: Iterable[str] = ()) -> None:
@@ -184,7 +184,7 @@ class Grammar:
         if event.metadata is not UNSET and "seq" in event.metadata:
             seq = event.metadata["seq"]
             if isinstance(event, ev.MessagesSnapshot) and isinstance(seq, int) and seq >= self._seq:
-                self._seq = seq  # it stands for all events up to this one
+                self._seq = seq  # the snapshot replaces all events up to this seq
                 return
             self._seq += 1
             if event.metadata["seq"] != self._seq:

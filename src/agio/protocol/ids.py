@@ -1,4 +1,4 @@
-"""Opaque ids that sort by the time they were made: `run_01k9...`, 26 characters after the prefix."""
+"""Opaque ids that sort by creation time: `run_01k9...`, 26 characters after the prefix."""
 
 import os
 import time
@@ -16,6 +16,6 @@ def new_id(prefix: str) -> str:
 
 
 def id_body(identifier: str) -> str:
-    """Return what follows a prefix of ours: ids made for one run share its body."""
+    """Return an id without agio's prefix. Ids made for one run share the rest."""
     prefix, _, body = identifier.partition("_")
     return body if body and prefix in _PREFIXES else identifier

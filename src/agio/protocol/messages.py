@@ -1,6 +1,6 @@
-"""Messages of a conversation and the input of a run, as AG-UI 1.0 spells them.
+"""Messages of a conversation and the input of a run, in AG-UI 1.0.
 
-Optional fields are absent, never null: decoding a null there is an error.
+Optional fields are absent, never null. Decoding a null there is an error.
 """
 
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 from msgspec import UNSET, Struct, UnsetType
 
 Json: TypeAlias = object
-"""Any JSON value. What agio does not interpret, it carries."""
+"""Any JSON value. agio passes on values that it does not interpret."""
 
 if TYPE_CHECKING:
     JsonPresent: TypeAlias = object
 else:
     JsonPresent: TypeAlias = bool | int | float | str | list[object] | dict[str, object] | UnsetType
-"""Any JSON value but null, for an optional field. To a type checker an object, as `Json` is."""
+"""Any JSON value but null, for an optional field. A type checker sees an object, as for `Json`."""
 
 Metadata: TypeAlias = dict[str, Json]
 
@@ -200,12 +200,12 @@ class RunAgentInput(_Wire):
 
 
 def text_of(content: Content) -> str:
-    """Return the text of a message body, its other parts left out."""
+    """Return the text parts of a message's content."""
     if isinstance(content, str):
         return content
     return "\n".join(part.text for part in content if isinstance(part, TextPart))
 
 
 def json_object(value: Json) -> dict[str, Json]:
-    """Return a JSON object as it is, and an empty one for any other value."""
+    """Return the value if it is a JSON object, else an empty object."""
     return cast("dict[str, Json]", value) if isinstance(value, dict) else {}

@@ -1,4 +1,4 @@
-"""What is open in a run and who owns it, and the lanes in which chunks build it: the state of the grammar."""
+"""The grammar's state: the open entities of a run with their owners, and the lanes in which chunks build them."""
 
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
@@ -33,10 +33,10 @@ Rule: TypeAlias = Literal[
     "house-result-of-call",
     "house-snapshot",
 ]
-"""The names of the rules; those of agio alone begin with `house-`."""
+"""The names of the rules. Rules that only agio has begin with `house-`."""
 
 Owner: TypeAlias = str | UnsetType
-"""The subagent something belongs to, UNSET for the agent itself."""
+"""The subagent that owns an entity; UNSET for the agent itself."""
 
 Kind: TypeAlias = Literal["text message", "tool call", "reasoning message", "reasoning span", "activity"]
 _Said: TypeAlias = dict[str, str | UnsetType]
@@ -44,7 +44,7 @@ _Chunk: TypeAlias = ev.TextMessageChunk | ev.ToolCallChunk | ev.ReasoningMessage
 
 
 class GrammarError(AgioError):
-    """An event came where the rule named in `rule` does not allow it."""
+    """An event violates the rule named in `rule`."""
 
     def __init__(self, rule: Rule, message: str) -> None:
         super().__init__("grammar", message, {"rule": rule})
@@ -52,19 +52,19 @@ class GrammarError(AgioError):
 
 
 def name_of(owner: Owner) -> str:
-    """Return how a sentence names an owner."""
+    """Return an owner's name for a message."""
     return "the agent" if owner is UNSET else f"subagent '{owner}'"
 
 
 class Streams:
-    """What is open in a run, and who owns each id. Owners outlive the end of what they own."""
+    """The open entities of a run, and the owner of each id. Owners are remembered after an entity ends."""
 
     def __init__(self) -> None:
         self.open: set[tuple[Kind, str]] = set()
         self.owners: dict[tuple[Kind, str], Owner] = {}
 
     def start(self, kind: Kind, entity: str, owner: Owner) -> None:
-        """Open something. Its first owner stays its owner."""
+        """Open an entity. Its first owner stays its owner."""
         if (kind, entity) in self.open:
             raise GrammarError("opened-once", f"The {kind} '{entity}' is already open.")
         self.agree(kind, entity, owner)
@@ -72,7 +72,7 @@ class Streams:
         self.owners.setdefault(_owned(kind, entity), owner)
 
     def start_call(self, call: str, owner: Owner, parent: str | UnsetType) -> None:
-        """Start a tool call. One without an owner belongs to the owner of its message."""
+        """Open a tool call. A call without an owner belongs to the owner of its message."""
         if parent is not UNSET and ("text message", parent) in self.owners:
             inherited = self.owners["text message", parent]
             known = self.owners.setdefault(("tool call", call), inherited)
@@ -82,24 +82,24 @@ class Streams:
         self.start("tool call", call, owner)
 
     def go_on(self, kind: Kind, entity: str, owner: Owner) -> None:
-        """Add to something open."""
+        """Check that an entity is open and belongs to the owner."""
         if (kind, entity) not in self.open:
             raise GrammarError("opened-before", f"No {kind} '{entity}' is open.")
         self.agree(kind, entity, owner)
 
     def end(self, kind: Kind, entity: str, owner: Owner) -> None:
-        """Close something open."""
+        """Close an open entity."""
         self.go_on(kind, entity, owner)
         self.open.remove((kind, entity))
 
     def agree(self, kind: Kind, entity: str, owner: Owner) -> None:
-        """Refuse an owner other than the recorded one; to name none is to agree."""
+        """Refuse an owner other than the recorded one. UNSET agrees with any owner."""
         known = self.owners.get(_owned(kind, entity), owner)
         if owner is not UNSET and owner != known:
             raise _other_owner(kind, entity, known)
 
     def seed(self, messages: Iterable[Message], *, replace: bool) -> None:
-        """Record the owners of messages that were there before; `replace` those already recorded."""
+        """Record the owners of earlier messages; `replace` overwrites owners already recorded."""
         record = self.owners.__setitem__ if replace else self.owners.setdefault
         for message in messages:
             match message:
@@ -115,7 +115,7 @@ class Streams:
 
 
 def _owned(kind: Kind, entity: str) -> tuple[Kind, str]:
-    """Return the key of an owner: a span and the reasoning in it may share their id, and so their owner."""
+    """Return the key of an entity's owner. A reasoning span and the reasoning in it may share an id and an owner."""
     return ("reasoning message" if kind == "reasoning span" else kind, entity)
 
 
@@ -124,7 +124,7 @@ def _other_owner(kind: Kind, entity: str, owner: Owner) -> GrammarError:
 
 
 class _Assembly(Struct):
-    """A message or call that chunks are building; `said` is what its first chunk said of it."""
+    """A message or call built from chunks; `said` has the fields of its first chunk."""
 
     kind: Kind
     entity: str
@@ -132,14 +132,14 @@ class _Assembly(Struct):
 
 
 class Lanes:
-    """Chunks read as the start, content and end they stand for: one assembly at a time for each owner."""
+    """Reads chunks as the start, content and end events they stand for. Each owner has one assembly at a time."""
 
     def __init__(self, streams: Streams) -> None:
         self._streams = streams
         self._lanes: dict[Owner, _Assembly] = {}
 
     def take(self, event: AgentEvent) -> None:
-        """Add a chunk to its lane; let any other event end the lanes it ends."""
+        """Add a chunk to its lane. Another event ends the lanes that it closes."""
         match event:
             case ev.TextMessageChunk():
                 said = {"role": event.role, "name": event.name}
@@ -193,7 +193,7 @@ class Lanes:
             self._streams.end(assembly.kind, assembly.entity, lane)
 
     def _lane_of(self, kind: Kind, entity: str | UnsetType, owner: Owner) -> Owner:
-        """Return the lane of a chunk: by its id, else by its owner, else the only one it can continue."""
+        """Return the lane of a chunk: by its id, else by its owner, else the only lane it can continue."""
         same_kind = {lane: assembly for lane, assembly in self._lanes.items() if assembly.kind == kind}
         if entity is not UNSET:
             lane = next((lane for lane, assembly in same_kind.items() if assembly.entity == entity), owner)

@@ -1,1 +1,1 @@
-"""Who is asking: accounts, teams, roles, API keys, worker keys, OpenID providers."""
+"""Identity: accounts, teams, roles, API keys, worker keys, OpenID providers."""

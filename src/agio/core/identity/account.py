@@ -1,4 +1,4 @@
-"""Accounts: people with an e-mail address, and every way they sign in."""
+"""Accounts: people with an e-mail address, and the ways they sign in."""
 
 from typing import Protocol
 
@@ -8,7 +8,7 @@ from agio.core.identity.principal import Role
 
 
 class Account(Struct, frozen=True):
-    """A person. `password_hash` is an Argon2id hash, None for somebody who signs in elsewhere."""
+    """A person. `password_hash` is an Argon2id hash; None for a person who signs in without a password."""
 
     id: str
     email: str
@@ -17,7 +17,7 @@ class Account(Struct, frozen=True):
 
 
 class Identity(Struct, frozen=True):
-    """Who an account is at an OpenID provider."""
+    """An account's identity at an OpenID provider."""
 
     issuer: str
     subject: str
@@ -25,43 +25,43 @@ class Identity(Struct, frozen=True):
 
 
 class AccountStore(Protocol):
-    """People and how they sign in. Raises StoreError when the store fails, UserError as said."""
+    """The store of accounts and sign-ins. Raises StoreError when the store fails, UserError as documented."""
 
     async def add_sign_in_link(
         self, tenant: str, user: str, token_hash: bytes, expires_at: int, made_by: str | None = None
     ) -> None:
-        """Keep a link that signs a browser in once. `made_by` is the owner who makes it for a member.
+        """Store a link that signs a browser in once. `made_by` is the owner who makes it for a member.
 
-        An owner's link is good as long as its maker is an owner, and the member no owner and in no other team; it
+        An owner's link is valid while its maker is an owner, and while the member is no owner and in no other team. It
         replaces the member's earlier links. Raises UserError `user_not_found`, `forbidden`, `member_elsewhere`.
         """
         ...
 
     async def take_sign_in_link(self, token_hash: bytes) -> tuple[str, str] | None:
-        """Use a link: its tenant and user, for the first who asks; None for everybody else."""
+        """Consume a link and return its tenant and user. Returns None for a link that is invalid or already used."""
         ...
 
     async def has_account(self) -> bool:
-        """Whether anybody can sign in without a link."""
+        """Whether an account exists, so that sign-in without a link is possible."""
         ...
 
     async def create_account(self, account: Account, tenant: str, user: str) -> None:
-        """Give a user who has none an account, and its name; links that sign the user in are void from then on.
+        """Create an account for a user without one and set the user's name. The user's sign-in links become invalid.
 
         Raises UserError `email_taken`, `account_exists` (the user has one), `user_not_found`.
         """
         ...
 
     async def get_account(self, account_id: str) -> Account:
-        """Raises UserError `account_not_found`."""
+        """Return an account. Raises UserError `account_not_found`."""
         ...
 
     async def find_account(self, email: str) -> Account | None:
-        """The account with this e-mail address, in whichever case."""
+        """Return the account with this e-mail address, ignoring case, or None."""
         ...
 
     async def change_account(self, account_id: str, name: str, email: str) -> Account:
-        """Change a person's name, in every team, and e-mail address.
+        """Change a person's e-mail address, and their name in every team.
 
         Raises UserError `account_not_found`, `email_taken`.
         """
@@ -70,50 +70,53 @@ class AccountStore(Protocol):
     async def set_password(
         self, account_id: str, password_hash: str, *, instead_of: str | None = None
     ) -> None:
-        """Replace an account's password, or only the hash `instead_of`. Raises UserError `account_not_found`."""
+        """Replace an account's password hash; with `instead_of`, only if it is the current one.
+
+        Raises UserError `account_not_found`.
+        """
         ...
 
     async def find_identity(self, issuer: str, subject: str) -> Account | None:
-        """The account of somebody who signs in at an OpenID provider."""
+        """Return the account linked to an identity at an OpenID provider, or None."""
         ...
 
     async def add_identity(self, account_id: str, issuer: str, subject: str) -> None:
-        """Let an account be signed in to at an OpenID provider. Raises UserError `identity_taken`."""
+        """Link an account to an identity at an OpenID provider. Raises UserError `identity_taken`."""
         ...
 
     async def list_identities(self, account_id: str) -> list[Identity]:
-        """Where else an account can be signed in to, by issuer."""
+        """List the OpenID identities linked to an account, by issuer."""
         ...
 
     async def remove_identity(self, account_id: str, issuer: str) -> None:
-        """Let an account be signed in to at an OpenID provider no more.
+        """Unlink an account from an OpenID provider.
 
-        Raises UserError `identity_not_found`, `last_sign_in` (there would be no way to sign in).
+        Raises UserError `identity_not_found`, `last_sign_in` (no way to sign in would be left).
         """
         ...
 
     async def join_by_identity(
         self, account: Account, issuer: str, subject: str, tenant: str, role: Role
     ) -> str:
-        """Make an account of somebody who signed in at an OpenID provider, a user of the tenant; returns its user id.
+        """Create an account for a person who signed in at an OpenID provider, and add them to the tenant.
 
-        Raises UserError `email_taken`, `identity_taken`, `tenant_not_found`.
+        Returns the user id. Raises UserError `email_taken`, `identity_taken`, `tenant_not_found`.
         """
         ...
 
     async def create_account_by_identity(
         self, account: Account, issuer: str, subject: str, tenant: str, user: str
     ) -> None:
-        """Give a user who has none an account that is signed in to at an OpenID provider.
+        """Create an account, linked to an OpenID identity, for a user without one.
 
         Raises UserError as `create_account`, and `identity_taken`.
         """
         ...
 
     async def add_sign_in_flow(self, state_hash: bytes, flow: bytes, expires_at: int) -> None:
-        """Keep what must be remembered while somebody signs in elsewhere."""
+        """Store the state of a sign-in at an OpenID provider."""
         ...
 
     async def take_sign_in_flow(self, state_hash: bytes) -> bytes | None:
-        """Use it, once."""
+        """Return and delete the state of a sign-in; None if it is unknown."""
         ...

@@ -1,4 +1,4 @@
-"""E-mail addresses as names of accounts: two spellings of one address are one."""
+"""E-mail addresses as account names. Different spellings of one address are normalized to one."""
 
 import unicodedata
 
@@ -8,15 +8,15 @@ _MAX_CHARS = 254
 
 
 def fold_email(email: str) -> str:
-    """Return the one spelling of an address that is kept and compared: composed characters, in lower case."""
+    """Return the canonical spelling of an address, which is stored and compared: NFC, in lower case."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", email.strip()).lower())
 
 
 def checked_email(email: str) -> str:
-    """Return an address in its one spelling. Raises UserError `invalid_email` for what cannot be one.
+    """Return an address in its canonical spelling. Raises UserError `invalid_email`.
 
-    Characters that only look like others (full-width letters, ligatures) are refused: an address made of them
-    would pass for somebody else's.
+    Compatibility characters (full-width letters, ligatures) are refused: an address made of them could pass for
+    another person's.
     """
     folded = fold_email(email)
     local, at, domain = folded.rpartition("@")

@@ -1,4 +1,4 @@
-"""OpenID providers as the operator names them: who may sign in there, and into which team they come."""
+"""OpenID providers in the operator's configuration: who may sign in there, and which team new people join."""
 
 import re
 from collections.abc import Sequence
@@ -17,27 +17,27 @@ _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 class OidcProvider(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An OpenID provider. `id` is part of its addresses here, `name` is on the button."""
+    """An OpenID provider. `id` is part of its URLs here; `name` is the button's label."""
 
     id: str
     name: str
     issuer: str
     client_id: str
     client_secret: str | None = None
-    """None: a public client, which proves itself by PKCE alone."""
+    """The client's secret. None: a public client, which uses PKCE alone."""
     scopes: Sequence[str] = ("openid", "email", "profile")
     tenant: str | None = None
-    """The team somebody new comes into; None: only people who were invited, or linked their account."""
+    """The team that new people join. None: only invited people and people with a linked account may sign in."""
     role: Role = "member"
-    """What somebody new is there."""
+    """The role of new people in that team."""
     domains: Sequence[str] = ()
-    """The domains an e-mail address must be of; empty: any."""
+    """The accepted e-mail domains; empty: any."""
     claims: dict[str, str] = {}
-    """What an ID token must say beside: by the claim's name."""
+    """Further claims that an ID token must have, by name."""
 
 
 def read_providers(text: str) -> list[OidcProvider]:
-    """Read the providers of a JSON list. Raises UserError `invalid_setting`, which repeats no secret."""
+    """Parse a JSON list of providers. Raises UserError `invalid_setting`, whose message has no secret."""
     try:
         providers = msgspec.json.decode(text, type=list[OidcProvider])
     except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
@@ -51,7 +51,7 @@ def read_providers(text: str) -> list[OidcProvider]:
 
 
 def is_safe_url(url: str, *, query: bool = False) -> bool:
-    """Whether a URL is https, or http to this machine, without userinfo and fragment, and without a query."""
+    """Whether a URL is https, or http to a loopback host, without userinfo or fragment; `query` allows a query."""
     if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
         return False
     try:

@@ -1,7 +1,7 @@
-"""Who is asking, and what they may do: roles, permissions, API keys, browsers that are signed in.
+"""Principals and their credentials: roles, permissions, API keys, browser sessions.
 
-A **user** belongs to one tenant (team.py) and is whom everything is kept for. An **account** (account.py) is a
-person with an e-mail address: it is a user of every tenant it is a member of. Only hashes of secrets are kept.
+A **user** belongs to one tenant (team.py) and owns sessions, files and keys there. An **account** (account.py) is a
+person with an e-mail address, and has one user in every tenant it is a member of. Secrets are stored as hashes.
 """
 
 from collections.abc import Sequence
@@ -10,16 +10,18 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Struct
 
 DEFAULT_TENANT = "default"
-"""The tenant every store begins with, the operator's own; the library's runs are its user `local`'s."""
+"""The tenant that every store starts with, the operator's own. The library's runs belong to its user `local`."""
 LOCAL_USER = "local"
 
 Role: TypeAlias = Literal["owner", "admin", "member"]
 Permission: TypeAlias = Literal["use", "build", "manage", "own"]
-"""`use`: talk to agents, and one's own sessions, files, drafts, keys. `build`: agents, tools, providers. `manage`:
-members, invitations, the team's settings. `own`: owners, the audit log, new tenants."""
+"""What each permission allows. `use`: talk to agents; manage one's own sessions, files, drafts and keys. `build`:
+manage agents, tools, providers. `manage`: manage members, invitations, team settings. `own`: manage owners, read
+the audit log, create tenants.
+"""
 
 MAX_KEY_DAYS = 3650
-"""How long an API key that ends may last."""
+"""The longest lifetime of an API key that expires."""
 EVERYTHING: frozenset[Permission] = frozenset({"use", "build", "manage", "own"})
 PERMISSIONS: dict[Role, frozenset[Permission]] = {
     "member": frozenset({"use"}),
@@ -29,7 +31,7 @@ PERMISSIONS: dict[Role, frozenset[Permission]] = {
 
 
 class Principal(Struct, frozen=True):
-    """Who a credential stands for, and what it may do: what its user's role allows, less what an API key leaves out."""
+    """The user behind a credential and its permissions: those of the user's role, restricted by the API key's own."""
 
     tenant: str
     user: str
@@ -38,37 +40,37 @@ class Principal(Struct, frozen=True):
     """The id of the API key or web session."""
     permissions: frozenset[Permission] = EVERYTHING
     account: str | None = None
-    """The person's account; None for a user who has none."""
+    """The person's account; None for a user without one."""
     authenticated_at: int | None = None
-    """When the person behind a web session proved who they are; None for an API key."""
+    """When the person last authenticated in this web session; None for an API key."""
 
     @property
     def key_id(self) -> str:
-        """The id of the API key, empty for a person's web session."""
+        """The id of the API key; empty for a web session."""
         return self.credential if self.authenticated_at is None else ""
 
 
 class ApiKey(Struct, frozen=True):
-    """An API key as it is listed; the key itself is shown once, when it is made, and stored as a hash."""
+    """An API key's metadata. The key is shown once, when it is created, and stored as a hash."""
 
     id: str
     tenant: str
     user: str
     name: str
     prefix: str
-    """The first characters, for people to tell keys apart."""
+    """The key's first characters, so that people can tell keys apart."""
     created_at: int
     last_used_at: int | None = None
     revoked_at: int | None = None
     permissions: frozenset[Permission] | None = None
-    """None: all that its user may do."""
+    """The key's permissions; None: all of its user's."""
     expires_at: int | None = None
     made_by: str | None = None
-    """The id of the API key that made it; None: a person did, or the operator."""
+    """The id of the API key that created it; None: a person or the operator did."""
 
 
 class WebSession(Struct, frozen=True, kw_only=True):
-    """A browser that is being signed in."""
+    """The session of a signed-in browser."""
 
     id: str
     tenant: str
@@ -79,39 +81,39 @@ class WebSession(Struct, frozen=True, kw_only=True):
 
 
 class IdentityStore(Protocol):
-    """Credentials and whom they stand for. Raises StoreError when the store fails, UserError as said."""
+    """The store of credentials. Raises StoreError when the store fails, UserError as documented."""
 
     async def add_api_key(self, key: ApiKey, key_hash: bytes, *, only_first: bool = False) -> bool:
-        """Keep a key, unless the key that makes it was revoked; with `only_first` only if there is none at all.
+        """Store a key unless its creating key was revoked; with `only_first`, only if the store has no key.
 
-        Returns whether it was kept.
+        Returns whether it was stored.
         """
         ...
 
     async def list_api_keys(self, tenant: str, user: str | None) -> list[ApiKey]:
-        """A user's keys, or with None all of the tenant's, newest first, revoked ones too."""
+        """List a user's keys, or with None all of the tenant's, newest first, including revoked ones."""
         ...
 
     async def revoke_api_key(self, tenant: str, user: str, key_id: str) -> list[str]:
-        """End a key and all that were made with it, and with those; returns their ids, its own first.
+        """Revoke a key and, recursively, the keys created with it. Returns their ids, its own first.
 
         Raises UserError `key_not_found`.
         """
         ...
 
     async def find_api_key(self, key_hash: bytes) -> Principal | None:
-        """Who a key stands for; None if there is none, or it is over, or its user is no member any more.
+        """Return the principal of a key; None if it is unknown, revoked or expired, or its user is no longer a member.
 
-        Notes its use, at most once a minute.
+        Records the key's use at most once a minute.
         """
         ...
 
     async def add_web_session(self, session: WebSession) -> None:
-        """Keep a browser's session."""
+        """Store a browser's session."""
         ...
 
     async def find_web_session(self, token_hash: bytes) -> Principal | None:
-        """Who a browser's session stands for; None if it is over."""
+        """Return the principal of a browser's session; None if it is unknown or has expired."""
         ...
 
     async def end_web_session(self, token_hash: bytes) -> None:
@@ -119,17 +121,17 @@ class IdentityStore(Protocol):
         ...
 
     async def refresh_web_session(self, token_hash: bytes) -> None:
-        """Note that the person behind a browser's session proved anew who they are."""
+        """Record that the person behind a browser's session authenticated again."""
         ...
 
     async def end_web_sessions(self, account_id: str, *, but: str | None = None) -> int:
-        """End an account's sessions in all browsers, but for the one with the id `but`; returns how many."""
+        """End an account's browser sessions except the one with the id `but`. Returns their number."""
         ...
 
     async def end_user_sessions(self, tenant: str, user: str) -> int:
-        """End a user's sessions in all browsers, who may have no account; returns how many."""
+        """End the browser sessions of a user, who may have no account. Returns their number."""
         ...
 
     async def find_credentials(self, ids: Sequence[str]) -> list[Principal]:
-        """Those of these API keys and web sessions (by id) that are still good, as they stand now."""
+        """Return the current principals of those API keys and web sessions (by id) that are still valid."""
         ...

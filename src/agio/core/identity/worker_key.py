@@ -1,4 +1,4 @@
-"""Worker keys: what workers show to be let in over the network."""
+"""Worker keys: the credentials of workers that connect over the network."""
 
 from typing import Protocol
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class WorkerKey(Struct, frozen=True):
-    """A worker's key as it is listed. `tenants` None: it may be given every tenant's runs."""
+    """A worker key's metadata. `tenants` None: the worker may get runs of every tenant."""
 
     id: str
     name: str
@@ -18,14 +18,14 @@ class WorkerKey(Struct, frozen=True):
 
 
 class WorkerKeyStore(Protocol):
-    """The keys of workers. Raises StoreError when the store fails, UserError as said."""
+    """The store of worker keys. Raises StoreError when the store fails, UserError as documented."""
 
     async def add_worker_key(self, key: WorkerKey, key_hash: bytes) -> None:
-        """Keep a worker's key. Raises UserError `tenant_not_found` for a tenant that is not there."""
+        """Store a worker key. Raises UserError `tenant_not_found` for an unknown tenant."""
         ...
 
     async def list_worker_keys(self) -> list[WorkerKey]:
-        """All of them, newest first: the operator's."""
+        """List all worker keys, newest first. For the operator."""
         ...
 
     async def revoke_worker_key(self, key_id: str) -> None:
@@ -33,5 +33,5 @@ class WorkerKeyStore(Protocol):
         ...
 
     async def find_worker_key(self, key_hash: bytes) -> WorkerKey | None:
-        """The key with this hash, unless it was revoked. Notes its use, at most once a minute."""
+        """Return the key with this hash unless it was revoked. Records its use at most once a minute."""
         ...

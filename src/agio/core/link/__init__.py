@@ -1,1 +1,1 @@
-"""The link between a gateway and a worker: its calls, and the bytes they travel as."""
+"""The link between a gateway and a worker: its calls and their encoding."""

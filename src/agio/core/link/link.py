@@ -1,8 +1,7 @@
-"""The link between a gateway and a worker, as both know it: jobs and cancels down; appends and tool calls up.
+"""The link between a gateway and a worker. Jobs and cancels go down; appends and tool calls go up.
 
-`Link` is what a worker may ask of a gateway, `Worker` what a gateway may ask of a worker. In one process they
-call each other; between processes the same calls travel over a WebSocket. Everything here can be encoded
-as msgpack.
+A worker calls the gateway's `Link`; a gateway calls the `Worker`. In one process these are direct calls. Between
+processes the same calls travel over a WebSocket. Every record here can be encoded as msgpack.
 """
 
 from collections.abc import Awaitable
@@ -21,12 +20,12 @@ from agio.core.tool import AnyTool
 from agio.protocol.messages import Content, ContextEntry, Json
 
 ToolKind: TypeAlias = Literal["builtin", "module", "http", "mcp"]
-"""Where a tool comes from: agio, the worker's module, the team's HTTP tools, an MCP server (not implemented yet)."""
+"""The origin of a tool: agio, the worker's module, the team's HTTP tools, an MCP server (not implemented yet)."""
 Place: TypeAlias = Literal["gateway", "worker"]
 
 
 class Claim(Struct, frozen=True):
-    """A worker's hold on a run: it goes with everything the worker asks, and dies with the next claim."""
+    """A worker's claim on a run. Every call about the run carries it; the next claim invalidates it."""
 
     run_id: str
     epoch: int
@@ -34,7 +33,7 @@ class Claim(Struct, frozen=True):
 
 
 class ToolOffer(Struct, frozen=True, kw_only=True):
-    """A tool an agent may use, as the worker needs to know it. `parameters` is its JSON schema."""
+    """A tool of an agent, as described to the worker. `parameters` is its JSON schema."""
 
     name: str
     description: str
@@ -46,12 +45,12 @@ class ToolOffer(Struct, frozen=True, kw_only=True):
 
     @property
     def place(self) -> Place:
-        """Where it runs: only module tools run in the worker."""
+        """The process that runs the tool: only module tools run in the worker."""
         return "worker" if self.kind == "module" else "gateway"
 
 
 def offer_tool(kind: ToolKind, name: str, tool: AnyTool | HttpTool) -> ToolOffer:
-    """Describe a tool to workers."""
+    """Return the description of a tool for workers."""
     return ToolOffer(
         name=name,
         description=tool.description,
@@ -64,50 +63,50 @@ def offer_tool(kind: ToolKind, name: str, tool: AnyTool | HttpTool) -> ToolOffer
 
 
 class AgentOffer(AgentDefinition, frozen=True, kw_only=True):
-    """The agent of a job. One with source `code` is looked up by name in the worker's own module."""
+    """The agent of a job. The worker looks up an agent with source `code` by name in its own module."""
 
     id: str
     source: AgentSource
     price: Price | None = None
-    """What its model costs, where the gateway knows."""
+    """The model's price, if the gateway has one."""
     endpoint: ModelEndpoint | None = None
-    """The tenant's own provider; None: the provider is one of the worker's."""
+    """The tenant's own provider; None: the worker's provider of that name."""
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """A claimed run with all that is needed to run it: no worker reads a store."""
+    """A claimed run with everything needed to run it. Workers do not read the store."""
 
     claim: Claim
     agent: AgentOffer
     tools: list[ToolOffer]
     log: RunLog
-    """What the run has so far: RUN_STARTED at least."""
+    """The run's log so far, RUN_STARTED at least."""
     history: list[RunLog] = field(default_factory=list[RunLog])
-    """The session's runs before it, oldest first."""
+    """The session's earlier runs, oldest first."""
     context: list[ContextEntry] = field(default_factory=list[ContextEntry])
-    """What the gateway knows of the user, if the agent may: text that nobody vouches for."""
+    """What the gateway knows about the user, if the agent may use it. The text is untrusted."""
 
     @property
     def request_id(self) -> str:
-        """The id of the request that began the run."""
+        """The id of the request that started the run."""
         return self.log.info.request_id
 
 
 class Answer(Struct, frozen=True):
-    """What a gateway says to an append. `cancel`: the run's cancellation was asked for."""
+    """The gateway's reply to an append. `cancel`: the run must be cancelled."""
 
     cancel: bool = False
 
 
 class ToolReply(Struct, frozen=True):
-    """What a tool of the gateway answered: for the model, with a stable code if it failed."""
+    """The result of a tool that ran in the gateway, for the model. `error` is a stable code if the call failed."""
 
     content: Content
     error: str | None = None
 
 
 class Task(Struct, frozen=True, kw_only=True):
-    """A short model job the gateway asks for: one turn without tools, or the list of the provider's models."""
+    """A short model job for the gateway: one turn without tools, or a list of the provider's models."""
 
     wants: Literal["turn", "models"] = "turn"
     provider: str
@@ -117,15 +116,15 @@ class Task(Struct, frozen=True, kw_only=True):
     max_output_tokens: int | None = None
     timeout_s: float = 60.0
     endpoint: ModelEndpoint | None = None
-    """As in `AgentOffer`."""
+    """The tenant's own provider, as in `AgentOffer`."""
     again: bool = True
-    """Whether to try again what may pass."""
+    """Whether to retry transient failures."""
     request_id: str = ""
-    """The id of the request it is for."""
+    """The id of the request it belongs to."""
 
 
 class TaskResult(Struct, frozen=True):
-    """What the model said, or which models there are."""
+    """The result of a task: the model's text, or the names of the models."""
 
     text: str
     usage: Usage
@@ -133,49 +132,49 @@ class TaskResult(Struct, frozen=True):
 
 
 class Greeting(Struct, frozen=True, kw_only=True):
-    """What a worker says of itself when it comes."""
+    """A worker's introduction when it connects."""
 
     worker: str
-    """Its own id, the same when it comes back."""
+    """The worker's id, which stays the same when it reconnects."""
     room: int
-    """How many runs it takes at once."""
+    """The number of runs it can run concurrently."""
     agents: list[AgentFields] = field(default_factory=list[AgentFields])
     """The agents its module defines."""
     tools: list[ToolOffer] = field(default_factory=list[ToolOffer])
-    """The tools its module defines, which stored agents may use too."""
+    """The tools its module defines. Stored agents may use them too."""
     claims: list[Claim] = field(default_factory=list[Claim])
-    """What it still holds from before its link broke."""
+    """The claims it still holds from before its link broke."""
     providers: list[str] = field(default_factory=list[str])
-    """The model providers its environment has an address or a key for."""
+    """The model providers for which its environment has an address or a key."""
 
 
 class Welcome(Struct, frozen=True):
-    """What the gateway answers: the claims it still honours, by run id; the others must be dropped."""
+    """The gateway's reply to a greeting: the run ids whose claims are still valid. The worker must drop all others."""
 
     claims: list[str]
     heartbeat_s: float
     silence_s: float
-    """After so long without an answer a worker must stop its runs itself."""
+    """How long a worker may go without an answer before it must stop its runs."""
 
 
 class Link(Protocol):
-    """A gateway as a worker sees it. Each call is checked against its claim.
+    """A gateway as a worker sees it. The gateway checks each call against its claim.
 
-    Raises StoreError `stale_epoch`, `run_not_found` or `run_ended` when the claim is no longer good: the worker
-    drops the run without a word. Raises StoreError `store_full`, `store_failed` when
-    the store fails, `link_lost` when the gateway cannot be reached any more.
+    Raises StoreError `stale_epoch`, `run_not_found` or `run_ended` when the claim is no longer valid: the worker then
+    drops the run without writing. Raises StoreError `store_full`, `store_failed` when the store fails, `link_lost`
+    when the gateway is unreachable.
     """
 
     async def greet(self, greeting: Greeting) -> Welcome:
-        """Come, or come back."""
+        """Connect, or reconnect."""
         ...
 
     def append(self, claim: Claim, write: Append) -> Awaitable[Answer]:
-        """Make events durable. Repeating an append that was stored answers as the first did."""
+        """Make events durable. Repeating a stored append returns the same answer."""
         ...
 
     async def begin_tool(self, claim: Claim, key: str, tool: str, effect: Effect) -> ToolRecord | None:
-        """Record that a tool of the worker's begins, when that did not travel with an append."""
+        """Record the start of a worker's tool that was not recorded with an append."""
         ...
 
     async def end_tool(self, claim: Claim, key: str, record: ToolRecord) -> None:
@@ -183,27 +182,27 @@ class Link(Protocol):
         ...
 
     async def call_tool(self, claim: Claim, key: str, tool: str, arguments: dict[str, Json]) -> ToolReply:
-        """Run a tool of the gateway's. Raises ToolError when the gateway refuses, which ends the run."""
+        """Run a tool in the gateway. Raises ToolError when the gateway refuses, which ends the run."""
         ...
 
     async def read_file(self, claim: Claim, file_id: str, idx: int) -> FilePiece:
-        """Read a piece of a file of the run's session. Raises UserError `file_not_found`."""
+        """Read a chunk of a file of the run's session. Raises UserError `file_not_found`."""
         ...
 
     async def release(self, claim: Claim) -> None:
-        """Give a run back unfinished: somebody else goes on with it at once."""
+        """Give back an unfinished run, so that another worker can continue it at once."""
         ...
 
     async def leave(self) -> None:
-        """Say goodbye: no more jobs."""
+        """Disconnect: the worker gets no more jobs."""
         ...
 
     async def linked(self) -> None:
-        """Wait until the gateway can be reached: a worker whose link is being mended begins no tool."""
+        """Wait until the gateway is reachable. A worker starts no tool while its link is being restored."""
         ...
 
     def out_of_touch(self) -> bool:
-        """Whether the gateway may have given this worker up without its knowing: no tool may begin to act."""
+        """Whether the gateway may have given up this worker without its knowledge. If so, no tool may start."""
         ...
 
 
@@ -211,21 +210,21 @@ class Worker(Protocol):
     """A worker as a gateway sees it."""
 
     def start(self, job: Job) -> None:
-        """Run a job."""
+        """Start a job."""
         ...
 
     def cancel(self, run_id: str, epoch: int) -> None:
-        """Cancel a run it has."""
+        """Cancel one of the worker's runs."""
         ...
 
     def drop(self, run_id: str, epoch: int) -> None:
-        """Let go of a run without writing: somebody else has it, or it was deleted."""
+        """Stop a run without writing: another worker has it, or it was deleted."""
         ...
 
     def drain(self, within_s: float) -> None:
-        """Finish the turns under way within this time, and give back the runs that are not finished then."""
+        """Finish the turns in progress within this time, then give back the unfinished runs."""
         ...
 
     async def perform(self, task: Task) -> TaskResult:
-        """Do a short model job. Raises ModelError, UserError."""
+        """Run a short model job. Raises ModelError, UserError."""
         ...

@@ -1,7 +1,7 @@
-"""The link as bytes: each call of `core.link` is a tagged msgpack frame, and a message is a list of frames.
+"""The link's encoding: each call of `core.link` is a tagged msgpack frame, and a message is a list of frames.
 
-Pure: both ends of the WebSocket (worker/link_socket.py, gateway/doors/link_socket.py) use it, neither is known here.
-Calls and answers carry a number; the worker counts its calls, the gateway its tasks.
+Pure: both ends of the WebSocket (worker/link_socket.py, gateway/doors/link_socket.py) use it and it imports neither.
+Calls and answers carry a number. The worker numbers its calls, the gateway its tasks.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,18 +26,18 @@ from agio.errors import (
 from agio.protocol.messages import Json
 
 MESSAGE_BYTES = 1024 * 1024
-"""Frames are gathered into messages of about this size; a larger frame is a message by itself."""
+"""The target size of a message that batches frames. A larger frame is sent as its own message."""
 MAX_UP_BYTES = 16 * 1024 * 1024
-"""The largest message a gateway takes from a worker."""
+"""The largest message a gateway accepts from a worker."""
 MAX_DOWN_BYTES = 256 * 1024 * 1024
-"""The largest message a worker takes from its gateway: a job carries its session's history."""
+"""The largest message a worker accepts from its gateway: a job carries its session's history."""
 _HEAD_BYTES = 3
 REFUSED = 4401
-"""Close code: the worker's key is not the gateway's."""
+"""Close code: the gateway does not know the worker's key."""
 GARBAGE = 4400
-"""Close code: what came was no message of the link."""
+"""Close code: the bytes were not a message of the link."""
 SLOW = 4408
-"""Close code: the other side does not read, or did not greet in time."""
+"""Close code: the peer does not read, or did not greet in time."""
 
 
 class _Frame(Struct, frozen=True, array_like=True, tag=str.lower):
@@ -45,7 +45,7 @@ class _Frame(Struct, frozen=True, array_like=True, tag=str.lower):
 
 
 class Greet(_Frame, frozen=True):
-    """Worker: come, or come back. The first frame of a connection."""
+    """Worker: connect, or reconnect. The first frame of a connection."""
 
     id: int
     greeting: Greeting
@@ -79,7 +79,7 @@ class End(_Frame, frozen=True):
 
 
 class Use(_Frame, frozen=True):
-    """Worker: call_tool. The arguments are JSON, which has integers of any size."""
+    """Worker: call_tool. The arguments are JSON text, since msgpack limits the size of integers."""
 
     id: int
     claim: Claim
@@ -88,7 +88,7 @@ class Use(_Frame, frozen=True):
     arguments: bytes
 
     def decoded(self) -> dict[str, Json]:
-        """Return the arguments. Raises msgspec.DecodeError if they are no JSON object."""
+        """Decode the arguments. Raises msgspec.DecodeError if they are not a JSON object."""
         return msgspec.json.decode(self.arguments, type=dict[str, Json])
 
 
@@ -122,7 +122,7 @@ class Performed(_Frame, frozen=True):
 
 
 class Failed(_Frame, frozen=True):
-    """Either side: a call or a task raised. `kind` is the error's class."""
+    """Either side: a call or a task failed. `kind` is the error's class."""
 
     id: int
     kind: str
@@ -133,7 +133,7 @@ class Failed(_Frame, frozen=True):
     retry_after_s: float | None = None
 
     def error(self) -> AgioError:
-        """Return the error as it was raised on the other side."""
+        """Return the error that the other side raised."""
         if self.kind == ModelError.__name__:
             return ModelError(
                 self.code,
@@ -200,21 +200,21 @@ class Cancel(_Frame, frozen=True):
 
 
 class Drop(_Frame, frozen=True):
-    """Gateway: let go of a run."""
+    """Gateway: stop a run without writing."""
 
     run_id: str
     epoch: int
 
 
 class Perform(_Frame, frozen=True):
-    """Gateway: a task to do."""
+    """Gateway: a task to perform."""
 
     id: int
     task: Task
 
 
 class Drain(_Frame, frozen=True):
-    """Gateway: finish the turns under way and give the rest back."""
+    """Gateway: finish the turns in progress and give back the unfinished runs."""
 
     within_s: float
 
@@ -233,7 +233,7 @@ _down = msgspec.msgpack.Decoder(list[DownFrame])
 
 
 def encode_frame(frame: UpFrame | DownFrame, limit_bytes: int = MAX_DOWN_BYTES) -> bytes:
-    """Encode one frame. Raises StoreError `not_storable` for what msgpack cannot say, or what is too large."""
+    """Encode one frame. Raises StoreError `not_storable` if msgpack cannot encode it or it is too large."""
     try:
         data = _encoder.encode(frame)
     except (OverflowError, UnicodeEncodeError, RecursionError, TypeError) as error:
@@ -244,7 +244,7 @@ def encode_frame(frame: UpFrame | DownFrame, limit_bytes: int = MAX_DOWN_BYTES) 
 
 
 def messages_of(frames: Iterable[bytes]) -> Iterator[bytes]:
-    """Gather encoded frames into messages, in order."""
+    """Batch encoded frames into messages, in order."""
     batch: list[bytes] = []
     size = 0
     for frame in frames:
@@ -258,7 +258,7 @@ def messages_of(frames: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def decode_up(message: bytes) -> list[UpFrame]:
-    """Decode what a worker sent. Raises UserError `invalid_link_message`."""
+    """Decode a worker's message. Raises UserError `invalid_link_message`."""
     try:
         return _up.decode(message)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
@@ -266,7 +266,7 @@ def decode_up(message: bytes) -> list[UpFrame]:
 
 
 def decode_down(message: bytes) -> list[DownFrame]:
-    """Decode what a gateway sent. Raises UserError `invalid_link_message`."""
+    """Decode a gateway's message. Raises UserError `invalid_link_message`."""
     try:
         return _down.decode(message)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:

@@ -1,1 +1,1 @@
-"""The store port: what is kept, and the records it answers with. Implemented in db/."""
+"""The store port and its records. Implemented in db/."""

@@ -1,6 +1,6 @@
-"""The audit log: who did what, when, to which object. An entry is written in the transaction of what it tells of.
+"""The audit log: who changed which object, and when. An entry commits in the transaction of its change.
 
-Whoever lets a request in says who acts, in `ACTOR`; the repository adds the entry to every change that is audited.
+The code that authenticates a request sets `ACTOR`; the repository adds an entry to every audited change.
 """
 
 from contextvars import ContextVar
@@ -13,7 +13,7 @@ from agio.protocol.messages import Json
 
 
 class Actor(Struct, frozen=True, kw_only=True):
-    """Who is acting. `user` is empty for the operator at the command line."""
+    """The author of a change. `user` is empty for the operator at the command line."""
 
     tenant: str
     user: str
@@ -24,11 +24,11 @@ class Actor(Struct, frozen=True, kw_only=True):
 
 ACTOR: ContextVar[Actor | None] = ContextVar("agio_actor", default=None)
 OPERATOR = Actor(tenant="", user="", credential="cli")
-"""Whoever has the store's file or address, at the command line."""
+"""The operator at the command line, who has the store's file or address."""
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
-    """One line of the log."""
+    """One entry of the audit log."""
 
     number: int
     at: int
@@ -37,15 +37,15 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
     address: str
     request_id: str
     action: str
-    """Such as `agent.create`."""
+    """The kind of change, such as `agent.create`."""
     object: str
-    """The id of what was changed."""
+    """The id of the changed object."""
     details: dict[str, Json]
-    """What changed, without secrets and content."""
+    """The change, without secrets and content."""
 
 
 class AuditStore(Protocol):
-    """The audit log's reader."""
+    """Read access to the audit log."""
 
     async def list_audit(
         self,
@@ -56,9 +56,9 @@ class AuditStore(Protocol):
         after: str | None = None,
         limit: int = 50,
     ) -> Page[AuditEntry]:
-        """A tenant's entries, newest first. Raises UserError `invalid_cursor`."""
+        """List a tenant's entries, newest first. Raises UserError `invalid_cursor`."""
         ...
 
     async def note_failed_sign_in(self, account_id: str) -> None:
-        """Tell the teams of an account that somebody failed to sign in to it."""
+        """Record a failed sign-in to an account in the audit logs of its teams."""
         ...

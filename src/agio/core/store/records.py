@@ -1,4 +1,4 @@
-"""What the store keeps and answers with: agents, sessions, messages, questions, runs that are accepted and claimed."""
+"""The store's records: agents, sessions, messages, questions, submitted and claimed runs."""
 
 from collections.abc import Sequence
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
@@ -11,51 +11,51 @@ from agio.core.store.repository import Approval, Effect, InterruptState, RunInfo
 from agio.protocol.messages import ContextEntry, Json, Message, ResumeEntry, ToolDeclaration
 
 OnBusy: TypeAlias = Literal["queue", "refuse", "interrupt"]
-"""What becomes of a message that comes while a run of its session is going on."""
+"""How a message is treated that arrives while its session has a running run."""
 SessionState: TypeAlias = Literal["idle", "queued", "running", "waiting"]
-"""`waiting`: the last run ended with a question that is open."""
+"""A session's state. `waiting`: the last run ended with a question that is still open."""
 AgentSource: TypeAlias = Literal["stored", "code", "library", "inline"]
-"""Where an agent is defined; `inline`: by whoever began the one session it has."""
+"""Where an agent is defined. `inline`: by the client that started its only session."""
 AgentStatus: TypeAlias = Literal["active", "inactive"]
 ApprovalPolicy: TypeAlias = Literal["tool", "ask"]
-"""Whether a person is asked before a call: as each tool says, or always."""
+"""When a person must approve a call: as each tool defines it, or always."""
 
 T = TypeVar("T")
 
 
 class ForkLimits(Struct, frozen=True):
-    """How much of a session may be copied: events, and bytes of logs and files."""
+    """The limits of a session's copy: events, and bytes of logs and files."""
 
     events: int = 500_000
     size_bytes: int = 512 * 1024 * 1024
 
 
 class Page(Struct, Generic[T], frozen=True):
-    """A part of a list. `next` is the cursor of the following page, None on the last."""
+    """A page of a list. `next` is the cursor of the following page, None on the last."""
 
     items: list[T]
     next: str | None = None
     previous: str | None = None
-    """The cursor of the page before, in a list that can be read from its end; None on the first."""
+    """The cursor of the preceding page, in a list that can be read from its end; None on the first."""
 
 
 class AgentTool(Struct, frozen=True):
-    """A tool an agent may use, by name; `approval` overrides the tool's own.
+    """A tool of an agent, by name. `approval` overrides the tool's own.
 
-    The rest is the store's to say, of an HTTP tool.
+    The store fills in the other fields for an HTTP tool.
     """
 
     name: str
     approval: Approval | None = None
     id: str = ""
     http: HttpTool | None = None
-    """What the team said of it."""
+    """The tool's definition."""
     updated_at: int = 0
-    """When it said so."""
+    """When the definition last changed."""
 
 
 class AgentDefinition(Struct, frozen=True, kw_only=True):
-    """The columns of an agent that its team sets. Rows, views and offers are derived from these fields."""
+    """The fields of an agent that its team sets. Rows, views and offers are derived from them."""
 
     name: str
     system_prompt: str
@@ -68,7 +68,7 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
     status: AgentStatus = "active"
     approval: ApprovalPolicy = "tool"
     output_schema: dict[str, Json] | None = None
-    """What its final answer must be, as a JSON schema; None: text."""
+    """The JSON schema of its final answer; None: text."""
     limits: AgentLimits | None = None
 
 
@@ -84,7 +84,7 @@ class AgentFields(AgentDefinition, frozen=True, kw_only=True):
 
 
 class AgentRecord(AgentFields, frozen=True, kw_only=True):
-    """An agent as it is kept. One with source `code` or `library` is defined in Python and read-only."""
+    """An agent in the store. One with source `code` or `library` is defined in Python and read-only."""
 
     id: str
     tenant: str
@@ -94,7 +94,7 @@ class AgentRecord(AgentFields, frozen=True, kw_only=True):
 
 
 class FoundMessage(Struct, frozen=True, kw_only=True):
-    """The newest message of a session that has what was searched: those words, and some before and after them."""
+    """The newest message of a session that matches a search: the match and the text around it."""
 
     message_id: str
     before: str
@@ -114,21 +114,21 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     on_busy: OnBusy
     state: SessionState
     alias: str | None
-    """The thread id an AG-UI client gave it."""
+    """The thread id that an AG-UI client assigned."""
     pending: list[str]
-    """Client-side tool calls the last run ended with, by call id: their results are expected."""
+    """The ids of client-side tool calls that the last run ended with and whose results are expected."""
     created_at: int
     updated_at: int
     last_run_id: str | None
-    """The newest run that has begun."""
+    """The newest run that has started."""
     last_pos: int
     """The position of the session's last event."""
     seen_pos: int
-    """The position up to which the user has read it."""
+    """The position up to which the user has read the session."""
     forked_from: str | None
-    """The session it was copied from; that one may have been deleted since."""
+    """The session it was copied from, which may have been deleted since."""
     found: FoundMessage | None = None
-    """In an answer to a search: where it was said. None if only the title has it."""
+    """The match in a search result; None if only the title matches."""
 
 
 class MessageRecord(Struct, frozen=True, kw_only=True):
@@ -143,7 +143,7 @@ class MessageRecord(Struct, frozen=True, kw_only=True):
 
 
 class InterruptRecord(Struct, frozen=True, kw_only=True):
-    """A question to a person, with exactly what would be called."""
+    """A question to a person about a tool call, with the exact arguments."""
 
     id: str
     session_id: str
@@ -151,7 +151,7 @@ class InterruptRecord(Struct, frozen=True, kw_only=True):
     tool_call_id: str
     tool: str
     arguments: str
-    """The call's arguments, as the model wrote them."""
+    """The call's arguments as the model wrote them."""
     message: str
     state: InterruptState
     created_at: int
@@ -159,7 +159,7 @@ class InterruptRecord(Struct, frozen=True, kw_only=True):
 
 
 class ToolExecution(Struct, frozen=True, kw_only=True):
-    """A tool call as it was recorded: begun before it acted, ended before it was answered."""
+    """The record of a tool call. Its start is committed before it acts, its end before its result is returned."""
 
     run_id: str
     key: str
@@ -172,17 +172,17 @@ class ToolExecution(Struct, frozen=True, kw_only=True):
 
 
 class ClaimBy(Struct, frozen=True):
-    """Who claims: the worker, and the hash of the token that goes with the claim."""
+    """The claimant: the worker, and the hash of the claim's token."""
 
     worker: str
     token_hash: bytes
 
 
 class Limits(Struct, frozen=True):
-    """The limits the store itself keeps, in the commit that would break them."""
+    """The limits that the store enforces in its transactions."""
 
     running_per_user: int = 3
-    """Sessions a person has runs in at once; runs that API keys started are counted apart."""
+    """The number of sessions in which a person may have running runs. Runs of API keys are counted separately."""
     running_per_key: int = 50
     running_per_tenant: int = 200
     queued_per_tenant: int = 1000
@@ -190,50 +190,50 @@ class Limits(Struct, frozen=True):
 
 
 class SessionStart(Struct, frozen=True, kw_only=True):
-    """A session that begins with its first message."""
+    """A session to create with its first message."""
 
     agent_id: str
     alias: str | None = None
-    """With an alias that the user has with this agent, the session there is."""
+    """If the user has a session with this agent and alias, that session is used."""
     title: str = ""
-    """Empty: the beginning of the message."""
+    """The title; empty: the beginning of the message."""
     on_busy: OnBusy = "queue"
 
 
 class Submission(Struct, frozen=True, kw_only=True):
-    """A message, or answers and results, to be taken into a session as a run. Ids are made by the caller."""
+    """Messages, answers or tool results to add to a session as a run. The caller makes the ids."""
 
     session_id: str
     run_id: str
     start: SessionStart | None = None
-    """Begin the session `session_id` in the same commit, unless the alias says that there is one."""
+    """Create the session `session_id` in the same commit, unless its alias already exists."""
     messages: Sequence[Message] = ()
-    """User messages, and results of client-side tools that are pending."""
+    """User messages, and results of pending client-side tool calls."""
     resume: Sequence[ResumeEntry] = ()
     tools: Sequence[ToolDeclaration] = ()
     context: Sequence[ContextEntry] = ()
     alias: str | None = None
-    """The run id an AG-UI client gave it: the same alias in the same session is the same run."""
+    """The run id that an AG-UI client assigned. An alias names one run in its session."""
     idempotency_key: str | None = None
     digest: bytes = b""
-    """The hash of what was sent, set by the intake: the same key with another digest is refused."""
+    """The hash of the request, set by the intake. The same key with another digest is refused."""
     on_busy: OnBusy | None = None
-    """Instead of the session's own."""
+    """Overrides the session's setting."""
     claim: ClaimBy | None = None
-    """Claim the run in the same commit if it could be claimed next."""
+    """Claim the run in the same commit if it is next in the queue."""
     code_agents: Sequence[str] = ()
-    """With `claim`: the agents defined in code that the worker has, as in `claim_next`."""
+    """With `claim`: the names of the worker's agents defined in code, as in `claim_next`."""
     request_id: str = ""
-    """The id of the request it came with."""
+    """The id of the request that brought it."""
     key_id: str = ""
     """The API key of the request; empty for a person."""
 
 
 class Claimed(Struct, frozen=True):
-    """A run that was claimed: `info.epoch` is the claim's. RUN_STARTED is in its log.
+    """A claimed run: `info.epoch` is the claim's epoch. RUN_STARTED is in its log.
 
-    `must_end` is why it must be ended at once rather than run: its cancellation was asked for, it waited too
-    long, three claims brought no finished turn, or what it was given cannot be read.
+    `must_end` is why the run must be ended instead of run: it was cancelled, it waited too long in the queue, three
+    claims finished no turn, or its input cannot be read.
     """
 
     info: RunInfo
@@ -241,20 +241,20 @@ class Claimed(Struct, frozen=True):
     session_id: str
     must_end: Literal["cancelled", "expired", "crash_loop", "unreadable"] | None = None
     started: bytes = b""
-    """RUN_STARTED's line, if this claim wrote it."""
+    """The RUN_STARTED line, if this claim wrote it."""
 
 
 class Accepted(Struct, frozen=True, kw_only=True):
-    """What became of a message. `repeated`: it had been accepted before, nothing was done now."""
+    """The result of a submission. `repeated`: it had been accepted before and changed nothing now."""
 
     session_id: str
-    """Where it went: with `start`, maybe a session that was there."""
+    """The session of the run: with `start`, possibly one that existed."""
     run_id: str
     message_id: str | None
     repeated: bool = False
     claimed: Claimed | None = None
     to_cancel: list[RunInfo] = field(default_factory=list[RunInfo])
-    """Running runs this message interrupts: their workers must be told."""
+    """Running runs that this message interrupts. The gateway must cancel them at their workers."""
 
 
 class EventSlice(Struct, frozen=True):

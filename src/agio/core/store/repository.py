@@ -1,6 +1,6 @@
-"""The store port: where runs and their logs live. `AgentRunRepository` is implemented in db/.
+"""The store port of runs and their logs. `AgentRunRepository` is implemented in db/.
 
-A run's log is its frames (what clients see) and its turn records (what only the engine reads).
+A run's log has frames, which clients see, and turn records, which only the engine reads.
 """
 
 from collections.abc import Awaitable, Iterator, Sequence
@@ -19,14 +19,14 @@ RunStatus: TypeAlias = Literal[
     "queued", "running", "completed", "failed", "cancelled", "interrupted", "expired"
 ]
 Effect: TypeAlias = Literal["read", "idempotent", "once"]
-"""What doing a tool call twice means: nothing, nothing if the key is the same, or harm."""
+"""The effect of repeating a tool call: none, none with the same key, or a second effect that must be avoided."""
 Approval: TypeAlias = Literal["never", "ask"]
 InterruptState: TypeAlias = Literal["open", "resolved", "cancelled", "expired"]
 ENDED: frozenset[RunStatus] = frozenset({"completed", "failed", "cancelled", "interrupted", "expired"})
 
 
 class TurnRecord(Struct, frozen=True):
-    """A finished model turn. `seq` is the last event of the turn: the record stands right after it."""
+    """A finished model turn. The record follows event `seq`, the last event of the turn."""
 
     run_id: str
     step: int
@@ -38,7 +38,7 @@ class TurnRecord(Struct, frozen=True):
 
 
 class NewRun(Struct, frozen=True):
-    """A run about to begin. `mark` fences untrusted text in the prompt and stays the same in a thread."""
+    """A run to create. `mark` delimits untrusted text in the prompt; all runs of a thread share it."""
 
     run_id: str
     session_id: str
@@ -51,11 +51,11 @@ class NewRun(Struct, frozen=True):
     title: str = ""
     """The beginning of the user's message, for lists."""
     created_at: int = 0
-    """Milliseconds since 1970; 0 is the time of the commit."""
+    """Milliseconds since 1970; 0: the time of the commit."""
 
 
 class RunInfo(Struct, frozen=True):
-    """A run as it is listed. Times are milliseconds since 1970."""
+    """A run's metadata. Times are milliseconds since 1970."""
 
     run_id: str
     session_id: str
@@ -70,42 +70,42 @@ class RunInfo(Struct, frozen=True):
     tenant: str
     user: str
     first_pos: int
-    """The thread's position of the event before this run's first: event seq has pos first_pos + seq."""
+    """The thread's position of the event before this run's first: event `seq` has position `first_pos + seq`."""
     error_code: str | None = None
     title: str = ""
     """The beginning of the user's message, for lists."""
     agent_id: str = ""
     alias: str | None = None
-    """The run id an AG-UI client gave it."""
+    """The run id that an AG-UI client assigned."""
     cancel_requested: bool = False
     worker: str | None = None
-    """Who claimed it last."""
+    """The worker of the last claim."""
     token_hash: bytes = b""
-    """The hash of the token of the last claim: what a worker must show."""
+    """The hash of the last claim's token, which the worker must present."""
     started_at: int | None = None
     goal_met: bool | None = None
     request_id: str = ""
-    """The id of the request that began it: in every line of the log that is about it."""
+    """The id of the request that started it. Every log line about the run has it."""
     steps: int | None = None
-    """This and the rest: what it used in all. None while it runs, and where nobody counted."""
+    """The run's steps. This and the next three are totals: None while it runs, or if they were not recorded."""
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost: float | None = None
-    """None without a price."""
+    """The cost; None without a price."""
     usage_partial: bool | None = None
-    """Whether a model call did not tell what it used: tokens and cost are of the rest, or None."""
+    """Whether a model call reported no usage. Tokens and cost then cover the other calls, or are None."""
     error_message: str | None = None
-    """Why it failed, in words; None where nobody kept them."""
+    """The error message of a failed run; None if it was not recorded."""
     copied_from: str | None = None
-    """The run it is a copy of, which was paid for once; empty if that is not known. None: it is no copy."""
+    """The run it was copied from, which alone is billed; empty if unknown. None: it is not a copy."""
     user_name: str = ""
-    """The user's name now; this and the next are known where runs are looked up for people."""
+    """The user's current name. Only queries for people fill in this field and the next."""
     question: InterruptState | None = None
-    """What became of what it asked a person; `open` as long as one question is."""
+    """The state of the run's questions to a person; `open` while one of them is open."""
 
 
 class RunLog(Struct, frozen=True):
-    """The whole log of a run: the payloads of its frames joined, and its turn records in order."""
+    """The log of a run: the joined payloads of its frames, and its turn records in order."""
 
     info: RunInfo
     payload: bytes
@@ -113,18 +113,18 @@ class RunLog(Struct, frozen=True):
 
     @property
     def size_bytes(self) -> int:
-        """How much it has: events and turn records."""
+        """The size of events and turn records."""
         return len(self.payload) + sum(len(encode(turn)) for turn in self.turns)
 
     def events(self) -> list[AgentEvent]:
-        """Decode the events. Raises StoreError `store_corrupt` if they are not what agio wrote."""
+        """Decode the events. Raises StoreError `store_corrupt` if they are damaged."""
         try:
             return decode_lines(self.payload)
         except UserError as error:
             raise self.damaged(error.message) from error
 
     def damaged(self, why: str) -> StoreError:
-        """Return the error of a log that is not what agio wrote."""
+        """Return the error for a damaged log."""
         return StoreError(
             "store_corrupt",
             f"The stored log of run {self.info.run_id} is damaged ({why}) Restore a copy of the store.",
@@ -132,7 +132,7 @@ class RunLog(Struct, frozen=True):
         )
 
     def slices(self, size_bytes: int) -> "Iterator[RunLog]":
-        """Cut the events into logs of about this size, of one event at least, and without turn records."""
+        """Split the events into logs of about this size, each with at least one event and without turn records."""
         at = 0
         while at < len(self.payload):
             end = self.payload.find(b"\n", at + size_bytes - 1) + 1 or len(self.payload)
@@ -140,7 +140,7 @@ class RunLog(Struct, frozen=True):
             at = end
 
     def input(self) -> RunAgentInput | None:
-        """What the run was given by its client: its first event has it. Raises StoreError `store_corrupt`."""
+        """Return the client's input, which the run's first event carries. Raises StoreError `store_corrupt`."""
         first = structs.replace(self, payload=self.payload.partition(b"\n")[0]).events()
         if not first or not isinstance(first[0], RunStarted) or first[0].input is UNSET:
             return None
@@ -148,14 +148,14 @@ class RunLog(Struct, frozen=True):
 
 
 class ToolRecord(Struct, frozen=True):
-    """What is known of a tool call that must happen once: its result, or None while it is under way."""
+    """The state of a tool call that must happen once: its result, or None while it is in progress."""
 
     content: Content | None
     error: str | None = None
 
 
 class ToolBegin(Struct, frozen=True):
-    """A tool call that is about to act. `key` is the call's id, which is made of run, step and index."""
+    """A tool call that is about to act. `key` is the call's id, made of run, step and index."""
 
     key: str
     tool: str
@@ -163,14 +163,14 @@ class ToolBegin(Struct, frozen=True):
 
 
 class ToolEnd(Struct, frozen=True):
-    """That a tool call has its result, which is in the log; `error` is its code if it failed."""
+    """The end of a tool call whose result is in the log. `error` is its code if it failed."""
 
     key: str
     error: str | None = None
 
 
 class Question(Struct, frozen=True):
-    """An interrupt a run ends with, and the call it is about."""
+    """An interrupt that a run ends with, and the tool call it is about."""
 
     interrupt: Interrupt
     tool: str
@@ -178,37 +178,39 @@ class Question(Struct, frozen=True):
 
 
 class Totals(Struct, frozen=True):
-    """What a run used in all, whoever ran it. Tokens are None if no model call told, `cost` also without a price."""
+    """The totals of a run over all its claims.
+
+    Tokens are None if no model call reported usage; `cost` is None then too, and without a price.
+    """
 
     steps: int
     input_tokens: int | None
     output_tokens: int | None
     cost: float | None = None
     partial: bool = False
-    """Whether a model call did not tell: the figures are of the rest."""
+    """Whether a model call reported no usage: the totals cover the other calls."""
 
 
 class Outcome(Struct, frozen=True):
-    """What a run leaves beside its log when it ends."""
+    """The records that a run leaves besides its log when it ends."""
 
     messages: Sequence[Message] = ()
-    """What it added to the conversation, and told in between."""
+    """The messages it added to the conversation, including interim ones."""
     questions: Sequence[Question] = ()
     pending: Sequence[str] = ()
-    """Client-side calls whose results are expected."""
+    """The ids of client-side calls whose results are expected."""
     goal_met: bool | None = None
     totals: Totals | None = None
-    """None: its log cannot be read."""
+    """The run's totals; None: its log cannot be read."""
     ended_at: int | None = None
-    """When, as its last event says."""
+    """The time of its last event."""
 
 
 class Append(Struct, frozen=True):
-    """One write to a run's log: a frame, the turns it finishes, and the run's end if it is its last.
+    """One write to a run's log: a frame, the turns it finishes, and the run's end with the last write.
 
-    `create` makes the run in the same commit, if this is its first write. `begins` are tool calls that are
-    about to act: as `begin_tool` for calls that cannot have begun before. `ends` are those whose results
-    are in the frame.
+    `create` creates the run in the same commit, with its first write. `begins` are tool calls that are about to act:
+    as `begin_tool`, for calls that cannot have begun before. `ends` are the calls whose results are in the frame.
     """
 
     frame: Frame
@@ -219,13 +221,13 @@ class Append(Struct, frozen=True):
     begins: Sequence[ToolBegin] = ()
     ends: Sequence[ToolEnd] = ()
     outcome: Outcome | None = None
-    """With `end`."""
+    """What the run leaves; only with `end`."""
     error_message: str | None = None
-    """With `error_code`: the words of the run's last event."""
+    """The message of the run's last event; only with `error_code`."""
 
 
 class ToolRecords(Protocol):
-    """What is known of tool calls that must happen once."""
+    """The records of tool calls that must happen once."""
 
     async def begin_tool(
         self,
@@ -236,7 +238,7 @@ class ToolRecords(Protocol):
         effect: Effect = "once",
         epoch: int | None = None,
     ) -> ToolRecord | None:
-        """Record that a call begins. None: go ahead. A record: it began before, here is what is known.
+        """Record the start of a call. Returns None if the call may act, or its record if it began before.
 
         With an `epoch` that is not the run's, raises StoreError `stale_epoch`.
         """
@@ -248,20 +250,20 @@ class ToolRecords(Protocol):
 
 
 class LogWriter(Protocol):
-    """Where a run's log is written: all that the engine itself asks of a store."""
+    """Write access to a run's log: all that the engine needs of a store."""
 
     def append(self, write: Append) -> Awaitable[None]:
-        """Make a frame durable: what it returns is done after the commit, and carries any error.
+        """Make a frame durable. The returned awaitable completes after the commit, and raises its error.
 
-        Taken only if the run is running under the frame's epoch and the frame's first seq is the
-        next one; repeating a frame already stored changes nothing and succeeds. Raises StoreError
-        `stale_epoch`, `sequence_gap`, `append_conflict`, `run_ended`, `run_exists`, `thread_busy`.
+        A frame is accepted only if the run is running under the frame's epoch and the frame's first seq is the next
+        one. Repeating a stored frame changes nothing and succeeds. Raises StoreError `stale_epoch`, `sequence_gap`,
+        `append_conflict`, `run_ended`, `run_exists`, `thread_busy`.
         """
         ...
 
 
 class AgentRunRepository(LogWriter, ToolRecords, Protocol):
-    """Runs and their logs. Every method raises StoreError when the store fails."""
+    """The store of runs and their logs. Every method raises StoreError when the store fails."""
 
     async def create_run(self, run: NewRun) -> RunInfo:
         """Add a running run.
@@ -271,22 +273,22 @@ class AgentRunRepository(LogWriter, ToolRecords, Protocol):
         ...
 
     async def claim_run(self, run_id: str) -> RunInfo:
-        """Take over a running run: its epoch grows by one and whoever had it is fenced off.
+        """Take over a running run. Its epoch grows by one, which fences off the previous claimant.
 
         Raises UserError `run_not_found`, StoreError `run_ended`.
         """
         ...
 
     async def get_run(self, run_id: str) -> RunInfo:
-        """Raises UserError `run_not_found`."""
+        """Return a run's metadata. Raises UserError `run_not_found`."""
         ...
 
     async def get_log(self, run_id: str, after: int = 0) -> RunLog:
-        """The log after event `after`. Raises UserError `run_not_found`."""
+        """Return the log after event `after`. Raises UserError `run_not_found`."""
         ...
 
     async def get_events(self, run_id: str, after: int = 0) -> list[AgentEvent]:
-        """The events after `after`, as they were streamed. Raises UserError `run_not_found`."""
+        """Return the events after `after`, as they were streamed. Raises UserError `run_not_found`."""
         ...
 
     async def list_runs(
@@ -297,9 +299,9 @@ class AgentRunRepository(LogWriter, ToolRecords, Protocol):
         before: str | None = None,
         limit: int = 50,
     ) -> list[RunInfo]:
-        """Runs, newest first; `before` is the last run id of the page before."""
+        """List runs, newest first; `before` is the last run id of the previous page."""
         ...
 
     async def close(self) -> None:
-        """Write what is pending and let go of the files."""
+        """Complete pending writes and close the store."""
         ...
