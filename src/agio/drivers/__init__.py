@@ -1,1 +1,1 @@
-"""One file a vendor's wire format, each a `ModelDriver`. Vendor types stop here."""
+"""Model drivers: one file per wire format, each a `ModelDriver`. Vendor types stay inside this package."""

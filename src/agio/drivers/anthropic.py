@@ -26,11 +26,11 @@ from agio.protocol.messages import ContentPart, DataSource, DocumentPart, ImageP
 
 _MAX_TOKENS = 8192
 _IMAGE_CHARS = 5 * 1024 * 1024
-"""The largest image the API takes, in base64: a larger one would fail every call of its conversation."""
+"""The API's limit for an image in base64. A larger one would fail every later call of its conversation."""
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _CACHE: dict[str, Json] = {"type": "ephemeral"}
 _BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384}
-# Models before 4.6 think within a budget of tokens; later ones refuse it and take an effort instead.
+# Models before 4.6 take a thinking budget in tokens; later ones refuse it and take an effort.
 _BUDGETED = re.compile(r"claude-(?:\d|instant|(?:opus|sonnet|haiku)-(?:3|4-[0-5](?!\d)|4-\d{8}|4$))")
 
 
@@ -55,13 +55,13 @@ class AnthropicDriver:
         return self._http.turn(self._url, body, AnthropicTurn(self._http.faults))
 
     async def models(self) -> list[str]:
-        """List what the service offers; see `ModelLister.models`."""
+        """List the service's models; see `ModelLister.models`."""
         return await fetch_names(
             self._http, f"{self._url.removesuffix('/messages')}/models?limit=1000", ANTHROPIC
         )
 
     async def aclose(self) -> None:
-        """Close the connections the driver keeps."""
+        """Close the driver's connections."""
         await self._http.aclose()
 
 
@@ -92,7 +92,7 @@ def build_body(request: ModelRequest) -> dict[str, Json]:
     _think(request, body, options)
     if options:
         body["output_config"] = options
-    # While it thinks, a model takes no temperature and hardly any top_p; newer ones never take both.
+    # With thinking, the API refuses a temperature and a top_p below 0.95; newer models refuse both together.
     thinks = "thinking" in body
     if settings.temperature is not None and not thinks:
         body["temperature"] = settings.temperature
@@ -109,7 +109,7 @@ def _think(request: ModelRequest, body: dict[str, Json], options: dict[str, Json
     if not budgeted:
         options["effort"] = "low" if effort == "minimal" else effort
     if request.tools and request.settings.tool_choice == "required":
-        # A model that must call a tool may not think first.
+        # The API refuses thinking with a required tool call.
         return
     budget = _BUDGETS[effort]
     limit = request.settings.max_output_tokens
@@ -125,7 +125,7 @@ def _think(request: ModelRequest, body: dict[str, Json], options: dict[str, Json
 
 
 def _may_think(messages: list[dict[str, Json]]) -> bool:
-    """Say whether the calls the history ends with, if any, were made by a thinking model: else it is refused."""
+    """Whether the API accepts thinking: tool calls at the end of the history must begin with thinking."""
     ends = [cast(list[dict[str, Json]], message["content"])[0]["type"] for message in messages[-2:]]
     return len(ends) < 2 or ends[1] != "tool_result" or ends[0] in ("thinking", "redacted_thinking")
 
@@ -142,7 +142,7 @@ def _messages(request: ModelRequest) -> list[Json]:
     turns: list[tuple[str, list[Json]]] = []
     for turn in turns_of(request, _IDS):
         if isinstance(turn, SystemTurn):
-            # Only the newest models take instructions inside the history.
+            # Only the newest models accept instructions inside the history.
             turns.append(("user", [_text(f"[{turn.role}] {turn.text}")]))
         elif isinstance(turn, UserTurn):
             turns.append(("user", [_block(part) for part in turn.parts]))

@@ -1,4 +1,4 @@
-"""Anthropic Messages: the reading of one message's event stream."""
+"""Anthropic Messages: decodes the event stream of one message."""
 
 from typing import cast
 
@@ -70,7 +70,7 @@ _decode = msgspec.json.Decoder(_Event).decode
 
 
 class _Block:
-    """A content block on its way: what it started as, and the pieces of its text."""
+    """A content block in progress: its start, and the pieces of its text."""
 
     def __init__(self, fields: dict[str, Json], call: OpenCall | None) -> None:
         self.fields = fields
@@ -80,7 +80,7 @@ class _Block:
 
 
 class AnthropicTurn:
-    """Reads the events of one message."""
+    """Decodes the events of one message."""
 
     def __init__(self, faults: Faults) -> None:
         self.ended = False
@@ -94,7 +94,7 @@ class AnthropicTurn:
         self._details: dict[str, Json] = {}
 
     def read(self, items: list[bytes]) -> list[ModelEvent]:
-        """Turn the data of some events into model events."""
+        """Decode the data of events into model events."""
         out: list[ModelEvent] = []
         for data in items:
             event = _decode(data)
@@ -132,7 +132,7 @@ class AnthropicTurn:
         return out
 
     def close(self) -> list[ModelEvent]:
-        """Say nothing more: only `message_stop` ends a message."""
+        """Return nothing: only `message_stop` ends a message."""
         return []
 
     def _start(self, index: int, fields: dict[str, Json], out: list[ModelEvent]) -> None:
@@ -215,7 +215,7 @@ class AnthropicTurn:
             fields = dict(block.fields)
             if block.kind == "text":
                 if not whole.strip():
-                    # An empty text block is refused when it is sent back.
+                    # The API refuses an empty text block in the history.
                     continue
                 fields["text"] = whole
             elif block.kind == "thinking":
@@ -226,6 +226,6 @@ class AnthropicTurn:
                 fields["input"] = fields.get("input") or {}
             items.append(fields)
         while items and str(cast(dict[str, Json], items[-1]).get("type")).endswith("thinking"):
-            # So is thinking that nothing follows.
+            # It also refuses thinking at the end of a message.
             items.pop()
         return items

@@ -1,4 +1,4 @@
-"""What the four request bodies share: a caller's extra options, and how strict an output schema is."""
+"""Shared by the four request bodies: the caller's extra options, and strict output schemas."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -17,12 +17,12 @@ _UNCHECKED = frozenset(
 
 
 def encode_body(body: dict[str, Json], extra: Mapping[str, Json]) -> bytes:
-    """Encode a request body, the caller's extra options merged in last."""
+    """Encode a request body; the caller's extra options are merged in last."""
     return msgspec.json.encode(deep_merge(body, extra))
 
 
 def deep_merge(base: Mapping[str, Json], extra: Mapping[str, Json]) -> dict[str, Json]:
-    """Merge objects into objects; any other value of `extra` replaces what was there."""
+    """Merge objects recursively; any other value of `extra` replaces the base value."""
     merged = dict(base)
     for key, value in extra.items():
         old = merged.get(key)
@@ -33,7 +33,7 @@ def deep_merge(base: Mapping[str, Json], extra: Mapping[str, Json]) -> dict[str,
 
 
 def is_strict(schema: Json) -> bool:
-    """Say whether a schema fits OpenAI's strict mode: closed objects, every property required."""
+    """Whether a schema fits OpenAI's strict mode: closed objects, every property required."""
     if isinstance(schema, list):
         return all(map(is_strict, cast(list[Json], schema)))
     if not isinstance(schema, dict):
@@ -49,7 +49,7 @@ def is_strict(schema: Json) -> bool:
 
 
 def close_objects(schema: Json) -> Json:
-    """Return the schema with closed objects, without the limits on values that Anthropic refuses."""
+    """Return the schema with closed objects and without the value constraints that Anthropic refuses."""
     if isinstance(schema, list):
         return [close_objects(node) for node in cast(list[Json], schema)]
     if not isinstance(schema, dict):

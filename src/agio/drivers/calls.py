@@ -1,4 +1,4 @@
-"""The tool calls of a turn while they stream: begun in order, no argument said twice, each call closed once."""
+"""The streaming tool calls of a turn: begun in order, each argument emitted once, each call closed once."""
 
 from msgspec import Struct, field
 
@@ -7,7 +7,7 @@ from agio.drivers.kept import Kept
 
 
 class OpenCall(Struct):
-    """A call on its way. `vendor_id` may be empty or the same as another call's."""
+    """A call in progress. `vendor_id` may be empty or equal another call's."""
 
     index: int
     name: str = ""
@@ -19,7 +19,7 @@ class OpenCall(Struct):
 
     @property
     def arguments(self) -> str:
-        """What there is of its arguments."""
+        """The arguments received so far."""
         return "".join(self.pieces)
 
 
@@ -32,13 +32,13 @@ class OpenCalls:
         self._begun = 0
 
     def open(self, name: str, vendor_id: str) -> OpenCall:
-        """Note a new call; nothing is said of it before `begin`."""
+        """Add a new call; it emits no event before `begin`."""
         call = OpenCall(len(self.calls), name, vendor_id)
         self.calls.append(call)
         return call
 
     def begin(self, call: OpenCall, out: list[ModelEvent]) -> None:
-        """Say that the call begins: its name is whole. It waits for the calls before it to begin."""
+        """Begin the call, whose name is complete. It waits until the calls before it have begun."""
         call.ready = True
         for waiting in self.calls[self._begun :]:
             if not waiting.ready:
@@ -52,7 +52,7 @@ class OpenCalls:
                 out.append(ToolCallDone(waiting.index))
 
     def add(self, call: OpenCall, arguments: str, out: list[ModelEvent]) -> None:
-        """Pass on more of the arguments."""
+        """Append to the arguments and emit the delta."""
         if not arguments or call.done:
             return
         call.pieces.append(arguments)
@@ -63,7 +63,7 @@ class OpenCalls:
             self.begin(call, out)
 
     def finish(self, call: OpenCall, whole: str | None, out: list[ModelEvent]) -> None:
-        """Close the call. `whole`, if the vendor repeats the arguments, supplies what was not streamed."""
+        """Close the call. If the vendor repeats the arguments, `whole` supplies the part that was not streamed."""
         if call.done:
             return
         if whole and whole.startswith(call.arguments):
@@ -77,6 +77,6 @@ class OpenCalls:
             self.begin(call, out)
 
     def finish_all(self, out: list[ModelEvent]) -> None:
-        """Close what is still open at the end of a turn."""
+        """Close the calls still open at the end of a turn."""
         for call in self.calls:
             self.finish(call, None, out)

@@ -1,4 +1,4 @@
-"""The models a service says it has: its list, read with suspicion. Beside the drivers, which know where it is."""
+"""Reads a service's list of models, as untrusted input. The drivers supply its address."""
 
 from typing import cast
 
@@ -14,14 +14,14 @@ _NAME_CHARS = 200
 
 
 class Shape(Struct, frozen=True):
-    """Where a vendor's list has its names."""
+    """Where the names are in a vendor's list."""
 
     items: str
     name: str
     prefix: str = ""
-    """What stands before each name and is no part of it."""
+    """The prefix to strip from each name."""
     methods: str = ""
-    """The field that says what a model can do, if there is one."""
+    """The field with a model's supported methods, if the vendor has one."""
 
 
 OPENAI = Shape("data", "id")
@@ -31,14 +31,14 @@ _GENERATES = "generateContent"
 
 
 async def fetch_names(http: ModelHttp, url: str, shape: Shape) -> list[str]:
-    """Get a service's list of models: each once, at most `MAX_NAMES`, in its order. Raises ModelError."""
+    """Return a service's models in its order, without duplicates, at most `MAX_NAMES`. Raises ModelError."""
     body = await http.fetch(url, LIST_BYTES)
     try:
         decoded: Json = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise http.faults.make("invalid_response", f"{error}.") from error
     items = cast(dict[str, Json], decoded).get(shape.items, False) if isinstance(decoded, dict) else decoded
-    if items is None:  # how Ollama lists nothing
+    if items is None:  # an empty list in Ollama
         return []
     if not isinstance(items, list):
         raise http.faults.make("invalid_response", "it has no list of models.")
@@ -53,7 +53,7 @@ async def fetch_names(http: ModelHttp, url: str, shape: Shape) -> list[str]:
 
 
 def _name_in(item: Json, shape: Shape) -> str | None:
-    """Return the name of one entry; None if it is none that a person could choose and an agent could use."""
+    """Return the name of one entry; None if an agent could not use it."""
     if not isinstance(item, dict):
         return None
     fields = cast(dict[str, Json], item)

@@ -1,6 +1,6 @@
-"""An HTTP/1.1 connection to a model's service: one request at a time, its answer as it arrives.
+"""An HTTP/1.1 connection to a model's service: one request at a time, the response streamed as it arrives.
 
-Written on httptools because it is the hot path: a general client spends more on a token than the rest of agio.
+It uses httptools because this is the hot path: a general client costs more per token than the rest of agio.
 """
 
 import asyncio
@@ -14,23 +14,23 @@ from agio.errors import UserError
 
 _HEAD_BYTES = 256 * 1024
 _INFLATED_BYTES = 16 * 1024 * 1024
-"""How much of a compressed answer may wait unpacked for its reader."""
+"""How many decompressed bytes may wait for the reader."""
 _SAFE = "/:@!$&'()*+,;=%-._~?"
 
 
 class BrokenAnswer(Exception):
-    """The connection ended, or made no sense, before the answer was complete."""
+    """The connection closed or sent invalid HTTP before the response was complete."""
 
     def __init__(self, message: str, *, silent: bool = False, garbled: bool = False) -> None:
         super().__init__(message)
         self.silent = silent
-        """Whether not one byte came: a kept-alive connection that the other side had closed."""
+        """Whether no byte arrived: the server had closed the kept-alive connection."""
         self.garbled = garbled
-        """Whether what came was no HTTP."""
+        """Whether the response was not valid HTTP."""
 
 
 class _Inflater(Protocol):
-    """What is used of zlib's decompressors, whose type has no name."""
+    """The part of zlib's decompressor that we use; its type is not public."""
 
     @property
     def unconsumed_tail(self) -> bytes: ...
@@ -39,7 +39,7 @@ class _Inflater(Protocol):
 
 
 class Target(NamedTuple):
-    """Where a request goes: the connection's other end, and what the request line and Host say."""
+    """A request's destination: the peer to connect to, the request target and the Host header."""
 
     secure: bool
     host: str
@@ -50,7 +50,7 @@ class Target(NamedTuple):
 
 @functools.lru_cache(maxsize=256)
 def parse_url(url: str) -> Target:
-    """Take a URL apart. Raises UserError `invalid_base_url`."""
+    """Parse a URL. Raises UserError `invalid_base_url`."""
     try:
         return _parse(url)
     except ValueError:
@@ -84,12 +84,12 @@ class Connection(asyncio.Protocol):
         self._began = False
         self._silent = True
         self._bare_bytes = 0
-        """Received since the last bytes of a body: an unfinished head, chunk size or trailer."""
+        """Bytes received since the last body bytes: an unfinished head, chunk size or trailer."""
         self._failure: BrokenAnswer | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._inflate: _Inflater | None = None
         self._inflated_bytes = 0
-        """Inflated and not yet read."""
+        """Decompressed bytes not yet read."""
 
     @property
     def closed(self) -> bool:
@@ -97,7 +97,7 @@ class Connection(asyncio.Protocol):
         return self._transport is None or self._transport.is_closing()
 
     def send(self, head: bytes, body: bytes) -> None:
-        """Begin an exchange."""
+        """Send a request."""
         import httptools
 
         self.status, self.headers = 0, {}
@@ -116,7 +116,7 @@ class Connection(asyncio.Protocol):
             await self._wait()
 
     async def read(self) -> bytes:
-        """Return what has arrived of the body since the last call, nothing at its end. Raises BrokenAnswer."""
+        """Return the body bytes since the last call, empty at the end. Raises BrokenAnswer."""
         while not self._parts:
             if self.complete:
                 return b""
@@ -127,7 +127,7 @@ class Connection(asyncio.Protocol):
         return chunk
 
     def resume(self) -> None:
-        """Resume reading, if it was paused for lack of a reader."""
+        """Resume reading from the transport, if it was paused."""
         if self._paused and self._transport is not None and not self._transport.is_closing():
             self._paused = False
             self._transport.resume_reading()
@@ -155,14 +155,14 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the transport."""
-        # uvloop's transports are no subclass of asyncio.Transport.
+        # uvloop's transports do not subclass asyncio.Transport.
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         """Feed the parser and wake the reader."""
         self._silent = False
         if self.complete:
-            self.close()  # unsolicited bytes: the connection cannot be trusted with another request
+            self.close()  # unsolicited bytes: do not reuse the connection
             return
         import httptools
 
@@ -179,13 +179,13 @@ class Connection(asyncio.Protocol):
             self._fail(f"its headers are larger than {_HEAD_BYTES} bytes", garbled=True)
             self.close()
         if self._waiter is None and not self._paused and self._transport is not None:
-            # No reader waits: let the rest gather in the kernel and arrive as one read.
+            # No reader is waiting: let the kernel buffer the rest, to arrive as one read.
             self._paused = True
             self._transport.pause_reading()
         self._wake()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End the answer: properly if only the connection's end could end it."""
+        """End the response: complete if its body is delimited by the close, else broken."""
         self._transport = None
         until_close = "content-length" not in self.headers and "transfer-encoding" not in self.headers
         if not self.complete:
@@ -202,12 +202,12 @@ class Connection(asyncio.Protocol):
     # Callbacks of the parser
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a header. Fields after the body (trailers) are not read."""
+        """Store a header. Trailers are ignored."""
         if not self._began:
             self.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
-        """Begin the body, unless this is an interim answer."""
+        """Begin the body, unless this is an interim (1xx) response."""
         if self.complete:
             return
         self.status = self._parser.get_status_code()
@@ -219,7 +219,7 @@ class Connection(asyncio.Protocol):
             self._inflate = zlib.decompressobj(wbits=47)
 
     def on_body(self, body: bytes) -> None:
-        """Keep a piece of the body."""
+        """Store a piece of the body."""
         self._bare_bytes = 0
         if self._inflate is not None:
             body = self._inflate.decompress(body, max(1, _INFLATED_BYTES - self._inflated_bytes))
@@ -232,7 +232,7 @@ class Connection(asyncio.Protocol):
             self._parts.append(body)
 
     def on_message_complete(self) -> None:
-        """End the answer. A second one in the same breath was not asked for: the connection is not used again."""
+        """End the response. After an unsolicited second response the connection is not reused."""
         if self.complete:
             self.reusable = False
         elif self.status >= 200:

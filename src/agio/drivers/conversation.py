@@ -1,6 +1,6 @@
-"""A request's history as turns every vendor can take: results complete and in order, ids unique and rewired.
+"""A request's history as vendor-neutral turns: results complete and in order, ids unique and rewritten.
 
-The four drivers turn these turns into their own items; only this file knows which id belongs to which call.
+The four drivers convert these turns into their own items; only this file maps ids to calls.
 """
 
 import re
@@ -49,13 +49,13 @@ class SystemTurn(Struct, frozen=True):
 
 
 class UserTurn(Struct, frozen=True):
-    """What a person said: at least one part, no empty text."""
+    """A user message: at least one part, no empty text."""
 
     parts: list[ContentPart]
 
 
 class Call(Struct, frozen=True):
-    """A tool call under the id it has on the wire."""
+    """A tool call with its id on the wire."""
 
     id: str
     name: str
@@ -63,7 +63,7 @@ class Call(Struct, frozen=True):
 
 
 class Result(Struct, frozen=True):
-    """What came of a call; `id` and `name` are the call's."""
+    """The result of a call; `id` and `name` are the call's."""
 
     id: str
     name: str
@@ -72,9 +72,9 @@ class Result(Struct, frozen=True):
 
 
 class AssistantTurn(Struct, frozen=True):
-    """What the model said. `items` is its vendor turn if the same wire made it, else None.
+    """A model's turn. `items` is its vendor turn if the same wire produced it, else None.
 
-    A turn with calls has a result for each, in the calls' order: they follow the turn directly.
+    A turn with calls has one result for each, in the order of the calls; they directly follow the turn.
     """
 
     text: str
@@ -87,7 +87,7 @@ Turn: TypeAlias = SystemTurn | UserTurn | AssistantTurn
 
 
 class VendorIds(Struct, frozen=True):
-    """How a wire names its calls: where they are in a vendor turn, and the key of the id in each."""
+    """How a wire identifies its calls: where they are in a vendor turn, and the key of each id."""
 
     wire: str
     key: str
@@ -95,7 +95,7 @@ class VendorIds(Struct, frozen=True):
 
 
 def turns_of(request: ModelRequest, ids: VendorIds) -> list[Turn]:
-    """Return the history of a request as turns for the wire `ids` describes."""
+    """Return a request's history as turns for the wire that `ids` describes."""
     return _History(request, ids).turns()
 
 
@@ -166,7 +166,7 @@ class _History:
     def _vendor_items(self, vendor: VendorTurn | None, call_count: int) -> list[Json] | None:
         if vendor is None or vendor.wire != self._ids.wire or not vendor.items:
             return None
-        # A message whose calls were changed since no longer fits the turn that made it.
+        # A message whose calls were edited no longer matches its vendor turn.
         return vendor.items if len(self._ids.find(vendor.items)) == call_count else None
 
     def _rewire(self, items: list[Json], own_ids: list[str]) -> tuple[list[Json], list[str]]:
@@ -183,7 +183,7 @@ class _History:
     def _unique(self, their: str, own: str) -> str:
         wire_id = their
         if not their or their in self._used:
-            # A client may have brought ids that no vendor takes.
+            # A client may supply ids that no vendor accepts.
             own = own if _FIT_ID.fullmatch(own) else f"call_{sha256(own.encode()).hexdigest()[:24]}"
             candidates = chain([own], (f"{own[:36]}_{number}" for number in count(2)))
             wire_id = next(each for each in candidates if each not in self._used)
@@ -210,12 +210,12 @@ def parts_of(content: Content) -> list[ContentPart]:
 
 
 def text_of_parts(parts: Sequence[ContentPart]) -> str:
-    """Return the text of the parts, one after the other."""
+    """Return the concatenated text of the parts."""
     return "\n".join(part.text for part in parts if isinstance(part, TextPart))
 
 
 def object_of(arguments: str) -> dict[str, Json]:
-    """Decode a call's arguments; what is not a JSON object, such as half a call, is an empty one."""
+    """Decode a call's arguments. Anything but a JSON object, such as a truncated call, becomes an empty one."""
     try:
         return _decode_object(arguments or "{}")
     except (msgspec.DecodeError, RecursionError):
@@ -223,7 +223,7 @@ def object_of(arguments: str) -> dict[str, Json]:
 
 
 def whole_arguments(arguments: str) -> str:
-    """Return a call's arguments as they are if they are a JSON object, else an empty one."""
+    """Return a call's arguments unchanged if they are a JSON object, else an empty object."""
     return arguments if object_of(arguments) else "{}"
 
 
@@ -241,14 +241,14 @@ def data_url(source: DataSource) -> str:
 
 
 def file_id(part: ContentPart, provider: str) -> str | None:
-    """Return the handle of a file that this provider keeps."""
+    """Return the provider's id of a file it stores, if any."""
     if isinstance(part, TextPart) or not isinstance(part.source, FileSource):
         return None
     return part.source.value if part.source.provider in (UNSET, provider) else None
 
 
 def as_text(part: ContentPart) -> str:
-    """Say a part in words: a text document by its text, anything else by a note that it was left out."""
+    """Return a part as text: a text document's content, else a note that the part was omitted."""
     if isinstance(part, TextPart):
         return part.text
     mime = mime_of(part)
@@ -270,7 +270,7 @@ def _is_text(mime: str) -> bool:
 def alternate(
     turns: Sequence[tuple[str, list[_PartT]]], user: str, opening: _PartT
 ) -> list[tuple[str, list[_PartT]]]:
-    """Join neighbours of one role, and put `opening` first where the user did not begin."""
+    """Merge adjacent turns of one role; prepend `opening` if the first role is not the user."""
     joined: list[tuple[str, list[_PartT]]] = []
     for role, parts in turns:
         if not parts:

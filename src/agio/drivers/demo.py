@@ -1,4 +1,4 @@
-"""A model that is none: offline, scripted by what it is asked, and honest about it."""
+"""The demo driver: no model and no network. It answers from rules, and says so."""
 
 import asyncio
 import re
@@ -28,7 +28,7 @@ _ZONE = re.compile(r"\b[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+\b")
 _FENCE = re.compile(r"^<<untrusted [0-9a-f]+ [^\n]*>>\n(.*)\n<<end [0-9a-f]+>>$", re.DOTALL)
 
 _KNOWN = ("calculator", "clock", "send_postcard")
-"""The tools it knows how to use. Of others it knows what they are called."""
+"""The tools it has rules for. It calls another tool if the message names it."""
 
 _WELCOME = """I am the **demo model** of agio: a script, not a language model.
 I work offline and show what a run looks like. Try:
@@ -116,7 +116,7 @@ class DemoDriver:
 
 
 def _results(request: ModelRequest) -> list[ToolMessage]:
-    """Return the tool results that came after the newest user message."""
+    """Return the tool results after the newest user message."""
     results: list[ToolMessage] = []
     for message in reversed(request.messages):
         if isinstance(message, UserMessage):
@@ -140,7 +140,7 @@ def _conclusion(results: list[ToolMessage]) -> str:
 
 
 def _plan(text: str, tools: Mapping[str, ToolSpec]) -> tuple[str, tuple[str, dict[str, Json]] | None]:
-    """Decide what to do about a message: what to think, and which tool to call."""
+    """Choose the response to a message: its reasoning, and the tool to call."""
     if "calculator" in tools and (found := _SUM.search(text)):
         expression = found.group(0).replace(",", "").strip()
         return f"This is arithmetic: {expression}. I should use the calculator.", (
@@ -169,7 +169,7 @@ def _plan(text: str, tools: Mapping[str, ToolSpec]) -> tuple[str, tuple[str, dic
 
 
 def _arguments(tool: ToolSpec, rest: str) -> dict[str, Json]:
-    """Guess what a tool wants from the words that follow its name: the words, or the first number in them."""
+    """Guess a tool's arguments from the words after its name: the words, or the first number in them."""
     properties = json_object(tool.parameters.get("properties"))
     required = cast("list[str]", tool.parameters.get("required", []))
     number = re.search(r"-?\d+(?:\.\d+)?", rest)

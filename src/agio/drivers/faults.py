@@ -1,4 +1,4 @@
-"""What went wrong at a model's service, as a ModelError: its code, one sentence, when to try again."""
+"""Turns a model service's failures into ModelErrors: a code, one sentence, and when to retry."""
 
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
@@ -74,7 +74,7 @@ _KINDS = (
 
 
 class VendorError(msgspec.Struct, frozen=True):
-    """An error object of any vendor: what kind it says it is, its words, and how long to wait."""
+    """An error object of any vendor: its kind, its message, and how long to wait."""
 
     kind: str
     words: str
@@ -83,20 +83,20 @@ class VendorError(msgspec.Struct, frozen=True):
 
 
 class Faults:
-    """Makes the errors of one service: names its host, never says its key."""
+    """Makes the errors of one service. They name its host and never contain its key."""
 
     def __init__(self, host: str, secrets: list[str]) -> None:
         self._host = host
         self._secrets = [secret for secret in secrets if len(secret) >= 6]
 
     def holds_secret(self, text: str) -> bool:
-        """Whether a text contains the key: such a text is not shown."""
+        """Whether a text contains the key; such a text is never shown."""
         return any(secret in text for secret in self._secrets)
 
     def make(
         self, code: str, words: str = "", status: int | None = None, retry_after_s: float | None = None
     ) -> ModelError:
-        """Make an error of this code, with the vendor's own words where there are any."""
+        """Make an error with this code, and the vendor's message if there is one."""
         for secret in self._secrets:
             words = words.replace(secret, "***")
         words = " ".join(words.split())
@@ -117,7 +117,7 @@ class Faults:
         )
 
     def from_answer(self, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
-        """Make the error of an answer that is not a success."""
+        """Make the error for a response without a success status."""
         error = read_error(body) or VendorError("", body.decode(errors="replace").strip())
         retry_after_s = _retry_after(headers)
         if retry_after_s is None:
@@ -125,11 +125,11 @@ class Faults:
         return self.make(_code_of(status, error, body), error.words, status, retry_after_s)
 
     def from_stream(self, error: Json) -> ModelError:
-        """Make the error of an error object inside a stream."""
+        """Make the error for an error object inside a stream."""
         return self.from_error(_error_of(error) or VendorError("", str(error)))
 
     def from_error(self, error: VendorError) -> ModelError:
-        """Make the error a vendor reports without an HTTP status of its own."""
+        """Make the error for a vendor error without an HTTP status."""
         code = _code_of(error.status, error, error.words.encode())
         return self.make(code, error.words, retry_after_s=error.retry_after_s)
 
@@ -170,7 +170,7 @@ def _code_of(status: int | None, error: VendorError, body: bytes) -> str:
     if status != 429 and any(mark in said for mark in _CONTEXT):
         return "context_too_long"
     if "resource_exhausted" in error.kind:
-        # Gemini words a limit per minute like a spent quota; only the quota's name tells them apart.
+        # Gemini uses one message for a per-minute limit and a spent quota; only the quota's name differs.
         return "quota_exceeded" if b"PerDay" in body else "rate_limited"
     if status in (None, 400, 402, 403, 429) and any(mark in said for mark in _QUOTA):
         return "quota_exceeded"

@@ -34,7 +34,7 @@ _MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
 _BUDGETS = {"minimal": 512, "low": 1024, "medium": 8192, "high": 24576}
 # Before Gemini 3: thinking by budget, no media in function responses, no JSON mode beside functions.
 _OLD = re.compile(r"(?:models/)?gemini-[12]\b")
-# A call another model made has no signature of Gemini's; this value, documented for that case, stands in.
+# Google documents this placeholder for calls by other models, which have no thought signature.
 _NO_SIGNATURE = "skip_thought_signature_validator"
 
 
@@ -60,11 +60,11 @@ class GeminiDriver:
         return self._http.turn(url, body, GeminiTurn(self._http.faults))
 
     async def models(self) -> list[str]:
-        """List what the service offers; see `ModelLister.models`."""
+        """List the service's models; see `ModelLister.models`."""
         return await fetch_names(self._http, f"{self._base}/models?pageSize=1000", GEMINI)
 
     async def aclose(self) -> None:
-        """Close the connections the driver keeps."""
+        """Close the driver's connections."""
         await self._http.aclose()
 
 

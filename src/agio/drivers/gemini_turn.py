@@ -1,4 +1,4 @@
-"""Gemini generateContent: the reading of one answer's stream."""
+"""Gemini generateContent: decodes the stream of one response."""
 
 import msgspec
 from msgspec import Struct
@@ -91,7 +91,7 @@ _decode = msgspec.json.Decoder(_Chunk).decode
 
 
 class GeminiTurn:
-    """Reads the chunks of one answer. The stream has no end marker but a finish reason before it ends."""
+    """Decodes the chunks of one response. The stream's only end marker is a finish reason."""
 
     def __init__(self, faults: Faults) -> None:
         self.ended = False
@@ -105,7 +105,7 @@ class GeminiTurn:
         self._usage = _Usage()
 
     def read(self, items: list[bytes]) -> list[ModelEvent]:
-        """Turn the data of some chunks into model events."""
+        """Decode the data of chunks into model events."""
         out: list[ModelEvent] = []
         for data in items:
             if data == b"[DONE]":
@@ -128,7 +128,7 @@ class GeminiTurn:
         return out
 
     def close(self) -> list[ModelEvent]:
-        """End the turn, if a finish reason was given."""
+        """End the turn, if a finish reason arrived."""
         if self._stop is None:
             return []
         self._end_run()
@@ -174,7 +174,7 @@ class GeminiTurn:
             if thought:
                 item["thought"] = True
             if part.thought_signature is not None:
-                # A signature belongs to its part: such a part is never joined with another.
+                # A signature belongs to its part: never merge such a part with another.
                 item["thoughtSignature"] = part.thought_signature
             self._kept.add(item)
             self._items.append(item)

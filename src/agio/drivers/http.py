@@ -1,4 +1,4 @@
-"""The HTTP client of a driver: kept-alive connections, event streams in, every failure a ModelError."""
+"""A driver's HTTP client: kept-alive connections, event streams, every failure a ModelError."""
 
 import asyncio
 import errno
@@ -26,11 +26,11 @@ _NOT_A_STREAM = ("application/json", "text/html", "application/xml", "text/xml")
 
 
 class TurnDecoder(Protocol):
-    """A vendor's reading of one turn."""
+    """Decodes one turn of a vendor's stream."""
 
     @property
     def ended(self) -> bool:
-        """Whether the turn's TurnEnd was said."""
+        """Whether the TurnEnd was emitted."""
         ...
 
     @property
@@ -39,11 +39,11 @@ class TurnDecoder(Protocol):
         ...
 
     def read(self, items: list[bytes]) -> list[ModelEvent]:
-        """Turn the data of some events into model events. Raises ModelError for an error in them."""
+        """Decode the data of events into model events. Raises ModelError for an error in them."""
         ...
 
     def close(self) -> list[ModelEvent]:
-        """Say what is left at the end of the stream; without a TurnEnd the stream counts as broken."""
+        """Return the last events at the end of the stream. Without a TurnEnd the stream counts as broken."""
         ...
 
 
@@ -58,7 +58,7 @@ class ModelHttp:
         self._headers = {
             "Content-Type": "application/json",
             "Accept": "text/event-stream",
-            # Compression would only hold deltas back.
+            # Compression would delay deltas.
             "Accept-Encoding": "identity",
             **headers,
             **endpoint.headers,
@@ -68,14 +68,14 @@ class ModelHttp:
         self._pools: dict[asyncio.AbstractEventLoop, Connections] = {}
 
     async def turn(self, url: str, body: bytes, decoder: TurnDecoder) -> AsyncGenerator[list[ModelEvent]]:
-        """Post the body and yield what the decoder makes of each network read, up to and with the TurnEnd."""
+        """Post the body and yield the decoded events of each network read, up to and including the TurnEnd."""
         async with aclosing(self.stream(url, self._sent(), body)) as reads:
             try:
                 async for items in reads:
                     try:
                         events = decoder.read(items)
                     except (ModelError, *_GARBLED):
-                        # The error discards its read, but the usage reported there is charged.
+                        # The error discards the events of its read, but their usage still counts.
                         if decoder.told.total:
                             yield [PartialUsage(decoder.told)]
                         raise
@@ -92,7 +92,7 @@ class ModelHttp:
             yield events
 
     async def stream(self, url: str, headers: Mapping[str, str], body: bytes) -> AsyncGenerator[list[bytes]]:
-        """Post the body and yield the data of the events of each network read. Closing it hangs up."""
+        """Post the body and yield the event data of each network read. Closing the generator disconnects."""
         pool = self._pool()
         answer = await self._reach(pool.post(parse_url(url), headers, body))
         try:
@@ -112,7 +112,7 @@ class ModelHttp:
             pool.release(answer)
 
     async def fetch(self, url: str, limit_bytes: int) -> bytes:
-        """Get a document, no larger than this. Raises ModelError."""
+        """Get a document of at most `limit_bytes`. Raises ModelError."""
         pool = self._pool()
         answer = await self._reach(pool.get(parse_url(url), self._sent("application/json")))
         try:
@@ -188,7 +188,7 @@ def _content_type(answer: Connection) -> str:
 
 
 async def _drain(reads: AsyncGenerator[list[bytes]]) -> None:
-    """Read the little that follows the end of a turn, so that its connection can be used again."""
+    """Read the bytes after the end of a turn, so that the connection can be reused."""
     with suppress(TimeoutError, ModelError):
         async with asyncio.timeout(_DRAIN_S):
             async for _ in reads:

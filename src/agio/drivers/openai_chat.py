@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions, and every service that speaks it under another base URL: driver and requests."""
+"""OpenAI Chat Completions and compatible services: the driver and its requests."""
 
 from collections.abc import AsyncGenerator, Sequence
 from typing import cast
@@ -57,16 +57,16 @@ class OpenAIChatDriver:
         return self._http.turn(f"{self._http.base_url}/chat/completions", body, ChatTurn(self._http.faults))
 
     async def models(self) -> list[str]:
-        """List what the service offers; see `ModelLister.models`."""
+        """List the service's models; see `ModelLister.models`."""
         return await fetch_names(self._http, f"{self._http.base_url}/models", OPENAI)
 
     async def aclose(self) -> None:
-        """Close the connections the driver keeps."""
+        """Close the driver's connections."""
         await self._http.aclose()
 
 
 def build_body(request: ModelRequest, *, compatible: bool = False) -> dict[str, Json]:
-    """Build the JSON body. `compatible` keeps to what services other than OpenAI's know."""
+    """Build the JSON body. With `compatible` it uses only fields that compatible services support."""
     settings = request.settings
     body: dict[str, Json] = {
         "model": request.model,
@@ -94,7 +94,7 @@ def build_body(request: ModelRequest, *, compatible: bool = False) -> dict[str, 
         schema = request.output.schema
         form = {"name": request.output.name, "schema": schema, "strict": is_strict(schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": form}
-    # OpenAI's reasoning models refuse `max_tokens`; many compatible services know nothing else.
+    # OpenAI's reasoning models refuse `max_tokens`; many compatible services support nothing else.
     limit = "max_tokens" if compatible else "max_completion_tokens"
     options = {
         "temperature": settings.temperature,
@@ -148,7 +148,7 @@ def _results(results: list[Result]) -> list[Json]:
         text = text_of_parts(result.parts)
         media = [part for part in result.parts if not isinstance(part, TextPart)]
         if media:
-            # A tool message takes text only; the rest follows in the user's name.
+            # A tool message takes text only; other parts follow in a user message.
             shown += [TextPart(text=f"Attached to the result of {result.name}:"), *media]
             text = text or "The result is attached below."
         messages.append({"role": "tool", "tool_call_id": result.id, "content": text})

@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions: the reading of one completion's chunks."""
+"""OpenAI Chat Completions: decodes the chunks of one completion."""
 
 import msgspec
 from msgspec import Struct
@@ -96,7 +96,7 @@ _decode = msgspec.json.Decoder(_Chunk).decode
 
 
 class ChatTurn:
-    """Reads the chunks of one completion."""
+    """Decodes the chunks of one completion."""
 
     def __init__(self, faults: Faults) -> None:
         self.ended = False
@@ -113,7 +113,7 @@ class ChatTurn:
         self._finish: str | None = None
 
     def read(self, items: list[bytes]) -> list[ModelEvent]:
-        """Turn the data of some chunks into model events."""
+        """Decode the data of chunks into model events."""
         out: list[ModelEvent] = []
         for data in items:
             if data == b"[DONE]":
@@ -136,7 +136,7 @@ class ChatTurn:
                     self._finish = choice.finish_reason
             usage = chunk.usage
             if usage is None and chunk.x_groq is not None:
-                usage = chunk.x_groq.usage  # Groq has it here, and only here
+                usage = chunk.x_groq.usage  # Groq reports usage only here
             if usage is not None:
                 self.told = _usage(usage)
                 out.append(PartialUsage(self.told))
@@ -145,7 +145,7 @@ class ChatTurn:
         return out
 
     def close(self) -> list[ModelEvent]:
-        """End the turn if a finish reason was given: some compatible services leave out `[DONE]`."""
+        """End the turn if a finish reason arrived: some compatible services omit `[DONE]`."""
         out: list[ModelEvent] = []
         if self._finish is not None:
             self._end(out)
@@ -183,7 +183,7 @@ class ChatTurn:
             self._kept.add(piece.extra_content)
             self._extra[call.index] = piece.extra_content
         if function.name and not call.begun:
-            # Names come whole, in pieces, or again with every piece.
+            # A name arrives whole, in pieces, or repeated with every piece.
             self._kept.add(function.name)
             repeated = function.name.startswith(call.name)
             call.name = function.name if repeated else call.name + function.name
@@ -199,7 +199,7 @@ class ChatTurn:
                 return (same or calls)[-1]
             index = len(calls)
         call = self._by_index.get(index)
-        # Some services count every parallel call 0: another id with a name is another call.
+        # Some services give all parallel calls the index 0: a new id with a name is a new call.
         if call is None or (piece.id and call.vendor_id and piece.id != call.vendor_id and function.name):
             self._kept.add(piece.id)
             call = self._by_index[index] = self._calls.open("", piece.id or "")
@@ -229,12 +229,12 @@ class ChatTurn:
             for call in self._calls.calls:
                 item = tool_call(call.vendor_id, call.name, whole_arguments(call.arguments))
                 if call.index in self._extra:
-                    # Gemini behind this format keeps its thought signatures here.
+                    # Gemini puts its thought signatures here in this format.
                     item["extra_content"] = self._extra[call.index]
                 tool_calls.append(item)
             message["tool_calls"] = tool_calls
             if self._reasoning:
-                # DeepSeek and Kimi want it back while tools are at work, and only then.
+                # DeepSeek and Kimi require it back during tool use, and only then.
                 message["reasoning_content"] = "".join(self._reasoning)
         if self._details:
             message["reasoning_details"] = self._details
@@ -242,7 +242,7 @@ class ChatTurn:
 
 
 def _join_detail(details: list[dict[str, Json]], detail: dict[str, Json]) -> None:
-    """Put OpenRouter's streamed reasoning details together: pieces of one entry share type and index."""
+    """Merge OpenRouter's streamed reasoning details: pieces of one entry share type and index."""
     last = details[-1] if details else None
     if last is None or any(last.get(key) != detail.get(key) for key in ("type", "index")):
         details.append(dict(detail))
@@ -268,5 +268,5 @@ def _usage(usage: _Usage) -> Usage:
 
 
 def tool_call(call_id: str, name: str, arguments: str) -> dict[str, Json]:
-    """Return a call as an assistant message carries it."""
+    """Return a call in the format of an assistant message."""
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}

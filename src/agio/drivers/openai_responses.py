@@ -1,4 +1,4 @@
-"""OpenAI Responses: the driver and its requests. Nothing is stored at OpenAI; history goes along each time."""
+"""OpenAI Responses: the driver and its requests. OpenAI stores nothing; each request carries the history."""
 
 from collections.abc import AsyncGenerator, Sequence
 from typing import cast
@@ -44,11 +44,11 @@ class OpenAIModelDriver:
         return self._http.turn(f"{self._http.base_url}/responses", body, ResponsesTurn(self._http.faults))
 
     async def models(self) -> list[str]:
-        """List what the service offers; see `ModelLister.models`."""
+        """List the service's models; see `ModelLister.models`."""
         return await fetch_names(self._http, f"{self._http.base_url}/models", OPENAI)
 
     async def aclose(self) -> None:
-        """Close the connections the driver keeps."""
+        """Close the driver's connections."""
         await self._http.aclose()
 
 
@@ -63,7 +63,7 @@ def build_body(request: ModelRequest) -> dict[str, Json]:
     }
     if request.system:
         body["instructions"] = request.system
-    # Models that do not reason refuse to be asked for it.
+    # Models without reasoning refuse these options.
     if not request.model.startswith(("gpt-4", "gpt-3", "chatgpt-4")):
         body["include"] = ["reasoning.encrypted_content"]
     if request.tools:
@@ -73,7 +73,7 @@ def build_body(request: ModelRequest) -> dict[str, Json]:
                 "name": tool.name,
                 "description": tool.description,
                 "parameters": tool.parameters,
-                # Left out, it would be strict, and most schemas refused.
+                # The default is strict, which would refuse most schemas.
                 "strict": False,
             }
             for tool in request.tools

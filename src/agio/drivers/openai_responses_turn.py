@@ -1,4 +1,4 @@
-"""OpenAI Responses: the reading of one response's event stream."""
+"""OpenAI Responses: decodes the event stream of one response."""
 
 from typing import cast
 
@@ -74,7 +74,7 @@ _decode_error = msgspec.json.Decoder(dict[str, Json]).decode
 
 
 class ResponsesTurn:
-    """Reads the events of one response."""
+    """Decodes the events of one response."""
 
     def __init__(self, faults: Faults) -> None:
         self.ended = False
@@ -89,7 +89,7 @@ class ResponsesTurn:
         self._refused = False
 
     def read(self, items: list[bytes]) -> list[ModelEvent]:
-        """Turn the data of some events into model events."""
+        """Decode the data of events into model events."""
         out: list[ModelEvent] = []
         for data in items:
             if data == b"[DONE]":
@@ -107,7 +107,7 @@ class ResponsesTurn:
         return out
 
     def close(self) -> list[ModelEvent]:
-        """Say nothing more: only a terminal event ends a response."""
+        """Return nothing: only a terminal event ends a response."""
         return []
 
     def _rest(self, event: _Event, data: bytes, out: list[ModelEvent]) -> None:
@@ -196,7 +196,7 @@ class ResponsesTurn:
         for _, item in sorted(self._items.items(), reverse=True):
             reasoning = item.get("type") == "reasoning"
             followed = followed or not reasoning
-            # Refused: reasoning nothing follows, and reasoning that is only an id, for nothing was stored.
+            # The API refuses trailing reasoning, and reasoning given by id only, since nothing is stored.
             if followed and (not reasoning or item.get("encrypted_content") or item.get("content")):
                 items.insert(0, item)
         return items

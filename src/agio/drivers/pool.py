@@ -1,4 +1,4 @@
-"""The connections to one model's service: opened when needed, kept while they are good, closed with their loop."""
+"""A connection pool for one model service: opened on demand, reused, closed with the event loop."""
 
 import asyncio
 import socket
@@ -24,9 +24,9 @@ _MAX_IDLE = 64
 
 
 class Connections:
-    """The connections of one event loop to one service. They close with the loop's generators.
+    """The connections of one event loop to one service. They close when the loop closes its generators.
 
-    With a guard they go to addresses that it checked, and nowhere else.
+    With a guard, they connect only to addresses that it checked.
     """
 
     def __init__(self, guard: Guard | None = None) -> None:
@@ -38,10 +38,10 @@ class Connections:
         self._kept = False
 
     async def post(self, target: Target, headers: Mapping[str, str], body: bytes) -> Connection:
-        """Send a POST and return its connection once the answer's headers are there.
+        """Send a POST and return its connection once the response headers have arrived.
 
-        Raises OSError or TimeoutError when there is no connection, what the guard raises, and BrokenAnswer when
-        it breaks.
+        Raises OSError or TimeoutError if it cannot connect, the guard's errors, and BrokenAnswer if the
+        connection breaks.
         """
         return await self._exchange(target, _head("POST", target, headers, len(body)), body)
 
@@ -50,7 +50,7 @@ class Connections:
         return await self._exchange(target, _head("GET", target, headers), b"")
 
     def release(self, connection: Connection) -> None:
-        """Give a connection back: kept if its answer is complete, closed otherwise."""
+        """Return a connection to the pool if its response is complete; close it otherwise."""
         now = asyncio.get_running_loop().time()
         while self._idle and (len(self._idle) >= _MAX_IDLE or self._idle[0].idle_since < now - _IDLE_S):
             self._idle.pop(0).close()
@@ -62,7 +62,7 @@ class Connections:
             connection.close()
 
     async def aclose(self) -> None:
-        """Close what is idle."""
+        """Close the idle connections."""
         await self._keeper.aclose()
 
     async def _exchange(self, target: Target, head: bytes, body: bytes) -> Connection:
@@ -129,7 +129,7 @@ class Connections:
 async def _connect(
     target: Target, addresses: list[AddressInfo], context: ssl.SSLContext | None
 ) -> Connection:
-    """Open a connection to whichever address of the host answers first."""
+    """Open a connection to the first address of the host that answers."""
     from aiohappyeyeballs import start_connection  # pyright: ignore[reportUnknownVariableType]
 
     loop = asyncio.get_running_loop()

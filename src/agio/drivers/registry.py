@@ -1,4 +1,4 @@
-"""The list of providers, and how one is opened by name. A driver's module is imported when it is opened."""
+"""The list of providers; opens a driver by name. A driver's module is imported on first use."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -36,7 +36,7 @@ SERVICES: Mapping[ProviderKind, Provider] = {
     "anthropic": Provider("agio.drivers.anthropic", "AnthropicDriver", "ANTHROPIC"),
     "gemini": Provider("agio.drivers.gemini", "GeminiDriver", "GEMINI"),
 }
-"""The providers that are called over the network, by kind."""
+"""The providers called over the network, by kind."""
 PROVIDERS: Mapping[str, Provider | None] = {**SERVICES, "demo": None}
 """All providers by name; `demo` needs no service."""
 

@@ -1,4 +1,4 @@
-"""A driver that says what a test tells it to: no network, no clock, the same every time."""
+"""A scripted driver for tests: no network, no clock, deterministic."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -33,7 +33,7 @@ class ScriptedCall(Struct, frozen=True):
 
 
 class ScriptedTurn(Struct, frozen=True):
-    """What the model says in one turn; `fails` raises after `text` was said; `waits` holds the turn until it is set."""
+    """One turn of the model. `fails` raises after `text`; `waits` holds the turn until it is set."""
 
     text: str = ""
     reasoning: str = ""
@@ -50,7 +50,7 @@ Script = Sequence[ScriptedTurn] | Callable[[ModelRequest], ScriptedTurn]
 
 
 class ScriptedDriver:
-    """Plays turns in order, or asks a function for each. `requests` is what it was asked."""
+    """Plays turns in order, or calls a function for each. `requests` holds the requests it received."""
 
     wire = "scripted"
 

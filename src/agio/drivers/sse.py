@@ -1,4 +1,4 @@
-"""Bytes of a server-sent event stream in, the data of its events out. Between the socket and a driver."""
+"""Parses a server-sent event stream: bytes in, event data out. Between the socket and a driver."""
 
 import re
 
@@ -9,7 +9,7 @@ _DATA_LINE = re.compile(rb"\ndata: ([^\n]*)(?:\n\n|\Z)")
 
 
 class SSEReader:
-    """Splits one event stream. Comments, events without data and all fields but `data` are dropped."""
+    """Parses one event stream. It drops comments, events without data, and all fields but `data`."""
 
     def __init__(self, limit_bytes: int = 16 * 1024 * 1024) -> None:
         self._limit = limit_bytes
@@ -19,9 +19,9 @@ class SSEReader:
         self._after_cr = False
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """Take the next bytes, cut anywhere, and return the data of every event they complete.
+        """Feed the next bytes, split anywhere, and return the data of each completed event.
 
-        Raises ModelError `invalid_response` when one event is larger than the limit.
+        Raises ModelError `invalid_response` if an event exceeds the limit.
         """
         if self._head is not None:
             chunk = self._strip_bom(chunk)
@@ -81,13 +81,13 @@ class SSEReader:
             return chunk
         if self._after_cr and chunk.startswith(b"\n"):
             chunk = chunk[1:]
-        # A CR ends its line at once; the LF of a CRLF that was cut in two is dropped when it comes.
+        # A CR ends its line at once; if its LF arrives in the next chunk, it is dropped there.
         self._after_cr = chunk.endswith(b"\r")
         return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
 def _split_plain(block: bytes) -> list[bytes] | None:
-    """Split events that are all one data line, or all an event line and a data line; None for others."""
+    """Split a block whose events all are a data line, or an event line and a data line; else None."""
     if block.startswith(b"data: "):
         items = block[6:].split(b"\n\ndata: ")
         return items if block.count(b"\n") == 2 * len(items) - 2 else None

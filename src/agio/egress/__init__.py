@@ -1,7 +1,7 @@
-"""The one guarded HTTP client: every address that a user can influence is called through it, or not at all.
+"""The guarded HTTP client: all requests to addresses that a user can influence go through it.
 
-It connects only to addresses that it resolved and checked itself, on every hop (DESIGN.md, section 8). Below
-drivers, tools and gateway, which are given an `Egress` by server/composition.py.
+On every hop it connects only to addresses that it resolved and checked itself (DESIGN.md, section 8). It is below
+drivers, tools and gateway, which receive an `Egress` from server/composition.py.
 """
 
 from agio.egress.address import Address, is_public

@@ -1,4 +1,4 @@
-"""Which addresses are public: globally routable unicast, and nothing that leads elsewhere behind its back."""
+"""Which addresses are public: globally routable unicast, except ranges that map to other addresses."""
 
 import socket
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
@@ -13,7 +13,7 @@ _NOT_PUBLIC_V4 = tuple(
         "10.0.0.0/8",
         "100.64.0.0/10",  # carriers' NAT
         "127.0.0.0/8",
-        "168.63.129.16/32",  # Azure's machine services: a public number that never leaves the machine
+        "168.63.129.16/32",  # Azure's host services: a public address that never leaves the host
         "169.254.0.0/16",  # link-local, metadata services
         "172.16.0.0/12",
         "192.0.0.0/24",  # protocol assignments
@@ -28,7 +28,7 @@ _NOT_PUBLIC_V4 = tuple(
     )
 )
 _UNICAST_V6 = IPv6Network("2000::/3")
-"""All that was ever given out for unicast: loopback, mapped, NAT64, ULA, link- and site-local lie outside."""
+"""All allocated unicast. Loopback, mapped, NAT64, ULA, link-local and site-local are outside it."""
 _NOT_PUBLIC_V6 = tuple(
     IPv6Network(net)
     for net in (
@@ -43,7 +43,7 @@ _ISATAP = (0x0000_5EFE, 0x0200_5EFE)
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is one that anybody on the internet could call."""
+    """Whether an address is reachable from the whole internet."""
     if isinstance(address, IPv4Address):
         return not any(address in net for net in _NOT_PUBLIC_V4)
     if address.scope_id is not None or address not in _UNICAST_V6:
@@ -54,9 +54,9 @@ def is_public(address: Address) -> bool:
 
 
 def is_own(address: Address) -> bool:
-    """Whether an address is this machine's: the kernel would answer from the very address that is asked.
+    """Whether an address belongs to this machine: the kernel would use it as the source address too.
 
-    Its services may be shut off from outside by a firewall that does not see what comes from within.
+    A firewall may protect its services from outside but not see local connections.
     """
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
     try:

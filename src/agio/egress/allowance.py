@@ -1,4 +1,4 @@
-"""What the operator exempts from the check of addresses: `AGIO_EGRESS_ALLOW`."""
+"""The operator's exemptions from the address check: `AGIO_EGRESS_ALLOW`."""
 
 from collections.abc import Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -11,7 +11,7 @@ from agio.errors import UserError
 
 
 class _Entry(Struct, frozen=True):
-    """One exemption: a network, a name, or all names below one; for a port or for all."""
+    """One exemption: a network, a name, or all subdomains of a name; for one port or all."""
 
     network: IPv4Network | IPv6Network | None = None
     name: str = ""
@@ -22,7 +22,7 @@ class _Entry(Struct, frozen=True):
 class Allowance:
     """Host names, addresses and networks that may be called although they are not public.
 
-    Raises UserError `invalid_setting` for an entry that is none of them.
+    Raises UserError `invalid_setting` for an invalid entry.
     """
 
     def __init__(self, entries: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""The body of an answer, unpacked as it comes and never larger than allowed: a bomb is put down half-way."""
+"""A response body, decompressed as it arrives and bounded: a decompression bomb is aborted."""
 
 import zlib
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ class Body:
             raise self._too_large()
 
     def feed(self, part: bytes) -> None:
-        """Take in what came."""
+        """Add the next bytes."""
         if self._gzip is not None:
             room = self._limit - len(self._data) + 1
             try:
@@ -37,7 +37,7 @@ class Body:
             raise self._too_large()
 
     def close(self) -> bytes:
-        """Return the whole."""
+        """Return the complete body."""
         if self._gzip is not None and self._data and not self._gzip.eof:
             raise self._damaged()
         return bytes(self._data)

@@ -1,4 +1,4 @@
-"""Egress: a request out, its redirects followed by hand, its answer limited in size and time."""
+"""Egress: sends a request, checks and follows its redirects, limits the response in size and time."""
 
 import asyncio
 import ssl
@@ -21,16 +21,16 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 
 
 class EgressRequest(Struct, frozen=True):
-    """A request to somewhere a user named."""
+    """A request to an address that a user can influence."""
 
     method: str
     url: str
     headers: Headers = field(default_factory=list[tuple[str, str]])
     body: bytes | None = None
     timeout_s: float = 30
-    """For all of it: looking the name up, connecting, redirects, the last byte."""
+    """The total time: resolving, connecting, redirects, up to the last byte."""
     limit_bytes: int = 1024 * 1024
-    """Of the answer, unpacked."""
+    """The limit of the decompressed body."""
     max_redirects: int = 5
 
 
@@ -41,10 +41,10 @@ class EgressResponse(Struct, frozen=True):
     headers: Headers
     body: bytes
     url: str
-    """Where it came from, after redirects."""
+    """The final URL, after redirects."""
 
     def header(self, name: str) -> str | None:
-        """Return the first header of a name."""
+        """Return the first header with this name."""
         return next((value for key, value in self.headers if key.lower() == name.lower()), None)
 
 
@@ -60,7 +60,7 @@ class Egress:
     async def request(self, request: EgressRequest) -> EgressResponse:
         """Make a request and follow its redirects.
 
-        Raises UserError `egress_refused` when it leads where it may not, UpstreamError `upstream_unreachable`,
+        Raises UserError `egress_refused` if a target is not allowed, UpstreamError `upstream_unreachable`,
         `upstream_timeout`, `upstream_too_large`, `upstream_invalid`, `too_many_redirects`.
         """
         _check(request)
@@ -74,7 +74,7 @@ class Egress:
             ) from error
 
     async def addresses(self, host: str, port: int) -> list[Address]:
-        """Resolve a host and check every address, for callers that connect themselves: only to one of these.
+        """Resolve a host and check every address. A caller that connects itself must use one of these.
 
         Raises UserError `egress_refused`, UpstreamError `upstream_unreachable`.
         """
@@ -100,7 +100,7 @@ class Egress:
         return list(found)
 
     async def aclose(self) -> None:
-        """Let go of what is held between requests."""
+        """Shut the resolver down."""
         self._system.close()
 
     async def _follow(self, request: EgressRequest, target: Target) -> EgressResponse:
@@ -171,7 +171,7 @@ class Egress:
                 f"{target.authority} cannot be reached: {words}.",
                 {"sent": not before},
             ) from error
-        except httpcore.LocalProtocolError:  # its words may hold a header
+        except httpcore.LocalProtocolError:  # its message may contain a header
             raise refused("it cannot be encoded as HTTP") from None
         except httpcore.RemoteProtocolError as error:
             raise UpstreamError(
@@ -188,7 +188,7 @@ class Egress:
 
 
 def _as_sent(location: str) -> str:
-    """Return a Location as browsers read it: in UTF-8, which headers do not know."""
+    """Decode a Location header as UTF-8, as browsers do."""
     try:
         return location.encode("latin-1").decode()
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""The headers of a request: which may be set, and which go on to another origin."""
+"""Request headers: which may be set, and which are forwarded to another origin."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _VALUE_CHARS = 8192
 
 
 def header_problem(name: str, value: str) -> str | None:
-    """Say what is wrong with a header, without its value; None if nothing is."""
+    """Return why a header is invalid, without its value; None if it is valid."""
     if not _TOKEN.fullmatch(name):
         return f"{name[:64]!r} is no name of a header"
     if name.lower() in _OURS:
@@ -28,10 +28,10 @@ def header_problem(name: str, value: str) -> str | None:
 
 
 def for_strangers(headers: Sequence[tuple[str, str]]) -> Headers:
-    """Return the headers that another origin gets after a redirect: every other may be a secret."""
+    """Return the headers to send to another origin after a redirect: all others may be secrets."""
     return [pair for pair in headers if pair[0].lower() in _HARMLESS]
 
 
 def without_body(headers: Sequence[tuple[str, str]]) -> Headers:
-    """Return headers for a request that has no body any more."""
+    """Return the headers of a request whose body was dropped."""
     return [pair for pair in headers if not pair[0].lower().startswith("content-")]

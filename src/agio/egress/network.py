@@ -1,4 +1,4 @@
-"""Connects, to an address that was checked: the name is not resolved again."""
+"""Connects to a checked address, without resolving the name again."""
 
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -15,7 +15,7 @@ CONNECT_TIMEOUT_S = 10.0
 
 
 class GuardedNetwork(httpcore.AsyncNetworkBackend):
-    """Asks the guard for the addresses of a host and connects to the first that answers."""
+    """Connects to the first of the host's checked addresses that answers."""
 
     def __init__(self, lookup: Lookup) -> None:
         self._lookup = lookup
@@ -45,11 +45,11 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
     async def connect_unix_socket(
         self, path: str, timeout: float | None = None, socket_options: Iterable[SocketOption] | None = None
     ) -> httpcore.AsyncNetworkStream:
-        """Refuse: nothing here calls a socket of this machine."""
+        """Refuse: egress never connects to a Unix socket."""
         raise httpcore.ConnectError("it is no address on a network")
 
     async def sleep(self, seconds: float) -> None:
-        """Wait, between tries."""
+        """Sleep between attempts."""
         await self._plain.sleep(seconds)
 
     async def aclose(self) -> None:
@@ -61,7 +61,7 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
 def make_connection(
     scheme: str, host: str, port: int, context: ssl.SSLContext | None, network: GuardedNetwork
 ) -> httpcore.AsyncHTTPConnection:
-    """Make a connection for one exchange; it connects when it is used."""
+    """Make a connection for one exchange; it connects on first use."""
     origin = httpcore.Origin(scheme.encode(), host.encode(), port)
     return httpcore.AsyncHTTPConnection(
         origin, ssl_context=context, http1=True, http2=False, network_backend=network

@@ -1,4 +1,4 @@
-"""Resolves names as the machine does, in threads of its own."""
+"""Resolves names with the system resolver, in a dedicated thread pool."""
 
 import asyncio
 import socket
@@ -16,13 +16,13 @@ _THREADS = 32
 
 
 class SystemResolver:
-    """Asks the machine's resolver. A slow name server holds up a thread of these, and nothing else's."""
+    """Calls the system resolver. A slow name server blocks only threads of this pool."""
 
     def __init__(self) -> None:
         self._threads: ThreadPoolExecutor | None = None
 
     async def __call__(self, host: str, port: int) -> Sequence[Address]:
-        """Look a host up. Raises OSError."""
+        """Resolve a host. Raises OSError."""
         if self._threads is None:
             self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="agio-dns")
         loop = asyncio.get_running_loop()
@@ -30,7 +30,7 @@ class SystemResolver:
         return [ip_address(each) for each in found]
 
     def close(self) -> None:
-        """Let the threads go."""
+        """Shut the thread pool down."""
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
             self._threads = None

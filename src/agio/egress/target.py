@@ -1,4 +1,4 @@
-"""Strict URLs: what two parsers could read differently is refused."""
+"""Strict URL parsing: refuses URLs that two parsers could read differently."""
 
 import re
 import unicodedata
@@ -19,41 +19,41 @@ _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _IPV4 = re.compile(r"(0|[1-9][0-9]{0,2})(\.(0|[1-9][0-9]{0,2})){3}")
 _DOTS = "\u3002\uff0e\uff61"
-"""Characters that IDNA reads as a dot."""
+"""Characters that IDNA treats as a dot."""
 _SAFE = "/:@!$&'()*+,;=%-._~?"
 _URL_CHARS = 8192
 
 
 class Target(Struct, frozen=True):
-    """A URL in its parts. `host` is a name in ASCII, or an address as Python writes it."""
+    """A parsed URL. `host` is an ASCII name, or an address in Python's notation."""
 
     scheme: str
     host: str
     port: int
     path: str
-    """With the query."""
+    """The path with its query."""
     address: Address | None = None
     """The host, if it is an address."""
 
     @property
     def authority(self) -> str:
-        """Host and port as the Host header has them."""
+        """Host and port, as in the Host header."""
         return with_port(self.scheme, self.host, self.port)
 
     @property
     def url(self) -> str:
-        """The URL as it is called."""
+        """The normalised URL."""
         return f"{self.scheme}://{self.authority}{self.path}"
 
     def same_origin(self, other: "Target") -> bool:
-        """Whether secrets for the other may be sent here: the same origin, or its upgrade to TLS."""
+        """Whether this target may receive secrets meant for `other`: the same origin, or its upgrade to TLS."""
         if (self.scheme, self.host, self.port) == (other.scheme, other.host, other.port):
             return True
         return self.host == other.host and (self.port, other.port) == (443, 80) and self.scheme == "https"
 
 
 def refused(rule: str) -> UserError:
-    """Return the error of an address that is not called, with the rule it breaks."""
+    """Return the error for a refused address, with the rule it breaks."""
     return UserError("egress_refused", f"Blocked: {rule}.", {"rule": rule})
 
 
@@ -87,7 +87,7 @@ def join_target(base: Target, location: str) -> Target:
 
 
 def parse_host(host: str) -> tuple[str, Address | None]:
-    """Read a host's name or IPv4 address. Raises UserError `egress_refused`."""
+    """Parse a host name or IPv4 address. Raises UserError `egress_refused`."""
     name = host.lower() if host.isascii() else _to_ascii(host)
     labels = name.split(".")
     if _NUMBER.fullmatch(labels[-1]):

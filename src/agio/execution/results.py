@@ -1,4 +1,4 @@
-"""What a tool returned, as the content of a tool message: text, JSON or parts, cut when it is too large."""
+"""Converts a tool's return value to tool message content: text, JSON or parts, truncated if too large."""
 
 import base64
 import json
@@ -26,7 +26,7 @@ _PARTS = (TextPart, ImagePart, AudioPart, VideoPart, DocumentPart)
 
 
 class Image(Struct, frozen=True):
-    """An image a tool returns as bytes."""
+    """An image that a tool returns as bytes."""
 
     data: bytes
     mime_type: str = "image/png"
@@ -37,7 +37,7 @@ class Image(Struct, frozen=True):
 
 
 def answer_of(value: object, limit_bytes: int, event_bytes: int | None = None) -> ToolAnswer:
-    """Turn what a tool returned into its answer: text cut to one limit, all of it together within the other."""
+    """Convert a return value to an answer: text within `limit_bytes`, the whole within `event_bytes`."""
     error = None
     if isinstance(value, ToolAnswer):
         value, error = value.content, value.error
@@ -48,7 +48,7 @@ def answer_of(value: object, limit_bytes: int, event_bytes: int | None = None) -
             text = f"The tool ran, but its result of {size} bytes is larger than the {event_bytes} allowed."
             return ToolAnswer(text, "result_too_large")
         return ToolAnswer(content, error)
-    except Exception as error:  # the value is the tool's own, and so is the code that serialises it
+    except Exception as error:  # serialising the value may run the tool's code
         text = cut(f"The tool ran, but its result cannot be shown: {error}.", limit_bytes)
         return ToolAnswer(text, "unserialisable_result")
 
@@ -73,7 +73,7 @@ def _content(value: object, limit_bytes: int) -> Content:
 def _json_text(value: Json) -> str:
     try:
         return msgspec.json.encode(value).decode()
-    except UnicodeEncodeError:  # a broken surrogate, such as in the name of a file: `cut` removes it
+    except UnicodeEncodeError:  # a lone surrogate, for example in a file name: `cut` removes it
         return json.dumps(value, ensure_ascii=False)
 
 
@@ -84,7 +84,7 @@ def _part(item: "ContentPart | Image | str") -> ContentPart:
 
 
 def _cut_parts(parts: list[ContentPart], limit_bytes: int) -> list[ContentPart]:
-    """Cut the text of the parts so that all of it together keeps to the limit."""
+    """Truncate the text of the parts so that their sum stays within the limit."""
     kept: list[ContentPart] = []
     for part in parts:
         if isinstance(part, TextPart):
@@ -96,7 +96,7 @@ def _cut_parts(parts: list[ContentPart], limit_bytes: int) -> list[ContentPart]:
 
 
 def cut(text: str, limit_bytes: int) -> str:
-    """Clean a text and cut it to a size, with a note that says so."""
+    """Clean a text and truncate it to the limit, with a note that says so."""
     text = clean(text)
     raw = text.encode()
     if len(raw) <= limit_bytes:

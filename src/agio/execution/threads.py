@@ -1,7 +1,7 @@
-"""Threads for sync tools: daemons, reused, and abandoned when a cancelled tool does not come back.
+"""Threads for sync tools: daemons, reused, and abandoned when a cancelled tool does not return.
 
-The standard executor joins its threads at exit, so one tool in `time.sleep(600)` would hold the whole
-program: that is why there is this one.
+The standard executor joins its threads at exit, so one tool in `time.sleep(600)` would block the exit of the
+program.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ class _Job:
 
 
 class DaemonThreads:
-    """A pool that grows with what is asked of it and shrinks when idle."""
+    """A pool that grows with demand and shrinks when idle."""
 
     def __init__(self) -> None:
         self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
@@ -53,7 +53,7 @@ class DaemonThreads:
         self._idle = 0
 
     async def run(self, function: Callable[[], object]) -> object:
-        """Run a function in a thread. Cancelled, it stops waiting; the thread goes on by itself."""
+        """Run a function in a thread. Cancellation stops the wait; the thread continues."""
         job = _Job(function)
         with self._lock:
             if self._idle > 0:

@@ -1,4 +1,4 @@
-"""Runs the tools of an agent: lookup, validation, timeout, once-only, error texts. The loop's `ToolRunner`."""
+"""Runs an agent's tools: lookup, validation, timeout, once-only, error texts. The loop's `ToolRunner`."""
 
 import asyncio
 import inspect
@@ -31,7 +31,7 @@ class Standing(Protocol):
     """Whether this worker's claim is still valid: it can be lost without notice."""
 
     async def ready(self) -> None:
-        """Wait until that is known."""
+        """Wait until the claim's validity is known."""
         ...
 
     def holds(self) -> bool:
@@ -39,7 +39,7 @@ class Standing(Protocol):
         ...
 
     async def fall(self) -> None:
-        """Release the run; returns after it was stopped."""
+        """Release the run; return after it has stopped."""
         ...
 
 
@@ -50,8 +50,8 @@ class _Fallen(Exception):
 class ToolExecutor:
     """The tools of one agent, ready to be called. Raises UserError `duplicate_tool`.
 
-    `records` keeps what must happen once; the calls of tools in `recorded_elsewhere` are recorded
-    where they run. `standing` is asked at the last moment before a tool acts.
+    `records` stores once-only calls; the calls of tools in `recorded_elsewhere` are recorded where they run.
+    `standing` is checked immediately before a tool acts.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class ToolExecutor:
         return tool is not None and tool.function is None
 
     def asks(self, call: ToolCall) -> bool:
-        """Whether a person must be asked first: only if the call could run at all."""
+        """Whether a person must approve the call. False if the call cannot run."""
         tool = self._tools.get(call.function.name)
         return (
             tool is not None
@@ -100,7 +100,7 @@ class ToolExecutor:
         )
 
     def effect_of(self, call: ToolCall) -> Effect | None:
-        """What doing this call twice would mean; None for a call that cannot run here."""
+        """Return the effect of the call's tool; None for a call that cannot run here."""
         tool = self._tools.get(call.function.name)
         return None if tool is None or tool.function is None else tool.effect
 
@@ -136,7 +136,7 @@ class ToolExecutor:
     def _arguments(
         self, tool: AnyTool, call: ToolCall, replaced: dict[str, Json] | None
     ) -> dict[str, object] | ToolAnswer:
-        """Decode and check the arguments; what is wrong with them is an answer the model can mend."""
+        """Decode and check the arguments. Errors become an answer that lets the model correct them."""
         try:
             value = (
                 replaced
@@ -157,7 +157,7 @@ class ToolExecutor:
     async def _run_once(
         self, tool: AnyTool, arguments: dict[str, object], context: ToolContext, records: ToolRecords
     ) -> ToolAnswer:
-        """Run a call that must not happen twice: it is recorded before it acts, and so is its result."""
+        """Run a once-only call: its start is recorded before it acts, and its result afterwards."""
         earlier = await records.begin_tool(context.run, context.call_id, tool=tool.name, effect=tool.effect)
         if earlier is not None:
             if earlier.content is not None:
@@ -175,7 +175,7 @@ class ToolExecutor:
                     await self._standing.fall()
             try:
                 return await self._act(tool, arguments, context)
-            except _Fallen:  # it has not acted, so it can do so once more is known
+            except _Fallen:  # the tool has not acted, so the call can run later
                 continue
 
     async def _act(self, tool: AnyTool, arguments: dict[str, object], context: ToolContext) -> ToolAnswer:
@@ -190,7 +190,7 @@ class ToolExecutor:
         if not done:
             await self._let_go(task, context)
             if task.done() and not task.cancelled() and task.exception() is None:
-                return self._answer(tool, task)  # it finished within its grace
+                return self._answer(tool, task)  # it finished within the grace period
             return ToolAnswer(
                 f"{tool.name} was stopped: it took longer than {timeout_s:g} s.", "tool_timeout"
             )
@@ -208,26 +208,26 @@ class ToolExecutor:
             raise error
         if isinstance(error, KeyboardInterrupt):
             raise error
-        if isinstance(error, AgioError):  # it knew what it was saying
+        if isinstance(error, AgioError):  # its message is written for the model
             _log.info("tool %s failed: %s", tool.name, error.code)
             return ToolAnswer(cut(f"{tool.name} failed: {error.message}", _ERROR_BYTES), error.code)
         _log.info("tool %s failed", tool.name, exc_info=error)
         return ToolAnswer(cut(f"{tool.name} failed: {_words(error)}", _ERROR_BYTES), "tool_failed")
 
     async def _let_go(self, task: asyncio.Future[object], context: ToolContext) -> None:
-        """Tell the tool to stop, give it its grace, cancel it, and leave it behind if it does not obey."""
+        """Signal the tool to stop, wait for the grace period, cancel it, and abandon it if it does not stop."""
         grace_s = self._config.cancel_grace_s
         context.cancel_signal.set()
         task.add_done_callback(lambda late: late.cancelled() or late.exception())
         try:
             await asyncio.wait([task], timeout=grace_s)
-        finally:  # being cancelled once more ends the grace, not the duty
+        finally:  # a second cancellation ends the grace period; the tool is still cancelled
             task.cancel()
         await asyncio.wait([task], timeout=grace_s)
 
 
 def unknown_effect(tool: str) -> ToolAnswer:
-    """Say of a call that must happen once, and was cut off, what is known of it."""
+    """Return the answer of a once-only call that was interrupted: its effect is unknown."""
     return ToolAnswer(
         f"It is unknown whether {tool} took effect: it was under way when the server stopped. "
         "Check before you call it again.",
@@ -253,7 +253,7 @@ async def _call(
 
 
 def _threadsafe(context: ToolContext) -> ToolContext:
-    """Let `progress` be called from a tool's thread."""
+    """Make `progress` callable from a tool's thread."""
     loop = asyncio.get_running_loop()
     report = context.report
 
@@ -275,6 +275,6 @@ def _threadsafe(context: ToolContext) -> ToolContext:
 def _words(error: BaseException) -> str:
     try:
         text = str(error)
-    except Exception:  # a tool's own exception: what it does here is anyone's guess
+    except Exception:  # the tool's own exception class may fail here
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,1 +1,1 @@
-"""What a server says of itself: logs, and the ids that tie their lines together."""
+"""Logs, and the ids that correlate their lines."""

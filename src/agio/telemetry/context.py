@@ -1,6 +1,6 @@
-"""Which request and which run a line of the log is about, wherever on the road it is written.
+"""The request and the run that a log line is about, as context variables.
 
-The door that takes a request sets `REQUEST_ID`; code that works on a run calls `bind_run`.
+The door that accepts a request sets `REQUEST_ID`; code that works on a run calls `bind_run`.
 """
 
 import os
@@ -15,18 +15,18 @@ TENANT: ContextVar[str] = ContextVar("agio_tenant", default="")
 RUN_ID: ContextVar[str] = ContextVar("agio_run_id", default="")
 
 HEADER = "x-request-id"
-"""The header that carries a request's id: in requests, in responses, and on to the model."""
+"""The header with a request's id: in requests, in responses, and in calls to the model."""
 
 _SANE = re.compile(rb"[A-Za-z0-9._-]{1,64}").fullmatch
 
 
 def accept_request_id(given: bytes | None) -> str:
-    """Return the id a request came with if it is one that can be written anywhere, else a new one."""
+    """Return the request's own id if it is safe to log and forward, else a new one."""
     return given.decode("ascii") if given is not None and _SANE(given) else f"req_{os.urandom(13).hex()}"
 
 
 def bind_run(info: RunInfo) -> None:
-    """Let every line of this task, and of those it starts, be about a run."""
+    """Attach a run to all log lines of this task and of the tasks it starts."""
     ACTOR.set(None)  # a run's actions are in its log, not in the audit log
     REQUEST_ID.set(info.request_id)
     TENANT.set(info.tenant)
@@ -34,5 +34,5 @@ def bind_run(info: RunInfo) -> None:
 
 
 def about(info: RunInfo) -> dict[str, str]:
-    """Return the `extra` of a line that is about a run, for code that works on many."""
+    """Return the `extra` of a line about a run, for code that handles many runs."""
     return {"run_id": info.run_id, "tenant": info.tenant, "request_id": info.request_id}

@@ -1,7 +1,7 @@
-"""Errors in the log: their kind and place, never the data of requests or of the store.
+"""Errors in the log: their kind and place, never data of requests or of the store.
 
-The words of a foreign exception often repeat the value that it is about, so only those of kinds that name parts of
-the program or of the network are kept; an error of ours keeps its code, and its words if they are about our own parts.
+The message of a foreign exception often contains the offending value. So a message is kept only for kinds that name
+parts of the program or the network. Our own errors keep their code, and their message if it concerns our own parts.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _CAUSES = 8
 
 
 def words_of(error: BaseException) -> str:
-    """Return an error as a line of the log may say it."""
+    """Return an error as text that is safe to log."""
     name = type(error).__name__
     if isinstance(error, AgioError):
         return f"{_short(error.message)} [{error.code}]" if isinstance(error, _OURS) else f"[{error.code}]"
@@ -29,7 +29,7 @@ def words_of(error: BaseException) -> str:
 
 
 def trace_of(error: BaseException) -> str:
-    """Return where an error came from: the calls, without what they were called with, its causes first."""
+    """Return the traceback of an error, without argument values, causes first."""
     return "\n\nThat led to:\n\n".join(_trace(each) for each in reversed(list(_chain(error))))
 
 

@@ -1,4 +1,4 @@
-"""How a server writes its log: a JSON object a line for programs, or a line of text for people."""
+"""Writes a server's log: one JSON object per line for programs, or lines of text for people."""
 
 import asyncio
 import atexit
@@ -21,11 +21,11 @@ Format: TypeAlias = Literal["json", "text"]
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-"""The attributes of every record; others are a line's own fields."""
+"""The attributes of every record; all others are fields of the line."""
 NAMED = "named"
-"""A record's `extra` may be one dict of this name: it is cheaper than many."""
+"""A record's `extra` may hold its fields in one dict under this name, which is cheaper."""
 SOON_S = 0.05
-"""How long a line that every request causes may wait for others."""
+"""How long a per-request line may wait to be written with others."""
 _CONTEXT = (("request_id", REQUEST_ID), ("tenant", TENANT), ("run_id", RUN_ID))
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
@@ -36,10 +36,10 @@ def _second(second: int) -> str:
 
 
 class Lines(logging.Formatter):
-    """Makes the parts of a line. Errors among its values are said as `words_of` says them."""
+    """Formats the parts of a line. Errors among its values go through `words_of`."""
 
     def message_of(self, record: logging.LogRecord) -> str:
-        """Return what a record says."""
+        """Return the message of a record."""
         args = record.args
         if args and not isinstance(args, dict):
             for each in args:
@@ -47,11 +47,11 @@ class Lines(logging.Formatter):
                     record.args = tuple(map(_told, args))
                     break
         said = record.getMessage()
-        # asyncio goes on with the repr of a task, which has the words of what it raised.
+        # asyncio appends the repr of a task, which contains the message of its exception.
         return said.partition("\n")[0] if record.name == "asyncio" else said
 
     def context_of(self, record: logging.LogRecord) -> dict[str, object]:
-        """Return which request and run a record is about, and what else it names."""
+        """Return a record's request, run and other fields."""
         context: dict[str, object] = {}
         for name, variable in _CONTEXT:
             if value := variable.get():
@@ -64,10 +64,10 @@ class Lines(logging.Formatter):
 
 
 class JsonLines(Lines):
-    """One JSON object a line: time, level, logger, message, the context, and what the line names."""
+    """One JSON object per line: time, level, logger, message, context, and the line's fields."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write a record as JSON."""
+        """Format a record as JSON."""
         line: dict[str, object] = {
             "time": f"{_second(int(record.created))}.{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
@@ -80,15 +80,15 @@ class JsonLines(Lines):
             line["traceback"] = trace_of(record.exc_info[1])
         try:
             return _encode(line).decode()
-        except (TypeError, ValueError, RecursionError):  # a lone surrogate, a value that cannot be said
+        except (TypeError, ValueError, RecursionError):  # a lone surrogate, or a value that cannot be encoded
             return _encode({name: ascii(value) for name, value in line.items()}).decode()
 
 
 class TextLines(Lines):
-    """A line of text, its context in brackets behind it."""
+    """A line of text, followed by its context in brackets."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write a record as text."""
+        """Format a record as text."""
         moment = f"{datetime.fromtimestamp(record.created):%H:%M:%S}.{int(record.msecs):03d}"
         named = " ".join(f"{name}={value}" for name, value in self.context_of(record).items())
         line = f"{moment} {record.levelname:<7} {record.name}: {self.message_of(record)}"
@@ -99,7 +99,7 @@ class TextLines(Lines):
 
 
 class Sink(logging.StreamHandler[TextIO]):
-    """Writes lines. Those that every request causes wait a moment, and are written many at once, in their order."""
+    """Writes lines. Per-request lines are buffered briefly and written in batches, in order."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
@@ -108,12 +108,12 @@ class Sink(logging.StreamHandler[TextIO]):
         atexit.register(self.write_out)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record, after what waits."""
+        """Write a record, after the buffered lines."""
         self.write_out()
         super().emit(record)
 
     def add(self, line: str) -> None:
-        """Let a line wait; without an event loop it is written at once."""
+        """Buffer a line; without an event loop, write it at once."""
         with self._writing:
             self._waiting.append(line)
             if len(self._waiting) > 1:
@@ -124,17 +124,17 @@ class Sink(logging.StreamHandler[TextIO]):
             self.write_out()
 
     def write_out(self) -> None:
-        """Write what waits. Threads of the store write to the log too."""
+        """Write the buffered lines. Thread-safe: the store's threads log too."""
         with self._writing:
             lines, self._waiting = self._waiting, []
             if lines:
-                with suppress(OSError, ValueError):  # the log is gone: requests are served on
+                with suppress(OSError, ValueError):  # the log is closed: keep serving requests
                     self.stream.write("\n".join(lines) + "\n")
                     self.stream.flush()
 
 
 def write_often(logger: logging.Logger, message: str, named: dict[str, object]) -> None:
-    """Write a line that every request or run causes, at info: what `logger` would, at a fraction of the cost."""
+    """Log a per-request or per-run line at info: the same output as `logger`, at a fraction of the cost."""
     handlers = logging.root.handlers
     sink = handlers[0] if len(handlers) == 1 else None
     if not isinstance(sink, Sink) or not isinstance(sink.formatter, JsonLines):
@@ -160,27 +160,27 @@ def write_often(logger: logging.Logger, message: str, named: dict[str, object]) 
 def set_up_logging(
     how: Format | None = None, level: Level | None = None, stream: TextIO | None = None
 ) -> None:
-    """Write agio's own lines, and warnings of what it is built on, to standard error.
+    """Log agio's own lines, and the warnings of its dependencies, to standard error.
 
-    Without a format: text for a terminal, JSON for anything else. Uncaught errors are written the same way.
+    The default format is text for a terminal and JSON otherwise. Uncaught errors are logged the same way.
     """
     out: TextIO = stream or sys.stderr
     how = how or ("text" if out.isatty() else "json")
     handler = Sink(out)
     handler.setFormatter(TextLines() if how == "text" else JsonLines())
-    logging.raiseExceptions = False  # a line that fails must not print its values
-    # No line tells them, and finding them out costs more than all the rest.
+    logging.raiseExceptions = False  # a formatting error must not print the values
+    # No line shows these attributes, and collecting them costs more than all the rest.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     setattr(logging, "_srcfile", None)  # noqa: B010 (logging's own switch)
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("agio").setLevel((level or "info").upper())
     if out.isatty() and level is None:  # a person reads the terminal
         logging.getLogger("agio.access").setLevel(logging.WARNING)
-    # A refused WebSocket: its client has the error, and any client could fill the log.
+    # A refused WebSocket: the client gets the error, and any client could fill the log.
     logging.getLogger("uvicorn.error").addFilter(
         lambda record: "completing handshake" not in record.getMessage()
     )
-    # A malformed form: its sender has the error, and the line would contain a byte of it.
+    # A malformed form: the sender gets the error, and the line would contain a byte of it.
     logging.getLogger("python_multipart").setLevel(logging.ERROR)
     sys.excepthook = _uncaught
     threading.excepthook = lambda hook: _uncaught(hook.exc_type, hook.exc_value, hook.exc_traceback)
@@ -191,7 +191,7 @@ def _told(value: object) -> object:
 
 
 def _printable(line: str) -> str:
-    """Return a line that is one line, and says nothing to a terminal that only a program can say."""
+    """Escape line breaks and control characters."""
     if line.isprintable():
         return line
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line)

@@ -1,4 +1,4 @@
-"""What agio tests itself with, for your tests too: a model server in every wire format, with faults, and a server."""
+"""Test doubles, for agio's tests and yours: a model server in every wire format, faults, and an in-process server."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +65,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a server's parts, which are many, when they are first asked for."""
+    """Import the server lazily: it has many parts."""
     if name not in ("serving", "ServingClient"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from agio.testing import in_process

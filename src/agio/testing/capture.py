@@ -1,4 +1,4 @@
-"""Requests as the model server saw them, with the same view on all wire formats."""
+"""Requests that the model server received, in one view for all wire formats."""
 
 from collections.abc import Iterator
 from typing import cast
@@ -9,14 +9,14 @@ from agio.protocol.messages import Json
 
 
 class ToolResult(Struct, frozen=True):
-    """The result of a tool as the model is told it."""
+    """A tool result, as the request gives it to the model."""
 
     name: str
     text: str
 
 
 class Reading(Struct, frozen=True):
-    """What a wire format makes of a request's body. `wants` names options that change the answer."""
+    """A decoded request body. `wants` names options that change the response."""
 
     model: str
     stream: bool
@@ -28,11 +28,10 @@ class Reading(Struct, frozen=True):
 
 
 class ModelCall(Struct, frozen=True):
-    """One request the server got.
+    """One request that the server received.
 
-    `messages` holds (role, text) with the roles `user`, `assistant` and `tool`, whatever the vendor
-    calls them; system text is in `system`. `rejection` is what the server found wrong with the
-    request, None when it was a good one.
+    `messages` holds (role, text) with the roles `user`, `assistant` and `tool` for every vendor; system text is in
+    `system`. `rejection` is the reason why the server refused the request, None if it was valid.
     """
 
     wire: str
@@ -53,7 +52,7 @@ class ModelCall(Struct, frozen=True):
 
     @property
     def last_user_text(self) -> str:
-        """The last thing the user said, or nothing."""
+        """The text of the last user message, or an empty string."""
         return next((text for role, text in reversed(self.messages) if role == "user" and text), "")
 
 

@@ -1,4 +1,4 @@
-"""HTTP/1.1 by hand on one connection: every TCP write is the caller's decision."""
+"""HTTP/1.1 on one connection, where the caller controls every TCP write."""
 
 import asyncio
 import socket
@@ -21,14 +21,14 @@ class HttpRequest(Struct, frozen=True):
 
 
 class Connection:
-    """One client. Whatever is written or awaited after the client left raises ConnectionError."""
+    """One client. Writing or waiting after the client has disconnected raises ConnectionError."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
         self._gone = asyncio.Event()
         self._ahead = b""
-        # drain() then waits until the kernel has everything, so a cut loses nothing that was written
+        # drain() then waits until the kernel has all bytes, so a cut loses no written data
         writer.transport.set_write_buffer_limits(0)
 
     async def read_request(self) -> HttpRequest | None:
@@ -57,7 +57,7 @@ class Connection:
         return bytes(body)
 
     async def watch(self) -> None:
-        """Notice when the client leaves; run beside the answer and cancel it when that is done."""
+        """Detect a disconnect. Run it beside the response, and cancel it afterwards."""
         try:
             self._ahead = await self._reader.read(1)
         except ConnectionError:
@@ -66,7 +66,7 @@ class Connection:
             self._gone.set()
 
     async def wait_gone(self, timeout_s: float | None = None) -> None:
-        """Wait until the client leaves, or only for some seconds."""
+        """Wait until the client disconnects, for at most `timeout_s`."""
         try:
             await asyncio.wait_for(self._gone.wait(), timeout_s)
         except TimeoutError:
@@ -74,7 +74,7 @@ class Connection:
         raise ConnectionResetError("The client left.")
 
     async def wait_open(self, gate: asyncio.Event, timeout_s: float) -> bool:
-        """Wait until the gate is open, the client leaves, or for some seconds; return whether it is open."""
+        """Wait until the gate opens, the client disconnects or the time is over; return whether it is open."""
         waits = [asyncio.ensure_future(event.wait()) for event in (gate, self._gone)]
         try:
             await asyncio.wait(waits, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
@@ -84,7 +84,7 @@ class Connection:
         return gate.is_set()
 
     async def write(self, data: bytes) -> None:
-        """Send these bytes in one TCP write and let the other side have them."""
+        """Send the bytes in one TCP write and flush them."""
         if self._gone.is_set():
             raise ConnectionResetError("The client left.")
         self._writer.write(data)
@@ -98,12 +98,12 @@ class Connection:
         await self.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
 
     async def write_document(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:
-        """Send a complete answer."""
+        """Send a complete response."""
         await self.write_head(status, {**headers, "content-length": str(len(body))})
         await self.write(body)
 
     def cut(self, *, reset: bool) -> None:
-        """Drop the connection at once; what was declared and not sent never comes."""
+        """Drop the connection at once; the rest of a declared body is never sent."""
         if reset:
             raw: socket.socket = self._writer.get_extra_info("socket")
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -1,4 +1,4 @@
-"""How a reply travels: events become bytes and TCP writes, and most faults happen here."""
+"""Delivers a reply: encodes events to bytes and TCP writes. Most faults are injected here."""
 
 from collections.abc import Iterator, Sequence
 from itertools import cycle
@@ -33,7 +33,7 @@ class Cut(Exception):
 
 
 async def deliver(connection: Connection, wire: Wire, events: list[ServerEvent], reply: Reply) -> None:
-    """Send the body of a stream, whose headers are out, with the reply's pace and fault. Raises Cut."""
+    """Send the body of a stream after its headers, with the reply's pace and fault. Raises Cut."""
     fault = reply.fault
     if isinstance(fault, HeadersOnly):
         await connection.wait_gone()
@@ -59,7 +59,7 @@ async def deliver(connection: Connection, wire: Wire, events: list[ServerEvent],
         if number and reply.pace_s:
             await connection.wait_gone(reply.pace_s)
         if reply.gate is not None and number == len(frames) // 2:
-            # Now and then a comment: an answer that is held is not a model that fell silent.
+            # Send comments now and then, so that a held reply does not look like a silent model.
             while not await connection.wait_open(reply.gate, _HELD_S):
                 await connection.write(_chunk(f": held{line_end * 2}".encode()))
         await connection.write(_chunk(frame))

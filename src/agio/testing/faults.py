@@ -1,4 +1,4 @@
-"""What can go wrong on the way from a model: one struct a fault, each usable on every wire format."""
+"""Faults of a model's response: one struct per fault, each usable with every wire format."""
 
 from typing import Literal, TypeAlias
 
@@ -16,11 +16,11 @@ ProblemKind: TypeAlias = Literal[
     "context_too_long",
     "request_too_large",
 ]
-"""What a vendor may complain about; each wire format has its own status, type and words for it."""
+"""Kinds of vendor errors; each wire format has its own status, type and message for them."""
 
 
 class VendorError(Struct, frozen=True):
-    """The vendor's own answer to a problem: its status, headers and error body."""
+    """The vendor's own error response: its status, headers and error body."""
 
     kind: ProblemKind
     retry_after_s: float | None = None
@@ -37,7 +37,7 @@ class HttpStatus(Struct, frozen=True):
 class StreamError(Struct, frozen=True):
     """An error object in the middle of a stream that began well.
 
-    `as_turn` says it with the event of a failed turn where the format has one (OpenAI Responses).
+    With `as_turn` it is the event of a failed turn, where the format has one (OpenAI Responses).
     """
 
     kind: ProblemKind = "overloaded"
@@ -46,7 +46,7 @@ class StreamError(Struct, frozen=True):
 
 
 class CutAfterBytes(Struct, frozen=True):
-    """The connection is cut after some bytes of the body, wherever that is; with `reset`, by a TCP reset."""
+    """The connection is cut after some bytes of the body, at any position; with `reset`, by a TCP reset."""
 
     count: int
     reset: bool = False
@@ -60,11 +60,11 @@ class CutAfterEvents(Struct, frozen=True):
 
 
 class NoEnd(Struct, frozen=True):
-    """The body ends properly but the events that end the turn never come."""
+    """The body ends properly, without the events that end the turn."""
 
 
 class Split(Struct, frozen=True):
-    """The answer leaves in TCP writes of these sizes, over and over; `(1,)` is one write a byte."""
+    """The response is sent in TCP writes of these sizes, repeated; `(1,)` is one write per byte."""
 
     sizes: tuple[int, ...] = (1,)
 
@@ -74,7 +74,7 @@ class SplitCharacters(Struct, frozen=True):
 
 
 class OneWrite(Struct, frozen=True):
-    """The whole answer leaves in a single write."""
+    """The whole response is sent in a single write."""
 
 
 class LineEnds(Struct, frozen=True):
@@ -84,17 +84,17 @@ class LineEnds(Struct, frozen=True):
 
 
 class Comments(Struct, frozen=True):
-    """Comments, empty lines and fields nobody asked for between the events."""
+    """Comments, empty lines and unknown fields between the events."""
 
 
 class HugeDelta(Struct, frozen=True):
-    """The text is padded to this many characters and comes as a single delta."""
+    """The text is padded to this many characters and sent as a single delta."""
 
     chars: int = 1_000_000
 
 
 class Endless(Struct, frozen=True):
-    """The event in the middle of the stream is sent again and again until the client leaves."""
+    """The event in the middle of the stream is repeated until the client disconnects."""
 
 
 class NeverAnswer(Struct, frozen=True):
@@ -102,31 +102,31 @@ class NeverAnswer(Struct, frozen=True):
 
 
 class HeadersOnly(Struct, frozen=True):
-    """The status line and headers come, the body never does."""
+    """The status line and headers are sent, the body never."""
 
 
 class Stall(Struct, frozen=True):
-    """Nothing more comes after some events, until the client leaves or the server closes."""
+    """The stream stalls after some events, until the client disconnects or the server closes."""
 
     after_events: int = 2
 
 
 class InvalidJson(Struct, frozen=True):
-    """The event after some good ones is not JSON."""
+    """The event after some valid ones is not JSON."""
 
     after_events: int = 2
 
 
 class SameIds(Struct, frozen=True):
-    """All tool calls of the turn carry one and the same id."""
+    """All tool calls of the turn have the same id."""
 
 
 class NoIds(Struct, frozen=True):
-    """Tool calls carry no id."""
+    """Tool calls have no id."""
 
 
 class HtmlPage(Struct, frozen=True):
-    """A web page instead of a model's answer, as a captive proxy sends it."""
+    """An HTML page instead of a model's response, as from a captive portal."""
 
     status: int = 200
 

@@ -41,7 +41,7 @@ class ServingClient(ServerClient):
 
 
 class ServedGateway(Struct, frozen=True):
-    """A gateway that takes requests at `url`."""
+    """A gateway that accepts requests at `url`."""
 
     url: str
     gateway: Gateway
@@ -51,9 +51,9 @@ class ServedGateway(Struct, frozen=True):
 async def serve_in_process(
     plan: GatewayConfig, worker: WorkerService, *, link: Literal["direct", "websocket"] = "direct"
 ) -> AsyncGenerator[ServedGateway]:
-    """Serve a gateway with one worker on a free loopback port; stopped at the end, the store stays.
+    """Serve a gateway with one worker on a free loopback port; it stops on exit, the store is kept.
 
-    Over `websocket` the worker connects as one on another machine would, and the plan needs a `worker_key`.
+    With `websocket` the worker connects like a remote one, and the plan needs a `worker_key`.
     """
     with listen("127.0.0.1", 0) as sock:
         async with opened_gateway(plan) as gateway:
@@ -92,8 +92,8 @@ async def serving(
 ) -> AsyncGenerator[ServingClient]:
     """Serve agents and tools in this event loop and yield a client with an admin's API key.
 
-    The store is a file in `data`, or in a temporary folder that is removed. With `model`, the providers
-    `openai`, `openai-chat`, `anthropic` and `gemini` of agents made over REST are that server; `demo` is always there.
+    The store is a file in `data`, or in a temporary folder that is removed. With `model`, that server
+    is the provider `openai`, `openai-chat`, `anthropic` and `gemini` of agents created over REST. `demo` always works.
     """
     endpoints = {"demo": Endpoint()}
     if model is not None:

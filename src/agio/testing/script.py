@@ -1,4 +1,4 @@
-"""What the model server will say: replies in no vendor's words; the wires translate them."""
+"""Scripted replies of the model server, vendor-neutral; the wires translate them."""
 
 from asyncio import Event
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ Item = TypeVar("Item")
 
 
 class Call(Struct, frozen=True):
-    """A tool call of the model. `arguments` given as text are sent as they are, valid or not."""
+    """A tool call of the model. `arguments` given as text are sent unchanged, valid or not."""
 
     name: str
     arguments: dict[str, Json] | str
@@ -29,10 +29,10 @@ class Call(Struct, frozen=True):
 class Reply(Struct, frozen=True):
     """One turn of the model: reasoning, then text, then tool calls.
 
-    `stop` None is what fits the content. `hidden_reasoning` sends reasoning that only the vendor can
-    read. `interleave` mixes the argument deltas of parallel calls, where the format allows it. With a
-    `gate`, half of the answer is sent at once and the rest when the test has set it; until then comments
-    keep the model from being taken for silent.
+    If `stop` is None, the content determines it. `hidden_reasoning` sends reasoning that only the vendor can
+    decrypt. `interleave` mixes the argument deltas of parallel calls, where the format allows it. With a
+    `gate`, half of the reply is sent at once and the rest after the test has set it; until then comments keep
+    the stream alive.
     """
 
     text: str = ""
@@ -50,7 +50,7 @@ class Reply(Struct, frozen=True):
 
     @property
     def stop_reason(self) -> StopReason:
-        """Why the turn ends, said or guessed."""
+        """The stop reason: as scripted, else derived from the content."""
         if self.stop is not None:
             return self.stop
         if self.refusal is not None:
@@ -59,7 +59,7 @@ class Reply(Struct, frozen=True):
 
     @property
     def tokens(self) -> Usage:
-        """The usage of the turn, said or invented."""
+        """The usage of the turn: as scripted, else invented."""
         if self.usage is not None:
             return self.usage
         reasoning = len(self.reasoning) // 4
@@ -67,11 +67,11 @@ class Reply(Struct, frozen=True):
         return Usage(input=25, output=reasoning + written // 4 + 1, reasoning=reasoning)
 
     def pieces(self, text: str) -> list[str]:
-        """Return `text` in the pieces it is streamed in."""
+        """Split `text` into the pieces of its stream."""
         return [text[at : at + self.chunk_chars] for at in range(0, len(text), self.chunk_chars)]
 
     def weave(self, calls: Sequence[Sequence[Item]]) -> Iterator[Item]:
-        """Yield the deltas of parallel calls in the order they are sent."""
+        """Yield the deltas of parallel calls in sending order."""
         if not self.interleave:
             for call in calls:
                 yield from call

@@ -1,4 +1,4 @@
-"""`ModelServer`: a model's service in your process, over real HTTP, in four wire formats at once."""
+"""`ModelServer`: a model service in your process, over real HTTP, in four wire formats at once."""
 
 import asyncio
 from collections import deque
@@ -42,11 +42,11 @@ _SSE = {
 class ModelServer:
     """A scripted model behind the paths of OpenAI (both of its formats), Anthropic and Gemini.
 
-    Use it with `async with`. Without a script it echoes the last user text. Requests are checked as
-    the vendors check them. `calls` holds all of them, refused ones too; `problems` says what was wrong
-    with requests or with the script, and is worth an assertion at the end of a test. `requests_open`
-    counts the answers on their way, `connections` all connections there have been. `models` are the
-    names in its list of models, which is asked for in `lists`; without any it has no list.
+    Use it with `async with`. Without a script it echoes the last user text. It checks requests as the vendors do.
+    `calls` holds all requests, also refused ones. `problems` lists errors of requests and of the script; assert at
+    the end of a test that it is empty. `requests_open` counts responses in progress, `connections` all connections
+    so far. `models` are the names in its list of models, and `lists` holds the requests for it; without names it has
+    no list.
     """
 
     def __init__(self, *, api_key: str | None = "test-key", models: Sequence[str] | None = None) -> None:
@@ -83,13 +83,13 @@ class ModelServer:
             await self._server.wait_closed()
 
     def script(self, *replies: Reply) -> None:
-        """Add replies, used in order whatever the format. A call too many is answered with 500."""
+        """Add replies, used in order by all formats. A call without a reply left gets a 500."""
         if self._replies is None:
             self._replies = deque()
         self._replies.extend(replies)
 
     def answer(self, callback: Callable[[ModelCall], Reply]) -> None:
-        """Let a function decide each reply that no script gives."""
+        """Set a function that makes each reply not in the script."""
         self._answer = callback
 
     @property
@@ -109,15 +109,15 @@ class ModelServer:
 
     @property
     def closed_by_client(self) -> int:
-        """How many times a client left while it was owed an answer."""
+        """How often a client disconnected before its response was complete."""
         return self._left
 
     async def wait_closed_by_client(self, count: int = 1, timeout_s: float = 30) -> None:
-        """Wait until clients have left `count` times before their answer's end. Raises TimeoutError."""
+        """Wait until clients have disconnected `count` times before the end of a response. Raises TimeoutError."""
         await self._wait(lambda: self._left >= count, timeout_s)
 
     async def wait_for_calls(self, count: int = 1, timeout_s: float = 30) -> None:
-        """Wait until the server has got this many calls. Raises TimeoutError."""
+        """Wait until the server has received this many calls. Raises TimeoutError."""
         await self._wait(lambda: len(self.calls) >= count, timeout_s)
 
     async def _wait(self, done: Callable[[], bool], timeout_s: float) -> None:
@@ -136,7 +136,7 @@ class ModelServer:
             while request := await connection.read_request():
                 await self._attend(connection, request)
         except (Cut, ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # cancelled only by our own exit; asyncio's streams would print a traceback for it
+            pass  # only our own exit cancels this; asyncio's streams would print a traceback
         finally:
             await connection.close()
             self._tasks.discard(task)
@@ -181,7 +181,7 @@ class ModelServer:
         self._note(call)
         try:
             reply = self._next_reply(call)
-        except Exception as error:  # the test's own function: its failure is the test's to see
+        except Exception as error:  # the test's own function: report its failure to the test
             message = f"The model server has no reply to call {len(self.calls)}: {error!r}."
             self.problems.append(message)
             await _refuse(connection, wire, problem_for_status(500, message))

@@ -16,7 +16,7 @@ _OPERATORS: dict[type[ast.operator], Callable[[float, float], float | complex]] 
 }
 _LIMIT = 10**100
 _EXACT = 2**53
-"""Up to here a float that is a whole number is that number."""
+"""Up to this limit a float represents whole numbers exactly."""
 
 
 @tool(effect="read")

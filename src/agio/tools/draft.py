@@ -1,4 +1,4 @@
-"""Drafts (S12): what an agent writes for the user to keep, in versions."""
+"""Drafts (S12): versioned texts that an agent writes for the user."""
 
 import re
 from typing import Annotated, Protocol
@@ -16,10 +16,10 @@ _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,127}")
 
 
 class DraftWriter(Protocol):
-    """Where drafts are kept."""
+    """The store of drafts."""
 
     async def write_draft(self, tenant: str, user: str, write: DraftWrite) -> DraftRecord:
-        """Add a version to a draft; the same call writes once."""
+        """Add a version to a draft; a repeated call writes once."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What the server knows of a call, shown to the model: for finding out who and where it is."""
+"""Shows the model the context of its call: tenant, user, session, run and agent."""
 
 from agio.core.tool import ToolContext, tool
 

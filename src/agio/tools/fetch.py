@@ -1,4 +1,4 @@
-"""Reading a page of the web for a model, through the guard."""
+"""The tool `fetch_url`: reads a web page through the egress guard."""
 
 from agio.core.tool import AnyTool, ToolAnswer, tool
 from agio.egress import Egress, EgressRequest
@@ -13,7 +13,7 @@ _HEADERS = [
 
 
 def make_fetch_tool(egress: Egress) -> AnyTool:
-    """Make the tool `fetch_url`, which calls through this guard."""
+    """Make the tool `fetch_url` on this guard."""
 
     @tool(effect="read", timeout_s=40)
     async def fetch_url(url: str) -> ToolAnswer:

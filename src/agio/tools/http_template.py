@@ -1,7 +1,7 @@
-"""The URL of an HTTP tool with its `{parameter}`s: checked when a team writes it, filled in when a model calls.
+"""The URL template of an HTTP tool: its `{parameter}`s are checked on definition and filled in on a call.
 
-Arguments become parts of the path, of the query and of a JSON body. They never reach the host or a header, and
-cannot leave the place the template gives them.
+Arguments become parts of the path, the query and a JSON body. They never reach the host or a header, and cannot
+escape their place in the template.
 """
 
 import math
@@ -26,7 +26,7 @@ _PATH_CHARS = 512
 
 
 class Template:
-    """A tool's URL. Raises UserError `invalid_tool` if it cannot be one."""
+    """A tool's URL template. Raises UserError `invalid_tool` for an invalid one."""
 
     def __init__(self, name: str, definition: HttpTool) -> None:
         self._tool = name
@@ -50,10 +50,10 @@ class Template:
                 )
 
     def fill(self, arguments: Mapping[str, Json]) -> tuple[str, bytes | None]:
-        """Return URL and body of a call. Raises UserError `egress_refused` for what would lead elsewhere."""
+        """Return the URL and body of a call. Raises UserError `egress_refused` if an argument changes the target."""
         path, _, query = self._url.partition("?")
         path = _PARAMETER.sub(lambda found: self._part(found[1], arguments, path=True), path)
-        # Some services take an encoded slash for a slash.
+        # Some services decode an encoded slash.
         if any(segment in (".", "..") for segment in re.split(r"[/\\]", unquote(path))):
             raise UserError("egress_refused", "The arguments make a path that leads elsewhere.")
         pairs = [_PARAMETER.sub(lambda found: self._part(found[1], arguments), query)] if query else []
@@ -100,19 +100,19 @@ def check_headers(tool: str, headers: Sequence[HttpHeader]) -> None:
 
 
 def check_result_path(tool: str, path: str | None) -> None:
-    """Check which part of an answer is asked for. Raises UserError `invalid_tool`."""
+    """Check the path to the result inside a response. Raises UserError `invalid_tool`."""
     if path is not None and (len(path) > _PATH_CHARS or not all(path.split("."))):
         raise invalid(tool, "its result path must be names and numbers with dots between them")
 
 
 def check_timeout(tool: str, timeout_s: float | None) -> None:
-    """Check how long a tool may take. Raises UserError `invalid_tool`."""
+    """Check a tool's time limit. Raises UserError `invalid_tool`."""
     if timeout_s is not None and not (math.isfinite(timeout_s) and 0 < timeout_s <= LONGEST_TIMEOUT_S):
         raise invalid(tool, f"its time-out must be above 0 and at most {LONGEST_TIMEOUT_S} s")
 
 
 def invalid(tool: str, why: str) -> UserError:
-    """Return the error of a definition."""
+    """Return the error for an invalid definition."""
     return UserError("invalid_tool", f"Tool {tool}: {why}.")
 
 

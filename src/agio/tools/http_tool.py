@@ -1,6 +1,6 @@
-"""Running an HTTP tool of a team: a model's arguments become a request, through the guard, and its answer a result.
+"""Runs a team's HTTP tool: arguments become a request through the guard, the response becomes a result.
 
-What the definition must look like is in http_template.py; core/http_tool.py is what is kept of it.
+http_template.py checks the definition; core/http_tool.py is its stored form.
 """
 
 import re
@@ -21,7 +21,7 @@ from agio.tools.http_template import Template, check_headers, check_result_path,
 from agio.tools.web_text import describe_binary, text_of
 
 Secrets: TypeAlias = Callable[[], Awaitable[Mapping[str, str]]]
-"""Opens the secrets of a tool: by field, as `HttpTool.field_of` names them."""
+"""Decrypts a tool's secrets, by field as `HttpTool.field_of` names them."""
 
 
 class Sender(Protocol):
@@ -33,7 +33,7 @@ class Sender(Protocol):
 
 
 _CONTEXT = "agio context"
-"""No parameter of a schema that a template names has a space; it is never shown."""
+"""The context parameter. It contains a space, so no parameter of a template has this name; it is never shown."""
 _TIMEOUT_S = 30.0
 _GRACE_S = 5.0
 _ERROR_CHARS = 2000
@@ -44,9 +44,9 @@ _AS_GO_WRITES = str.maketrans({char: f"\\u{ord(char):04x}" for char in "&<>"})
 
 
 def check_http_tool(name: str, definition: HttpTool) -> Sequence[str]:
-    """Check what a team says of a tool; returns the patterns of its schema that its calls are not checked for.
+    """Check a tool's definition; return the schema patterns that calls are not validated against.
 
-    It may take some tens of milliseconds. Raises UserError `invalid_tool`, `invalid_schema`.
+    It may take tens of milliseconds. Raises UserError `invalid_tool`, `invalid_schema`.
     """
     made = _make(name, definition, _never)
     Template(name, definition)
@@ -57,9 +57,9 @@ def check_http_tool(name: str, definition: HttpTool) -> Sequence[str]:
 
 
 def make_http_tool(name: str, definition: HttpTool, secrets: Secrets, sender: Sender) -> AnyTool:
-    """Make a tool of a definition. Raises UserError `invalid_tool`, `invalid_schema`.
+    """Make a tool from its definition. Raises UserError `invalid_tool`, `invalid_schema`.
 
-    Its secrets are opened for each call that needs them, and masked in what comes back.
+    Its secrets are decrypted for each call that needs them, and masked in the response.
     """
     template = Template(name, definition)
 
@@ -94,7 +94,7 @@ def make_http_tool(name: str, definition: HttpTool, secrets: Secrets, sender: Se
 
 
 def _may_have_acted(error: AgioError) -> bool:
-    """Whether a request may have been carried out although its answer did not come whole."""
+    """Whether a failed request may still have taken effect."""
     if not isinstance(error, UpstreamError) or error.code == "too_many_redirects":
         return False
     return error.code != "upstream_unreachable" or error.details.get("sent") is True
@@ -109,7 +109,7 @@ def _make(name: str, definition: HttpTool, call: Callable[..., Awaitable[ToolAns
         context_parameter=_CONTEXT,
         effect=definition.effect,
         approval=definition.approval,
-        # Later than the request's own: that one says what was slow.
+        # Longer than the request's own timeout, whose error says what was slow.
         timeout_s=(definition.timeout_s or _TIMEOUT_S) + _GRACE_S,
     )
 
@@ -159,7 +159,7 @@ def _answer(definition: HttpTool, response: EgressResponse, mask: "Mask") -> Too
 
 
 def _masked(text: str, mask: "Mask") -> str:
-    """Return a text without secrets, as it is if it has none: JSON can write one in many ways."""
+    """Return a text without secrets, unchanged if it has none. JSON can encode a secret in many ways."""
     try:
         value = cast(Json, msgspec.json.decode(text))
         hidden = mask.json(value)
@@ -185,7 +185,7 @@ def _nothing_at(path: str, why: str) -> UpstreamError:
 
 
 class Mask:
-    """Takes secrets out of what an upstream mirrors: as they are, or as URLs, JSON, HTML and base64 write them."""
+    """Masks secrets that an upstream echoes: plain, or encoded as in URLs, JSON, HTML or base64."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         words: set[str] = set()
@@ -197,11 +197,11 @@ class Mask:
         self._words = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE) if words else None
 
     def text(self, text: str) -> str:
-        """Return a text without them."""
+        """Return a text without the secrets."""
         return text if self._words is None else self._words.sub(_MASK, text)
 
     def json(self, value: Json) -> Json:
-        """Return a JSON value without them."""
+        """Return a JSON value without the secrets."""
         if self._words is None:
             return value
         if isinstance(value, str):
@@ -226,7 +226,7 @@ def _spellings(word: str) -> set[str]:
 
 
 def _unpacked(secret: str) -> list[str]:
-    """Return name and password of HTTP's basic authentication, which services mirror decoded."""
+    """Return the name and password of HTTP basic authentication, which services may echo decoded."""
     scheme, _, rest = secret.partition(" ")
     if scheme.lower() != "basic":
         return []

@@ -1,4 +1,4 @@
-"""The user's profile for agents (R11): read what is known of the user, note what they say of themselves."""
+"""The user's profile for agents (R11): read it, and record what users say about themselves."""
 
 from agio.core.profile import Profile, ProfileStore
 from agio.core.text import clean
@@ -6,7 +6,7 @@ from agio.core.tool import AnyTool, ToolContext, tool
 from agio.protocol.messages import Json
 
 PROFILE_TOOLS = frozenset({"read_profile", "update_profile"})
-"""Runs of an agent that has one of them begin with the user's profile."""
+"""If an agent has one of these tools, its runs begin with the user's profile."""
 
 
 def make_profile_tools(store: ProfileStore) -> list[AnyTool]:

@@ -1,4 +1,4 @@
-"""What surrounds a conversation, for a model that asks: session, page, profile and recent drafts, bounded."""
+"""The tool `fetch_project_context`: a conversation's session, page, profile and recent drafts, bounded."""
 
 from typing import Protocol
 
@@ -18,24 +18,24 @@ _LABEL_CHARS = 200
 
 
 class ProjectStore(Protocol):
-    """Where it is read."""
+    """The store that the tool reads."""
 
     async def get_session(self, tenant: str, user: str, session_id: str) -> SessionRecord:
-        """A session. Raises UserError `session_not_found`."""
+        """Return a session. Raises UserError `session_not_found`."""
         ...
 
     async def read_run(self, run_id: str, after: int, limit_bytes: int) -> EventSlice:
-        """A run's events after a seq."""
+        """Return a run's events after a seq."""
         ...
 
     async def get_profile(self, tenant: str, user: str) -> Profile:
-        """A user's profile."""
+        """Return a user's profile."""
         ...
 
     async def list_drafts(
         self, tenant: str, user: str, *, kind: str | None = None, after: str | None = None, limit: int = 50
     ) -> Page[DraftRecord]:
-        """A user's drafts, those written last first."""
+        """Return a user's drafts, newest first."""
         ...
 
 
@@ -66,12 +66,12 @@ class DraftPart(Struct, frozen=True, kw_only=True):
 
 
 class ProjectContext(Struct, frozen=True, kw_only=True):
-    """What the tool answers."""
+    """The tool's result."""
 
     session: SessionPart | None
     page: list[PagePart] = field(default_factory=list[PagePart])
     page_cut: bool = False
-    """Whether there is more of the page than is shown."""
+    """Whether the page was truncated."""
     profile: dict[str, str] = field(default_factory=dict[str, str])
     drafts: list[DraftPart] = field(default_factory=list[DraftPart])
 
@@ -101,7 +101,7 @@ def make_project_context_tool(store: ProjectStore) -> AnyTool:
 
 
 async def _page_of(store: ProjectStore, run_id: str) -> list[ContextEntry]:
-    """Return what the page said when the run began: its first event has it."""
+    """Return the page at the start of the run, from its first event."""
     first = decode_event((await store.read_run(run_id, 0, 1)).payload.partition(b"\n")[0])
     return (first.input.context or []) if isinstance(first, RunStarted) and first.input else []
 

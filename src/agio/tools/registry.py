@@ -1,4 +1,4 @@
-"""The built-in tools: the list of all there are. A new one is a module of this package and an entry here."""
+"""The list of built-in tools. A new tool is a module of this package and an entry here."""
 
 from typing import Protocol
 
@@ -15,11 +15,11 @@ from agio.tools.profile import make_profile_tools
 from agio.tools.project_context import ProjectStore, make_project_context_tool
 
 DEMO_ONLY = frozenset({send_postcard.name})
-"""Tools of the demo agent. They are not listed, and no other agent can be given one."""
+"""Tools of the demo agent. They are not listed, and no other agent can have them."""
 
 
 class ToolsStore(DraftWriter, ProfileStore, ProjectStore, Protocol):
-    """What the built-in tools need of the store."""
+    """The store methods that the built-in tools need."""
 
 
 def built_in_tools(store: ToolsStore, egress: Egress) -> dict[str, AnyTool]:

@@ -1,4 +1,4 @@
-"""What a model is shown of an answer from the web: text in any charset, pages without their markup."""
+"""Converts a web response to text for a model: decodes any charset, strips HTML markup."""
 
 import html
 import re
@@ -11,7 +11,7 @@ _KNOWN_CHARSET = re.compile(
     r"|shift_?jis|euc-(jp|kr)|iso-2022-(jp|kr)|gb(2312|k|18030)|big5(hkscs)?|mac-?roman)",
     re.IGNORECASE,
 )
-"""Python has codecs under other names that are no charsets of the web."""
+"""Allowed charsets: Python has other codecs that are not web charsets."""
 _TEXT = re.compile(r"text/|application/(.*\+)?(json|xml|yaml|toml|javascript|x-www-form-urlencoded)$")
 _HIDDEN = ("script", "style", "noscript", "template", "svg", "iframe", "textarea", "select", "head")
 _BREAKS = {
@@ -36,12 +36,12 @@ _TAG = re.compile(r"/?([a-z][a-z0-9-]*)")
 
 
 def content_type(response: EgressResponse) -> str:
-    """Return the type of an answer, in lower case and without parameters."""
+    """Return the media type of a response, in lower case and without parameters."""
     return (response.header("content-type") or "").partition(";")[0].strip().lower()
 
 
 def text_of(response: EgressResponse) -> str | None:
-    """Return an answer as text; None if it is none."""
+    """Return a response as text; None if it is binary."""
     kind = content_type(response)
     if kind and not _TEXT.match(kind):
         return None
@@ -56,14 +56,14 @@ def text_of(response: EgressResponse) -> str | None:
 
 
 def describe_binary(response: EgressResponse) -> str:
-    """Say what an answer is that cannot be shown as text."""
+    """Describe a response that cannot be shown as text."""
     return f"({content_type(response) or 'data of no stated type'}, {len(response.body)} bytes: not text)"
 
 
 def text_of_page(page: str) -> str:
-    """Return what a reader of an HTML page sees of it, roughly: its title, then its text.
+    """Return roughly the visible text of an HTML page: its title, then its text.
 
-    It looks at every character once, so that no page, however malformed, takes long.
+    It runs in linear time, also for malformed pages.
     """
     lower = page.lower() if len(page.lower()) == len(page) else page
     pieces: list[str] = []

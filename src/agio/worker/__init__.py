@@ -1,1 +1,1 @@
-"""The side that runs agents: takes jobs over the link, drives them, sends what happens back."""
+"""The side that runs agents: receives jobs over the link, executes them, and sends their events back."""

@@ -7,7 +7,7 @@ from agio.errors import UserError
 
 
 class GatewayAddress(Struct, frozen=True):
-    """A gateway's address in parts."""
+    """A gateway's parsed address."""
 
     secure: bool
     authority: str
@@ -15,7 +15,7 @@ class GatewayAddress(Struct, frozen=True):
 
     @property
     def link_url(self) -> str:
-        """The address of the link."""
+        """The WebSocket URL of the link."""
         return f"{'wss' if self.secure else 'ws'}://{self.authority}{self.path}/link"
 
     @property
@@ -25,7 +25,7 @@ class GatewayAddress(Struct, frozen=True):
 
 
 def parse_address(url: str) -> GatewayAddress:
-    """Read an address such as `http://10.0.0.5:8700`. Raises UserError `invalid_gateway_url`."""
+    """Parse an address such as `http://10.0.0.5:8700`. Raises UserError `invalid_gateway_url`."""
     try:
         parts = split_url(url, "http", "https", "ws", "wss")
         if parts.username:

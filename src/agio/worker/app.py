@@ -23,7 +23,7 @@ from agio.errors import UserError
 
 @runtime_checkable
 class CodeAgent(Protocol):
-    """An agent defined in Python, as a worker needs it: `agio.Agent` is one."""
+    """An agent defined in Python, as a worker uses it; `agio.Agent` implements it."""
 
     spec: AgentSpec
     tools: list[AnyTool]
@@ -40,7 +40,7 @@ class CodeAgent(Protocol):
 
 
 class App(Struct, frozen=True):
-    """What a module defines, by name."""
+    """The agents and tools of a module, by name."""
 
     agents: Mapping[str, CodeAgent] = field(default_factory=dict[str, CodeAgent])
     tools: Mapping[str, AnyTool] = field(default_factory=dict[str, AnyTool])
@@ -50,7 +50,7 @@ class App(Struct, frozen=True):
         return [_fields_of(agent) for agent in self.agents.values()]
 
     def tool_offers(self) -> list[ToolOffer]:
-        """Return the tools, those of the agents among them, as the gateway offers them to any agent."""
+        """Return all tools, including those of the agents, as the gateway offers them to any agent."""
         own = {tool.name: tool for agent in self.agents.values() for tool in agent.tools}
         return [
             offer_tool("module", tool.name, tool)
@@ -60,9 +60,9 @@ class App(Struct, frozen=True):
 
 
 def load_app(name: str) -> App:
-    """Import `module`, `module:attribute`, `file.py` or `file.py:attribute` and collect what it defines.
+    """Import `module`, `module:attribute`, `file.py` or `file.py:attribute` and collect its definitions.
 
-    Taken are the agents and tools at the module's top level, and those in lists there. Raises UserError
+    It collects agents and tools at the module's top level, also from lists. Raises UserError
     `app_not_found`, `app_invalid`, `duplicate_agent`, `duplicate_tool`.
     """
     target, colon, attribute = name.rpartition(":")
@@ -141,7 +141,7 @@ def _collect(values: list[object]) -> App:
 def _agent(value: object) -> CodeAgent | None:
     try:
         known = isinstance(value, CodeAgent) and isinstance(cast(object, value.spec), AgentSpec)
-    except Exception:  # an object of the user's whose attributes do as they please
+    except Exception:  # attribute access runs the user's code
         return None
     return cast(CodeAgent, value) if known else None
 
@@ -171,7 +171,7 @@ def _fields_of(agent: CodeAgent) -> AgentFields:
 
 
 def _limits_of(config: AgentRunConfig) -> AgentLimits | None:
-    """Return the limits of an agent that differ from the defaults."""
+    """Return the agent's limits that differ from the defaults."""
     usual = AgentRunConfig()
     names = AgentLimits.__struct_fields__
     said = {name: getattr(config, name) for name in names if getattr(config, name) != getattr(usual, name)}

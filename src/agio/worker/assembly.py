@@ -1,4 +1,4 @@
-"""A run put together from its job: agent, tools, context and history, or the reason why it cannot be."""
+"""Assembles a run from its job: agent, tools, context and history, or the error that ends it."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ _log = logging.getLogger("agio.worker")
 
 
 class Parts(Struct, frozen=True):
-    """What all jobs of a worker share."""
+    """The parts that all jobs of a worker share."""
 
     app: App
     drivers: Drivers
@@ -37,16 +37,16 @@ class Parts(Struct, frozen=True):
 
 
 async def open_run(job: Job, outbox: Outbox, parts: Parts, files: ReadFile) -> RunStream:
-    """Put a run together. A missing part ends it with RUN_ERROR; raises only if its log cannot be read."""
+    """Assemble a run. A missing part ends it with RUN_ERROR; it raises only if the log cannot be read."""
     history = Fold()
     try:
         for log in job.history:
             for _ in fold_slices(history, log):
-                await asyncio.sleep(0)  # a long conversation must not hold up other runs
+                await asyncio.sleep(0)  # a long conversation must not block other runs
         return _runner(job, outbox, parts, files).resume(job.log, history)
     except AgioError as error:
         reason = error
-    except Exception as error:  # the user's module has a part in it
+    except Exception as error:  # the user's module runs here
         _log.exception("run %s cannot be put together", job.claim.run_id)
         reason = AgioError(
             "internal_error", f"The run could not begin: an unexpected {type(error).__name__}."
@@ -91,7 +91,7 @@ def _code_agent(offer: AgentOffer, app: App) -> CodeAgent | None:
 
 
 def _spec(offer: AgentOffer, config: AgentRunConfig) -> AgentSpec:
-    """Make the agent of a job; the worker's configuration has the defaults. Raises UserError `invalid_schema`."""
+    """Make a job's agent, with defaults from the worker's configuration. Raises UserError `invalid_schema`."""
     if offer.max_steps is not None:
         config = structs.replace(config, max_steps=offer.max_steps)
     if offer.limits is not None:
@@ -111,7 +111,7 @@ def _spec(offer: AgentOffer, config: AgentRunConfig) -> AgentSpec:
 
 
 def _priced(spec: AgentSpec, offer: AgentOffer) -> AgentSpec:
-    """Give an agent the gateway's price of its model, unless it has one of its own."""
+    """Set the gateway's model price on an agent that has none of its own."""
     if offer.price is None or spec.model_id in spec.config.prices:
         return spec
     prices = {**spec.config.prices, spec.model_id: offer.price}
@@ -119,7 +119,7 @@ def _priced(spec: AgentSpec, offer: AgentOffer) -> AgentSpec:
 
 
 def _tools(job: Job, own: Mapping[str, AnyTool], parts: Parts) -> list[AnyTool]:
-    """Return the tools of a job: what was offered, and what else the agent has in code."""
+    """Return a job's tools: the offered ones, and the others that the agent has in code."""
     known = {**parts.app.tools, **own} if own else parts.app.tools
     always_ask = job.agent.approval == "ask"
     tools: dict[str, AnyTool] = {}
@@ -133,7 +133,7 @@ def _tools(job: Job, own: Mapping[str, AnyTool], parts: Parts) -> list[AnyTool]:
 
 
 class _Refusal(RunHooks):
-    """Ends a run that could not be put together, right after its first event."""
+    """Ends a run that could not be assembled, right after its first event."""
 
     def __init__(self, error: AgioError) -> None:
         self._error = error
@@ -143,7 +143,7 @@ class _Refusal(RunHooks):
 
 
 class _NoModel:
-    """The model of a run that never gets as far as calling one."""
+    """The driver of a run that ends before its first model call."""
 
     wire = "none"
 

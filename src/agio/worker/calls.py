@@ -1,4 +1,4 @@
-"""A worker's pending calls: numbered, kept as they were sent, and repeated after a reconnect."""
+"""A worker's pending calls: numbered, kept as encoded, and repeated after a reconnect."""
 
 import asyncio
 from collections.abc import Callable, Collection
@@ -10,11 +10,11 @@ from agio.errors import AgioError, StoreError
 
 
 class Calls:
-    """The calls of one worker over all its connections. `post` sends a frame on the one there is."""
+    """The calls of one worker across its connections. `post` sends a frame on the current one."""
 
     def __init__(self, post: Callable[[bytes], None]) -> None:
         self.linked = asyncio.Event()
-        """Set while there is a connection to make calls on; until then they wait."""
+        """Set while connected; calls wait for it."""
         self.last = 0
         """The number of the newest call."""
         self._post = post
@@ -55,10 +55,10 @@ class Calls:
             call.answered.set_exception(error)
 
     def resume(self, honoured: Collection[str], before: int) -> None:
-        """Make the calls that wait on the connection there is now.
+        """Send the waiting calls on the current connection.
 
-        Those up to number `before` are of an earlier one: they are about runs of which only the `honoured` are
-        still this worker's.
+        Calls up to number `before` date from an earlier connection. Their runs are still this worker's only if they
+        are among the `honoured`.
         """
         self.linked.set()
         for number, call in list(self._waiting.items()):

@@ -1,6 +1,6 @@
-"""The drivers a worker has open: one for each provider of its own, and one for each endpoint of a tenant's.
+"""The open drivers of a worker: one per provider of its own, and one per tenant endpoint.
 
-The two never meet: what a tenant's endpoint lacks is not filled in from the worker's environment.
+The two are separate: a tenant's endpoint never takes missing values from the worker's environment.
 """
 
 import asyncio
@@ -20,15 +20,15 @@ from agio.errors import ModelError, UserError
 Opener: TypeAlias = Callable[[str, Endpoint], ModelDriver]
 
 _KEPT = 100
-"""How many drivers of tenants are kept open."""
+"""How many tenant drivers stay open."""
 _IDLE_S = 300.0
-"""How long an unused one is kept."""
+"""How long an unused tenant driver stays open."""
 
 
 class Drivers:
-    """Opens a driver when it is first asked for, and keeps it. Endpoints are handed in, those of tenants with a job.
+    """Opens drivers on first use and keeps them. Tenant endpoints arrive with a job.
 
-    `egress` guards what tenants' endpoints call.
+    `egress` guards calls to tenant endpoints.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Drivers:
         self._tenants = TenantDrivers(opener, egress or Egress())
 
     def providers(self) -> list[str]:
-        """The providers that have an address or a key."""
+        """The providers with an address or a key."""
         return [name for name, end in self._endpoints.items() if end.api_key or end.base_url]
 
     def get(self, provider: str, endpoint: ModelEndpoint | None = None) -> ModelDriver:
@@ -59,7 +59,7 @@ class Drivers:
         return driver
 
     async def aclose(self) -> None:
-        """Close them all; each is opened again when it is asked for."""
+        """Close all drivers; each reopens on its next use."""
         drivers, self._open = self._open, {}
         for driver in drivers.values():
             await driver.aclose()
@@ -80,7 +80,7 @@ class Drivers:
 
 
 class TenantDrivers:
-    """Drivers of tenants' endpoints, guarded. Those used least recently are closed, and none that is in use."""
+    """Guarded drivers of tenant endpoints. The least recently used are closed, never one in use."""
 
     def __init__(self, opener: Opener, egress: Egress, *, kept: int = _KEPT, idle_s: float = _IDLE_S) -> None:
         self._opener = opener
@@ -97,7 +97,7 @@ class TenantDrivers:
         return _Borrowed(self, endpoint, self.take(endpoint).driver.wire)
 
     def take(self, endpoint: ModelEndpoint) -> "_Kept":
-        """Return what is open for an endpoint, and open it if need be."""
+        """Return the open driver of an endpoint; open it if needed."""
         name = _name_of(endpoint)
         kept = self._open.get(name)
         if kept is None:
@@ -107,7 +107,7 @@ class TenantDrivers:
         return kept
 
     async def tidy(self) -> None:
-        """Close drivers that are unused for long, and the oldest above the limit."""
+        """Close drivers past the idle time, and the oldest above the limit."""
         oldest = asyncio.get_running_loop().time() - self._idle_s
         excess = len(self._open) - self._max
         for name, kept in list(self._open.items()):
@@ -118,7 +118,7 @@ class TenantDrivers:
                 await kept.driver.aclose()
 
     async def aclose(self) -> None:
-        """Close them all."""
+        """Close all drivers."""
         drivers, self._open = self._open, OrderedDict()
         for kept in drivers.values():
             await kept.driver.aclose()
@@ -137,7 +137,7 @@ class TenantDrivers:
 
 
 class _Kept:
-    """An open driver: how many streams are using it, and when it was last asked for."""
+    """An open driver, the number of streams that use it, and its last use."""
 
     def __init__(self, driver: ModelDriver) -> None:
         self.driver = driver
@@ -146,7 +146,7 @@ class _Kept:
 
 
 class _Borrowed:
-    """A driver for one run: it holds the real one while the model speaks, and no longer."""
+    """A driver for one run: it holds the shared driver only while a stream is open."""
 
     def __init__(self, drivers: TenantDrivers, endpoint: ModelEndpoint, wire: str) -> None:
         self._drivers = drivers
@@ -159,12 +159,12 @@ class _Borrowed:
                 yield events
 
     async def models(self) -> list[str]:
-        """Ask the service for its list. Raises ModelError."""
+        """List the service's models. Raises ModelError."""
         async with self._held() as driver:
             return await list_models(driver)
 
     async def aclose(self) -> None:
-        """Nothing: the drivers are closed with the worker."""
+        """Do nothing: the drivers close with the worker."""
 
     @asynccontextmanager
     async def _held(self) -> AsyncGenerator[ModelDriver]:
@@ -178,14 +178,14 @@ class _Borrowed:
 
 
 async def list_models(driver: ModelDriver) -> list[str]:
-    """Ask a driver's service for its models. Raises ModelError, `model_not_found` if there is no list."""
+    """List the models of a driver's service. Raises ModelError, `model_not_found` if there is no list."""
     if not isinstance(driver, ModelLister):
         raise ModelError("model_not_found", "This provider has no list of its models.")
     return await driver.models()
 
 
 def _name_of(endpoint: ModelEndpoint) -> bytes:
-    """Name an endpoint without its key, in a way that only the same endpoint has."""
+    """Return a digest that identifies an endpoint without revealing its key."""
     parts = (endpoint.kind, endpoint.base_url or "", endpoint.api_key or "")
     marked = [bytes([part is None for part in (endpoint.base_url, endpoint.api_key)])]
     marked += [hashlib.sha256(part.encode()).digest() for part in parts]

@@ -1,4 +1,4 @@
-"""The heartbeat of a worker: from a thread of its own, so that a busy loop is not taken for a dead process."""
+"""A worker's heartbeat, sent from its own thread: a busy event loop does not look like a dead process."""
 
 import asyncio
 import http.client
@@ -17,10 +17,10 @@ _GONE = 410
 
 
 class Heartbeat:
-    """Tells the gateway that this worker is there, and the worker when the gateway is not.
+    """Tells the gateway that this worker is alive, and detects a silent gateway.
 
-    `on_silence` is called in the event loop once nothing was heard for the time the gateway said, `on_gone`
-    when the gateway has given this worker up.
+    Both callbacks run in the event loop: `on_silence` after the gateway was silent for the interval it set, `on_gone`
+    once the gateway has declared this worker dead.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Heartbeat:
         self._interval_s = self._silence_s = 0.0
         self._heard = time.monotonic()
         self._beaten = self._heard
-        """When the last beat was sent that was answered."""
+        """When the last answered beat was sent."""
         self._silent = False
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
@@ -58,13 +58,13 @@ class Heartbeat:
             self._thread.start()
 
     def heard(self) -> None:
-        """Take note of a message from the gateway."""
+        """Record that a message from the gateway arrived."""
         self._heard = time.monotonic()
         self._silent = False
 
     @property
     def overdue(self) -> bool:
-        """Whether no beat was answered for the time of silence: what was heard since may be old news."""
+        """Whether no beat was answered within the silence interval. Messages heard since may be old."""
         return time.monotonic() - self._beaten > self._silence_s
 
     def stop(self) -> None:
@@ -94,7 +94,7 @@ class Heartbeat:
         connection.close()
 
     def _pause_s(self) -> float:
-        """Beat at the interval; without an answer, check again when the time of silence is over."""
+        """Return the time to the next beat: the interval, or less if the silence interval ends before."""
         left_s = self._heard + self._silence_s - time.monotonic()
         return max(0.05, min(self._interval_s, left_s)) if left_s > 0 else self._interval_s
 

@@ -17,11 +17,11 @@ from agio.worker.outbox import Outbox
 _log = logging.getLogger("agio.worker")
 
 _AWAY = frozenset({"link_lost", "store_closed"})
-"""The gateway stops: the next claim settles the run."""
+"""Errors of a stopping gateway: the next claim settles the run."""
 
 
 class RunningJob:
-    """A running job: `run()` is its whole life; the other methods may be called meanwhile."""
+    """A running job: `run()` executes it; the other methods may be called meanwhile."""
 
     def __init__(self, job: Job, link: Link, parts: Parts) -> None:
         self.claim: Claim = job.claim
@@ -35,7 +35,7 @@ class RunningJob:
         self._stopping: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
-        """Run to the end. A run that cannot be ended here is released. Raises nothing."""
+        """Execute the run to its end. Release it if it cannot end here. Raises nothing."""
         try:
             await self._drive()
         except AgioError as error:
@@ -79,7 +79,7 @@ class RunningJob:
             raise ToolError(error.code, error.message, error.details) from error
 
     async def read_file(self, file_id: str, idx: int) -> FilePiece:
-        """Read a piece of a file of the session. Raises UserError `file_not_found`."""
+        """Read one piece of a session's file. Raises UserError `file_not_found`."""
         link, claim = self._link, self.claim
         try:
             return await self._outbox.persist(lambda: link.read_file(claim, file_id, idx))
@@ -112,14 +112,14 @@ class RunningJob:
             return
         if self._stopped:
             return
-        del job  # a run need not keep the bytes of its history
+        del job  # free the encoded history
         self._stream = stream
         if self._cancelled:
             stream.cancel()
         await stream.drive()
 
     async def _end_failed(self, info: RunInfo, error: AgioError) -> None:
-        """End a run whose log cannot even be read, so that it does not hang."""
+        """End a run whose log cannot be read, so that it does not hang."""
         if error.code == "run_ended":
             self._outbox.lost = True
             return
@@ -137,7 +137,7 @@ class RunningJob:
         )
 
     async def _give_back(self) -> None:
-        """Release the run, however late: while its claim is valid the gateway waits for this worker."""
+        """Release the run, even late: the gateway waits for this worker while the claim is valid."""
         try:
             await self._outbox.persist(lambda: self._link.release(self.claim))
         except AgioError as error:

@@ -1,7 +1,7 @@
-"""The link over a WebSocket, as the worker has it: calls up, answers and jobs down, and back again when it breaks.
+"""The worker's end of the link over a WebSocket: sends calls, receives answers and jobs, and reconnects.
 
-A call that was under way when the connection broke is made again on the next one: each of them may be
-repeated. The other end is gateway/doors/link_socket.py.
+Calls pending when the connection broke are repeated on the next one; all calls are safe to repeat. The other
+end is gateway/doors/link_socket.py.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ _REFUSED = (401, 403)
 
 
 class Guest(Worker, Protocol):
-    """A worker that greets over a link: `WorkerService` is one."""
+    """A worker that greets over a link; `WorkerService` implements it."""
 
     id: str
 
@@ -42,12 +42,12 @@ class Guest(Worker, Protocol):
         ...
 
     def release_all(self) -> None:
-        """Stop every run without writing, and release it once the gateway can be reached."""
+        """Stop every run without writing; release them once the gateway is reachable."""
         ...
 
 
 class SocketLink:
-    """A worker's link to the gateway at `url`, `core.link.Link`. `run` keeps it up, `close` ends it.
+    """A worker's link to the gateway at `url`, a `core.link.Link`. `run` maintains it, `close` ends it.
 
     Raises UserError `invalid_gateway_url`.
     """
@@ -66,15 +66,14 @@ class SocketLink:
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = asyncio.Event()
         self._gone = asyncio.Event()
-        """Set when the gateway has given this worker up."""
+        """Set when the gateway has declared this worker dead."""
         self.joined = asyncio.Event()
         """Set once the gateway has welcomed this worker for the first time."""
 
     async def run(self) -> None:
         """Keep the link up until it is closed.
 
-        Raises UserError `worker_key_refused`, and what the gateway has against this worker
-        when it first comes.
+        Raises UserError `worker_key_refused`, and the gateway's error if it refuses the first greeting.
         """
         delays = _delays()
         try:
@@ -111,7 +110,7 @@ class SocketLink:
         self._heartbeat.stop()
         self._calls.close()
 
-    # The calls
+    # Calls
 
     async def greet(self, greeting: Greeting) -> Welcome:
         """Greet: the first call on every connection."""
@@ -142,7 +141,7 @@ class SocketLink:
         return cast(ToolReply, await self._calls.ask(number, frame, claim.run_id))
 
     async def read_file(self, claim: Claim, file_id: str, idx: int) -> FilePiece:
-        """Read a piece of a file of the run's session."""
+        """Read one piece of a file of the run's session."""
         number = self._calls.number()
         frame = wire.Read(number, claim, file_id, idx)
         return cast(FilePiece, await self._calls.ask(number, frame, claim.run_id))
@@ -153,7 +152,7 @@ class SocketLink:
         await self._calls.ask(number, wire.Release(number, claim), claim.run_id)
 
     def out_of_touch(self) -> bool:
-        """See `Link`. A process that was frozen notices here, before its heartbeat does."""
+        """See `Link`. A process that was suspended detects it here, before its heartbeat does."""
         return self._heartbeat.overdue or not self._calls.linked.is_set()
 
     async def linked(self) -> None:
@@ -167,7 +166,7 @@ class SocketLink:
             number = self._calls.number()
             await self._calls.ask(number, wire.Leave(number), now=True)
 
-    # The connection
+    # Connection
 
     async def _connect(self) -> None:
         connecting = connect(
@@ -278,7 +277,7 @@ class SocketLink:
             self._post(wire.encode_frame(wire.Performed(number, result)))
         except AgioError as error:
             self._post(wire.encode_frame(wire.failed(number, error)))
-        except Exception as error:  # a driver's own: the gateway must hear of it
+        except Exception as error:  # a driver's own error: report it to the gateway
             _log.exception("a task failed")
             wrapped = AgioError("internal_error", f"An unexpected {type(error).__name__} ended the task.")
             self._post(wire.encode_frame(wire.failed(number, wrapped)))

@@ -1,7 +1,7 @@
-"""What a run writes, on its way from the engine to the gateway: kept until the gateway has stored it.
+"""Carries a run's writes from the engine to the gateway, and keeps each until it is stored.
 
-The engine has one append in flight. What the link loses the link repeats; what the store cannot take now is
-tried again here for a while, because a full disk must not cost a run.
+The engine has one append in flight. The link repeats calls that a lost connection dropped; the outbox retries
+transient store errors for a limited time, so that a full disk does not end a run.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from agio.telemetry.logging import write_often
 _log = logging.getLogger("agio.worker")
 
 PASSING = frozenset({"store_full", "store_unavailable", "store_failed", "store_locked"})
-"""Errors that may pass."""
+"""Transient errors of the store."""
 PATIENCE_S = 60.0
 _FIRST_DELAY_S = 0.05
 _MAX_DELAY_S = 2.0
@@ -32,9 +32,9 @@ T = TypeVar("T")
 class Outbox:
     """The engine's `LogWriter` and `ToolRecords`, over a link.
 
-    `on_cancel` is called when an answer has the cancel flag, `on_doubt` when the gateway may have given the run to
-    another worker. `on_rest`, if it is set, is called when the run is between two turns and has no call running here
-    that must not be interrupted.
+    `on_cancel` is called when an answer carries the cancel flag, `on_doubt` when the gateway may have given the run to
+    another worker. `on_rest`, if set, is called when the run is between two turns and no once-only call is running
+    here.
     """
 
     def __init__(
@@ -47,10 +47,10 @@ class Outbox:
         patience_s: float = PATIENCE_S,
     ) -> None:
         self.ended = False
-        self._began = time.perf_counter()
         """Whether the run's end is stored."""
+        self._began = time.perf_counter()
         self.lost = False
-        """Whether the claim turned out to be invalid: there is nothing to release."""
+        """Whether the claim is known to be invalid: there is nothing to release."""
         self.on_rest: Callable[[], None] | None = None
         self._link = link
         self._claim = claim
@@ -58,7 +58,7 @@ class Outbox:
         self._on_doubt = on_doubt
         self._patience_s = patience_s
         self._acting: set[str] = set()
-        """Running calls that must happen once."""
+        """Running calls that must execute at most once."""
 
     def forget(self) -> None:
         """Stop all callbacks: the run is over here."""
@@ -66,11 +66,11 @@ class Outbox:
         self.on_rest = None
 
     async def ready(self) -> None:
-        """Wait while the link is down: after the reconnect it is known whether the claim is valid."""
+        """Wait for the link: a reconnect settles whether the claim is valid."""
         await self._link.linked()
 
     def holds(self) -> bool:
-        """Whether the claim is valid, as far as is known."""
+        """Whether the claim is valid, as far as this worker knows."""
         return not (self.lost or self._link.out_of_touch())
 
     async def fall(self) -> None:
@@ -79,7 +79,7 @@ class Outbox:
         await asyncio.Event().wait()
 
     def append(self, write: Append) -> Awaitable[None]:
-        """Send a frame. The future is done when the frame is stored, or has the error."""
+        """Send a frame. The awaitable completes when the frame is stored, or raises the error."""
         written = asyncio.get_running_loop().create_future()
         self._send(write, written, None)
         return written
@@ -113,7 +113,7 @@ class Outbox:
             self.ended = True
             self._note_end(write.end, write.error_code)
         elif done.result().cancel:
-            self._on_cancel()  # before the engine hears of the commit: no tool starts after a cancel
+            self._on_cancel()  # before the engine sees the commit: no tool starts after a cancel
         if not written.done():
             written.set_result(None)
         if write.begins or write.ends:
@@ -160,7 +160,7 @@ class Outbox:
         effect: Effect = "once",
         epoch: int | None = None,
     ) -> ToolRecord | None:
-        """Record the start of a call that does not travel with an append."""
+        """Record the start of a call that no append carries."""
         record = await self.persist(lambda: self._link.begin_tool(self._claim, key, tool, effect))
         if record is None and effect == "once":
             self._acting.add(key)
@@ -172,7 +172,7 @@ class Outbox:
         self._acting.discard(key)
 
     async def persist(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Call the gateway, with retries while its store has an error that may pass."""
+        """Call the gateway, and retry transient errors of its store."""
         troubles = _Troubles(self._patience_s)
         while True:
             try:
@@ -188,7 +188,7 @@ class Outbox:
 
 
 class _Troubles:
-    """The backoff while the store fails: longer each time, and bounded."""
+    """A growing, bounded backoff while the store fails."""
 
     def __init__(self, patience_s: float) -> None:
         self._until = asyncio.get_running_loop().time() + patience_s
@@ -206,5 +206,5 @@ def _nothing() -> None: ...
 
 
 def _rests(write: Append) -> bool:
-    """Whether this append leaves the run between two turns: a turn is complete, or a call has its result."""
+    """Whether this append leaves the run between two turns: it completes a turn or has a call's result."""
     return bool(write.turns) or TOOL_RESULT in write.frame.payload

@@ -1,4 +1,4 @@
-"""WorkerService: runs the jobs a gateway gives it. It has models and the user's module, and no store."""
+"""WorkerService: executes a gateway's jobs. It has models and the user's module, but no store."""
 
 import asyncio
 import logging
@@ -27,14 +27,14 @@ _log = logging.getLogger("agio.worker")
 _LAST_WORDS_S = 5.0
 """How long cancelled work may take to stop."""
 _TURNS_SHARE = 0.9
-"""The share of the time to drain that turns may take; the rest is for releases."""
+"""The share of the drain time for turns; the rest is for releases."""
 
 
 class WorkerService:
-    """A worker, `core.link.Worker`. `join` a link, and jobs come; `leave` it, and they go back.
+    """A `core.link.Worker`. After `join` it receives jobs; `leave` finishes or releases them.
 
-    `open_driver` is asked for a provider's driver with what `endpoints` says of it; `egress` guards the addresses
-    that tenants name.
+    `open_driver` opens a provider's driver with its entry in `endpoints`; `egress` guards the addresses of tenant
+    endpoints.
     """
 
     def __init__(
@@ -65,16 +65,16 @@ class WorkerService:
 
     @property
     def running(self) -> int:
-        """How many runs it has."""
+        """The number of current runs."""
         return len(self._jobs)
 
     async def idle(self) -> None:
-        """Wait until it has no run left."""
+        """Wait until no run is left."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
     def greeting(self) -> Greeting:
-        """Return the greeting: this worker's id, what it offers, and its claims."""
+        """Return the greeting: this worker's id, its offers and its claims."""
         app = self._parts.app
         return Greeting(
             worker=self.id,
@@ -86,7 +86,7 @@ class WorkerService:
         )
 
     async def join(self, link: Link) -> Welcome:
-        """Greet a gateway, and drop the runs whose claims it does not honour. Jobs come from then on."""
+        """Greet a gateway, and drop the runs whose claims it does not honour. Jobs arrive from then on."""
         self._link = link
         self._draining = self._leaving
         held = list(self._jobs.values())
@@ -121,7 +121,7 @@ class WorkerService:
                 del self._jobs[job.claim.run_id]
 
     def cancel(self, run_id: str, epoch: int) -> None:
-        """Cancel a run it has."""
+        """Cancel a run."""
         if (job := self._find(run_id, epoch)) is not None:
             job.cancel()
 

@@ -1,4 +1,4 @@
-"""A task: a short job the gateway asks for, one turn of a model without tools or the list of a provider's models."""
+"""A task: a short job for the gateway. One model turn without tools, or the list of a provider's models."""
 
 import asyncio
 from collections import Counter
@@ -15,7 +15,7 @@ from agio.worker.drivers import list_models
 
 
 async def perform_task(driver: ModelDriver, task: Task, config: AgentRunConfig) -> TaskResult:
-    """Do it once, again where that may help and is wanted, within the task's time.
+    """Perform the task within its time limit; retry transient errors if the task asks for it.
 
     Raises ModelError, LimitExceeded `turn_too_large`.
     """

@@ -1,4 +1,4 @@
-"""From a job's offers to tools the engine can call: the gateway's over the link, the module's right here."""
+"""Turns a job's offers into tools: the gateway's run over the link, the module's in this process."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import cast
@@ -12,7 +12,7 @@ from agio.errors import UserError
 from agio.protocol.messages import Json
 
 _CONTEXT = "(context)"
-"""The parameter the context travels in: no model can name one like it."""
+"""The parameter that carries the context, under a name that no model can use."""
 _SLACK_S = 15.0
 """How much longer a worker waits for a tool at the gateway than the gateway's own time-out."""
 _KEPT = 1000
@@ -21,9 +21,9 @@ CallTool = Callable[[ToolContext, str, dict[str, Json]], Awaitable[ToolReply]]
 
 
 class Toolbox:
-    """Makes tools of offers, and keeps those of the gateway: their schemas are compiled once.
+    """Makes tools from offers. It caches the gateway's tools, whose schemas are compiled once.
 
-    `call` takes a call to the gateway, for the run its context names.
+    `call` sends a call to the gateway, for the run in its context.
     """
 
     def __init__(self, call: CallTool, timeout_s: float) -> None:

@@ -1,1 +1,1 @@
-"""Plain ASGI endpoints that carry messages and streams: WebSocket, SSE, AG-UI, the link of workers."""
+"""Plain ASGI endpoints that carry messages and streams: WebSocket, SSE, AG-UI, the worker link."""

@@ -1,6 +1,6 @@
-"""AG-UI over HTTP: `POST /api/agents/{id}/ag-ui` takes a RunAgentInput and answers with exactly that run, as SSE.
+"""AG-UI over HTTP: `POST /api/agents/{id}/ag-ui` takes a RunAgentInput and streams that run as SSE.
 
-Any stock client works. Its thread and run ids are aliases; the same run id again joins the run it named before.
+Stock clients work. Their thread and run ids are aliases; a repeated run id joins the existing run.
 """
 
 from contextlib import ExitStack
@@ -40,12 +40,12 @@ from agio.protocol.frames import ends_run
 from agio.protocol.ids import new_id
 
 _OURS = ("ses_", "thr_")
-"""How the ids of sessions begin: those of the server, and those the library made."""
+"""Prefixes of session ids: those of the server, and those of the library."""
 
 
 @dataclass(frozen=True)
 class Visit:
-    """A client at its run: what it calls thread and run, and where it reads."""
+    """One client's stream of a run: the client's ids, and the subscription it reads."""
 
     who: Principal
     session_id: str
@@ -53,11 +53,11 @@ class Visit:
     ids: ClientIds
     events: Subscription
     opening: bytes = b""
-    """Frames that come before what is read."""
+    """Frames sent before those of the subscription."""
     over: bool = False
-    """Whether the opening is all there is."""
+    """Whether the stream ends after `opening`."""
     greet: bool = False
-    """Whether a snapshot is to follow the run's start: the client came back before the run began."""
+    """Whether a snapshot follows RUN_STARTED: the client reconnected before the run began."""
     cancel_on_disconnect: bool = False
 
 
@@ -86,15 +86,15 @@ class RunAgent:
         check_permission(who, "use")
         check_json_type(scope["headers"])
         body = await read_body(scope, receive, self._gateway.limits.ag_ui_body_bytes)
-        who = await self._gateway.auth.identify(scope["headers"])  # it may have taken a minute to come
+        who = await self._gateway.auth.identify(scope["headers"])  # again: reading may take a minute
         check_permission(who, "use")
         held.enter_context(self._gateway.connections.room(who))
-        # A large body is as much work as several requests.
+        # A large body costs as much as several requests.
         limits = self._gateway.limits
         self._gateway.rates.take("request", who.credential, count=len(body) // limits.json_body_bytes)
         given = read_input(body, limits)
         del body
-        held_of(scope).set_received(0)  # what follows may stream for hours
+        held_of(scope).set_received(0)  # the response may stream for hours
         agent_id, ids, cursor = owner_of(scope), given.ids, cursor_of(scope)
         session = await self._own_session(who, agent_id, ids.thread_id)
         visit = None
@@ -108,7 +108,7 @@ class RunAgent:
         return replace(visit, cancel_on_disconnect=given.cancel_on_disconnect)
 
     async def _own_session(self, who: Principal, agent_id: str, thread_id: str) -> SessionRecord | None:
-        """Find the session a client means by our id."""
+        """Return the session if the thread id is one of our session ids."""
         if not thread_id.startswith(_OURS):
             return None
         try:
@@ -120,9 +120,9 @@ class RunAgent:
         return session if session.agent_id == agent_id else None
 
     async def _begin_thread(self, who: Principal, agent_id: str, taken: Taken) -> Visit | None:
-        """Have a thread and its first run accepted in one commit; None if the thread has to be looked at before.
+        """Accept a thread and its first run in one commit; None if the thread must be read first.
 
-        Whether there is such a thread is not asked: if there is, its next run was accepted.
+        It does not check whether the thread exists: if it does, this is its next run.
         """
         taken.check(self._gateway.limits)
         start = SessionStart(agent_id=agent_id, alias=taken.ids.thread_id)
@@ -148,7 +148,7 @@ class RunAgent:
     async def _go_on(
         self, who: Principal, session: SessionRecord, given: ClientInput, cursor: int | None
     ) -> Visit:
-        """Start the next run of a session, or come back to one it has."""
+        """Start the next run of a session, or rejoin an existing one."""
         ids = given.ids
         is_new = session.last_run_id is None and session.state == "idle"
         run = None if is_new else await self._store.find_alias(who.tenant, who.user, session.id, ids.run_id)
@@ -161,14 +161,14 @@ class RunAgent:
             runs = {record.id: record.run_id for record in seen}
             taken = taken.without(runs)
             if runs and not taken.messages and not taken.resume:
-                # A repeated message is the same run, even if the client gives it a new run id.
+                # A repeated message belongs to the same run, even under a new run id.
                 run = await self._store.find_run(who.tenant, who.user, runs[sent[-1]])
         if run is None:
             return await self._begin(who, session, taken)
         return await self._join(who, session, run, ids, cursor)
 
     async def _begin(self, who: Principal, session: SessionRecord, taken: Taken) -> Visit:
-        """Have a run accepted. Its events come after it was, so reading begins before."""
+        """Accept a run. Subscribe before it is accepted, so that no event is missed."""
         taken.check(self._gateway.limits)
         events = self._gateway.hub.subscribe(session.id, session.last_pos, from_now=True)
         try:
@@ -185,7 +185,7 @@ class RunAgent:
     async def _join(
         self, who: Principal, session: SessionRecord, run: RunInfo, ids: ClientIds, cursor: int | None
     ) -> Visit:
-        """Come back to a run: after a cursor with the log's bytes, else with its start and a snapshot."""
+        """Rejoin a run: after a cursor with the log's bytes, else with its start and a snapshot."""
         hub = self._gateway.hub
         if run.status == "queued":
             events = hub.subscribe(session.id, session.last_pos)
@@ -240,7 +240,7 @@ class RunAgent:
             await self._gateway.intake.cancel(visit.who, run_id=visit.run_id)
 
     async def _project(self, visit: Visit, encoded: EncodedSlice) -> bytes:
-        """Return the frames of a slice that has a start, an end or a rewind in it."""
+        """Return the frames of a slice that contains a start, an end or a rewind."""
         events = encoded.events
         if not visit.greet and not takes_back(events.payload):
             payload = rename_ends(events.payload, visit.ids)
@@ -250,7 +250,7 @@ class RunAgent:
             shown = rename(line, visit.ids, bare=visit.greet)
             if seq := snapshot_after(line, start=visit.greet):
                 view = await self._view(visit.session_id, visit.run_id, seq)
-                # Only after both has the client seen the event's position.
+                # Only the second frame carries the position: a client that lost it must get both again.
                 line = snapshot(view, self._gateway.limits.snapshot_bytes)
                 frames += (frame(None, shown), frame(pos, line))
             else:

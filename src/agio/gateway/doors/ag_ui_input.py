@@ -1,4 +1,4 @@
-"""What is taken of an AG-UI client's RunAgentInput, for ag_ui.py. The rest is history, and ours counts."""
+"""The parts of a RunAgentInput that ag_ui.py uses. The client's history is ignored: the log is authoritative."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import Annotated, Literal, TypeVar
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class _Body(Struct, rename="camel"):
-    """A RunAgentInput of which nothing is decoded that may be left alone: state and old messages are large."""
+    """A RunAgentInput, decoded as little as possible: state and old messages are large."""
 
     thread_id: str
     run_id: str
@@ -56,7 +56,7 @@ class _Props(Struct, frozen=True):
 
 
 class ClientInput(Struct, frozen=True):
-    """What a client sent. Its messages are decoded when they are taken."""
+    """A client's input. Its messages are decoded on use."""
 
     ids: ClientIds
     messages: Sequence[Raw]
@@ -69,7 +69,7 @@ class ClientInput(Struct, frozen=True):
     limits: ServerLimits
 
     def newest(self) -> Iterator[tuple[_Head, Raw]]:
-        """Return its messages, the last one first. Raises UserError `invalid_input`, `body_too_large`."""
+        """Return the messages, newest first. Raises UserError `invalid_input`, `body_too_large`."""
         room = self.limits.json_body_bytes
         is_new = True
         for raw in reversed(self.messages):
@@ -92,7 +92,7 @@ def read_input(body: bytes, limits: ServerLimits) -> ClientInput:
         check_json(part, limits)
     try:
         props = _decoded(given.forwarded_props, _Props)
-    except UserError:  # they mean something else
+    except UserError:  # props of another format
         if given.forwarded_props == Raw(b"null"):
             raise
         props = _Props()
@@ -115,23 +115,23 @@ def _decoded(body: bytes | Raw, kind: type[T]) -> T:
 
 
 class Taken(Struct, frozen=True):
-    """What a client says that may be new: checked, but not yet against what its session has."""
+    """The input that may be new: checked, but not yet compared with the session."""
 
     ids: ClientIds
     messages: Sequence[Message]
-    """Results of client-side calls that are pending, then user messages."""
+    """Results of pending client-side calls, then user messages."""
     resume: Sequence[ResumeEntry]
     tools: Sequence[ToolDeclaration]
     context: Sequence[ContextEntry]
 
     def without(self, seen: Collection[str]) -> "Taken":
-        """Leave out messages the session has."""
+        """Return the input without messages that the session already has."""
         return structs.replace(
             self, messages=[message for message in self.messages if message.id not in seen]
         )
 
     def check(self, limits: ServerLimits) -> None:
-        """Refuse what is too large or too deep to be kept. Raises UserError."""
+        """Refuse input that is too large or too deeply nested to store. Raises UserError."""
         for message in self.messages:
             check_id(message.id, "a message's id")
         whole = encode(self)
@@ -149,14 +149,14 @@ def _too_large(limits: ServerLimits) -> UserError:
 
 
 def check_id(identifier: str, what: str) -> str:
-    """Return an id that can be kept. Raises UserError `invalid_input`."""
+    """Return the id if it can be stored. Raises UserError `invalid_input`."""
     if not 0 < len(identifier) <= _ID_CHARS or "\0" in identifier:
         raise UserError("invalid_input", f"As {what}, send 1 to {_ID_CHARS} characters.")
     return identifier
 
 
 def begins(given: ClientInput) -> bool:
-    """Whether a thread may begin with this: the client knows of no answer in it, and has something to say."""
+    """Whether this input may start a thread: it has a user message and no answer."""
     if given.resume:
         return False
     has_said = False
@@ -168,7 +168,7 @@ def begins(given: ClientInput) -> bool:
 
 
 def take(given: ClientInput, pending: Collection[str]) -> Taken:
-    """Take results of the calls that are `pending`, the user messages after the last answer, and what is declared.
+    """Return results of `pending` calls, user messages after the last answer, tools, context and resume.
 
     Raises UserError `invalid_input`, `body_too_large`.
     """

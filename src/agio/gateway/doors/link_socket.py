@@ -18,7 +18,7 @@ from agio.gateway.workers.worker_keys import WorkerKeys
 
 
 def link_socket(gateway: Gateway) -> Application:
-    """Make the application of both doors."""
+    """Make the ASGI application for both endpoints."""
     keys = WorkerKeys(
         gateway.store,
         gateway.rates,
@@ -36,7 +36,7 @@ class LinkDoor:
         self._pool = pool
         self._keys = keys
         self._calls: set[asyncio.Future[Any]] = set()
-        """Calls that outlive their connection: a tool that has started is finished, and its result stored."""
+        """Calls that outlive their connection: a started tool runs to its end, and its result is stored."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a connection or a heartbeat."""

@@ -1,6 +1,6 @@
-"""`POST /api/agent-sessions/{id}/message` without FastAPI around it: the same answers at a fifth of the cost.
+"""`POST /api/agent-sessions/{id}/message` without FastAPI: the same responses at a fifth of the cost.
 
-It is the one REST route on the road of every message. FastAPI knows it too, for the description.
+Every message sent over REST takes this route. FastAPI also declares it, for the OpenAPI description.
 """
 
 import re
@@ -17,7 +17,7 @@ _KEY = re.compile(KEY_PATTERN.encode())
 
 
 def message_door(gateway: Gateway) -> Application:
-    """Make the application of the route."""
+    """Make the ASGI application for the route."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         scope["gateway"] = gateway

@@ -1,8 +1,8 @@
-"""The log as a stock AG-UI client can take it: folds of the log, pure.
+"""Projects the log for stock AG-UI clients: pure folds of the log.
 
-Such a client knows thread and run by the ids it gave them, takes nothing back, and can join a run only at its
-start. So ids are replaced, a rewind is followed by a snapshot of the whole thread, and who comes back to a run gets
-its start, a snapshot, and what is open again.
+Such a client uses its own thread and run ids, cannot rewind, and can join a run only at its start. So ids are
+replaced, a rewind is followed by a snapshot of the whole thread, and a client that rejoins a run gets its start, a
+snapshot, and the events that reopen open steps and calls.
 """
 
 from collections.abc import Iterator
@@ -38,34 +38,34 @@ _REWIND = REWIND.encode()
 
 
 class ClientIds(Struct, frozen=True):
-    """What a client calls a thread and a run."""
+    """A client's own ids of a thread and a run."""
 
     thread_id: str
     run_id: str
 
 
 class View(Struct, frozen=True):
-    """A thread after event `seq` of one of its runs. A run's end is not in it: the client is to see it happen."""
+    """A thread after event `seq` of one of its runs. It omits the run's end, which the client receives as an event."""
 
     run_id: str
     seq: int
     messages: list[Message]
     reopening: list[AgentEvent]
-    """Events that open again what is open: steps, sub-agents, calls whose arguments are still coming."""
+    """Events that reopen steps, sub-agents, and calls whose arguments are still streaming."""
 
 
 def is_plain(payload: bytes) -> bool:
-    """Whether these lines go to a client as they are. Nothing is decoded."""
+    """Whether these lines go to a client unchanged. It decodes nothing."""
     return not (payload.startswith(STARTED) or _REWIND in payload or ends_run(payload))
 
 
 def takes_back(payload: bytes) -> bool:
-    """Whether there may be a rewind among these lines. Nothing is decoded."""
+    """Whether these lines may contain a rewind. It decodes nothing."""
     return _REWIND in payload
 
 
 def rename_ends(payload: bytes, ids: ClientIds) -> bytes:
-    """Return a run's lines with the client's ids in its start and its end, if they are among them."""
+    """Return a run's lines with the client's ids in its start and end events."""
     first = payload.find(b"\n") + 1
     if payload.startswith(STARTED):
         payload = rename(payload[: first - 1], ids) + payload[first - 1 :]
@@ -76,7 +76,7 @@ def rename_ends(payload: bytes, ids: ClientIds) -> bytes:
 
 
 def snapshot_after(line: bytes, *, start: bool) -> int:
-    """Return the seq of an event that a snapshot must follow: a rewind, with `start` the run's start; else 0."""
+    """Return the event's seq if a snapshot must follow it (a rewind; with `start`, the run's start), else 0."""
     if start and line.startswith(STARTED):
         return 1
     if not line.startswith(CUSTOM) or _REWIND not in line:
@@ -86,9 +86,9 @@ def snapshot_after(line: bytes, *, start: bool) -> int:
 
 
 def rename(line: bytes, ids: ClientIds, *, bare: bool = False) -> bytes:
-    """Return an event's line with the client's ids where it names its thread and run.
+    """Return an event's line with thread and run replaced by the client's ids.
 
-    A `bare` start is without its input: a client would put the messages before those of the snapshot that follows.
+    A `bare` start omits its input: a client would place those messages before the ones of the snapshot that follows.
     """
     if not line.startswith((STARTED, FINISHED)):
         return line
@@ -108,9 +108,9 @@ def rename(line: bytes, ids: ClientIds, *, bare: bool = False) -> bytes:
 
 
 def snapshot(view: View, limit_bytes: int) -> bytes:
-    """Return the line that replaces a client's thread: it stands for all events up to the view's.
+    """Return the snapshot line: it replaces the client's thread and stands for all events up to the view's.
 
-    Of a thread that is larger than the limit it has the newest messages, one at least.
+    If the thread exceeds the limit, the snapshot has the newest messages only, at least one.
     """
     messages = view.messages
     left = limit_bytes
@@ -123,12 +123,12 @@ def snapshot(view: View, limit_bytes: int) -> bytes:
 
 
 def rejoin(view: View, started: bytes, ids: ClientIds, limit_bytes: int) -> list[bytes]:
-    """Return the lines with which a client that comes back begins; the log goes on after the view's event."""
+    """Return the first lines for a client that rejoins; the log continues after the view's event."""
     return [rename(started, ids, bare=True), snapshot(view, limit_bytes), *map(encode, view.reopening)]
 
 
 class ThreadView:
-    """Folds a thread's logs, oldest first, that of `run_id` up to event `seq`: slice by slice, then `view()`."""
+    """Folds a thread's logs, oldest first, up to event `seq` of `run_id`: `take` each log, then call `view()`."""
 
     def __init__(self, run_id: str, seq: int) -> None:
         self._run_id = run_id
@@ -136,14 +136,14 @@ class ThreadView:
         self._fold = Fold()
         self._hidden: set[str] = set()
         self._spans: dict[tuple[object, ...], AgentEvent] = {}
-        """The events that opened the steps and sub-agents that are open in the run."""
+        """The events that opened the run's open steps and sub-agents."""
         self._newest_reasoning = ""
         self._abandoned_reasoning = ""
-        """The reasoning of the run that was taken back last, if any was."""
+        """The reasoning that the run's last rewind removed, if any."""
         self._ended = False
 
     def take(self, log: RunLog) -> Iterator[None]:
-        """Fold the next log; stop after each slice."""
+        """Fold the next log; yield after each slice."""
         fold, run_id = self._fold, log.info.run_id
         own = run_id == self._run_id
         for events in fold_slices(fold, log, self._seq if own else None):
@@ -151,16 +151,16 @@ class ThreadView:
                 for event in events:
                     self._note(event)
             yield
-        # A correction of the model is not part of the conversation: it was never shown.
+        # A correction sent to the model is not part of the conversation: the client never saw it.
         self._hidden |= {f"{run_id}_c{number + 1}" for number in range(fold.corrections)}
 
     def view(self) -> View:
-        """Return what the logs so far make."""
+        """Return the view of the logs folded so far."""
         draft, calls = _draft_of(self._fold.draft)
         messages = [message for message in (*self._fold.messages, *draft) if message.id not in self._hidden]
         abandoned = self._abandoned_reasoning
         if abandoned and not any(isinstance(message, ReasoningMessage) for message in messages):
-            # A client keeps its reasoning when a snapshot has none at all: this empties what was taken back.
+            # A client keeps its reasoning if a snapshot has none: this clears the removed reasoning.
             messages.append(ReasoningMessage(id=abandoned, content=""))
         if self._ended:
             return View(self._run_id, self._seq - 1, messages, [])
@@ -188,7 +188,7 @@ class ThreadView:
 
 
 def _draft_of(draft: TurnDraft | None) -> tuple[list[Message], list[AgentEvent]]:
-    """Return what there is of the turn under way: messages, and events from its first open call on."""
+    """Return the turn in progress: its messages, and its events from the first open call on."""
     if draft is None:
         return [], []
     messages: list[Message] = []

@@ -1,7 +1,7 @@
 """The WebSocket `/realtime`: commands in; their answers and the events of subscribed sessions out.
 
-One loop carries out commands in turn, and each subscription has a task that sends what comes. A client that reads
-slowly delays only its own.
+One loop executes commands in order; each subscription has a task that sends its events. A client that reads
+slowly delays only its own events.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ TOO_BIG = 1009
 SERVICE_RESTART = 1012
 
 _NONSENSE = 20
-"""The socket is closed after so many invalid commands in a row."""
+"""How many consecutive invalid commands close the socket."""
 _GOODBYE_S = 1.0
 _ID_CHARS = 50
 _log = logging.getLogger("agio.gateway")
@@ -63,7 +63,7 @@ class Realtime:
         self._gateway = gateway
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Authenticate a client by its key, or by its cookie from our own pages, and serve it until it leaves."""
+        """Authenticate a client by its key, or by its cookie from our own pages, and serve it until it disconnects."""
         with ExitStack() as held:
             try:
                 who = await self._gateway.auth.admit(scope)
@@ -76,12 +76,12 @@ class Realtime:
 
 
 def realtime(gateway: Gateway) -> Application:
-    """Make the application of `/realtime`."""
+    """Make the ASGI application for `/realtime`."""
     return Realtime(gateway)
 
 
 class Socket:
-    """One client: its commands, and the sessions it is subscribed to."""
+    """One client: its commands and its subscriptions."""
 
     def __init__(
         self, gateway: Gateway, who: Principal, headers: Headers, receive: Receive, send: Send
@@ -94,12 +94,12 @@ class Socket:
         self._nonsense = 0
         self._commands = 0
         self._request_id = REQUEST_ID.get()[:_ID_CHARS]
-        """The handshake's: a command has it with its number behind."""
+        """The handshake's request id; each command appends its number."""
         self._revoked = False
         self._subscribed: dict[str, tuple[Subscription, asyncio.Task[None]]] = {}
 
     async def serve(self) -> None:
-        """Take commands until the client leaves or the server stops."""
+        """Serve commands until the client disconnects or the server stops."""
         await self._receive()
         await self._send({"type": "websocket.accept"})
         closing = asyncio.ensure_future(self._gateway.hub.closing.wait())
@@ -112,20 +112,20 @@ class Socket:
         except Cut as cut:
             await self._close(POLICY_VIOLATION, str(cut))
         except OSError:
-            pass  # the client left while it was being answered
+            pass  # the client disconnected during an answer
         finally:
             closing.cancel()
             await self._drop_all()
 
     async def _close(self, code: int, reason: str = "") -> None:
-        """Close the socket of a client that may still read."""
+        """Close the socket, if the client is still connected."""
         await self._drop_all()
         with suppress(TimeoutError, OSError):
             async with asyncio.timeout(_GOODBYE_S):
                 await self._send({"type": "websocket.close", "code": code, "reason": reason})
 
     async def _turn(self, closing: asyncio.Task[Literal[True]]) -> int | None:
-        """Take the next command; return the code to close with, 0 if the client has left."""
+        """Execute the next command; return the close code if it ends the socket, 0 if the client has disconnected."""
         incoming = asyncio.ensure_future(self._receive())
         try:
             await asyncio.wait((incoming, closing), return_when=asyncio.FIRST_COMPLETED)
@@ -154,7 +154,7 @@ class Socket:
             command = decode_command(text)
             name = command.__struct_config__.tag
             self._nonsense = 0
-            await self._gateway.auth.identify(self._headers)  # what let it in may have been revoked since
+            await self._gateway.auth.identify(self._headers)  # the credential may have been revoked
             self._gateway.rates.take("request", self._who.credential)
             answer = await self._carry_out(command)
         except OSError:
@@ -246,7 +246,7 @@ class Socket:
         self._subscribed[session.id] = (events, asyncio.ensure_future(self._relay(events)))
 
     async def _relay(self, events: Subscription) -> None:
-        """Send a session's events as they come, until it is deleted, dropped, or cannot be read."""
+        """Send a session's events until the session is deleted, unsubscribed or unreadable."""
         try:
             while slices := await events.take():
                 for encoded in slices:
@@ -254,7 +254,7 @@ class Socket:
             if events.ended == "deleted":
                 await self._say(Deleted(session_id=events.session_id))
         except OSError:
-            pass  # the client left
+            pass  # the client disconnected
         except StoreError as error:
             _log.warning("A subscription ends early; its reader can resume: %s", error)
             problem = Problem(error.code, error.message, {"session_id": events.session_id})
@@ -269,7 +269,7 @@ class Socket:
             await self._drop(session_id)
 
     async def _drop(self, session_id: str) -> None:
-        """End a subscription; nothing of it is sent after this."""
+        """End a subscription; none of its events are sent afterwards."""
         if found := self._subscribed.pop(session_id, None):
             events, relay = found
             events.close()
@@ -282,7 +282,7 @@ def _problem(error: AgioError) -> Problem:
 
 
 def _goal_of(command: SendMessage) -> tuple[str, SessionStart | None]:
-    """Where a message goes; one to an agent starts a session, once for each client_message_id."""
+    """Return a message's session. A message to an agent starts one, once per client_message_id."""
     match command:
         case SendMessage(session_id=str(session_id), agent_id=None):
             return session_id, None

@@ -1,6 +1,6 @@
 """The SSE stream of a session: `GET /api/agent-sessions/{id}/stream`, plain ASGI.
 
-A frame's id is the event's position, its data the log's line.
+A frame's id is the event's position; its data is the log's line.
 """
 
 from contextlib import ExitStack
@@ -27,7 +27,7 @@ class SessionStream:
         self._gateway = gateway
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Stream a session's events after a cursor, or from the newest run's start, for as long as the reader stays."""
+        """Stream a session's events after a cursor, or from the newest run's start, until the reader disconnects."""
         gateway = self._gateway
         with ExitStack() as held:
             try:
@@ -62,18 +62,18 @@ class SessionStream:
 
 
 def session_stream(gateway: Gateway) -> Application:
-    """Make the application of `GET /api/agent-sessions/{id}/stream`."""
+    """Make the ASGI application for `GET /api/agent-sessions/{id}/stream`."""
     return SessionStream(gateway)
 
 
 def owner_of(scope: Scope) -> str:
-    """Return the id in a path that ends with `/{id}/what`."""
+    """Return the id of a path that ends with `/{id}/name`."""
     path: str = scope["path"]
     return path.rstrip("/").rsplit("/", 2)[-2]
 
 
 def cursor_of(scope: Scope) -> int | None:
-    """Return the position a reader saw last: `Last-Event-ID`, else `?after=`. Raises UserError `invalid_cursor`."""
+    """Return the last position the reader saw: `Last-Event-ID`, else `?after=`. Raises UserError `invalid_cursor`."""
     header = next((value for name, value in scope["headers"] if name == b"last-event-id"), b"")
     text = header.decode("latin-1").strip()
     if not text:
@@ -86,7 +86,7 @@ def cursor_of(scope: Scope) -> int | None:
 
 
 async def position(store: Store, who: Principal, session: SessionRecord, cursor: int | None) -> int:
-    """Return after which position to read: the cursor, else where the newest run starts.
+    """Return the position to read after: the cursor, else the start of the newest run.
 
     Raises UserError `invalid_cursor` for a cursor beyond the session's last event: no reader can have seen it.
     """

@@ -1,4 +1,4 @@
-"""DOORS: the hot endpoints, plain ASGI in front of the REST routes, and how a request finds its door."""
+"""DOORS: the hot endpoints, plain ASGI in front of the REST routes, and the lookup by path."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ from agio.gateway.routes.files import file_door
 
 @dataclass(frozen=True)
 class Door:
-    """A plain ASGI application and what it serves. `path` has at most one part in braces.
+    """A plain ASGI application and its path. `path` has at most one part in braces.
 
-    `any_host`: workers may call it by any name of this server. It takes nothing without a worker's key.
+    `any_host`: workers may use any host name of this server. The door requires a worker's key.
     """
 
     method: Literal["GET", "POST", "WEBSOCKET"]
@@ -48,7 +48,7 @@ class Doorway:
         self._framed = [door for door in opened if door.after]
 
     def find(self, path: str) -> "OpenDoor | None":
-        """Return the door at a path, for any method."""
+        """Return the door for a path; the method is not considered."""
         found = self._fixed.get(path)
         if found is None:
             for door in self._framed:
@@ -58,7 +58,7 @@ class Doorway:
 
 
 class OpenDoor:
-    """A door of one gateway, and the parts of its path around the one in braces."""
+    """A door of one gateway, with its path split at the part in braces."""
 
     def __init__(self, door: Door, app: Application) -> None:
         before, after = _frame(door.path)
@@ -70,7 +70,7 @@ class OpenDoor:
         self.pattern = f"{before}{{id}}{after}" if after else before
 
     def fits(self, path: str) -> bool:
-        """Whether a path is these parts around one name."""
+        """Whether a path matches: both parts, with one name between them."""
         before, after = self.before, self.after
         end = len(path) - len(after)
         return path.startswith(before) and path.endswith(after) and path.find("/", len(before)) == end

@@ -1,6 +1,6 @@
-"""What a worker may append: about its claim's own run, and events that every reader can decode. See recorder.py.
+"""Checks a worker's appends: they concern the claimed run, and every reader can decode them. See recorder.py.
 
-A check costs about 0.7 us an event: less than a thirtieth of a run.
+A check costs about 0.7 us per event, less than a thirtieth of a run.
 """
 
 from math import isfinite
@@ -31,18 +31,18 @@ from agio.protocol.ids import id_body
 from agio.protocol.messages import json_object
 
 ESCAPED = 8
-"""How much longer than `max_event_bytes` an event's JSON may be: escaping turns one byte into six."""
+"""How many times `max_event_bytes` an event's JSON may take: escaping turns one byte into six."""
 _MOST = 10**12
-"""No run uses more tokens or money than this: sums over many runs stay within 64 bits."""
+"""The limit of a run's tokens and cost: sums over many runs stay within 64 bits."""
 _REFUSED = frozenset({RunStarted, RunFinished, RunError, MessagesSnapshot, ToolCallChunk})
-"""Only the gateway writes RUN_STARTED, the two ends come with `end`; the others rewrite published calls."""
+"""Only the gateway writes RUN_STARTED; the two ends come with `end`; the others rewrite published calls."""
 
 _decode_lines = msgspec.json.Decoder(AgentEvent).decode_lines
 _encode_lines = msgspec.json.Encoder().encode_lines
 
 
 def check_append(info: RunInfo, write: Append, limit_bytes: int) -> None:
-    """Refuse what does not fit the claim, or could not be read again.
+    """Refuse an append that does not fit the claim or could not be decoded.
 
     Raises StoreError `stale_epoch`, `invalid_append`.
     """
@@ -71,7 +71,7 @@ def check_append(info: RunInfo, write: Append, limit_bytes: int) -> None:
 
 
 def _events(info: RunInfo, write: Append, limit_bytes: int) -> list[AgentEvent]:
-    """Decode a frame: it must be what our own encoder makes of its events, so every reader sees the same in it."""
+    """Decode a frame. It must equal our own encoding of its events, so that all readers decode the same."""
     frame = write.frame
     payload = frame.payload
     if len(payload) > limit_bytes and max(map(len, payload.split(b"\n"))) > limit_bytes:
@@ -126,10 +126,10 @@ def _is_plausible(totals: Totals) -> bool:
 
 
 def checked_questions(info: RunInfo, fold: Fold, events: list[AgentEvent], given: Outcome) -> Outcome:
-    """What an interrupted run leaves, with its messages and questions as its log has them.
+    """Return the outcome of an interrupted run, with messages and questions derived from its log.
 
-    `events` are all of the run's, `fold` has taken them in. A person approves what the log shows, and that is what
-    is bound: the call is the run's own, shown once, and the question is about it. Raises StoreError `invalid_append`.
+    `events` are all events of the run; `fold` has folded them. A person approves the call that the log shows, so each
+    question must concern a call of this run that was shown exactly once. Raises StoreError `invalid_append`.
     """
     derived = outcome_of(fold, "interrupted")
     shown = _shown_calls(info, events)
@@ -154,7 +154,7 @@ class _ShownCall(msgspec.Struct):
 
 
 def _shown_calls(info: RunInfo, events: list[AgentEvent]) -> dict[str, _ShownCall]:
-    """The calls a person sees. Clients differ on a call that begins twice or goes on after its end: refuse it."""
+    """Return the calls a person sees. Refuse calls that begin twice or continue after their end: clients differ."""
     calls: dict[str, _ShownCall] = {}
     for seq, event in enumerate(events, 1):
         match event:

@@ -1,1 +1,1 @@
-"""The vendors' wire formats from the server's side: requests checked, answers written."""
+"""The server side of the vendors' wire formats: checks requests and writes responses."""

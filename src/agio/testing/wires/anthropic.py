@@ -1,4 +1,4 @@
-"""Anthropic Messages from the server's side."""
+"""Anthropic Messages: the server side."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -57,15 +57,15 @@ class AnthropicWire:
     line_end = "\n"
 
     def accepts(self, path: str) -> bool:
-        """Say whether requests to this path are in this format."""
+        """Whether requests to this path are in this format."""
         return path == "/v1/messages"
 
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str | None:
-        """Return the API key a request carries."""
+        """Return a request's API key."""
         return headers.get("x-api-key")
 
     def read(self, request: HttpRequest) -> Reading:
-        """Check a request and read it. Raises Rejected."""
+        """Check and decode a request. Raises Rejected."""
         if request.headers.get("anthropic-version") != "2023-06-01":
             raise Rejected("anthropic-version: header is required")
         try:
@@ -76,7 +76,7 @@ class AnthropicWire:
         return view(body)
 
     def lists(self, request: HttpRequest) -> bool:
-        """Say whether this asks for the list of models; OpenAI's has the same path."""
+        """Whether this requests the list of models; OpenAI's has the same path."""
         return request.path == "/v1/models" and "anthropic-version" in request.headers
 
     def listing(self, models: Sequence[str]) -> Json:
@@ -92,7 +92,7 @@ class AnthropicWire:
         return {"data": items, "has_more": False, **ends}
 
     def events(self, reply: Reply, answer: Answer) -> list[ServerEvent]:
-        """Return the whole stream of a reply."""
+        """Return all events of a reply's stream."""
         start: dict[str, Json] = {
             **self._message(reply, answer),
             "content": [],
@@ -114,7 +114,7 @@ class AnthropicWire:
         return events
 
     def document(self, reply: Reply, answer: Answer) -> Json:
-        """Return the answer without a stream."""
+        """Return the response without streaming."""
         return {**self._message(reply, answer), "content": _blocks(reply, answer)}
 
     def _message(self, reply: Reply, answer: Answer) -> dict[str, Json]:
@@ -130,12 +130,12 @@ class AnthropicWire:
         }
 
     def problem(self, kind: ProblemKind, message: str | None = None) -> Problem:
-        """Return Anthropic's words for a problem."""
+        """Return Anthropic's error for a kind of problem."""
         known = _PROBLEMS[kind]
         return known if message is None else Problem(known.status, known.type, message)
 
     def error_body(self, problem: Problem) -> Json:
-        """Return the body of an error answer."""
+        """Return the body of an error response."""
         type_ = "api_error" if problem.type == "server_error" else problem.type
         return {
             "type": "error",
@@ -144,7 +144,7 @@ class AnthropicWire:
         }
 
     def error_event(self, problem: Problem, *, as_turn: bool) -> ServerEvent:
-        """Return the error as an event of a stream."""
+        """Return the error as a stream event."""
         return ServerEvent(encode(self.error_body(problem)), "error")
 
 

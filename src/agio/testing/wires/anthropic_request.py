@@ -1,4 +1,4 @@
-"""Requests to Anthropic Messages: their shape; a field the vendor does not know is refused."""
+"""Requests to Anthropic Messages: their schema; fields unknown to the vendor are refused."""
 
 from typing import Literal, TypeAlias
 
@@ -62,7 +62,7 @@ class Thinking(_Strict, tag_field="type", tag="thinking"):
 
 
 class RedactedThinking(_Strict, tag_field="type", tag="redacted_thinking"):
-    """Reasoning only the vendor can read."""
+    """Reasoning that only the vendor can decrypt."""
 
     data: str
 
@@ -94,7 +94,7 @@ class ToolSpec(_Strict):
 
 
 class ThinkingConfig(_Strict):
-    """How much the model thinks."""
+    """The options of thinking."""
 
     type: Literal["enabled", "disabled", "adaptive"]
     budget_tokens: int | None = None
@@ -102,14 +102,14 @@ class ThinkingConfig(_Strict):
 
 
 class OutputFormat(_Strict):
-    """The schema of a structured answer."""
+    """The schema of a structured response."""
 
     type: Literal["json_schema"]
     schema: dict[str, Json]
 
 
 class OutputConfig(_Strict):
-    """The form of the answer."""
+    """The format of the response."""
 
     format: OutputFormat | None = None
     effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None

@@ -1,4 +1,4 @@
-"""Requests to Anthropic Messages: the rules beyond their shape, and what they say in common terms."""
+"""Requests to Anthropic Messages: the rules beyond their schema, and the vendor-neutral view."""
 
 import re
 
@@ -23,7 +23,7 @@ _LEAST_TOP_P = 0.95
 
 
 def check(request: MessagesRequest) -> None:
-    """Refuse what the vendor refuses beyond the shape. Raises Rejected."""
+    """Refuse requests that the vendor refuses despite a valid schema. Raises Rejected."""
     if not request.messages:
         raise Rejected("messages: at least one message is required")
     if request.max_tokens < 1:
@@ -139,7 +139,7 @@ def _check_use(where: str, message: Message, block: ToolUse, uses: list[str]) ->
 
 
 def view(request: MessagesRequest) -> Reading:
-    """Return what all formats have in common."""
+    """Return the vendor-neutral view of a request."""
     names: dict[str, str] = {}
     messages: list[tuple[str, str]] = []
     results: list[ToolResult] = []

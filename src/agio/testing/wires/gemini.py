@@ -1,4 +1,4 @@
-"""Gemini generateContent from the server's side."""
+"""Gemini generateContent: the server side."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -56,22 +56,22 @@ _PROBLEMS: dict[ProblemKind, Problem] = {
 
 
 class GeminiWire:
-    """`POST /v1beta/models/{model}:streamGenerateContent`, which ends its lines as Google's servers do."""
+    """`POST /v1beta/models/{model}:streamGenerateContent`, with the line ends of Google's servers."""
 
     name = "gemini"
     base_path = ""
     line_end = "\r\n"
 
     def accepts(self, path: str) -> bool:
-        """Say whether requests to this path are in this format."""
+        """Whether requests to this path are in this format."""
         return _PATH.fullmatch(path) is not None
 
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str | None:
-        """Return the API key a request carries."""
+        """Return a request's API key."""
         return headers.get("x-goog-api-key") or query.get("key")
 
     def read(self, request: HttpRequest) -> Reading:
-        """Check a request and read it. Raises Rejected."""
+        """Check and decode a request. Raises Rejected."""
         found = _PATH.fullmatch(request.path)
         model, verb = found.groups() if found is not None else ("", "")
         try:
@@ -84,11 +84,11 @@ class GeminiWire:
         return replace(reading, wants=frozenset({"array"})) if streams and not reading.stream else reading
 
     def lists(self, request: HttpRequest) -> bool:
-        """Say whether this asks for the list of models."""
+        """Whether this requests the list of models."""
         return request.path == "/v1beta/models"
 
     def listing(self, models: Sequence[str]) -> Json:
-        """Return the list of models, with one at its end that cannot converse."""
+        """Return the list of models, ending with one that does not generate content."""
         verbs: list[Json] = ["generateContent", "countTokens"]
         items: list[Json] = [
             {"name": f"models/{name}", "supportedGenerationMethods": verbs} for name in models
@@ -98,7 +98,7 @@ class GeminiWire:
         }
 
     def events(self, reply: Reply, answer: Answer) -> list[ServerEvent]:
-        """Return the whole stream of a reply; one that is filtered before any word is a blocked prompt."""
+        """Return the whole stream of a reply. A filtered reply without content is a blocked prompt."""
         if reply.stop_reason == "content_filter" and not reply.text:
             return [ServerEvent(encode(_blocked(reply, answer)), ending=True)]
         thoughts = [[_text(piece, thought=True)] for piece in reply.pieces(reply.reasoning)]
@@ -112,7 +112,7 @@ class GeminiWire:
         return events
 
     def document(self, reply: Reply, answer: Answer) -> Json:
-        """Return the answer without a stream."""
+        """Return the response without streaming."""
         parts: list[dict[str, Json]] = []
         if reply.reasoning:
             parts.append({"text": reply.reasoning, "thought": True})
@@ -139,12 +139,12 @@ class GeminiWire:
         )
 
     def problem(self, kind: ProblemKind, message: str | None = None) -> Problem:
-        """Return Google's words for a problem."""
+        """Return Google's error for a kind of problem."""
         known = _PROBLEMS[kind]
         return known if message is None else Problem(known.status, known.type, message, known.code)
 
     def error_body(self, problem: Problem) -> Json:
-        """Return the body of an error answer."""
+        """Return the body of an error response."""
         status = "INTERNAL" if problem.type == "server_error" else problem.type
         error: dict[str, Json] = {"code": problem.status, "message": problem.message, "status": status}
         if problem.type == "RESOURCE_EXHAUSTED":
@@ -158,7 +158,7 @@ class GeminiWire:
         return {"error": error}
 
     def error_event(self, problem: Problem, *, as_turn: bool) -> ServerEvent:
-        """Return the error as an event of a stream."""
+        """Return the error as a stream event."""
         return ServerEvent(encode(self.error_body(problem)))
 
 

@@ -1,4 +1,4 @@
-"""Requests to Gemini generateContent: their shape; a field the vendor does not know is refused."""
+"""Requests to Gemini generateContent: their schema; fields unknown to the vendor are refused."""
 
 from typing import Literal
 
@@ -40,7 +40,7 @@ class Part(_Strict):
     thought_signature: str | None = None
 
     def kinds(self) -> int:
-        """Count what the part holds."""
+        """Count the kinds that the part has."""
         held = (self.text, self.inline_data, self.file_data, self.function_call, self.function_response)
         return sum(one is not None for one in held)
 
@@ -60,7 +60,7 @@ class Content(_Strict):
         return [part.function_response for part in self.parts if part.function_response is not None]
 
     def text(self) -> str:
-        """Return what was said aloud."""
+        """Return the text without thoughts."""
         return "\n".join(part.text for part in self.parts if part.text and not part.thought)
 
 
@@ -86,7 +86,7 @@ class ToolSet(_Strict):
 
 
 class ThinkingConfig(_Strict):
-    """How much the model thinks."""
+    """The options of thinking."""
 
     include_thoughts: bool | None = None
     thinking_budget: int | None = None
@@ -96,7 +96,7 @@ class ThinkingConfig(_Strict):
 
 
 class GenerationConfig(_Strict):
-    """How the answer is made."""
+    """The options of generation."""
 
     temperature: float | None = None
     top_p: float | None = None
@@ -123,7 +123,7 @@ class FunctionCallingConfig(_Strict):
 
 
 class ToolConfig(_Strict):
-    """How tools are called."""
+    """The options of tool calling."""
 
     function_calling_config: FunctionCallingConfig | None = None
 

@@ -1,4 +1,4 @@
-"""Requests to Gemini generateContent: the rules beyond their shape, and what they say in common terms."""
+"""Requests to Gemini generateContent: the rules beyond their schema, and the vendor-neutral view."""
 
 from collections.abc import Mapping
 
@@ -39,7 +39,7 @@ _SCHEMA_NAMES = frozenset(
 
 
 def check(request: GenerateRequest, model: str) -> None:
-    """Refuse what the vendor refuses beyond the shape. Raises Rejected."""
+    """Refuse requests that the vendor refuses despite a valid schema. Raises Rejected."""
     if not request.contents:
         raise Rejected("* GenerateContentRequest.contents: contents is not specified")
     config = request.generation_config
@@ -148,7 +148,7 @@ def signature(part: Part) -> str:
 
 
 def view(request: GenerateRequest, model: str, *, stream: bool) -> Reading:
-    """Return what all formats have in common."""
+    """Return the vendor-neutral view of a request."""
     messages: list[tuple[str, str]] = []
     results: list[ToolResult] = []
     for content in request.contents:
@@ -170,7 +170,7 @@ def view(request: GenerateRequest, model: str, *, stream: bool) -> Reading:
 
 
 def _result_text(response: Mapping[str, Json]) -> str:
-    # the vendor takes any object; one string under one name is how a plain text result is written
+    # the vendor accepts any object; a plain text result is one string under one name
     values = list(response.values())
     if len(values) == 1 and isinstance(values[0], str):
         return values[0]

@@ -1,4 +1,4 @@
-"""OpenAI Responses from the server's side."""
+"""OpenAI Responses: the server side."""
 
 from collections.abc import Mapping, Sequence
 
@@ -24,7 +24,7 @@ _ERROR_CODES = {
 
 
 class OpenAIWire:
-    """`POST /v1/responses`. Remembers which reasoning its items need back."""
+    """`POST /v1/responses`. It remembers the reasoning that each item requires back."""
 
     name = "openai"
     base_path = "/v1"
@@ -34,21 +34,21 @@ class OpenAIWire:
         self._reasons: dict[str, str] = {}
 
     def accepts(self, path: str) -> bool:
-        """Say whether requests to this path are in this format."""
+        """Whether requests to this path are in this format."""
         return path == "/v1/responses"
 
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str | None:
-        """Return the API key a request carries."""
+        """Return a request's API key."""
         return bearer(headers)
 
     def read(self, request: HttpRequest) -> Reading:
-        """Check a request and read it. Raises Rejected."""
+        """Check and decode a request. Raises Rejected."""
         body = decode(request.body)
         check(body, self._reasons)
         return view(body)
 
     def lists(self, request: HttpRequest) -> bool:
-        """Say whether this asks for the list of models; Anthropic's has the same path."""
+        """Whether this requests the list of models; Anthropic's has the same path."""
         return request.path == "/v1/models" and "anthropic-version" not in request.headers
 
     def listing(self, models: Sequence[str]) -> Json:
@@ -56,7 +56,7 @@ class OpenAIWire:
         return list_models(models)
 
     def events(self, reply: Reply, answer: Answer) -> list[ServerEvent]:
-        """Return the whole stream of a reply."""
+        """Return all events of a reply's stream."""
         stream = _Stream(reply)
         items = self._items(reply, answer)
         begun = {**_response(reply, answer, []), "status": "in_progress", "usage": None, "completed_at": None}
@@ -79,7 +79,7 @@ class OpenAIWire:
         return stream.events
 
     def document(self, reply: Reply, answer: Answer) -> Json:
-        """Return the answer without a stream."""
+        """Return the response without streaming."""
         return _response(reply, answer, self._items(reply, answer))
 
     def _items(self, reply: Reply, answer: Answer) -> list[dict[str, Json]]:
@@ -113,15 +113,15 @@ class OpenAIWire:
         return items
 
     def problem(self, kind: ProblemKind, message: str | None = None) -> Problem:
-        """Return OpenAI's words for a problem."""
+        """Return OpenAI's error for a kind of problem."""
         return openai_error.problem(kind, message)
 
     def error_body(self, problem: Problem) -> Json:
-        """Return the body of an error answer."""
+        """Return the body of an error response."""
         return {"error": openai_error.error_table(problem)}
 
     def error_event(self, problem: Problem, *, as_turn: bool) -> ServerEvent:
-        """Return the error as an event of a stream."""
+        """Return the error as a stream event."""
         code = problem.code if problem.code in _ERROR_CODES else "server_error"
         error: dict[str, Json] = {"code": code, "message": problem.message}
         if as_turn:

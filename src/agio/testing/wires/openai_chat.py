@@ -1,4 +1,4 @@
-"""Chat Completions from the server's side."""
+"""Chat Completions: the server side."""
 
 from collections.abc import Mapping, Sequence
 
@@ -33,15 +33,15 @@ class OpenAIChatWire:
     line_end = "\n"
 
     def accepts(self, path: str) -> bool:
-        """Say whether requests to this path are in this format."""
+        """Whether requests to this path are in this format."""
         return path == "/v1/chat/completions"
 
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str | None:
-        """Return the API key a request carries."""
+        """Return a request's API key."""
         return bearer(headers)
 
     def read(self, request: HttpRequest) -> Reading:
-        """Check a request and read it. Raises Rejected."""
+        """Check and decode a request. Raises Rejected."""
         try:
             body = msgspec.json.decode(request.body, type=ChatRequest)
         except msgspec.DecodeError as error:
@@ -50,7 +50,7 @@ class OpenAIChatWire:
         return view(body)
 
     def lists(self, request: HttpRequest) -> bool:
-        """Say whether this asks for the list of models; Anthropic's has the same path."""
+        """Whether this requests the list of models; Anthropic's has the same path."""
         return request.path == "/v1/models" and "anthropic-version" not in request.headers
 
     def listing(self, models: Sequence[str]) -> Json:
@@ -58,7 +58,7 @@ class OpenAIChatWire:
         return list_models(models)
 
     def events(self, reply: Reply, answer: Answer) -> list[ServerEvent]:
-        """Return the whole stream of a reply."""
+        """Return all events of a reply's stream."""
         counts = "usage" in answer.reading.wants
         shared: dict[str, Json] = {
             "id": answer.id("chatcmpl-"),
@@ -90,7 +90,7 @@ class OpenAIChatWire:
         return events
 
     def document(self, reply: Reply, answer: Answer) -> Json:
-        """Return the answer without a stream."""
+        """Return the response without streaming."""
         calls = [
             {"id": _call_id(reply, answer, at), "type": "function", "function": _function(reply, at)}
             for at in range(len(reply.tool_calls))
@@ -115,15 +115,15 @@ class OpenAIChatWire:
         }
 
     def problem(self, kind: ProblemKind, message: str | None = None) -> Problem:
-        """Return OpenAI's words for a problem."""
+        """Return OpenAI's error for a kind of problem."""
         return openai_error.problem(kind, message)
 
     def error_body(self, problem: Problem) -> Json:
-        """Return the body of an error answer."""
+        """Return the body of an error response."""
         return {"error": openai_error.error_table(problem)}
 
     def error_event(self, problem: Problem, *, as_turn: bool) -> ServerEvent:
-        """Return the error as an event of a stream."""
+        """Return the error as a stream event."""
         return ServerEvent(encode(self.error_body(problem)))
 
 

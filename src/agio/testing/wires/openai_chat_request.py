@@ -1,4 +1,4 @@
-"""Requests to Chat Completions: their shape; a field the vendor does not know is refused."""
+"""Requests to Chat Completions: their schema; fields unknown to the vendor are refused."""
 
 from typing import Literal, TypeAlias
 
@@ -18,13 +18,13 @@ class TextPart(_Strict, tag_field="type", tag="text"):
 
 
 class RefusalPart(_Strict, tag_field="type", tag="refusal"):
-    """What the model refused with."""
+    """The text of a refusal."""
 
     refusal: str
 
 
 class ImageUrl(_Strict):
-    """An address, or a data URL."""
+    """A URL, or a data URL."""
 
     url: str
     detail: Literal["auto", "low", "high"] = "auto"
@@ -37,7 +37,7 @@ class ImagePart(_Strict, tag_field="type", tag="image_url"):
 
 
 class AudioPart(_Strict, tag_field="type", tag="input_audio"):
-    """A sound."""
+    """Audio."""
 
     input_audio: dict[str, str]
 
@@ -75,14 +75,14 @@ class System(_Strict, tag_field="role", tag="system"):
 
 
 class Developer(_Strict, tag_field="role", tag="developer"):
-    """Instructions, to the models that reason."""
+    """Instructions for reasoning models."""
 
     content: Content
     name: str | None = None
 
 
 class User(_Strict, tag_field="role", tag="user"):
-    """What the user said."""
+    """A user message."""
 
     content: Content
     name: str | None = None
@@ -128,7 +128,7 @@ class ToolSpec(_Strict):
 
 
 class Schema(_Strict):
-    """The schema of a structured answer."""
+    """The schema of a structured response."""
 
     name: str
     schema: dict[str, Json]
@@ -137,14 +137,14 @@ class Schema(_Strict):
 
 
 class Format(_Strict):
-    """The form of the answer."""
+    """The format of the response."""
 
     type: Literal["text", "json_object", "json_schema"]
     json_schema: Schema | None = None
 
 
 class StreamOptions(_Strict):
-    """What a stream carries besides the answer."""
+    """What a stream contains besides the response."""
 
     include_usage: bool = False
     include_obfuscation: bool = True

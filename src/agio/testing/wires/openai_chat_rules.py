@@ -1,4 +1,4 @@
-"""Requests to Chat Completions: the rules beyond their shape, and what they say in common terms."""
+"""Requests to Chat Completions: the rules beyond their schema, and the vendor-neutral view."""
 
 from collections import Counter
 
@@ -20,7 +20,7 @@ _ID_CHARS = 40
 
 
 def check(request: ChatRequest) -> None:
-    """Refuse what the vendor refuses beyond the shape. Raises Rejected."""
+    """Refuse requests that the vendor refuses despite a valid schema. Raises Rejected."""
     if not request.messages:
         raise Rejected("Invalid 'messages': empty array. Expected an array with minimum length 1.")
     if request.stream_options is not None and not request.stream:
@@ -76,7 +76,7 @@ def _check_paid(owed: Counter[str]) -> None:
 
 
 def view(request: ChatRequest) -> Reading:
-    """Return what all formats have in common."""
+    """Return the vendor-neutral view of a request."""
     names: dict[str, str] = {}
     system: list[str] = []
     messages: list[tuple[str, str]] = []

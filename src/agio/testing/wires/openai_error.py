@@ -1,4 +1,4 @@
-"""How OpenAI words its errors, on both of its formats."""
+"""OpenAI's errors, the same in both of its formats."""
 
 from agio.protocol.messages import Json
 from agio.testing.faults import ProblemKind
@@ -51,7 +51,7 @@ _PROBLEMS: dict[ProblemKind, Problem] = {
 
 
 def problem(kind: ProblemKind, message: str | None) -> Problem:
-    """Return OpenAI's words for a problem."""
+    """Return OpenAI's error for a kind of problem."""
     known = _PROBLEMS[kind]
     return known if message is None else Problem(known.status, known.type, message, known.code)
 

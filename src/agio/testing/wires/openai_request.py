@@ -1,4 +1,4 @@
-"""Requests to OpenAI Responses: their shape; a field the vendor does not know is refused."""
+"""Requests to OpenAI Responses: their schema; fields unknown to the vendor are refused."""
 
 from typing import Literal, TypeAlias
 
@@ -28,13 +28,13 @@ class OutputText(_Strict, tag_field="type", tag="output_text"):
 
 
 class Refusal(_Strict, tag_field="type", tag="refusal"):
-    """What the model refused with."""
+    """The text of a refusal."""
 
     refusal: str
 
 
 class InputImage(_Strict, tag_field="type", tag="input_image"):
-    """An image: an address, a data URL, or a file's handle."""
+    """An image: a URL, a data URL, or a file id."""
 
     image_url: str | None = None
     file_id: str | None = None
@@ -112,7 +112,7 @@ class ToolSpec(_Strict):
 
 
 class Format(_Strict):
-    """The form of the answer."""
+    """The format of the response."""
 
     type: Literal["text", "json_object", "json_schema"]
     name: str | None = None
@@ -122,14 +122,14 @@ class Format(_Strict):
 
 
 class TextConfig(_Strict):
-    """How text is written."""
+    """The options of text output."""
 
     format: Format | None = None
     verbosity: Literal["low", "medium", "high"] | None = None
 
 
 class ReasoningConfig(_Strict):
-    """How much the model thinks."""
+    """The options of thinking."""
 
     effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
     summary: Literal["auto", "concise", "detailed"] | None = None
@@ -171,7 +171,7 @@ class ResponsesRequest(_Strict):
 
 
 def decode(body: bytes) -> ResponsesRequest:
-    """Decode a body; a message may leave out its type. Raises Rejected."""
+    """Decode a body; a message may omit its type. Raises Rejected."""
     try:
         table = msgspec.json.decode(body, type=dict[str, Json])
         items = table.get("input")

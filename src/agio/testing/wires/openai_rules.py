@@ -1,4 +1,4 @@
-"""Requests to OpenAI Responses: the rules beyond their shape, and what they say in common terms."""
+"""Requests to OpenAI Responses: the rules beyond their schema, and the vendor-neutral view."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ _ID_CHARS = 64
 
 
 def check(request: ResponsesRequest, reasons: Mapping[str, str]) -> None:
-    """Refuse what the vendor refuses; `reasons` maps items to the reasoning they need. Raises Rejected."""
+    """Refuse requests that the vendor refuses; `reasons` maps items to the reasoning they require. Raises Rejected."""
     if not request.items():
         raise Rejected("One of 'input', 'previous_response_id' or 'prompt' must be provided.")
     form = request.text.format if request.text is not None else None
@@ -93,7 +93,7 @@ def _check_reasoning(request: ResponsesRequest, reasons: Mapping[str, str]) -> N
 
 
 def view(request: ResponsesRequest) -> Reading:
-    """Return what all formats have in common."""
+    """Return the vendor-neutral view of a request."""
     names: dict[str, str] = {}
     system = [request.instructions] if request.instructions else []
     messages: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""What a wire format owes the model server, and the parts all of them use."""
+"""The interface of a wire format to the model server, and the parts that all formats share."""
 
 import base64
 import hashlib
@@ -16,7 +16,7 @@ from agio.testing.script import Reply
 
 
 class ServerEvent(Struct, frozen=True):
-    """One server-sent event. `ending` marks those without which a turn is not complete."""
+    """One server-sent event. `ending` marks an event that a complete turn requires."""
 
     data: bytes
     name: str | None = None
@@ -24,7 +24,7 @@ class ServerEvent(Struct, frozen=True):
 
 
 class Problem(Struct, frozen=True):
-    """An error as a vendor words it."""
+    """An error in a vendor's terms."""
 
     status: int
     type: str
@@ -42,38 +42,38 @@ class Rejected(Exception):
 
 
 class Answer(Struct, frozen=True):
-    """What an answer is made of besides its reply: a number that makes its ids, and the request."""
+    """The inputs of a response besides its reply: a number for its ids, and the request."""
 
     number: int
     reading: Reading
 
     def id(self, prefix: str, index: int = 0) -> str:
-        """Return an id in the vendors' manner, the same for the same answer and index."""
+        """Return a vendor-style id, deterministic for an answer and index."""
         digest = hashlib.sha256(f"{prefix}{self.number}/{index}".encode()).hexdigest()
         return f"{prefix}{digest[:24]}"
 
 
 class Wire(Protocol):
-    """One vendor's format. An instance serves one server and may remember what it sent."""
+    """One vendor's format. An instance belongs to one server and may remember what it sent."""
 
     name: str
     base_path: str
     line_end: str
 
     def accepts(self, path: str) -> bool:
-        """Say whether requests to this path are in this format."""
+        """Whether requests to this path are in this format."""
         ...
 
     def key(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str | None:
-        """Return the API key a request carries."""
+        """Return a request's API key."""
         ...
 
     def read(self, request: HttpRequest) -> Reading:
-        """Check a request as the vendor does and read it. Raises Rejected."""
+        """Check a request as the vendor does, and decode it. Raises Rejected."""
         ...
 
     def lists(self, request: HttpRequest) -> bool:
-        """Say whether this asks for the list of models, in this format."""
+        """Whether this requests the list of models, in this format."""
         ...
 
     def listing(self, models: Sequence[str]) -> Json:
@@ -81,28 +81,28 @@ class Wire(Protocol):
         ...
 
     def events(self, reply: Reply, answer: Answer) -> list[ServerEvent]:
-        """Return the whole stream of a reply."""
+        """Return all events of a reply's stream."""
         ...
 
     def document(self, reply: Reply, answer: Answer) -> Json:
-        """Return the answer to a request that did not ask for a stream."""
+        """Return the response to a request without streaming."""
         ...
 
     def problem(self, kind: ProblemKind, message: str | None = None) -> Problem:
-        """Return the vendor's words for a problem."""
+        """Return the vendor's error for a kind of problem."""
         ...
 
     def error_body(self, problem: Problem) -> Json:
-        """Return the body of an error answer."""
+        """Return the body of an error response."""
         ...
 
     def error_event(self, problem: Problem, *, as_turn: bool) -> ServerEvent:
-        """Return the error as an event of a stream; `as_turn` as that of a failed turn, if there is one."""
+        """Return the error as a stream event; with `as_turn`, that of a failed turn, if the format has one."""
         ...
 
 
 def sign(*parts: str) -> str:
-    """Return an opaque artefact that only comes out the same for the same content."""
+    """Return an opaque signature of the content."""
     digest = hashlib.sha512("\x00".join(parts).encode()).digest()
     return base64.b64encode(b"\x08\x0a" + digest).decode()
 
