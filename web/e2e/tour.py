@@ -175,7 +175,7 @@ NEW: list[Stop] = [
     Stop(
         "sign-in-old-link",
         "/sign-in?token=old",
-        text("This sign-in link has expired"),
+        text("This sign-in link was already used"),
         signed_in=False,
     ),
     Stop("welcome", "/set-up", heading("You are signed in")),

@@ -124,7 +124,7 @@ async def test_the_link_signs_a_browser_in_and_goes_on_to_the_page() -> None:
         assert place.sign_in.token not in answered.headers["set-cookie"]
         again = await client.get(place.sign_in.url(ADDRESS))
         assert again.status_code == 403
-        assert "This sign-in link has expired" in again.text
+        assert "This sign-in link was already used" in again.text
         assert "set-cookie" not in again.headers
 
 
