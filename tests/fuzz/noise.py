@@ -29,6 +29,8 @@ REQUESTS = 150
 PAUSE_S = 0.02
 START_S = 0.7
 """How long a process takes to begin with its noise."""
+SETTLE_S = 60.0
+RETRY_S = 1.0
 LIMIT_MS = 100.0
 MARK = b"a-mark-that-is-different-in-each-request"
 JSON = "application/json"
@@ -159,6 +161,12 @@ def noise(server: Server, key: str, name: str) -> Generator[None]:
     finally:
         process.kill()
         process.join()
+        with _client(server, key) as client:  # what it left in the queue is not the next one's noise
+            until = time.monotonic() + SETTLE_S
+            while client.get(f"/api/agent-sessions/{session}/status").json().get("state") != "idle":
+                assert time.monotonic() < until
+                client.post(f"/api/agent-sessions/{session}/cancel")
+                time.sleep(RETRY_S)  # it has used up its requests, too
 
 
 def _client(server: Server, key: str) -> httpx.Client:
