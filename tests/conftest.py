@@ -19,7 +19,7 @@ LONGEST = (
     "web/e2e/",
     "tests/acceptance/crash/",
     "tests/fuzz/test_openapi.py",
-    "tests/integration/gateway/test_hostile_fields.py",
+    "tests/integration/gateway/access/test_hostile_fields.py",
 )
 """Where the tests are that take longest."""
 

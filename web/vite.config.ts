@@ -45,7 +45,8 @@ export default defineConfig({
 
 /** Whether a module is for every page: forms are not, nor what is behind the door; they load with theirs. */
 function isPart(id: string): boolean {
-  const apart = /react-hook-form|switch|use-size|password|form-problems|welcome|json-schema/;
+  const apart =
+    /react-hook-form|switch|tabs|if-match|overtaken|use-size|password|form-problems|welcome|json-schema/;
   return !apart.test(id) && !/markdown|highlight|katex|micromark|mdast|hast/.test(id);
 }
 

@@ -208,12 +208,12 @@ class Agent:
         repository = await self.repository()
         info = await repository.claim_run(run_id)
         enough = self.spec.config.max_history_messages
-        history = await session_history(repository, info.session_id, until=run_id, enough=enough)
+        history = await session_history(repository, info.session_id, until=info, enough=enough)
         log = await repository.get_log(run_id)
         return self._runner(repository, _request_of(log)).resume(log, history)
 
     def driver(self) -> ModelDriver:
-        """Return the model's driver, opened on first use. Raises UserError `missing_api_key`."""
+        """Return the model's driver, opened on first use. Raises UserError `missing_provider_key`."""
         if self._driver is None:
             endpoint = self._endpoint
             if endpoint.base_url is None or endpoint.api_key is None:

@@ -2,21 +2,24 @@
 
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import cast, get_args
+from typing import Annotated, cast, get_args
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from agio.core.config import Price, ServerLimits
 from agio.core.identity.oidc import OidcProvider, read_providers
+from agio.core.mcp import SERVER_NAME, SERVER_NAME_CHARS
 from agio.core.url import split_url, with_port
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.registry import SERVICES
 from agio.errors import UserError
 from agio.telemetry.logging import Format, Level
+from agio.tools.mcp.link import Command
 from agio.vault import load_keys
 
 SHORTEST_KEY = 32
@@ -100,6 +103,64 @@ def load_server_settings() -> ServerSettings:
         limits=_limits(os.environ.get("AGIO_LIMITS") or "{}"),
         prices=_prices(os.environ.get("AGIO_PRICES") or "{}"),
         currency=_currency(os.environ.get("AGIO_CURRENCY") or "USD"),
+    )
+
+
+class _Stdio(Struct, frozen=True, forbid_unknown_fields=True):
+    """`[mcp.NAME]` of the operator's file."""
+
+    command: str
+    args: list[str] = []
+    env: dict[str, str] = {}
+    env_from: list[str] = []
+    tenants: list[str] | None = None
+    memory_mb: Annotated[int, Meta(ge=64)] = 2048
+
+
+class _Config(Struct, frozen=True, forbid_unknown_fields=True):
+    """The operator's file, agio.toml."""
+
+    mcp: dict[str, _Stdio] = {}
+
+
+def load_commands(data: Path) -> dict[str, Command]:
+    """Read the stdio MCP servers from the operator's file, `AGIO_CONFIG` or `agio.toml` here or in the data folder.
+
+    Raises UserError `invalid_setting`.
+    """
+    named = os.environ.get("AGIO_CONFIG")
+    places = [Path(named)] if named else [Path("agio.toml"), data.expanduser() / "agio.toml"]
+    path = next((place for place in places if named or place.is_file()), None)
+    if path is None:
+        return {}
+    try:
+        config = msgspec.toml.decode(path.read_bytes(), type=_Config)
+        if os.name == "posix" and path.stat().st_mode & 0o002:
+            raise msgspec.ValidationError("everybody may write it, and it names commands to run: chmod o-w")
+        return {name: _command(name, said) for name, said in config.mcp.items()}
+    except (OSError, msgspec.DecodeError, UnicodeError) as error:
+        raise UserError("invalid_setting", f"{path} cannot be used: {error}.", {"file": str(path)}) from error
+
+
+def _command(name: str, said: _Stdio) -> Command:
+    """Return a server's command with all of its environment: nothing else of ours is passed on."""
+    if len(name) > SERVER_NAME_CHARS or not re.match(SERVER_NAME, name):
+        raise msgspec.ValidationError(
+            f"mcp.{name}: a name has up to {SERVER_NAME_CHARS} letters, digits, _ and -"
+        )
+    if missing := [variable for variable in said.env_from if variable not in os.environ]:
+        raise msgspec.ValidationError(f"mcp.{name}: {', '.join(missing)} of env_from is not set")
+    return Command(
+        command=said.command,
+        args=said.args,
+        env={
+            "PATH": os.environ.get("PATH", os.defpath),
+            "LANG": "C.UTF-8",
+            **{variable: os.environ[variable] for variable in said.env_from},
+            **said.env,
+        },
+        tenants=said.tenants,
+        memory_mb=said.memory_mb,
     )
 
 

@@ -5,6 +5,7 @@ It imports nothing of agio's: what it checks, it does not use.
 
 import json
 import sqlite3
+import zlib
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,14 +72,33 @@ def read_runs(store: Path) -> list[Run]:
     """Every run of the store, which nobody has open, with its log."""
     with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as connection:
         logs: dict[str, list[bytes]] = defaultdict(list)
-        for run_id, payload in connection.execute(
-            "select run_id, payload from logs order by run_id, first_seq"
+        for run_id, payload, codec in connection.execute(
+            "select run_id, payload, codec from logs order by run_id, first_seq"
         ):
-            logs[run_id] += bytes(payload).splitlines(keepends=True)
+            lines = zlib.decompress(payload) if codec == "zlib" else bytes(payload)
+            logs[run_id] += lines.splitlines(keepends=True)
         rows = connection.execute(
             "select run_id, session_id, status, coalesce(first_pos, -1), last_seq from runs order by number"
         )
         return [Run(*row, lines=logs[row[0]]) for row in rows]
+
+
+def open_jobs(store: Path) -> int:
+    """How many of the jobs whose effect is counted have not ended, also while the server runs."""
+    with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as connection:
+        asked = "select count(*) from jobs where kind = 'tally' and state in ('queued', 'running')"
+        return int(connection.execute(asked).fetchone()[0])
+
+
+def check_jobs(store: Path, keys: list[str]) -> list[str]:
+    """Every job that was added is done, and what it does happened exactly once."""
+    with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as connection:
+        states = dict(connection.execute("select key, state from jobs where kind = 'tally'").fetchall())
+        done = Counter(
+            row[0] for row in connection.execute("select object from audit_log where action = 'tally'")
+        )
+    problems = [f"{key} is {states.get(key)}" for key in keys if states.get(key) != "done"]
+    return problems + [f"the job {key} happened {done[key]} times" for key in keys if done[key] != 1]
 
 
 def read_ledger(ledger: Path) -> list[Act]:

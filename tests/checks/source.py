@@ -44,11 +44,13 @@ _MODULES = {
     "http.client": "is an HTTP client outside the guard",
     "httpx": "is an HTTP client outside the guard",
     "httpcore": "is an HTTP client outside the guard",
+    "httpx2": "is an HTTP client outside the guard",
     "websockets.asyncio.client": "is a client outside the guard",
     "websockets.sync.client": "is a client outside the guard",
 }
 ALLOWED: Mapping[str, Mapping[str, str]] = {
     "egress": {"httpx": "it is the guard", "httpcore": "it is the guard"},
+    "tools/mcp": {"httpx2": "the MCP package's, over the guard's connections"},
     "worker/heartbeat.py": {"http.client": "to the gateway the operator named"},
     "worker/link_socket.py": {"websockets.asyncio.client": "to the gateway the operator named"},
     "cli/client/server_client.py": {"http.client": "to the server the person at the command line named"},

@@ -30,6 +30,7 @@ on Postgres. Times are milliseconds since 1970. Ids are opaque and sort by the t
 """
 
 _TABLE = re.compile(r"((?:^-- [^\n]*\n)*)^create table (\w+) \(\n(.*?)^\)", re.MULTILINE | re.DOTALL)
+_ADDED = re.compile(r"^alter table (\w+) add column (\w+) [^\n]*?-- ([^\n]*)$", re.MULTILINE)
 _NOTE = re.compile(r"^    (\w+) [^\n]*?-- ([^\n]*)$", re.MULTILINE)
 _COLUMNS = """
 select table_name, column_name, data_type, is_nullable from information_schema.columns
@@ -169,6 +170,7 @@ def _words() -> tuple[dict[str, str], dict[tuple[str, str], str]]:
                 if comment:
                     about[table] = " ".join(line.removeprefix("-- ") for line in comment.splitlines())
                 notes.update({(table, column): note for column, note in _NOTE.findall(body)})
+            notes.update({(table, column): note for table, column, note in _ADDED.findall(migration.up)})
     about["schema_migrations"] = "The migrations that were applied."
     return about, notes
 

@@ -8,8 +8,8 @@ from agio.core.store.records import AgentDefinition, AgentFields, AgentRecord
 from agio.db.migrations import load_migrations
 from agio.db.queries import load_queries
 from agio.drivers.registry import SERVICES
-from agio.gateway.routes.bodies import AgentBody
-from agio.gateway.routes.views import AgentView
+from agio.gateway.routes.agents.bodies import AgentBody
+from agio.gateway.routes.agents.views import AgentView
 from tests.support.pages import ROOT
 
 PAGE = ROOT / "docs" / "contributing.md"

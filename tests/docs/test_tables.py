@@ -1,6 +1,7 @@
 """The tables of the pages say what the source says: events, fields, codes, limits, variables."""
 
 import os
+from pathlib import Path
 from typing import cast, get_args
 
 import msgspec
@@ -8,15 +9,20 @@ import pytest
 
 from agio import Agent, AgentRunConfig, ModelSettings, Price, ScriptedCall, ScriptedDriver, ScriptedTurn, tool
 from agio.core.config import ServerLimits
+from agio.core.engine.runner import AgentRunner
 from agio.core.model import Usage
+from agio.core.run.spec import AgentSpec, RunRequest
+from agio.core.store.repository import RunInput
 from agio.core.tool import ToolContext
+from agio.db.repository import open_store
 from agio.drivers.registry import PROVIDERS
 from agio.errors import ModelError
+from agio.execution.tool_executor import ToolExecutor
 from agio.protocol import events
 from agio.protocol.codec import decode_event, encode
 from agio.protocol.events import AgentEvent, Custom
-from agio.protocol.messages import json_object
-from agio.settings import load_server_settings, load_settings
+from agio.protocol.messages import UserMessage, json_object
+from agio.settings import load_commands, load_server_settings, load_settings
 from tests.support.pages import ROOT, blocks_of, rows_under, unquoted
 
 PROTOCOL = ROOT / "docs" / "streaming_protocol.md"
@@ -85,12 +91,21 @@ async def test_the_fields_of_agios_own_events_are_on_the_page() -> None:
     config = AgentRunConfig(backoff_s=0, prices={"scripted:scripted": Price(1, 1)})
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     agent = Agent("worker", model=model, tools=[work], output_type=schema, config=config)
+    store = await open_store(":memory:")
+    spec = AgentSpec("worker", "", "scripted", "scripted")
+    runner = AgentRunner(spec, ScriptedDriver([ScriptedTurn("Done.")]), ToolExecutor((), spec.config), store)
+    steered = runner.run_stream(
+        RunRequest(session_id="thr_1", messages=[UserMessage(id="u1", content="Work.")])
+    )
+    steered.give([RunInput(1, UserMessage(id="u2", content="Faster."))])
+    events = [event async for event in agent.arun_stream("Work.")] + [event async for event in steered]
     carried = {
         (event.name, field)
-        async for event in agent.arun_stream("Work.")
+        for event in events
         if isinstance(event, Custom)
         for field in json_object(event.value)
     }
+    await store.close()
     rows = rows_under(PROTOCOL, "agio's own events")
     assert carried == {(unquoted(row[0]), unquoted(row[1])) for row in rows}
 
@@ -117,6 +132,7 @@ def test_the_table_of_the_environment_names_what_is_read(monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "environ", Environment(HOME="/nowhere"))
     load_settings()
     load_server_settings()
+    load_commands(Path("/nowhere"))
     assert {unquoted(row[0]) for row in rows_under(CONFIGURATION, "Environment")} == asked - {"HOME"}
 
 

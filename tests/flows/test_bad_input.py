@@ -96,7 +96,7 @@ async def test_a_missing_key_names_its_variable(
     async with Agent("a", model=f"{provider}:x") as agent:
         with pytest.raises(UserError) as caught:
             await agent.arun("Hi")
-    check(caught.value, "missing_api_key", f"set {variable}", "demo:demo")
+    check(caught.value, "missing_provider_key", f"set {variable}", "demo:demo")
 
 
 @pytest.mark.parametrize("wire", WIRES)

@@ -7,7 +7,7 @@ from agio.core.model import Usage
 from agio.core.run.fold import Fold, fold_log
 from agio.protocol.events import NOTICE, RunError, RunFinished
 from agio.protocol.messages import Json
-from tests.flows.scene import customs, play, scripted
+from tests.flows.scene import add, customs, play, scripted
 from tests.support.clock import pass_time
 from tests.support.official import OfficialVerifier
 
@@ -273,6 +273,39 @@ async def test_a_source_that_fails_is_told_and_the_run_goes_on(official: Officia
         assert (await run.result()).text == "Fine."
     assert [error["code"] for error in customs(events, ERROR)] == ["context_unavailable"]
     assert "invoice 7" in str(driver.requests[0].messages)
+
+
+async def test_a_turns_record_says_what_its_request_was_made_of(official: OfficialVerifier) -> None:
+    """L5, L12: the ids of memories and documents in the prompt, never their text; a digest of the whole request."""
+    from agio import Agent, ScriptedDriver, Snippet
+    from agio.core.engine.turn import request_digest
+    from agio.db.repository import open_store
+
+    class Library:
+        async def page_context(self) -> list[Snippet]:
+            return [Snippet("page", "invoice 7")]
+
+        async def memories(self, query: str, limit: int) -> list[Snippet]:
+            return [Snippet("name", "Her name is Ada.", "mem_1")]
+
+        async def documents(self, query: str, limit: int) -> list[Snippet]:
+            return [Snippet("book", "x" * 200_000, "doc_1"), Snippet("note", "short", "doc_2")]
+
+    driver = ScriptedDriver(
+        [ScriptedTurn(calls=[ScriptedCall("add", {"a": 1, "b": 2})]), ScriptedTurn("Fine.")]
+    )
+    config = AgentRunConfig(context_tokens=6000)
+    store = await open_store(":memory:")
+    agent = Agent("s", model=driver, source=Library(), tools=[add], config=config, store=store)
+    run = agent.arun_stream("Hi")
+    await play(run, official)
+    log = await store.get_log(run.run_id)
+    await store.close()
+    assert [turn.context for turn in log.turns] == [["mem_1"]] * 2, (
+        "what was left out of the prompt is not named"
+    )
+    assert [turn.digest for turn in log.turns] == [request_digest(request) for request in driver.requests]
+    assert len({turn.digest for turn in log.turns}) == 2
 
 
 async def test_two_runs_at_once_in_one_thread_are_refused() -> None:

@@ -4,9 +4,10 @@ import pytest
 from msgspec import UNSET, structs
 
 from agio import AgentRunConfig, ScriptedCall, ScriptedDriver, ScriptedTurn, tool
-from agio.core.engine.runner import AgentRunner
+from agio.core.engine.runner import AgentRunner, RunStream
 from agio.core.run.fold import Fold, fold_log
 from agio.core.run.spec import AgentSpec, RunRequest
+from agio.core.store.records import ClaimBy, Limits, SessionStart, Submission
 from agio.core.store.repository import Append, NewRun, RunLog, ToolRecord, TurnRecord
 from agio.core.tool import AnyTool
 from agio.db.repository import Repository, open_store
@@ -16,6 +17,7 @@ from agio.protocol.events import AgentEvent, seq_of
 from agio.protocol.frames import Frame
 from agio.protocol.messages import AssistantMessage, Message, UserMessage
 from tests.support.official import OfficialVerifier, check_flow
+from tests.support.scenes import person
 
 TURNS = (
     ScriptedTurn(
@@ -110,6 +112,67 @@ async def test_a_run_stopped_after_every_event_ends_the_same(official: OfficialV
             stored = await repository.get_log("run_x")
             assert stored.payload == b"".join(encode(event) + b"\n" for event in [*kept, *more])
             await repository.close()
+
+
+async def branched() -> Repository:
+    """Make a store with a session of two branches, and a claimed run that continues the older one."""
+    store = await open_store(":memory:")
+    who = await person(store)
+    agent = await who.agent()
+    start: SessionStart | None = SessionStart(agent_id=agent.id)
+    for run_id, parent in (("run_a", None), ("run_b", ""), ("run_x", "run_a")):
+        given = Submission(
+            session_id="ses_1",
+            run_id=run_id,
+            start=start,
+            messages=[UserMessage(id=f"said in {run_id}", content="Add")],
+            parent_run_id=parent,
+            claim=ClaimBy("w", b""),
+        )
+        accepted = await store.accept(who.tenant, who.user, given, Limits())
+        assert accepted.claimed is not None
+        start = None
+        if run_id != "run_x":
+            await (await on_its_path(store, run_id, ScriptedTurn(f"This is {run_id}.")))[1].result()
+    return store
+
+
+async def on_its_path(
+    store: Repository, run_id: str, *turns: ScriptedTurn
+) -> tuple[ScriptedDriver, RunStream]:
+    """Resume a run with the history of its path, as a worker does."""
+    stage, log = Stage(store), await store.get_log(run_id)
+    history = Fold()
+    for earlier in await store.history(log.info, 200):
+        fold_log(history, earlier)
+    before = len(history.messages) + 1
+    stage.driver = ScriptedDriver(
+        lambda request: turns[sum(isinstance(m, AssistantMessage) for m in request.messages[before:])]
+    )
+    return stage.driver, stage.runner().resume(log, history)
+
+
+async def test_a_run_on_a_branch_stopped_after_every_event_ends_the_same(official: OfficialVerifier) -> None:
+    """B3, L10: wherever it stopped, it has the history of its own path, and ends with the same messages."""
+    store = await branched()
+    driver, stream = await on_its_path(store, "run_x", *TURNS)
+    events = await store.get_events("run_x") + [event async for event in stream]
+    log, messages = await store.get_log("run_x"), (await stream.result()).messages
+    await store.close()
+    prompt = [m.content for m in driver.requests[0].messages if isinstance(m, UserMessage | AssistantMessage)]
+    assert prompt == ["Add", "This is run_a.", "Add"]
+    for stop in range(1, len(events)):
+        store = await branched()
+        payload = b"".join(encode(event) + b"\n" for event in events[1:stop])
+        turns = [turn for turn in log.turns if turn.seq <= stop]
+        await store.append(Append(Frame("run_x", 1, 2, stop - 1, payload), turns))
+        await store.claim_run("run_x")
+        driver, stream = await on_its_path(store, "run_x", *TURNS)
+        more = [event async for event in stream]
+        check_flow([*events[:stop], *more], official)
+        assert untimed((await stream.result()).messages) == untimed(messages), f"stopped after event {stop}"
+        assert all("run_b" not in str(request.messages) for request in driver.requests)
+        await store.close()
 
 
 async def test_a_call_with_effect_once_that_was_under_way_is_told_as_unknown(

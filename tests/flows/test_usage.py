@@ -23,8 +23,9 @@ from agio.core.model import (
     VendorTurn,
 )
 from agio.core.run.fold import Fold, fold_log
+from agio.core.run.metrics import charge_of
 from agio.core.run.spec import AgentSpec, RunRequest
-from agio.core.store.repository import Append, NewRun, RunLog
+from agio.core.store.repository import Append, Charge, NewRun, RunLog
 from agio.db.repository import Repository, open_store
 from agio.execution.tool_executor import ToolExecutor
 from agio.protocol.codec import encode
@@ -131,7 +132,9 @@ async def cut(log: RunLog, stop: int) -> Repository:
     events = list(log.events())[:stop]
     payload = b"".join(encode(event) + b"\n" for event in events)
     turns = [turn for turn in log.turns if turn.seq <= stop]
-    await store.append(Append(Frame("run_x", 1, 1, len(events), payload), turns))
+    fold = fold_log(Fold(), RunLog(log.info, payload, turns))
+    charge = charge_of(fold.uncharged, {}, Charge(partial=fold.usage_unknown))
+    await store.append(Append(Frame("run_x", 1, 1, len(events), payload), turns, charge=charge))
     await store.claim_run("run_x")
     return store
 

@@ -20,6 +20,7 @@ _BEYOND_A_SCHEMA = (
     b"a null character",  # in any text: no schema of ours repeats it
     b"either client_message_id or Idempotency-Key",  # a header and a field that say the same differently
     b"name different sessions",  # so do a query and a form
+    b"either after, or one of before and tail",  # two ways to page
     b"nested deeper",
     b"answer each question only once",
     b"the invisible character",  # in a name
@@ -38,9 +39,11 @@ class _Refusal(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _code_of(response: Response) -> str | None:
-    """Return the code of a refusal; None for a page, and for a run that failed with a code of its own."""
+    """Return the code of a refusal; None for a page, an MCP error, and a run that failed with a code of its own."""
     kind = response.headers.get("content-type", [""])[0]
     if response.status_code < 400 or not kind.startswith("application/json"):
+        return None
+    if response.content.startswith(b'{"jsonrpc"'):
         return None
     error = msgspec.json.decode(response.content, type=_Refusal).error
     return None if "run_id" in error.details else error.code

@@ -6,7 +6,7 @@ import pytest
 
 from agio import Agent, ScriptedCall, ScriptedDriver, ScriptedTurn, tool
 from agio.errors import AgioError
-from agio.gateway.routes.run_views import Runs
+from agio.gateway.routes.runs.views import Runs
 from agio.testing import ModelServer, Reply, serving
 
 

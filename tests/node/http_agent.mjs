@@ -56,6 +56,21 @@ const scenes = {
     );
     await running.catch((error) => told.errors.push(error.name));
   },
+  async branch() {
+    const api = new URL("/api/", url);
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    say("Pick a number.");
+    await agent.runAgent({}, listener);
+    const [run] = (await (await fetch(new URL("runs?limit=1", api), { headers })).json()).items;
+    const again = await fetch(new URL(`runs/${run.id}/regenerate`, api), { method: "POST", headers });
+    const { run_id } = await again.json();
+    for (;;) {
+      const { status } = await (await fetch(new URL(`runs/${run_id}`, api), { headers })).json();
+      if (status === "completed") break;
+    }
+    say("Which one was it?");
+    await agent.runAgent({}, listener);
+  },
   async rejoin() {
     say("Speak slowly.");
     const first = agent.runAgent({ runId: "my-run" }, { onTextMessageContentEvent: () => void agent.abortRun() });

@@ -10,8 +10,11 @@ import pytest
 from agio.core.model import Usage, VendorTurn
 from agio.core.store.repository import AgentRunRepository, Append, NewRun, RunInfo, RunStatus, TurnRecord
 from agio.core.store.store import Store
+from agio.db.postgres.driver import connect
 from agio.db.postgres.executor import open_postgres
+from agio.db.queries import number_parameters
 from agio.db.repository import Repository, open_store
+from agio.db.sqlite.database import open_unchecked
 from agio.protocol.codec import encode
 from agio.protocol.events import TextMessageChunk
 from agio.protocol.frames import Frame
@@ -47,9 +50,20 @@ class Backend(Protocol):
         """Open what a crash at this moment would leave, while the first store stays open."""
         ...
 
+    @property
+    def log_table(self) -> str:
+        """The table of stored events."""
+        ...
+
+    async def execute(self, statement: str, **values: object) -> list[tuple[object, ...]]:
+        """Run SQL with parameters `:name` beside the store."""
+        ...
+
 
 class SqliteFile:
     """A store in a file."""
+
+    log_table = "logs"
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -68,9 +82,18 @@ class SqliteFile:
                 shutil.copyfile(self.folder / name, copy / name)
         return await open_store(copy / "agio.db")
 
+    async def execute(self, statement: str, **values: object) -> list[tuple[object, ...]]:
+        connection = open_unchecked(self.path)
+        try:
+            return connection.execute(statement, values).fetchall()
+        finally:
+            connection.close()
+
 
 class PostgresDatabase:
     """A store in a database, which outlives the processes that use it."""
+
+    log_table = "frames"
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -80,6 +103,15 @@ class PostgresDatabase:
 
     async def open_after_crash(self) -> Store:
         return await self.open()
+
+    async def execute(self, statement: str, **values: object) -> list[tuple[object, ...]]:
+        numbered = number_parameters(statement)
+        connection = await connect(self.url)
+        try:
+            rows = await connection.fetch(numbered.sql, *[values[name] for name in numbered.names])
+            return [tuple(row) for row in rows]
+        finally:
+            await connection.close()
 
 
 def frame(run_id: str, first_seq: int, count: int, *, epoch: int = 1, text: str = "é") -> Frame:

@@ -1,9 +1,14 @@
 """Time in tests: the loop's clock, which can be put forward, and waiting for what takes as long as it takes."""
 
 import asyncio
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+import pytest
 
 PATIENCE_S = 60.0
+DAY_NS = 24 * 3600 * 1_000_000_000
 
 
 def pass_time(seconds: float) -> None:
@@ -20,3 +25,12 @@ async def until(is_so: Callable[[], bool]) -> None:
             if is_so():
                 return
             await asyncio.sleep(0.002)
+
+
+@contextmanager
+def days_ago(days: int) -> Generator[None]:
+    """Let what is done now be done so many days ago, by this process's clock."""
+    now = time.time_ns
+    with pytest.MonkeyPatch.context() as clock:
+        clock.setattr(time, "time_ns", lambda: now() - days * DAY_NS)
+        yield

@@ -11,6 +11,7 @@ from agio.core.config import AgentRunConfig, Price, ServerLimits
 from agio.core.engine.journal import Journal
 from agio.core.identity.principal import Principal
 from agio.core.link.link import Answer, Claim, Greeting, Job, Link, Task, TaskResult, ToolOffer, Welcome
+from agio.core.log_level import KNOWN
 from agio.core.model import Usage, VendorTurn
 from agio.core.run.fold import Fold, fold_log
 from agio.core.store.records import (
@@ -18,10 +19,11 @@ from agio.core.store.records import (
     AgentFields,
     AgentTool,
     ApprovalPolicy,
+    OnBusy,
     SessionRecord,
     Submission,
 )
-from agio.core.store.repository import Append, Effect, RunInfo, ToolBegin, TurnRecord
+from agio.core.store.repository import Append, Effect, RunInfo, RunInput, ToolBegin, TurnRecord
 from agio.core.store.store import Store
 from agio.core.tool import AnyTool
 from agio.db.postgres.executor import open_postgres
@@ -43,7 +45,7 @@ from agio.protocol.events import (
 )
 from agio.protocol.frames import ends_run
 from agio.protocol.ids import id_body, new_id
-from agio.protocol.messages import ResumeEntry, UserMessage
+from agio.protocol.messages import Json, ResumeEntry, UserMessage
 from agio.server.composition import GatewayConfig, Resources, make_gateway
 from agio.vault import Vault
 
@@ -67,7 +69,9 @@ class HandWorker:
         self.jobs: asyncio.Queue[Job] = asyncio.Queue()
         self.cancelled: asyncio.Queue[tuple[str, int]] = asyncio.Queue()
         self.dropped: asyncio.Queue[tuple[str, int]] = asyncio.Queue()
+        self.given: asyncio.Queue[tuple[str, list[int]]] = asyncio.Queue()
         self.drained = asyncio.Event()
+        self.reports: list[tuple[str, str, Json]] = []
 
     def start(self, job: Job) -> None:
         self.jobs.put_nowait(job)
@@ -75,11 +79,17 @@ class HandWorker:
     def cancel(self, run_id: str, epoch: int) -> None:
         self.cancelled.put_nowait((run_id, epoch))
 
+    def give(self, run_id: str, epoch: int, inputs: list[RunInput]) -> None:
+        self.given.put_nowait((run_id, [each.idx for each in inputs]))
+
     def drop(self, run_id: str, epoch: int) -> None:
         self.dropped.put_nowait((run_id, epoch))
 
     def drain(self, within_s: float) -> None:
         self.drained.set()
+
+    def report(self, run_id: str, epoch: int, key: str, progress: Json) -> None:
+        self.reports.append((run_id, key, progress))
 
     async def perform(self, task: Task) -> TaskResult:
         return TaskResult(f"{task.model} was asked: {task.prompt}", Usage(input=1, output=1))
@@ -101,7 +111,7 @@ class Hand:
             fold_log(fold, earlier)
         fold_log(fold, job.log)
         self.link = link
-        self.journal = Journal(fold, self.run_id, job.claim.epoch, self._append)
+        self.journal = Journal(fold, self.run_id, job.claim.epoch, self._append, prices=PRICES)
         self.journal.seq = fold.seq
         self.journal.shown = False
 
@@ -171,12 +181,18 @@ class Engine:
         agents: Sequence[AgentFields] = (),
         tools: Sequence[ToolOffer] = (),
         claims: Sequence[Claim] = (),
+        log_level: int = KNOWN,
     ) -> tuple[HandWorker, WorkerLink, Welcome]:
         """Let a worker come, or come back."""
         worker = HandWorker()
         link = self.pool.connect(worker)
         greeting = Greeting(
-            worker=name, room=room, agents=list(agents), tools=list(tools), claims=list(claims)
+            worker=name,
+            room=room,
+            agents=list(agents),
+            tools=list(tools),
+            claims=list(claims),
+            log_level=log_level,
         )
         return worker, link, await soon(link.greet(greeting))
 
@@ -204,10 +220,13 @@ class Engine:
         *,
         who: Principal = ANN,
         resume: Sequence[ResumeEntry] = (),
+        on_busy: OnBusy | None = None,
     ) -> Accepted:
         """Send a message."""
         messages = [UserMessage(id=new_id("msg"), content=text)] if text else []
-        given = Submission(session_id=session.id, run_id=new_id("run"), messages=messages, resume=resume)
+        given = Submission(
+            session_id=session.id, run_id=new_id("run"), messages=messages, resume=resume, on_busy=on_busy
+        )
         return await soon(self.intake.accept(who, given))
 
     async def log(self, run_id: str) -> list[str]:

@@ -13,6 +13,7 @@ from tests.support.codes import error_codes
 from tests.support.pages import ROOT
 
 ELSEWHERE = {
+    "missing_api_key": "tests/acceptance/server/test_keys.py",
     "missing_setting": "tests/acceptance/server/test_refusals.py",
     "port_taken": "tests/acceptance/server/test_refusals.py",
     "public_bind": "tests/acceptance/server/test_edge.py",

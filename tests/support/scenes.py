@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import UNSET, Struct, structs
 
+from agio.core.store.jobs import NewJob
 from agio.core.store.records import (
     Accepted,
     AgentFields,
@@ -16,7 +17,7 @@ from agio.core.store.records import (
     SessionStart,
     Submission,
 )
-from agio.core.store.repository import Append, Outcome, Question, RunStatus, ToolBegin, ToolEnd
+from agio.core.store.repository import Append, Charge, Outcome, Question, RunStatus, ToolBegin, ToolEnd
 from agio.core.store.store import Store
 from agio.protocol.codec import encode
 from agio.protocol.events import Custom, Interrupt
@@ -61,6 +62,9 @@ class Person(Struct, frozen=True):
         code_agents: Sequence[str] = (),
         start: SessionStart | None = None,
         api_key: str = "",
+        parent: str | None = None,
+        copy_of: str | None = None,
+        definition: AgentFields | None = None,
         limits: Limits = LIMITS,
     ) -> Accepted:
         """Send a message, or what is given instead of its text."""
@@ -78,6 +82,9 @@ class Person(Struct, frozen=True):
             code_agents=code_agents,
             start=start,
             key_id=api_key,
+            parent_run_id=parent,
+            copy_of=copy_of,
+            definition=definition,
         )
         return await self.store.accept(self.tenant, self.user, given, limits)
 
@@ -134,12 +141,13 @@ async def end(
     outcome: Outcome | None = None,
     begins: Sequence[ToolBegin] = (),
     ends: Sequence[ToolEnd] = (),
+    charge: Charge | None = None,
 ) -> None:
     """End a run that has events up to `after`: with its last one."""
     info = claimed.info
     seq = info.last_seq if after is None else after
     frame = events(info.run_id, info.epoch, seq + 1, 1)
-    await store.append(Append(frame, (), status, begins=begins, ends=ends, outcome=outcome))
+    await store.append(Append(frame, (), status, begins=begins, ends=ends, outcome=outcome, charge=charge))
 
 
 async def answer(store: Store, claimed: Claimed, text: str = "hi") -> None:
@@ -159,3 +167,12 @@ async def interrupt(store: Store, claimed: Claimed, *ids: str, expires_at: str |
         for name in ids
     ]
     await end(store, claimed, "interrupted", outcome=Outcome(questions=questions))
+
+
+async def dead_job(store: Store, tenant: str, kind: str) -> str:
+    """Add a job of a kind that nothing runs, which has failed."""
+    await store.add_job(NewJob(kind=kind, key=kind, tenant=tenant, payload=kind.encode()))
+    job = await store.claim_job([kind], 60_000)
+    assert job is not None
+    await store.fail_job(job, "internal_error", f"{kind} failed", None)
+    return job.id

@@ -16,6 +16,7 @@ from agio.gateway.gateway import Gateway
 from agio.server.composition import GatewayConfig
 from agio.server.http_server import HttpServer
 from agio.testing.in_process import serve_in_process
+from agio.tools.mcp.link import Command
 from agio.worker.app import App
 from agio.worker.service import WorkerService
 from tests.support.engine import QUICK, soon
@@ -53,10 +54,11 @@ async def served(
     app: App | None = None,
     egress_allow: Sequence[str] = (),
     prices: Mapping[str, Price] | None = None,
+    commands: Mapping[str, Command] | None = None,
 ) -> AsyncGenerator[Served]:
     """Serve on a free loopback port until the test ends. The store is at a URL, or a file in a folder; it stays.
 
-    `endpoints` and `app` are the worker's own models and module.
+    `endpoints` and `app` are the worker's own models and module; `commands` the operator's MCP servers.
     """
     plan = GatewayConfig(
         database=database / "agio.db" if isinstance(database, Path) else database,
@@ -66,6 +68,7 @@ async def served(
         secret_keys=[b"k" * 32],
         egress_allow=egress_allow,
         prices=prices or {},
+        mcp=commands or {},
     )
     worker = WorkerService(
         "w1",

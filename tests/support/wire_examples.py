@@ -81,7 +81,8 @@ def struct_pairs() -> dict[type[msgspec.Struct], type[BaseModel]]:
     pairs: dict[type[msgspec.Struct], type[BaseModel]] = {}
     for module in (events, messages, capabilities):
         for name, ours in inspect.getmembers(module, inspect.isclass):
-            if issubclass(ours, msgspec.Struct) and ours.__module__ == module.__name__ and name[0] != "_":
+            public = ours.__module__ == module.__name__ and name[0] != "_" and ours is not events.Attributed
+            if issubclass(ours, msgspec.Struct) and public:
                 their_name = OTHER_NAMES.get(name, name)
                 theirs = getattr(models, f"{name}Event", None) or getattr(models, their_name)
                 pairs[ours] = theirs

@@ -14,6 +14,7 @@ PATIENCE_S = 60
 PLANTED = {
     "Imports go down only": ("protocol/codec.py", "agio.core.config"),
     "The rooms of the gateway": ("gateway/http/asgi.py", "agio.gateway.auth.passwords"),
+    "The rooms of the routes": ("gateway/routes/tools/bodies.py", "agio.gateway.routes.agents.bodies"),
     "The rooms of core": ("core/run/spec.py", "agio.core.engine.loop"),
     "The databases do not know each other": ("db/sqlite/live.py", "agio.db.postgres.errors"),
     "Only workers and the library run agents": ("db/records.py", "agio.core.engine.turn"),
@@ -44,6 +45,7 @@ def loaded(statement: str) -> set[str]:
         ),
         ("from agio import tool, ToolContext, AgioError", "aiohttp apsw pydantic rich typer"),
         ("import agio.testing", "aiohttp apsw pydantic rich typer"),
+        ("import agio.server.composition", "mcp mcp_types httpx2 sse_starlette"),
     ],
 )
 def test_heavy_packages_are_imported_when_first_used(statement: str, kept_out: str) -> None:

@@ -240,6 +240,8 @@ class Story:
             "result_path": None,
         }
         await self.call("POST", "/api/agent-tools", parcel)
+        archive = {"name": "archive", "server_url": "http://127.0.0.1:9/mcp", "bearer_token": "of-the-story"}
+        self.ids["mcp"] = (await self.call("POST", "/api/mcp-servers", archive))["id"]
         listed = await self.call("GET", "/api/agent-tools")
         self.ids["calculator"] = next(tool["id"] for tool in listed["items"] if tool["name"] == "calculator")
 

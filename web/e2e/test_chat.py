@@ -82,7 +82,7 @@ async def test_a_chat_is_renamed_found_and_deleted(tmp_path: Path) -> None:
         await expect(chats.get_by_role("link", name="River animals")).to_be_hidden()
 
 
-async def test_a_message_is_edited_and_sent_again_in_a_copy(tmp_path: Path) -> None:
+async def test_a_message_is_edited_and_sent_in_a_copy(tmp_path: Path) -> None:
     """C8: the chat it was in stays as it is; the model is told the edited words only."""
     async with scene(tmp_path) as here:
         page = await here.visitor()
@@ -97,7 +97,7 @@ async def test_a_message_is_edited_and_sent_again_in_a_copy(tmp_path: Path) -> N
         await said.get_by_role("button", name="Edit message").click()
         editor = page.get_by_role("textbox", name="Edit your message")
         await editor.fill("What is a narwhal?")
-        await page.get_by_role("button", name="Send", exact=True).first.click()
+        await page.get_by_role("button", name="Continue in a new chat").click()
         await page.wait_for_url(lambda url: not url.endswith(before))
         await expect(page.get_by_role("article", name="You said").last).to_contain_text("What is a narwhal?")
         await answered(page, 2)

@@ -77,7 +77,7 @@ async def test_a_turn_looks_after_a_reload_and_in_a_copy_as_it_did_when_it_was_s
         await said.hover()
         await said.get_by_role("button", name="Edit message").click()
         await page.get_by_role("textbox", name="Edit your message").fill("Once more, please")
-        await page.get_by_role("button", name="Send", exact=True).first.click()
+        await page.get_by_role("button", name="Continue in a new chat").click()
         await page.wait_for_url(lambda url: not url.endswith(before))
         await expect(page.get_by_role("article", name="You said").last).to_contain_text("please")
         await expect(page.get_by_role("heading", name=re.compile(r"\(copy\)$"))).to_be_visible()

@@ -7,6 +7,7 @@ from pathlib import Path
 from playwright.async_api import expect
 
 from agio.testing import Reply
+from web.e2e.axe import violations
 from web.e2e.scene import needs_chromium, say, scene, slow
 
 pytestmark = [needs_chromium, slow]
@@ -93,3 +94,43 @@ async def test_tokens_that_no_model_told_are_not_shown_as_none(tmp_path: Path) -
         await page.get_by_role("link", name="Speak").click()
         await page.get_by_role("tab", name="Metrics").click()
         await expect(page.get_by_text(re.compile("did not report its usage"))).to_be_visible()
+
+
+async def test_a_run_shows_its_version_of_the_agent_and_the_run_it_continues(tmp_path: Path) -> None:
+    """B3, C8: beside the agent as it is now, also once that was deleted."""
+    async with scene(tmp_path) as here:
+        page = await here.visitor()
+        agent = await here.make_agent(page)
+        await page.goto(f"{here.url}/chat?agent={agent}")
+        await say(page, "Hello")
+        await page.get_by_role("button", name="Regenerate", exact=True).click()
+        await expect(page.get_by_role("group", name="Versions").get_by_role("status")).to_have_text(
+            "Version 2/ of 2"
+        )
+        await say(page, "And then?")
+        await expect(page.get_by_role("link", name="Details")).to_have_count(2)
+        await page.get_by_role("link", name="Details").last.click()
+        version = page.get_by_role("region", name="Agent version")
+        await expect(version).to_contain_text("The agent is unchanged since.")
+        await expect(
+            page.get_by_text(re.compile("^Continues run_.*, on a branch of the chat"))
+        ).to_be_visible()
+        body = {
+            "name": "Echo",
+            "system_prompt": "Answer in verse.",
+            "model_provider": "openai-chat",
+            "model_name": "test-model",
+            "tools": [{"name": "clock"}],
+        }
+        await here.call(page, "PUT", f"/api/agents/{agent}", body)
+        await page.reload()
+        await version.get_by_role("button", name="2 settings differ from the agent today").click()
+        await expect(version.get_by_role("group", name="System prompt, this run")).to_have_text("Answer.")
+        await expect(version.get_by_role("group", name="System prompt, now")).to_have_text("Answer in verse.")
+        await expect(version.get_by_role("group", name="Tools, now")).to_have_text("clock")
+        assert await violations(page) == []
+        await here.call(page, "DELETE", f"/api/agents/{agent}")
+        await page.reload()
+        await expect(version).to_contain_text("The agent was deleted since.")
+        await page.get_by_role("link", name=re.compile("^run_")).click()
+        await expect(page.get_by_text("Begins a branch of the chat")).to_be_visible()

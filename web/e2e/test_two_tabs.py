@@ -31,13 +31,13 @@ async def test_of_two_who_save_an_agent_the_second_decides(tmp_path: Path) -> No
         agent = await here.make_agent(first, "Clerk")
         for tab in (first, second):
             await tab.goto(f"{here.url}/agents/{agent}")
-        await first.get_by_label("Description").fill("of the first")
-        await second.get_by_label("Description").fill("of the second")
+        await first.get_by_label("Description (optional)").fill("of the first")
+        await second.get_by_label("Description (optional)").fill("of the second")
         await first.get_by_role("button", name="Save", exact=True).click()
         await expect(first.get_by_text("All changes saved")).to_be_visible()
         await second.get_by_role("button", name="Save", exact=True).click()
         await expect(second.get_by_text(TOLD)).to_be_visible()
-        await expect(second.get_by_label("Description")).to_have_value("of the second")
+        await expect(second.get_by_label("Description (optional)")).to_have_value("of the second")
         kept = await here.call(first, "GET", f"/api/agents/{agent}")
         assert kept["description"] == "of the first"
         await second.get_by_role("button", name="Save", exact=True).click()

@@ -62,6 +62,8 @@ class AgentRunConfig(Struct, frozen=True, kw_only=True):
     """The number of calls with invalid arguments the model may make in a run."""
     max_output_corrections: CountOrNone = 2
     max_tool_result_bytes: Count = 64 * 1024
+    max_tool_tokens: Count = 10_000
+    """The estimated tokens of all tools' declarations, past which MCP tools are found with `find_tools`."""
 
     context_tokens: Count = 120_000
     max_history_messages: CountOrNone = 200
@@ -88,13 +90,14 @@ class AgentRunConfig(Struct, frozen=True, kw_only=True):
 
 
 class AgentLimits(Struct, frozen=True, kw_only=True):
-    """What a team says of an agent's limits, by the names of `AgentRunConfig`; None: as the server has it."""
+    """An agent's limits, named as in `AgentRunConfig`; null: the server's default."""
 
     run_timeout_s: float | None = None
     turn_timeout_s: float | None = None
     tool_timeout_s: float | None = None
     max_tokens: int | None = None
     max_history_messages: int | None = None
+    max_tool_tokens: int | None = None
 
     def said(self) -> dict[str, float | int]:
         """Return the limits that are set, by name."""
@@ -153,7 +156,15 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     tick_s: float = 5.0
     """The interval at which the queue is polled, in addition to the bus's signals."""
     sweep_s: float = 60.0
-    """The interval at which expired records are deleted."""
+    """The interval at which expired records are deleted, and at least at which due jobs are looked for."""
+    retention_s: float = 3600.0
+    """The interval at which a tenant's old sessions are deleted."""
+    jobs_at_once: int = 4
+    """The number of background jobs that run concurrently."""
+    job_lease_s: float = 60.0
+    """After this time without an extension another gateway may claim a job."""
+    unknown_job_s: float = 3600.0
+    """How long a job may be due that no gateway can run."""
 
     sign_ins_at_once: int = 10
     """The burst of sign-in attempts, by address and by account."""

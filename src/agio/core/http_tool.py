@@ -40,18 +40,23 @@ class HttpTool(Struct, frozen=True, kw_only=True):
     effect: Effect = "once"
     approval: Approval = "never"
 
-    @property
-    def origin(self) -> str:
-        """The scheme, host and port of the URL."""
-        scheme, _, rest = self.url.partition("://")
-        return f"{scheme}://{re.split('[/?#]', rest, maxsplit=1)[0]}".lower()
-
     def field_of(self, header: HttpHeader) -> str:
-        """Return the field under which a secret header's value is stored.
+        """Return the field under which a secret header's value is stored."""
+        return secret_field(header, self.url)
 
-        The field includes the origin the secret was entered for, so an older definition cannot find a newer secret.
-        """
-        return f"header:{header.name.lower()}@{self.origin}"
+
+def origin_of(url: str) -> str:
+    """Return the scheme, host and port of a URL."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{re.split('[/?#]', rest, maxsplit=1)[0]}".lower()
+
+
+def secret_field(header: HttpHeader, url: str) -> str:
+    """Return the field under which the value of a secret header of requests to a URL is stored.
+
+    The field includes the origin the secret was entered for, so an older definition cannot find a newer secret.
+    """
+    return f"header:{header.name.lower()}@{origin_of(url)}"
 
 
 class ToolDefinition(Struct, frozen=True, kw_only=True):

@@ -55,6 +55,8 @@ class ToolSpec(Struct, frozen=True):
     name: str
     description: str
     parameters: dict[str, Json]
+    searchable: bool = False
+    """Whether the model may have to search it first, if there are many."""
 
 
 class OutputSpec(Struct, frozen=True):

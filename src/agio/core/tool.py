@@ -66,6 +66,7 @@ class ToolContext:
         call_id: str,
         report: Callable[[Json], None],
         agent: str = "",
+        lane: str = "",
     ) -> None:
         self.tenant = tenant
         self.user = user
@@ -76,6 +77,8 @@ class ToolContext:
         """The call's id, the same for every attempt. Use it as an idempotency key."""
         self.agent = agent
         """The name of the calling agent."""
+        self.lane = lane
+        """The lane of the calling sub-agent; empty for the run's agent."""
         self.cancel_signal = threading.Event()
         """Set when the run is cancelled. A thread can wait for it."""
         self.report = report
@@ -108,6 +111,7 @@ class Tool(Generic[P, R]):
         effect: Effect = "once",
         approval: Approval = "never",
         timeout_s: float | None = None,
+        searchable: bool = False,
     ) -> None:
         if not (isinstance(name, str) and _NAME.fullmatch(name)):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UserError(
@@ -132,6 +136,8 @@ class Tool(Generic[P, R]):
         if not _is_seconds(timeout_s):
             raise UserError("invalid_tool", f"timeout_s of tool {name} must be a number of seconds above 0.")
         self.timeout_s = timeout_s
+        self.searchable = searchable
+        """Whether the model may have to search it first, if there are many."""
         self.check: Validator | None = None
         if function is None:  # the client checks the arguments
             check_schema(parameters, f"The parameters of tool {name}")
@@ -141,7 +147,7 @@ class Tool(Generic[P, R]):
     @property
     def spec(self) -> ToolSpec:
         """The tool as the model sees it."""
-        return ToolSpec(self.name, self.description, self.parameters)
+        return ToolSpec(self.name, self.description, self.parameters, self.searchable)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function directly, without a run."""

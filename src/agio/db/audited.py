@@ -14,7 +14,7 @@ from agio.core.provider import KEY_FIELD, Sealed
 from agio.core.store.audit import Actor
 from agio.core.store.records import InterruptRecord, Submission
 from agio.db.plan import Plan
-from agio.db.plans.agents import agents, providers, tools
+from agio.db.plans.agents import agents, mcp, providers, tools
 from agio.db.plans.people import identity
 from agio.db.plans.people.accounts import memberships
 from agio.db.plans.people.audit import AuditRule, Note, Values, audited, look
@@ -104,6 +104,10 @@ def _provider(values: Values) -> Plan[object]:
     return (yield from providers.get_provider(_text(values, "tenant"), _text(values, "provider_id")))
 
 
+def _mcp_server(values: Values) -> Plan[object]:
+    return (yield from mcp.get_mcp_server(_text(values, "tenant"), _text(values, "server_id")))
+
+
 def _new_key(values: Values) -> list[str]:
     return [KEY_FIELD] if isinstance(values["key"], Sealed) else []
 
@@ -180,6 +184,30 @@ AUDITED: dict[str, AuditRule] = {
         target="tool_id", facts={"name": "name"}, before=_tool, compare=True, sealed=_new_secrets
     ),
     "tool.delete": AuditRule(target="tool_id", before=_tool, facts={"name": "before.name"}),
+    "mcp_server.create": AuditRule(target="server_id", facts={"name": "fields.name"}),
+    "mcp_server.update": AuditRule(
+        target="server_id",
+        facts={"name": "fields.name"},
+        before=_mcp_server,
+        compare=True,
+        sealed=_new_secrets,
+    ),
+    "mcp_server.delete": AuditRule(target="server_id", before=_mcp_server, facts={"name": "before.name"}),
+    "mcp_server.connect": AuditRule(target="server_id", facts={"issuer": "issuer", "for": "owner"}),
+    "mcp_server.disconnect": AuditRule(
+        target="server_id", facts={"for": "owner"}, when=lambda values: values["result"] is True
+    ),
+    "mcp_tool.choose": AuditRule(
+        target="tool_id",
+        facts={
+            "tool": "result.tool",
+            "enabled": "choice.enabled",
+            "effect": "choice.effect",
+            "approval": "choice.approval",
+            "accepted": "digest",
+        },
+    ),
+    "agent.assign_server": AuditRule(target="agent_id", facts={"server": "server_id", "given": "given"}),
     "provider.create": AuditRule(target="provider_id", facts={"name": "fields.name", "kind": "fields.kind"}),
     "provider.update": AuditRule(
         target="provider_id",
@@ -202,6 +230,7 @@ AUDITED: dict[str, AuditRule] = {
     "session.fork": AuditRule(target="result.id", facts={"from": "result.forked_from"}),
     "session.expire": AuditRule(target="session_id", when=lambda values: values["result"] is True),
     "file.delete": AuditRule(target="file_id"),
+    "job.retry": AuditRule(target="job_id", facts={"kind": "result.kind"}),
 }
 
 

@@ -1,5 +1,6 @@
 """Copies sessions in short commits, so that other writes do not wait long."""
 
+import asyncio
 import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
@@ -10,13 +11,12 @@ import msgspec
 from agio.core.store.records import SessionRecord
 from agio.core.store.repository import RunInfo
 from agio.db.executor import Executor
-from agio.db.plan import Plan
 from agio.db.plans.runs.log import check_session
 from agio.db.plans.sessions import forks
 from agio.db.plans.sessions.fork_pieces import (
     Filled,
     is_long,
-    piece_row,
+    piece_rows,
     read_piece,
     read_stretch,
     stretch_rows,
@@ -72,21 +72,17 @@ async def give_up(executor: Executor, fork: Fork) -> None:
 
 async def _copy_runs(executor: Executor, fork: Fork) -> None:
     for runs in stretches(fork):
-        await _write(executor, await executor.read(partial(_rows_of, fork, runs)))
+        stretch = await executor.read(partial(read_stretch, fork, runs))
+        await _write(executor, await asyncio.to_thread(stretch_rows, fork, stretch))
         if is_long(fork, runs[0]):
             await _copy_log(executor, fork, runs[0])
-
-
-def _rows_of(fork: Fork, runs: Sequence[RunInfo]) -> Plan[list[Filled]]:
-    # Renaming ids in a large log takes CPU: on SQLite a reading plan runs in a reader's thread.
-    return stretch_rows(fork, (yield from read_stretch(fork, runs)))
 
 
 async def _copy_log(executor: Executor, fork: Fork, run: RunInfo) -> None:
     copied = 0
     while copied < run.last_seq:
         piece = await executor.read(partial(read_piece, fork, run, copied))
-        await _write(executor, [piece_row(fork, piece)])
+        await _write(executor, await asyncio.to_thread(piece_rows, fork, piece))
         copied = piece.last_seq
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from agio.core.config import AgentLimits
 from agio.core.http_tool import HttpTool
+from agio.core.mcp import McpTool
 from agio.core.store.records import (
     AgentFields,
     AgentRecord,
@@ -27,6 +28,7 @@ _encode = msgspec.json.Encoder().encode
 _decode_turn = msgspec.json.Decoder(TurnRecord).decode
 _decode_content = msgspec.json.Decoder(Content).decode
 _decode_http_tool = msgspec.json.Decoder(HttpTool).decode
+_decode_mcp_tool = msgspec.json.Decoder(McpTool).decode
 _decode_names = msgspec.json.Decoder(list[str]).decode
 _AGENT_JSON: Mapping[str, Callable[[bytes], object]] = {
     "output_schema": msgspec.json.Decoder(dict[str, Json]).decode,
@@ -79,6 +81,11 @@ def run_of(row: RunRow) -> RunInfo:
         None if row.usage_partial is None else bool(row.usage_partial),
         row.error_message,
         row.copied_from,
+        row.parent_run_id,
+        row.parent_seq,
+        bool(row.branched),
+        row.definition,
+        row.log_level,
     )
 
 
@@ -107,9 +114,12 @@ def agent_values(fields: AgentFields) -> dict[str, object]:
 
 
 def agent_tool(row: ToolRow) -> AgentTool:
-    """An assigned tool, with its definition if it is an HTTP tool."""
+    """An assigned tool, with its definition if it is an HTTP tool or one of an MCP server."""
     if row.definition is None:
         return AgentTool(row.name, row.approval)
+    if row.kind == "mcp":
+        definition = _decode_mcp_tool(row.definition)
+        return AgentTool(row.name, row.approval, row.tool_id, None, row.updated_at, definition)
     return AgentTool(row.name, row.approval, row.tool_id, _decode_http_tool(row.definition), row.updated_at)
 
 
@@ -131,13 +141,15 @@ def session_record(row: SessionRow, last_pos: int) -> SessionRecord:
         on_busy=row.on_busy,
         state=state,
         alias=row.alias,
-        pending=decode_names(row.pending),
+        pending=[] if row.active else decode_names(row.pending),
         created_at=row.created_at,
         updated_at=row.updated_at,
         last_run_id=row.last_run_id,
         last_pos=last_pos,
         seen_pos=row.seen_pos,
         forked_from=row.forked_from,
+        leaf_run_id=row.leaf_run_id or row.last_run_id,
+        branched=bool(row.last_branched) or row.leaf_run_id is not None,
     )
 
 

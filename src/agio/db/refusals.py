@@ -61,6 +61,26 @@ def agent_inactive(name: str) -> UserError:
     return UserError("agent_inactive", f"The agent {name} is not active.", {"agent": name})
 
 
+def job_not_found(job_id: str) -> UserError:
+    """The tenant has no job of this id."""
+    return UserError("job_not_found", f"There is no job {job_id}.", {"job_id": job_id})
+
+
+def job_claim_lost(job_id: str) -> StoreError:
+    """The claim of a job has ended: nothing is written under it."""
+    return StoreError(
+        "job_claim_lost", f"The claim of job {job_id} has ended. It is run again.", {"job_id": job_id}
+    )
+
+
+def unknown_job_kind() -> StoreError:
+    """The error of a job that no process took in time."""
+    return StoreError(
+        "unknown_job_kind",
+        "No gateway can run jobs of this kind: the code for it was removed or is not deployed.",
+    )
+
+
 def run_exists(run_id: str) -> StoreError:
     """A run's id is taken."""
     return StoreError("run_exists", f"There is already a run {run_id}.", {"run_id": run_id})

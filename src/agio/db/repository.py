@@ -19,10 +19,21 @@ from agio.db.executor import Executor
 from agio.db.files import keep_file, sweep_unused
 from agio.db.forks import copy_session, find_forked, fork_key, give_up
 from agio.db.plan import Plan
-from agio.db.plans.agents import agents, drafts, inline, providers, secrets, tools
+from agio.db.plans.agents import (
+    agents,
+    definitions,
+    drafts,
+    inline,
+    mcp,
+    mcp_oauth,
+    providers,
+    secrets,
+    tools,
+)
+from agio.db.plans.jobs import jobs, leases
 from agio.db.plans.people import accounts, audit, identities, identity, profiles, teams, workers
 from agio.db.plans.people.audit import audited
-from agio.db.plans.runs import acceptance, claims, log, runs
+from agio.db.plans.runs import acceptance, claims, inputs, log, paths, runs
 from agio.db.plans.sessions import files, fork_source, forks, retention, sessions
 from agio.db.records import now_ms
 from agio.db.sqlite.executor import open_sqlite
@@ -103,10 +114,13 @@ class Repository:
     show_run = _read(log.show_run)
     find_alias = _read(log.find_alias)
     find_runs = _read(log.find_runs)
-    history = _read(log.history)
+    history = _read(paths.history)
+    run_inputs = _read(inputs.run_inputs)
+    branches = _read(paths.branches)
+    path_of = _read(paths.path_of)
+    run_definition = _read(definitions.pinned)
     read_session = _read(log.read_session)
     read_run = _read(log.read_run)
-    next_log = _read(log.next_log)
     list_tool_executions = _read(log.list_tool_executions)
 
     # Identity
@@ -195,6 +209,7 @@ class Repository:
     # Agents
 
     list_agents = _read(agents.list_agents)
+    name_agents = _read(agents.name_agents)
     get_agent = _read(agents.get_agent)
     create_agent = _write(agents.create_agent, audit="agent.create")
     update_agent = _write(agents.update_agent, audit="agent.update")
@@ -214,6 +229,26 @@ class Repository:
     list_tool_uses = _read(tools.list_tool_uses)
     begin_tool_request = _write(tools.begin_tool_request, audit="tool_call.execute")
     end_tool_request = _write(tools.end_tool_request)
+
+    # MCP servers
+
+    list_mcp_servers = _read(mcp.list_mcp_servers)
+    get_mcp_server = _read(mcp.get_mcp_server)
+    create_mcp_server = _write(mcp.create_mcp_server, audit="mcp_server.create")
+    update_mcp_server = _write(mcp.update_mcp_server, audit="mcp_server.update")
+    delete_mcp_server = _write(mcp.delete_mcp_server, audit="mcp_server.delete")
+    list_mcp_tools = _read(mcp.list_mcp_tools)
+    see_mcp_tools = _write(mcp.see_mcp_tools)
+    choose_mcp_tool = _write(mcp.choose_mcp_tool, audit="mcp_tool.choose")
+    find_mcp_call = _read(mcp.find_mcp_call)
+    assign_mcp_server = _write(mcp.assign_mcp_server, audit="agent.assign_server")
+
+    list_mcp_connections = _read(mcp_oauth.list_mcp_connections)
+    find_mcp_connection = _read(mcp_oauth.find_mcp_connection)
+    connect_mcp_server = _write(mcp_oauth.connect_mcp_server, audit="mcp_server.connect")
+    renew_mcp_connection = _write(mcp_oauth.renew_mcp_connection)
+    disconnect_mcp_server = _write(mcp_oauth.disconnect_mcp_server, audit="mcp_server.disconnect")
+    put_mcp_client = _write(mcp_oauth.put_mcp_client)
 
     # Profiles and drafts
 
@@ -292,13 +327,14 @@ class Repository:
                 return made
             raise
 
-    async def delete_old_sessions(self, limit: int = 50) -> list[str]:
-        """Delete sessions past their tenant's retention time; returns their ids.
+    async def delete_old_sessions(self, tenant: str, limit: int = 50) -> list[str]:
+        """Delete a tenant's sessions past its retention time; returns their ids.
 
         Each in its own commit, so that other writes do not wait long.
         """
         deleted: list[str] = []
-        for tenant, user, session_id in await self.executor.read(partial(retention.old_sessions, limit)):
+        found = await self.executor.read(partial(retention.old_sessions, tenant, limit))
+        for _, user, session_id in found:
             delete = partial(expire_session, tenant, user, session_id)
             try:
                 if await self.executor.write(delete):
@@ -324,6 +360,25 @@ class Repository:
     async def sweep_files(self, before: int, limit: int = 50) -> int:
         """Delete files uploaded before a time (ms) that no message refers to; returns how many."""
         return await sweep_unused(self.executor, before, limit)
+
+    # Background jobs and leases
+
+    add_job = _write(jobs.add_job)
+    arm_job = _write(jobs.arm_job)
+    next_job = _read(jobs.next_job)
+    claim_job = _write(jobs.claim_job)
+    renew_job = _write(jobs.renew_job)
+    finish_job = _write(jobs.finish_job)
+    finish_retention = _write(retention.finish_retention)
+    fail_job = _write(jobs.fail_job)
+    release_job = _write(jobs.release_job)
+    bury_unknown_jobs = _write(jobs.bury_unknown_jobs)
+    list_jobs = _read(jobs.list_jobs)
+    retry_job = _write(jobs.retry_job, audit="job.retry")
+    count_jobs = _read(jobs.count_jobs)
+    acquire_lease = _write(leases.acquire_lease)
+    renew_lease = _write(leases.renew_lease)
+    release_lease = _write(leases.release_lease)
 
     # The audit log
 

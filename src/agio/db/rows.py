@@ -55,6 +55,11 @@ class RunRow(Columns, frozen=True):
     usage_partial: int | None
     error_message: str | None
     copied_from: str | None
+    parent_run_id: str | None
+    parent_seq: int | None
+    branched: int
+    definition: str | None
+    log_level: int
     number: int = 0
 
 
@@ -65,6 +70,7 @@ class ToolRow(Columns, frozen=True):
     name: str
     approval: Approval | None
     tool_id: str
+    kind: str
     definition: bytes | None
     updated_at: int
 
@@ -91,6 +97,8 @@ class SessionRow(Columns, frozen=True):
     last_status: str | None
     seen_pos: int
     forked_from: str | None
+    leaf_run_id: str | None
+    last_branched: int
 
 
 class MessageRow(Columns, frozen=True):

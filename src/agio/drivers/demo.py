@@ -25,7 +25,7 @@ from agio.protocol.messages import Json, ToolMessage, UserMessage, json_object, 
 
 _SUM = re.compile(r"[-(]*\d[\d.,]*\)*(?:\s*(?:\*\*|//|[-+*/%^])\s*[-(]*\d[\d.,]*\)*)+")
 _ZONE = re.compile(r"\b[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+\b")
-_FENCE = re.compile(r"^<<untrusted [0-9a-f]+ [^\n]*>>\n(.*)\n<<end [0-9a-f]+>>$", re.DOTALL)
+_MARKS = re.compile(r"^<<(?:untrusted [0-9a-f]+ [^\n]*|end [0-9a-f]+)>>\n?", re.MULTILINE)
 
 _KNOWN = ("calculator", "clock", "send_postcard")
 """The tools it has rules for. It calls another tool if the message names it."""
@@ -127,11 +127,7 @@ def _results(request: ModelRequest) -> list[ToolMessage]:
 
 
 def _conclusion(results: list[ToolMessage]) -> str:
-    texts: list[str] = []
-    for result in results:
-        text = text_of(result.content)
-        fenced = _FENCE.match(text)
-        texts.append(fenced.group(1) if fenced else text)
+    texts = [_MARKS.sub("", text_of(result.content)).strip("\n") for result in results]
     return (
         "The tool says: **"
         + "; ".join(texts)

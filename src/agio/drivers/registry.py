@@ -55,7 +55,7 @@ def split_model(name: str) -> tuple[str, str]:
 
 
 def open_driver(provider: str, endpoint: Endpoint) -> ModelDriver:
-    """Open a provider's driver. Raises UserError `unknown_provider` or `missing_api_key`."""
+    """Open a provider's driver. Raises UserError `unknown_provider` or `missing_provider_key`."""
     _check_known(provider)
     entry = PROVIDERS[provider]
     if entry is None:
@@ -63,7 +63,7 @@ def open_driver(provider: str, endpoint: Endpoint) -> ModelDriver:
         return opener()
     if endpoint.base_url is None and not (endpoint.api_key or "").strip():
         raise UserError(
-            "missing_api_key",
+            "missing_provider_key",
             f"{provider} needs an API key: set {entry.key_variable}, or give the base URL of a service that "
             "needs none. The model demo:demo works without.",
             {"variable": entry.key_variable},

@@ -4,7 +4,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct, field
 
@@ -15,6 +15,9 @@ from agio.egress.headers import Headers, for_strangers, header_problem, without_
 from agio.egress.resolver import Resolver, SystemResolver
 from agio.egress.target import Target, join_target, parse_target, refused
 from agio.errors import UpstreamError
+
+if TYPE_CHECKING:
+    from agio.egress.pool import EgressPool
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -99,6 +102,12 @@ class Egress:
                     raise refused("this is a private address")
         return list(found)
 
+    def open_pool(self) -> "EgressPool":
+        """Return a pool of connections of one's own, for exchanges whose responses are streamed."""
+        from agio.egress.pool import EgressPool
+
+        return EgressPool(self.addresses, self._tls())
+
     async def aclose(self) -> None:
         """Shut the resolver down."""
         self._system.close()
@@ -129,22 +138,12 @@ class Egress:
     ) -> EgressResponse:
         import httpcore
 
-        from agio.egress.network import GuardedNetwork, make_connection
+        from agio.egress.network import GuardedNetwork, make_connection, make_request
 
         sent = [("Host", target.authority), *headers, ("Accept-Encoding", "gzip"), ("Connection", "close")]
         if body is not None or method in ("POST", "PUT", "PATCH"):
             sent.append(("Content-Length", str(len(body or b""))))
-        request = httpcore.Request(
-            method.encode(),
-            httpcore.URL(
-                scheme=target.scheme.encode(),
-                host=target.host.encode(),
-                port=target.port,
-                target=target.path.encode(),
-            ),
-            headers=[(name.encode(), value.encode("latin-1")) for name, value in sent],
-            content=body or b"",
-        )
+        request = make_request(target, method, sent, body)
         context = self._tls() if target.scheme == "https" else None
         network = GuardedNetwork(self.addresses)
         try:
@@ -177,8 +176,6 @@ class Egress:
             raise UpstreamError(
                 "upstream_invalid", f"What {target.authority} answers is not HTTP: {error}."
             ) from error
-        finally:
-            await network.aclose()
         return EgressResponse(answer.status, received, unpacked.close(), target.url)
 
     def _tls(self) -> ssl.SSLContext:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 Headers: TypeAlias = list[tuple[str, str]]
 
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
-_OURS = {
+OURS = {
     *("host", "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer"),
     *("expect", "accept-encoding", "proxy-authorization", "proxy-connection"),
 }
@@ -19,7 +19,7 @@ def header_problem(name: str, value: str) -> str | None:
     """Return why a header is invalid, without its value; None if it is valid."""
     if not _TOKEN.fullmatch(name):
         return f"{name[:64]!r} is no name of a header"
-    if name.lower() in _OURS:
+    if name.lower() in OURS:
         return f"the header {name} is the client's own"
     plain = value.isascii() and (value.isprintable() or not value)
     if not plain or value != value.strip() or len(value) > _VALUE_CHARS:

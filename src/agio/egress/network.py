@@ -4,9 +4,11 @@ import ssl
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import cast
 
+import anyio
 import httpcore
 
 from agio.egress.address import Address
+from agio.egress.target import Target
 
 Lookup = Callable[[str, int], Awaitable[Sequence[Address]]]
 SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
@@ -19,7 +21,6 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
 
     def __init__(self, lookup: Lookup) -> None:
         self._lookup = lookup
-        self._opened: list[httpcore.AsyncNetworkStream] = []
         self._plain = cast(httpcore.AsyncNetworkBackend, httpcore.AnyIOBackend())
 
     async def connect_tcp(
@@ -38,8 +39,7 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = failure or error
             else:
-                self._opened.append(stream)
-                return stream
+                return _Stream(stream)
         raise failure or httpcore.ConnectError("it has no address")
 
     async def connect_unix_socket(
@@ -52,10 +52,59 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
         """Sleep between attempts."""
         await self._plain.sleep(seconds)
 
+
+class _Stream(httpcore.AsyncNetworkStream):
+    """A socket that is closed also after an abandoned TLS handshake, which would leave it open."""
+
+    def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
+        self._stream = stream
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Read some bytes."""
+        return await self._stream.read(max_bytes, timeout)
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Write bytes."""
+        await self._stream.write(buffer, timeout)
+
     async def aclose(self) -> None:
-        """Close the socket, also after an abandoned TLS handshake, which would leave it open."""
-        while self._opened:
-            await self._opened.pop().aclose()
+        """Close the socket."""
+        await self._stream.aclose()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Begin TLS."""
+        try:
+            return await self._stream.start_tls(ssl_context, server_hostname, timeout)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self._stream.aclose()
+            raise
+
+    def get_extra_info(self, info: str) -> object:
+        """Return what is known of the socket."""
+        return self._stream.get_extra_info(info)
+
+
+def make_request(
+    target: Target, method: str, headers: Sequence[tuple[str, str]], body: bytes | None
+) -> httpcore.Request:
+    """Make a request to a target that was parsed."""
+    return httpcore.Request(
+        method.encode(),
+        httpcore.URL(
+            scheme=target.scheme.encode(),
+            host=target.host.encode(),
+            port=target.port,
+            target=target.path.encode(),
+        ),
+        headers=[(name.encode(), value.encode("latin-1")) for name, value in headers],
+        content=body or b"",
+    )
 
 
 def make_connection(

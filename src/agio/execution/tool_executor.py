@@ -11,7 +11,7 @@ import msgspec
 
 from agio.core.config import AgentRunConfig
 from agio.core.model import ToolSpec
-from agio.core.run.fold import COMPLETE_GOAL
+from agio.core.run.lane import COMPLETE_GOAL
 from agio.core.schema.schema import convert
 from agio.core.store.repository import Effect, ToolRecord, ToolRecords
 from agio.core.tool import AnyTool, ToolAnswer, ToolContext
@@ -158,7 +158,9 @@ class ToolExecutor:
         self, tool: AnyTool, arguments: dict[str, object], context: ToolContext, records: ToolRecords
     ) -> ToolAnswer:
         """Run a once-only call: its start is recorded before it acts, and its result afterwards."""
-        earlier = await records.begin_tool(context.run, context.call_id, tool=tool.name, effect=tool.effect)
+        earlier = await records.begin_tool(
+            context.run, context.call_id, tool=tool.name, effect=tool.effect, lane=context.lane
+        )
         if earlier is not None:
             if earlier.content is not None:
                 return ToolAnswer(earlier.content, earlier.error)

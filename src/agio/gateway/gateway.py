@@ -18,6 +18,7 @@ from agio.gateway.http.address import Addresses
 from agio.gateway.http.rate_limits import Rates
 from agio.gateway.intake.forks import Forks
 from agio.gateway.intake.intake import Intake
+from agio.gateway.jobs.runner import JobRunner
 from agio.gateway.searches import Searches
 from agio.gateway.stream.connections import Connections
 from agio.gateway.stream.folds import Folds
@@ -27,7 +28,9 @@ from agio.gateway.tools.endpoints import ModelEndpoints
 from agio.gateway.tools.rack import ToolRack
 from agio.gateway.workers.dispatcher import Dispatcher
 from agio.gateway.workers.pool import Takeover, WorkerPool
-from agio.gateway.workers.sweeper import Sweeper
+from agio.tools.mcp.oauth.connect import Connecting
+from agio.tools.mcp.oauth.grants import Grants
+from agio.tools.mcp.servers import McpServers
 from agio.vault import Vault
 
 
@@ -40,9 +43,14 @@ class Gateway:
     hub: Hub
     pool: WorkerPool
     dispatcher: Dispatcher
-    sweeper: Sweeper
+    jobs: JobRunner
     endpoints: ModelEndpoints
     rack: ToolRack
+    mcp: McpServers
+    grants: Grants
+    """The tokens of OAuth connections to MCP servers."""
+    connecting: Connecting
+    """Begins and ends such connections."""
     tool_calls: ToolCalls
     counters: Counters
     forks: Forks
@@ -85,7 +93,7 @@ class Gateway:
             ("dispatcher", self.dispatcher.run()),
             ("heartbeats", self.pool.watch()),
             ("connections", self.connections.watch()),
-            ("sweeper", self.sweeper.run()),
+            ("jobs", self.jobs.run()),
         ):
             self.tasks.append(asyncio.create_task(work, name=f"agio {name}"))
 
@@ -102,7 +110,10 @@ class Gateway:
         for task in self.tasks:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
+        await self.jobs.close()
         await self.dispatcher.close()
         await self.pool.tools.close()
         await self.tool_calls.close()
+        await self.mcp.close()
+        await self.grants.close()
         await self.forks.close()

@@ -14,16 +14,18 @@ from agio.gateway.gateway import Gateway
 async def render(gateway: Gateway) -> tuple[bytes, str]:
     """Return the metrics as text, and the media type. Raises StoreError."""
     counts = await gateway.store.count_runs()
+    jobs = await gateway.store.count_jobs()
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Metrics(gateway, counts))
+    registry.register(_Metrics(gateway, counts, jobs))
     ProcessCollector(registry=registry)
     return generate_latest(registry), CONTENT_TYPE_LATEST
 
 
 class _Metrics(Collector):
-    def __init__(self, gateway: Gateway, counts: Mapping[str, int]) -> None:
+    def __init__(self, gateway: Gateway, counts: Mapping[str, int], jobs: Mapping[str, int]) -> None:
         self._gateway = gateway
         self._counts = counts
+        self._jobs = jobs
 
     def collect(self) -> Iterable[Metric]:
         """Return the counters as metrics."""
@@ -34,6 +36,9 @@ class _Metrics(Collector):
         )
         yield GaugeMetricFamily(
             "agio_queue_depth", "Runs that wait to be claimed.", value=self._counts.get("queued", 0)
+        )
+        yield _by(
+            GaugeMetricFamily("agio_jobs", "Background jobs now, by state.", labels=["state"]), self._jobs
         )
         yield _by(
             CounterMetricFamily("agio_runs_ended", "Runs that ended, by status.", labels=["status"]),

@@ -13,7 +13,7 @@ from agio.protocol.messages import Content, Json, ResumeEntry
 
 Id: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
 Position: TypeAlias = Annotated[int, Meta(ge=0, le=2**53 - 1)]
-OnBusy: TypeAlias = Literal["queue", "refuse", "interrupt"]
+OnBusy: TypeAlias = Literal["queue", "refuse", "interrupt", "steer"]
 
 
 class _Command(Struct, frozen=True, kw_only=True, tag_field="type", forbid_unknown_fields=True):
@@ -30,6 +30,10 @@ class SendMessage(_Command, frozen=True, kw_only=True, tag="message"):
     """The client's id of the message. Repeating it starts no second run."""
     on_busy: OnBusy | None = None
     """How the message is treated while a run is in progress; overrides the session's setting."""
+    parent_run_id: Annotated[str, Meta(max_length=200)] | None = None
+    """The run to continue; empty: none. Left out: the session's newest run, or the branch that was chosen."""
+    copy_of: Id | None = None
+    """The message that this one replaces, on a branch of its own."""
 
 
 class Subscribe(_Command, frozen=True, kw_only=True, tag="subscribe"):

@@ -27,7 +27,9 @@ class _Event(Struct, kw_only=True, rename="camel", tag_field="type"):
         return str(self.__struct_config__.tag)
 
 
-class _Attributed(_Event, kw_only=True):
+class Attributed(_Event, kw_only=True):
+    """An event of the run's agent, or of one of its sub-agents."""
+
     subagent_run_id: str | UnsetType = UNSET
 
 
@@ -101,11 +103,11 @@ class RunError(_Event, tag="RUN_ERROR"):
     usage: list[TokenUsage] | UnsetType = UNSET
 
 
-class StepStarted(_Attributed, tag="STEP_STARTED"):
+class StepStarted(Attributed, tag="STEP_STARTED"):
     step_name: str
 
 
-class StepFinished(_Attributed, tag="STEP_FINISHED"):
+class StepFinished(Attributed, tag="STEP_FINISHED"):
     step_name: str
 
 
@@ -114,22 +116,22 @@ class StepFinished(_Attributed, tag="STEP_FINISHED"):
 TextRole: TypeAlias = Literal["developer", "system", "assistant", "user"]
 
 
-class TextMessageStart(_Attributed, tag="TEXT_MESSAGE_START"):
+class TextMessageStart(Attributed, tag="TEXT_MESSAGE_START"):
     message_id: str
     role: TextRole | UnsetType = UNSET
     name: str | UnsetType = UNSET
 
 
-class TextMessageContent(_Attributed, tag="TEXT_MESSAGE_CONTENT"):
+class TextMessageContent(Attributed, tag="TEXT_MESSAGE_CONTENT"):
     message_id: str
     delta: str
 
 
-class TextMessageEnd(_Attributed, tag="TEXT_MESSAGE_END"):
+class TextMessageEnd(Attributed, tag="TEXT_MESSAGE_END"):
     message_id: str
 
 
-class TextMessageChunk(_Attributed, tag="TEXT_MESSAGE_CHUNK"):
+class TextMessageChunk(Attributed, tag="TEXT_MESSAGE_CHUNK"):
     message_id: str | UnsetType = UNSET
     role: TextRole | UnsetType = UNSET
     delta: str | UnsetType = UNSET
@@ -139,29 +141,29 @@ class TextMessageChunk(_Attributed, tag="TEXT_MESSAGE_CHUNK"):
 # Tool calls
 
 
-class ToolCallStart(_Attributed, tag="TOOL_CALL_START"):
+class ToolCallStart(Attributed, tag="TOOL_CALL_START"):
     tool_call_id: str
     tool_call_name: str
     parent_message_id: str | UnsetType = UNSET
 
 
-class ToolCallArgs(_Attributed, tag="TOOL_CALL_ARGS"):
+class ToolCallArgs(Attributed, tag="TOOL_CALL_ARGS"):
     tool_call_id: str
     delta: str
 
 
-class ToolCallEnd(_Attributed, tag="TOOL_CALL_END"):
+class ToolCallEnd(Attributed, tag="TOOL_CALL_END"):
     tool_call_id: str
 
 
-class ToolCallChunk(_Attributed, tag="TOOL_CALL_CHUNK"):
+class ToolCallChunk(Attributed, tag="TOOL_CALL_CHUNK"):
     tool_call_id: str | UnsetType = UNSET
     tool_call_name: str | UnsetType = UNSET
     parent_message_id: str | UnsetType = UNSET
     delta: str | UnsetType = UNSET
 
 
-class ToolCallResult(_Attributed, tag="TOOL_CALL_RESULT"):
+class ToolCallResult(Attributed, tag="TOOL_CALL_RESULT"):
     message_id: str
     tool_call_id: str
     content: Content
@@ -171,34 +173,34 @@ class ToolCallResult(_Attributed, tag="TOOL_CALL_RESULT"):
 # Reasoning
 
 
-class ReasoningStart(_Attributed, tag="REASONING_START"):
+class ReasoningStart(Attributed, tag="REASONING_START"):
     message_id: str
 
 
-class ReasoningMessageStart(_Attributed, tag="REASONING_MESSAGE_START"):
+class ReasoningMessageStart(Attributed, tag="REASONING_MESSAGE_START"):
     message_id: str
     role: Literal["reasoning"] = "reasoning"
 
 
-class ReasoningMessageContent(_Attributed, tag="REASONING_MESSAGE_CONTENT"):
+class ReasoningMessageContent(Attributed, tag="REASONING_MESSAGE_CONTENT"):
     message_id: str
     delta: str
 
 
-class ReasoningMessageEnd(_Attributed, tag="REASONING_MESSAGE_END"):
+class ReasoningMessageEnd(Attributed, tag="REASONING_MESSAGE_END"):
     message_id: str
 
 
-class ReasoningMessageChunk(_Attributed, tag="REASONING_MESSAGE_CHUNK"):
+class ReasoningMessageChunk(Attributed, tag="REASONING_MESSAGE_CHUNK"):
     message_id: str | UnsetType = UNSET
     delta: str | UnsetType = UNSET
 
 
-class ReasoningEnd(_Attributed, tag="REASONING_END"):
+class ReasoningEnd(Attributed, tag="REASONING_END"):
     message_id: str
 
 
-class ReasoningEncryptedValue(_Attributed, tag="REASONING_ENCRYPTED_VALUE"):
+class ReasoningEncryptedValue(Attributed, tag="REASONING_ENCRYPTED_VALUE"):
     subtype: Literal["tool-call", "message"]
     entity_id: str
     encrypted_value: str
@@ -241,11 +243,11 @@ JsonPatch: TypeAlias = list[
 ]
 
 
-class StateSnapshot(_Attributed, tag="STATE_SNAPSHOT"):
+class StateSnapshot(Attributed, tag="STATE_SNAPSHOT"):
     snapshot: Json
 
 
-class StateDelta(_Attributed, tag="STATE_DELTA"):
+class StateDelta(Attributed, tag="STATE_DELTA"):
     delta: JsonPatch
 
 
@@ -253,14 +255,14 @@ class MessagesSnapshot(_Event, tag="MESSAGES_SNAPSHOT"):
     messages: list[Message]
 
 
-class ActivitySnapshot(_Attributed, tag="ACTIVITY_SNAPSHOT"):
+class ActivitySnapshot(Attributed, tag="ACTIVITY_SNAPSHOT"):
     message_id: str
     activity_type: str
     content: dict[str, Json]
     replace: bool | UnsetType = UNSET
 
 
-class ActivityDelta(_Attributed, tag="ACTIVITY_DELTA"):
+class ActivityDelta(Attributed, tag="ACTIVITY_DELTA"):
     message_id: str
     activity_type: str
     patch: JsonPatch
@@ -301,12 +303,12 @@ class SubagentError(_Event, tag="SUBAGENT_ERROR"):
 # Raw and custom events
 
 
-class Raw(_Attributed, tag="RAW"):
+class Raw(Attributed, tag="RAW"):
     event: Json
     source: str | UnsetType = UNSET
 
 
-class Custom(_Attributed, tag="CUSTOM"):
+class Custom(Attributed, tag="CUSTOM"):
     name: str
     value: Json
 
@@ -316,6 +318,7 @@ ERROR = "agio.error"
 NOTICE = "agio.notice"
 REWIND = "agio.rewind"
 TOOL_PROGRESS = "agio.tool_progress"
+INPUT = "agio.input"
 
 AgentEvent: TypeAlias = (
     RunStarted

@@ -55,3 +55,12 @@ def cut_lines(payload: bytes, first_seq: int, last_seq: int, after: int, upto: i
     if upto < last_seq:
         payload = payload[: len(payload) - len(skip_lines(payload, upto - first_seq + 1))]
     return payload
+
+
+def first_lines(payload: bytes, limit_bytes: int) -> bytes:
+    """Return the first lines that have `limit_bytes` together, at least one; all if they have less."""
+    return (
+        payload
+        if len(payload) < limit_bytes
+        else payload[: payload.index(b"\n", max(limit_bytes - 1, 0)) + 1]
+    )

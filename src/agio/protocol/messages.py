@@ -5,6 +5,7 @@ Optional fields are absent, never null. Decoding a null there is an error.
 
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
+import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 Json: TypeAlias = object
@@ -83,7 +84,7 @@ class FunctionCall(_Wire):
 
 
 class ToolCall(_Wire):
-    """A call an assistant message asks for; `function.arguments` is JSON text."""
+    """A tool call of an assistant message; `function.arguments` is JSON text."""
 
     id: str
     function: FunctionCall
@@ -169,7 +170,7 @@ class ToolDeclaration(_Wire):
 
 
 class ContextEntry(_Wire):
-    """Something the client's page knows: AG-UI's `Context`."""
+    """Context from the client's page: AG-UI's `Context`."""
 
     description: str
     value: str
@@ -185,7 +186,7 @@ class ResumeEntry(_Wire):
 
 
 class RunAgentInput(_Wire):
-    """What starts a run."""
+    """The input of a run."""
 
     thread_id: str
     run_id: str
@@ -204,6 +205,14 @@ def text_of(content: Content) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(part.text for part in content if isinstance(part, TextPart))
+
+
+def decoded_object(text: str) -> dict[str, Json]:
+    """Decode a JSON object; an empty object if the text is not one."""
+    try:
+        return json_object(msgspec.json.decode(text))
+    except (msgspec.DecodeError, RecursionError):
+        return {}
 
 
 def json_object(value: Json) -> dict[str, Json]:

@@ -3,6 +3,7 @@
 import socket
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -26,15 +27,17 @@ from agio.gateway.http.origin import Origins
 from agio.gateway.http.rate_limits import Rates
 from agio.gateway.intake.forks import Forks
 from agio.gateway.intake.intake import Intake
+from agio.gateway.jobs.runner import JobRunner
+from agio.gateway.jobs.sweeps import Sweeps
 from agio.gateway.stream.connections import Connections
 from agio.gateway.stream.hub import Hub
 from agio.gateway.tools.calls import ToolCalls
-from agio.gateway.tools.endpoints import ModelEndpoints
+from agio.gateway.tools.endpoints import ModelEndpoints, need_vault
+from agio.gateway.tools.files import keep_tool_file
 from agio.gateway.tools.offers import offer_tools
-from agio.gateway.tools.rack import ToolRack
+from agio.gateway.tools.rack import ToolRack, open_secrets
 from agio.gateway.workers.dispatcher import Dispatcher
 from agio.gateway.workers.pool import WorkerPool
-from agio.gateway.workers.sweeper import Sweeper
 from agio.gateway.workers.tool_backend import ToolBackend
 from agio.server.descriptors import raise_descriptor_limit
 from agio.server.first_start import make_first
@@ -42,6 +45,12 @@ from agio.server.http_server import HttpServer
 from agio.server.oidc import open_oidc
 from agio.server.stores import check_secrets, open_database, open_vault
 from agio.settings import ServerSettings, Settings
+from agio.tools.mcp.credentials import TeamCredentials
+from agio.tools.mcp.link import Command
+from agio.tools.mcp.oauth.connect import Connecting
+from agio.tools.mcp.oauth.credentials import ServerCredentials
+from agio.tools.mcp.oauth.grants import Grants
+from agio.tools.mcp.servers import McpServers
 from agio.tools.registry import built_in_tools
 from agio.vault import Vault
 
@@ -70,6 +79,8 @@ class GatewayConfig(Struct, frozen=True, kw_only=True):
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
     """Prices of models, by `provider:model`; the demo model is free."""
     currency: str = "USD"
+    mcp: Mapping[str, Command] = field(default_factory=dict[str, Command])
+    """The operator's stdio MCP servers, by name."""
     works: bool = True
     """Whether a worker runs in this process."""
 
@@ -132,7 +143,12 @@ def make_gateway(
     addresses = Addresses(list(plan.trusted_proxies))
     origins = Origins(plan.hosts, public_url=plan.public_url, behind_tls=plan.behind_tls)
     endpoints = ModelEndpoints(store, vault)
-    rack = ToolRack(tools, config, store, vault, egress)
+    opener = partial(open_secrets, store, vault)
+    grants = Grants(store, egress, partial(need_vault, vault))
+    entered = TeamCredentials(opener)
+    credentials = ServerCredentials(entered, grants)
+    mcp = McpServers(store, credentials, egress, partial(keep_tool_file, store, limits), plan.mcp)
+    rack = ToolRack(tools, config, opener, egress, mcp)
     backend = ToolBackend(store, rack, counters, limits.tick_s)
     pool = WorkerPool(store, hub, limits, backend, offer_tools(tools), counters, config.max_event_bytes)
     dispatcher = Dispatcher(store, hub, pool, endpoints, limits, counters, config.prices)
@@ -142,9 +158,12 @@ def make_gateway(
         hub=hub,
         pool=pool,
         dispatcher=dispatcher,
-        sweeper=Sweeper(store, hub, dispatcher, limits.sweep_s),
+        jobs=JobRunner(store, Sweeps(store, hub, dispatcher, limits).kinds, limits),
         endpoints=endpoints,
         rack=rack,
+        mcp=mcp,
+        grants=grants,
+        connecting=Connecting(store, egress, entered, grants, partial(need_vault, vault)),
         tool_calls=ToolCalls(store, rack, counters, limits.tick_s),
         counters=counters,
         forks=Forks(store, limits),

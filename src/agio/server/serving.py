@@ -21,7 +21,13 @@ from agio.server.lifetime import Lifetime
 from agio.server.listening import is_public, listen, loopback_url, url_of
 from agio.server.loops import event_loop, spare_what_stays
 from agio.server.processes import WorkerProcesses
-from agio.settings import ServerSettings, Settings, read_public_url, worker_environment
+from agio.settings import (
+    ServerSettings,
+    Settings,
+    load_commands,
+    read_public_url,
+    worker_environment,
+)
 from agio.telemetry.logging import set_up_logging
 from agio.worker.app import App, load_app
 from agio.worker.service import WorkerService
@@ -99,6 +105,7 @@ class _Server:
             public_url=self._public_url(),
             prices=self._server.prices,
             currency=self._server.currency,
+            mcp=load_commands(self._options.data or self._settings.data_dir),
             works=self._options.workers is None,
         )
         async with opened_gateway(plan) as gateway:

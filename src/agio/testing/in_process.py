@@ -17,7 +17,7 @@ from agio.drivers.endpoint import Endpoint
 from agio.drivers.registry import SERVICES
 from agio.gateway.auth.authenticator import describe_key, hash_secret, new_api_key
 from agio.gateway.gateway import Gateway
-from agio.gateway.routes.turn_views import RunOutcome
+from agio.gateway.routes.runs.outcome import RunOutcome
 from agio.protocol.ids import new_id
 from agio.server.composition import STORE_NAME, GatewayConfig, make_http_server, opened_gateway
 from agio.server.listening import listen, loopback_url

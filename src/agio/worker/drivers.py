@@ -49,7 +49,7 @@ class Drivers:
     def get(self, provider: str, endpoint: ModelEndpoint | None = None) -> ModelDriver:
         """Return the driver of a tenant's endpoint, or of the worker's own provider.
 
-        Raises UserError `provider_missing`, `missing_api_key`, `invalid_base_url`.
+        Raises UserError `provider_missing`, `missing_provider_key`, `invalid_base_url`.
         """
         if endpoint is not None:
             return self._tenants.get(endpoint)
@@ -93,7 +93,7 @@ class TenantDrivers:
         return len(self._open)
 
     def get(self, endpoint: ModelEndpoint) -> ModelDriver:
-        """Return a driver for an endpoint. Raises UserError `missing_api_key`, `invalid_base_url`."""
+        """Return a driver for an endpoint. Raises UserError `missing_provider_key`, `invalid_base_url`."""
         return _Borrowed(self, endpoint, self.take(endpoint).driver.wire)
 
     def take(self, endpoint: ModelEndpoint) -> "_Kept":
@@ -127,7 +127,7 @@ class TenantDrivers:
     def _open_driver(self, endpoint: ModelEndpoint) -> ModelDriver:
         if endpoint.base_url is None and not (endpoint.api_key or "").strip():
             raise UserError(
-                "missing_api_key",
+                "missing_provider_key",
                 "The model provider of this agent has neither an API key nor a base URL: give it one.",
             )
         return self._opener(

@@ -8,7 +8,8 @@ from agio.core.file import FilePiece
 from agio.core.link.link import Claim, Job, Link, ToolReply
 from agio.core.run.closing import closing_frame
 from agio.core.run.fold import Fold
-from agio.core.store.repository import Append, Outcome, RunInfo
+from agio.core.store.repository import Append, Outcome, RunInfo, RunInput
+from agio.core.tool import ToolContext
 from agio.errors import AgioError, ToolError
 from agio.protocol.messages import Json
 from agio.worker.assembly import Parts, open_run
@@ -30,9 +31,13 @@ class RunningJob:
         self._parts = parts
         self._outbox = Outbox(link, job.claim, self.cancel, self._stop)
         self._stream: RunStream | None = None
+        self._inputs: list[RunInput] = []
+        """The user's messages that wait for the run to be assembled."""
         self._cancelled = False
         self._stopped = False
         self._stopping: asyncio.Task[None] | None = None
+        self._calls: dict[str, ToolContext] = {}
+        """The calls that are under way at the gateway."""
 
     async def run(self) -> None:
         """Execute the run to its end. Release it if it cannot end here. Raises nothing."""
@@ -55,6 +60,13 @@ class RunningJob:
         if self._stream is not None:
             self._stream.cancel()
 
+    def give(self, inputs: list[RunInput]) -> None:
+        """Give the run messages that arrived after it began."""
+        if self._stream is None:
+            self._inputs += inputs
+        else:
+            self._stream.give(inputs)
+
     def drop(self) -> None:
         """Drop the run without an answer: the gateway has given it to another worker, or deleted it."""
         self._outbox.lost = True
@@ -67,16 +79,26 @@ class RunningJob:
         else:
             self._stop()
 
-    async def call_tool(self, key: str, tool: str, arguments: dict[str, Json]) -> ToolReply:
+    async def call_tool(self, context: ToolContext, tool: str, arguments: dict[str, Json]) -> ToolReply:
         """Call a tool at the gateway. Raises ToolError when that must end the run."""
-        link, claim = self._link, self.claim
+        link, claim, key = self._link, self.claim, context.call_id
+        self._calls[key] = context
         try:
-            return await self._outbox.persist(lambda: link.call_tool(claim, key, tool, arguments))
+            return await self._outbox.persist(
+                lambda: link.call_tool(claim, key, tool, arguments, context.lane)
+            )
         except ToolError:
             raise
         except AgioError as error:
             self._refused(error)
             raise ToolError(error.code, error.message, error.details) from error
+        finally:
+            self._calls.pop(key, None)
+
+    def report(self, key: str, progress: Json) -> None:
+        """Report the progress of a call at the gateway, while it is under way."""
+        if (context := self._calls.get(key)) is not None:
+            context.report(progress)
 
     async def read_file(self, file_id: str, idx: int) -> FilePiece:
         """Read one piece of a session's file. Raises UserError `file_not_found`."""
@@ -114,6 +136,7 @@ class RunningJob:
             return
         del job  # free the encoded history
         self._stream = stream
+        stream.give(self._inputs)
         if self._cancelled:
             stream.cancel()
         await stream.drive()

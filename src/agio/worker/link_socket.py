@@ -123,10 +123,12 @@ class SocketLink:
         answered = self._calls.ask(number, wire.Write(number, claim, write), claim.run_id)
         return cast("asyncio.Future[Answer]", answered)
 
-    async def begin_tool(self, claim: Claim, key: str, tool: str, effect: Effect) -> ToolRecord | None:
+    async def begin_tool(
+        self, claim: Claim, key: str, tool: str, effect: Effect, lane: str = ""
+    ) -> ToolRecord | None:
         """Record the start of a worker's tool."""
         number = self._calls.number()
-        frame = wire.Begin(number, claim, key, tool, effect)
+        frame = wire.Begin(number, claim, key, tool, effect, lane)
         return cast("ToolRecord | None", await self._calls.ask(number, frame, claim.run_id))
 
     async def end_tool(self, claim: Claim, key: str, record: ToolRecord) -> None:
@@ -134,10 +136,12 @@ class SocketLink:
         number = self._calls.number()
         await self._calls.ask(number, wire.End(number, claim, key, record), claim.run_id)
 
-    async def call_tool(self, claim: Claim, key: str, tool: str, arguments: dict[str, Json]) -> ToolReply:
+    async def call_tool(
+        self, claim: Claim, key: str, tool: str, arguments: dict[str, Json], lane: str = ""
+    ) -> ToolReply:
         """Run a tool at the gateway."""
         number = self._calls.number()
-        frame = wire.Use(number, claim, key, tool, msgspec.json.encode(arguments))
+        frame = wire.Use(number, claim, key, tool, msgspec.json.encode(arguments), lane)
         return cast(ToolReply, await self._calls.ask(number, frame, claim.run_id))
 
     async def read_file(self, claim: Claim, file_id: str, idx: int) -> FilePiece:
@@ -250,6 +254,8 @@ class SocketLink:
                 self._worker.start(job)
             case wire.Cancel(run_id=run_id, epoch=epoch):
                 self._worker.cancel(run_id, epoch)
+            case wire.Give(run_id=run_id, epoch=epoch, inputs=inputs):
+                self._worker.give(run_id, epoch, inputs)
             case wire.Drop(run_id=run_id, epoch=epoch):
                 self._worker.drop(run_id, epoch)
             case wire.Used(id=number, reply=reply):
@@ -264,6 +270,8 @@ class SocketLink:
                 self._calls.answer(number, welcome)
             case wire.Failed(id=number):
                 self._calls.fail(number, frame.error())
+            case wire.Report(run_id=run_id, epoch=epoch, key=key, progress=progress):
+                self._worker.report(run_id, epoch, key, cast(Json, msgspec.json.decode(progress)))
             case wire.Perform(id=number, task=task):
                 performing = asyncio.create_task(self._perform(number, task))
                 self._tasks.add(performing)

@@ -159,9 +159,10 @@ class Outbox:
         tool: str = "",
         effect: Effect = "once",
         epoch: int | None = None,
+        lane: str = "",
     ) -> ToolRecord | None:
         """Record the start of a call that no append carries."""
-        record = await self.persist(lambda: self._link.begin_tool(self._claim, key, tool, effect))
+        record = await self.persist(lambda: self._link.begin_tool(self._claim, key, tool, effect, lane))
         if record is None and effect == "once":
             self._acting.add(key)
         return record

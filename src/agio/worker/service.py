@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 
 from agio.core.config import AgentRunConfig
 from agio.core.link.link import Greeting, Job, Link, Task, TaskResult, ToolReply, Welcome
+from agio.core.log_level import KNOWN
 from agio.core.model import ModelDriver
-from agio.core.store.repository import RunInfo
+from agio.core.store.repository import RunInfo, RunInput
 from agio.core.tool import ToolContext
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.registry import open_driver
@@ -82,6 +83,7 @@ class WorkerService:
             agents=app.agent_fields(),
             tools=app.tool_offers(),
             claims=[job.claim for job in self._jobs.values()],
+            log_level=KNOWN,
             providers=self._parts.drivers.providers(),
         )
 
@@ -125,10 +127,20 @@ class WorkerService:
         if (job := self._find(run_id, epoch)) is not None:
             job.cancel()
 
+    def give(self, run_id: str, epoch: int, inputs: list[RunInput]) -> None:
+        """Give a run messages that arrived after it began."""
+        if (job := self._find(run_id, epoch)) is not None:
+            job.give(inputs)
+
     def drop(self, run_id: str, epoch: int) -> None:
         """Drop a run without writing."""
         if (job := self._find(run_id, epoch)) is not None:
             job.drop()
+
+    def report(self, run_id: str, epoch: int, key: str, progress: Json) -> None:
+        """Report the progress of a call that runs at the gateway."""
+        if (job := self._find(run_id, epoch)) is not None:
+            job.report(key, progress)
 
     def release_all(self) -> None:
         """Release every run: the gateway has been silent for too long and may have given them to other workers."""
@@ -187,4 +199,4 @@ class WorkerService:
         job = self._jobs.get(context.run)
         if job is None:
             raise ToolError("stale_epoch", f"Run {context.run} is not here any more.")
-        return await job.call_tool(context.call_id, tool, arguments)
+        return await job.call_tool(context, tool, arguments)

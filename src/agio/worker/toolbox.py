@@ -56,6 +56,7 @@ class Toolbox:
             effect=offer.effect,
             approval=approval,
             timeout_s=(offer.timeout_s or self._timeout_s) + _SLACK_S,
+            searchable=offer.kind == "mcp",
         )
 
 

@@ -19,8 +19,8 @@ def _refused(cli: Cli, code: str, *arguments: str, given: str = "hello\n") -> st
 @pytest.mark.parametrize(
     ("model", "code"),
     [
-        ("openai:gpt-5", "missing_api_key"),
-        ("anthropic:claude", "missing_api_key"),
+        ("openai:gpt-5", "missing_provider_key"),
+        ("anthropic:claude", "missing_provider_key"),
         ("opnai:gpt-5", "unknown_provider"),
         ("gpt-5", "invalid_model"),
     ],

@@ -22,8 +22,10 @@ from typing import Self
 
 import aiohttp
 
+from agio.core.store.jobs import NewJob
+from agio.db.repository import open_store
 from agio.testing import Call, ModelCall, ModelServer, Reply
-from tests.acceptance.checker import check
+from tests.acceptance.checker import check, check_jobs, open_jobs
 from tests.acceptance.crash.client import Client
 from tests.support.clock import until
 from tests.support.ports import free_port
@@ -40,6 +42,9 @@ POINTS = (
     "append_committed",
     "before_the_end",
 )
+JOB_POINTS = ("job_claimed", "job_acted", "job_completed")
+JOBS = 5
+"""How many jobs are added for a fault at one of these points."""
 LIMITS = {
     "running_per_user": 100,
     "running_per_key": 100,
@@ -51,6 +56,8 @@ LIMITS = {
     "worker_silence_s": 1.0,
     "link_grace_s": 0.4,
     "tick_s": 0.5,
+    "sweep_s": 0.5,
+    "job_lease_s": 1.0,
     "drain_s": 5,
 }
 START_S = 120.0
@@ -78,6 +85,7 @@ class Server:
             **os.environ,
             "PYTHONPATH": f"{HERE / 'site'}:{HERE.parents[2]}",
             "CRASH_LEDGER": str(self.ledger),
+            "AGIO_TEST_JOBS": "1",
             "AGIO_BOOTSTRAP_API_KEY": API_KEY,
             "AGIO_LIMITS": json.dumps(LIMITS),
             "OPENAI_BASE_URL": model_url,
@@ -169,6 +177,7 @@ class Siege:
         self.workers = workers
         self.faults: Counter[str] = Counter()
         self.clients: list[Client] = []
+        self.jobs: list[str] = []
         self._wanted = clients
         self._sabotage = sabotage
         self._stack = AsyncExitStack()
@@ -225,9 +234,18 @@ class Siege:
                     os.kill(pid, signal.SIGCONT)
             case _:
                 await self.server.kill()
+                if fault in JOB_POINTS:
+                    await self._add_jobs()
                 await self.server.start(fault, at=rng.randint(1, 4))
                 if not await self.server.struck(within_s):
                     self.faults[fault] -= 1
+
+    async def _add_jobs(self) -> None:
+        store = await open_store(self.server.store)
+        for _ in range(JOBS):
+            self.jobs.append(f"job-{len(self.jobs)}")
+            await store.add_job(NewJob(kind="tally", key=self.jobs[-1], tenant="default"))
+        await store.close()
 
     async def settle(self, within_s: float = SETTLE_S) -> list[str]:
         """Let the clients finish what they began, stop the server, and return what the checker found."""
@@ -236,17 +254,21 @@ class Siege:
         try:
             async with asyncio.timeout(within_s):
                 await asyncio.gather(*self._talking)
+                await until(lambda: not open_jobs(self.server.store))
         except TimeoutError:
-            waiting = [f"the clients still wait {within_s:g} s after the last fault:\n{self.server.tail()}"]
+            waiting = [
+                f"clients or jobs still wait {within_s:g} s after the last fault:\n{self.server.tail()}"
+            ]
         await self.server.stop()
         transcripts = [client.transcript for client in self.clients]
-        return waiting + check(self.server.store, transcripts, self.server.ledger)
+        problems = check(self.server.store, transcripts, self.server.ledger)
+        return waiting + problems + check_jobs(self.server.store, self.jobs)
 
 
 async def besiege(faults: int, workers: int, seed: int) -> list[str]:
     """Throw so many faults, print what happened, and return what was broken."""
     rng = random.Random(seed)
-    kinds = ["kill server", *POINTS] + (["kill worker", "freeze worker"] if workers else [])
+    kinds = ["kill server", *POINTS, *JOB_POINTS] + (["kill worker", "freeze worker"] if workers else [])
     with tempfile.TemporaryDirectory(prefix="agio-siege-") as folder:
         async with Siege(Path(folder), workers=workers) as siege:
             for number in range(faults):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.crash.harness import POINTS, Siege
+from tests.acceptance.crash.harness import JOB_POINTS, POINTS, Siege
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -18,6 +18,7 @@ SABOTAGES = [
     ("fence", "kill server", "says it is"),
     ("record", "tool_started", "pay was done"),
     ("relay", "shown", "not in the log"),
+    ("job", "job_acted", "happened 2 times"),
 ]
 
 
@@ -37,6 +38,14 @@ async def test_one_process_survives_kill_9_at_every_point(tmp_path: Path) -> Non
         assert sum(len(client.transcript.accepted) for client in siege.clients) >= 10
 
 
+async def test_a_job_is_done_once_whenever_the_server_is_killed(tmp_path: Path) -> None:
+    """B1: after the claim, inside the commit of effect and completion, and after it; no job is lost or doubled."""
+    async with Siege(tmp_path, clients=0) as siege:
+        assert await _strike(siege, [*JOB_POINTS, *JOB_POINTS], seed=3) == []
+        assert siege.faults == dict.fromkeys(JOB_POINTS, 2)
+        assert len(siege.jobs) == 30
+
+
 async def test_workers_survive_kill_9_and_being_frozen(tmp_path: Path) -> None:
     """B1: faults with two worker processes, one frozen past its time that then wakes up; `make chaos` has more."""
     faults = ["kill worker", "freeze worker", "mid_turn", "tool_started", "append_committed"]
@@ -50,7 +59,7 @@ async def test_workers_survive_kill_9_and_being_frozen(tmp_path: Path) -> None:
 async def test_the_checker_finds_what_a_missing_protection_breaks(
     tmp_path: Path, sabotage: str, fault: str, found: str
 ) -> None:
-    """B1: without the fence, the tool record, or persist before relay (`make chaos`), the checker must fail."""
+    """B1: without the fence, the tool record, persist before relay, or a job's one commit, the checker must fail."""
     problems: list[str] = []
     for attempt in range(5):
         folder = tmp_path / str(attempt)

@@ -150,6 +150,15 @@ def test_secrets_whose_key_is_gone_are_counted(home: Path) -> None:
     assert "2 of 2" in found["secrets"][1]
 
 
+def test_dead_jobs_are_counted(home: Path) -> None:
+    """S13: their owners retry them; the server's own are seen nowhere else."""
+    connection = open_unchecked(home / "data" / "agio.db")
+    connection.execute("update jobs set state = 'dead' where kind = 'sweep'")
+    connection.close()
+    code, found = doctor(home, "--offline", "--data", str(home / "data"))
+    assert (code, found["jobs"][:2]) == (0, ("warning", "1 dead"))
+
+
 async def test_a_provider_is_called_once_and_told_apart_by_what_is_wrong(home: Path) -> None:
     """S13: reachable, a key that is not taken, nobody there, and no call at all when offline."""
 

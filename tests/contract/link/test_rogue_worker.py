@@ -16,19 +16,19 @@ from agio.core.store.records import AgentFields, SessionRecord
 from agio.core.store.repository import (
     ENDED,
     Append,
+    Charge,
     NewRun,
     Outcome,
     Question,
     ToolBegin,
     ToolEnd,
-    Totals,
     TurnRecord,
 )
 from agio.errors import AgioError, StoreError
 from agio.gateway.auth.authenticator import hash_secret
 from agio.gateway.workers.connected_worker import Permit
-from agio.gateway.workers.greeting import ID_BYTES, MAX_AGENTS, MAX_PROVIDERS, MAX_ROOM, MAX_TOOLS
-from agio.gateway.workers.pool import WORKERS_PER_KEY
+from agio.gateway.workers.greeting import WORKERS_PER_KEY
+from agio.gateway.workers.greeting_check import ID_BYTES, MAX_AGENTS, MAX_PROVIDERS, MAX_ROOM, MAX_TOOLS
 from agio.gateway.workers.worker_keys import new_worker_key
 from agio.protocol.codec import encode
 from agio.protocol.events import Interrupt, MessagesSnapshot, RunError, RunFinished, RunStarted
@@ -124,6 +124,9 @@ def append_lies(truth: Truth) -> dict[str, list[object]]:
         "ends": [[ToolEnd("\0", "\0")], [ToolEnd("", "x" * 100_000)]],
         "outcome": [Outcome()],
         "error_message": ["x"],
+        "level": [-FAR, 0, FAR],
+        "consumed": [-1, 1, FAR],
+        "charge": [Charge(-1), Charge(FAR, FAR), Charge(0, 0, float("nan")), Charge(0, 0, float("inf"))],
     }
 
 
@@ -134,17 +137,13 @@ def outcome_lies(_: Truth) -> dict[str, list[object]]:
         "questions": [[Question(Interrupt("int_x", "tool_call"), "pay", "{")]],
         "pending": [["\0", "x" * 100_000], ["x"] * 10_000],
         "goal_met": [True],
-        "totals": [
-            Totals(-1, 0, 0),
-            Totals(FAR, FAR, FAR),
-            Totals(0, 0, 0, float("nan")),
-            Totals(0, 0, 0, float("inf")),
-        ],
+        "steps": [-1, FAR],
         "ended_at": [-1, -FAR, FAR],
     }
 
 
 GREETINGS: dict[str, list[object]] = {
+    "log_level": [-FAR, FAR],
     "worker": ["", "x" * (ID_BYTES + 1), "wrk_good"],
     "room": [-1, 0, FAR],
     "agents": [

@@ -7,11 +7,11 @@ import pytest
 from agio.core.store.repository import (
     AgentRunRepository,
     Append,
+    Charge,
     Outcome,
     RunInfo,
     ToolBegin,
     ToolRecord,
-    Totals,
 )
 from agio.errors import StoreError, UserError
 from tests.support.backends import begin, finish, frame, new_run, turn
@@ -166,19 +166,30 @@ async def test_a_run_keeps_the_words_it_failed_with(store: AgentRunRepository, s
 
 
 @pytest.mark.parametrize(
-    "totals",
-    [Totals(2, None, None, None, partial=True), Totals(2, 30, 5, 0.5, partial=True), Totals(0, 0, 0)],
+    ("charges", "total"),
+    [
+        ([Charge(partial=True)], Charge(partial=True)),
+        (
+            [Charge(30, 5, 0.5), Charge(12, 0), Charge(partial=True), Charge()],
+            Charge(42, 5, 0.5, partial=True),
+        ),
+        ([Charge(0, 0)], Charge(0, 0)),
+        ([Charge(1, 2, 0.25), Charge(1, 2, 0.25)], Charge(2, 4, 0.5)),
+    ],
 )
-async def test_a_run_keeps_what_it_used_as_far_as_that_was_told(
-    store: AgentRunRepository, totals: Totals
+async def test_a_runs_usage_is_the_sum_of_its_charges(
+    store: AgentRunRepository, charges: list[Charge], total: Charge
 ) -> None:
-    """L12: what nobody told is not 0."""
+    """L12: a usage that no model call reported is not 0, and a repeated append charges nothing."""
     await begin(store, "r1")
-    await store.append(Append(frame("r1", 1, 1), (), "cancelled", outcome=Outcome(totals=totals)))
+    for number, charge in enumerate(charges, 1):
+        end = "cancelled" if number == len(charges) else None
+        append = Append(frame("r1", number, 1), (), end, outcome=Outcome() if end else None, charge=charge)
+        await store.append(append)
+        if end is None:
+            await store.append(append)
     info = await store.get_run("r1")
-    assert totals == Totals(
-        info.steps or 0, info.input_tokens, info.output_tokens, info.cost, bool(info.usage_partial)
-    )
+    assert total == Charge(info.input_tokens, info.output_tokens, info.cost, bool(info.usage_partial))
     assert (await begin(store, "r2")).usage_partial is None
 
 

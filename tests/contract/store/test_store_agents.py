@@ -101,6 +101,16 @@ async def test_agents_are_listed_by_name_and_searched(store: Store) -> None:
         assert [agent.name for agent in (await store.list_agents("default", search=search)).items] == names
 
 
+async def test_the_names_of_active_agents_are_listed_oldest_first(store: Store) -> None:
+    """B8: an agent that is inactive, deleted or of another tenant is not named."""
+    made = [await store.create_agent("default", agent_fields(name)) for name in ("delta", "alpha", "echo")]
+    await store.create_agent("default", agent_fields("asleep", status="inactive"))
+    await store.delete_agent("default", made[2].id)
+    oldest = sorted(made[:2], key=lambda agent: (agent.created_at, agent.id))
+    assert await store.name_agents("default") == [(agent.id, agent.name) for agent in oldest]
+    assert await store.name_agents("elsewhere") == []
+
+
 @pytest.mark.parametrize("cursor", ["", "x", "é", "WzFd", "bnVsbA"])
 async def test_a_cursor_nobody_gave_is_refused(store: Store, cursor: str) -> None:
     """C2: a wrong cursor is the caller's mistake, in every list."""

@@ -148,6 +148,7 @@ async def test_a_search_says_where_it_was_said(store: Store) -> None:
     place = await found("OTTER")
     assert place == FoundMessage(
         message_id=f"msg_of_{first.run_id}",
+        run_id=first.run_id,
         before="",
         match="Otter",
         after="s eat fish, and a lot of it.",

@@ -10,7 +10,7 @@ import pytest
 
 from agio.core.model import Usage, VendorTurn
 from agio.core.store.records import ForkLimits, MessageRecord, SessionRecord
-from agio.core.store.repository import Append, Outcome, RunInfo, ToolBegin, ToolEnd, Totals, TurnRecord
+from agio.core.store.repository import Append, Charge, Outcome, RunInfo, ToolBegin, ToolEnd, TurnRecord
 from agio.core.store.store import Store
 from agio.db.forks import copy_session
 from agio.db.plan import ask
@@ -56,7 +56,7 @@ from tests.support.scenes import (
 from tests.support.uploads import upload
 
 BODY = re.compile(r"(?<=_)[0-9a-hjkmnp-tv-z]{26}")
-OF_A_RUN = {"run_id", "session_id", "worker", "token_hash", "alias", "copied_from"}
+OF_A_RUN = {"run_id", "session_id", "worker", "token_hash", "alias", "copied_from", "parent_run_id"}
 """What a copy of a run has of its own, or not at all."""
 
 
@@ -73,6 +73,7 @@ async def test_a_copy_has_everything_before_the_message_under_its_own_ids(store:
     assert copy.last_pos == copy.seen_pos == originals[-1].first_pos
     for original, run in zip(originals, runs, strict=False):
         assert {**_facts(run), "session": 0} == {**_facts(original), "session": 0}
+        assert run.parent_run_id == (runs[runs.index(run) - 1].run_id if run is not runs[0] else None)
         old, new = await store.get_log(original.run_id), await store.get_log(run.run_id)
         assert _masked(new.payload) == _masked(old.payload)
         assert [_masked(msgspec.json.encode(each)) for each in new.turns] == [
@@ -158,9 +159,11 @@ async def test_a_copy_of_a_run_says_why_it_failed_and_that_its_usage_is_not_all_
     await who.send(session, "one")
     info = (await claim(store)).info
     frame = events(info.run_id, info.epoch, info.last_seq + 1, 1)
-    outcome = Outcome(totals=Totals(1, 7, 2, partial=True))
+    outcome, charge = Outcome(steps=1), Charge(7, 2, partial=True)
     words = "The model is down."
-    await store.append(Append(frame, (), "failed", "model_down", outcome=outcome, error_message=words))
+    await store.append(
+        Append(frame, (), "failed", "model_down", outcome=outcome, error_message=words, charge=charge)
+    )
     sent = await who.send(session, "two")
     copy = await store.fork_session("default", "local", session.id, sent.message_id or "")
     [run] = await _runs(who, copy)
@@ -207,7 +210,7 @@ async def test_events_of_a_copy_are_read_by_position_without_a_gap(store: Store)
     sent = await who.send(copy, "and on", claim=WORKER)
     assert sent.claimed is not None
     assert sent.claimed.info.first_pos == copy.last_pos
-    assert len(await store.history(copy.id, copy.last_pos, 100)) == len(await _runs(who, copy)) - 1
+    assert len(await store.history(sent.claimed.info, 100)) == len(await _runs(who, copy)) - 1
 
 
 async def test_either_session_is_deleted_without_the_other(store: Store) -> None:

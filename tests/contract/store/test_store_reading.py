@@ -3,7 +3,7 @@
 import pytest
 
 from agio.core.store.records import EventSlice, ToolExecution
-from agio.core.store.repository import Append, Outcome, RunStatus, ToolBegin, ToolEnd, ToolRecord, Totals
+from agio.core.store.repository import Append, Charge, Outcome, RunStatus, ToolBegin, ToolEnd, ToolRecord
 from agio.core.store.store import Store
 from agio.db.records import now_ms
 from agio.errors import UserError
@@ -72,13 +72,12 @@ async def test_the_history_of_a_run_is_the_newest_runs_before_it(store: Store) -
         await end(store, sent.claimed, after=2)
     now = await who.send(session, claim=WORKER)
     assert now.claimed is not None
-    before = now.claimed.info.first_pos
     for enough, expected in ((100, runs), (7, runs), (3, runs[2:]), (1, runs[3:]), (0, runs[3:])):
-        logs = await store.history(session.id, before, enough)
+        logs = await store.history(now.claimed.info, enough)
         assert [log.info.run_id for log in logs] == expected
         assert all(log.payload.count(b"\n") == 3 for log in logs)
-    assert await store.history(session.id, 0, 10) == []
-    first_two = await store.history(session.id, 6, 100)
+    assert await store.history(await store.get_run(runs[0]), 10) == []
+    first_two = await store.history(await store.get_run(runs[2]), 100)
     assert [log.info.run_id for log in first_two] == runs[:2]
 
 
@@ -168,8 +167,8 @@ async def test_runs_are_found_by_how_they_ended_with_what_they_used(store: Store
     who = await person(store)
     counted, uncounted = await who.session(), await who.session()
     sent = [(await who.send(session)).run_id for session in (counted, uncounted)]
-    totals = Totals(3, 2**40, 7, 0.125)
-    await end(store, await claim(store), status, outcome=Outcome(totals=totals))
+    charge = Charge(2**40, 7, 0.125)
+    await end(store, await claim(store), status, outcome=Outcome(steps=3), charge=charge)
     await end(store, await claim(store), status)
     for user in ("local", None):
         page = await store.find_runs("default", user, status=status)

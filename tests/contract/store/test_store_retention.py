@@ -1,8 +1,5 @@
 """Sessions that nobody changes for as long as their tenant keeps them are deleted alike on every store."""
 
-import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from functools import partial
 
 import pytest
@@ -12,18 +9,8 @@ from agio.core.store.store import Store
 from agio.db.plans.sessions.retention import delete_old_session, old_sessions
 from agio.db.repository import Repository
 from agio.errors import UserError
+from tests.support.clock import days_ago
 from tests.support.scenes import WORKER, answer, claim, end, person
-
-DAY_NS = 24 * 3600 * 1_000_000_000
-
-
-@contextmanager
-def days_ago(days: int) -> Generator[None]:
-    """Let what is done now be done so many days ago."""
-    now = time.time_ns
-    with pytest.MonkeyPatch.context() as clock:
-        clock.setattr(time, "time_ns", lambda: now() - days * DAY_NS)
-        yield
 
 
 async def test_a_tenant_says_how_long_it_keeps_sessions(store: Store) -> None:
@@ -51,10 +38,10 @@ async def test_an_old_session_goes_with_everything_in_it(store: Store) -> None:
         await answer(store, sent.claimed)
     with days_ago(29):
         young = await ann.session(agent)
-    assert await store.delete_old_sessions() == []
+    assert await store.delete_old_sessions("acme") == []
     await store.set_retention("acme", 30)
-    assert await store.delete_old_sessions() == [old.id]
-    assert await store.delete_old_sessions() == []
+    assert await store.delete_old_sessions("acme") == [old.id]
+    assert await store.delete_old_sessions("acme") == []
     for attempt in (ann.session_now(old), store.list_messages("acme", "ann", old.id)):
         with pytest.raises(UserError, match="session_not_found"):
             await attempt
@@ -77,9 +64,9 @@ async def test_a_session_in_which_something_goes_on_is_not_old(store: Store) -> 
         claimed = await claim(store)
         await who.send(queued)
     await store.update_session("acme", "ann", renamed.id, title="again")
-    assert await store.delete_old_sessions() == [renamed.id]
+    assert await store.delete_old_sessions("acme") == [renamed.id]
     await end(store, claimed)
-    assert await store.delete_old_sessions() == []
+    assert await store.delete_old_sessions("acme") == []
     for session in (running, queued):
         assert (await who.session_now(session)).id == session.id
 
@@ -91,7 +78,7 @@ async def test_a_session_that_was_found_old_may_have_changed_since(store: Store)
     await store.set_retention("acme", 1)
     with days_ago(2):
         found = await who.session()
-    [place] = await store.executor.read(partial(old_sessions, 50))
+    [place] = await store.executor.read(partial(old_sessions, "acme", 50))
     await who.send(found)
     assert not await store.executor.write(partial(delete_old_session, *place))
     assert (await who.session_now(found)).state == "queued"
@@ -99,7 +86,7 @@ async def test_a_session_that_was_found_old_may_have_changed_since(store: Store)
 
 
 async def test_old_sessions_go_a_few_at_a_time(store: Store) -> None:
-    """C5: of every user of every tenant, until none is left."""
+    """C5: of every user of the tenant, until none is left; another tenant's stay."""
     people = [
         await person(store, "acme", "ann"),
         await person(store, "acme", "ben"),
@@ -109,8 +96,9 @@ async def test_old_sessions_go_a_few_at_a_time(store: Store) -> None:
         await store.set_retention(tenant, 7)
     with days_ago(8):
         sessions = [(await who.session()).id for who in people]
-    first = await store.delete_old_sessions(limit=2)
-    second = await store.delete_old_sessions(limit=2)
-    assert (len(first), len(second)) == (2, 1)
-    assert sorted(first + second) == sorted(sessions)
-    assert await store.delete_old_sessions(limit=2) == []
+    first = await store.delete_old_sessions("acme", limit=1)
+    second = await store.delete_old_sessions("acme", limit=1)
+    assert (len(first), len(second)) == (1, 1)
+    assert sorted(first + second) == sorted(sessions[:2])
+    assert await store.delete_old_sessions("acme", limit=1) == []
+    assert await store.delete_old_sessions("b") == sessions[2:]

@@ -111,3 +111,18 @@ async def test_leaving_and_rejoining_a_run(home: Home) -> None:
     assert last_text(told) == text
     assert roles(told) == ["user", "assistant"]
     assert len(home.model.calls) == 1
+
+
+async def test_a_session_that_was_branched_by_another_client(home: Home) -> None:
+    """B8, B3: the next run begins with a snapshot of its path, which replaces the branch that the client shows."""
+    home.model.script(Reply("Seven."), Reply("Eight."), Reply("It was eight."))
+    told = await play(home, await home.create_agent(), "branch")
+    assert told["errors"] == []
+    texts = [cast("dict[str, object]", message)["content"] for message in told["messages"]]
+    assert texts == ["Pick a number.", "Eight.", "Which one was it?", "It was eight."]
+    assert home.model.calls[-1].messages == [
+        ("user", "Pick a number."),
+        ("assistant", "Eight."),
+        ("user", "Which one was it?"),
+    ]
+    assert home.model.problems == []

@@ -161,7 +161,7 @@ async def test_a_tool_that_is_deleted_during_a_run_says_what_is_missing(
 async def test_what_is_noted_in_the_profile_is_known_in_the_next_run(
     database: str | Path, link: LinkKind
 ) -> None:
-    """R11: the model notes something, and the next conversation's first request has it, fenced as untrusted."""
+    """R11: the model notes something, and the next conversation's first request has it, delimited as untrusted."""
     async with open_home(database, link) as home:
         agent = await home.create_agent(tools=["update_profile"])
         first = await open_talk("sse", home, agent)

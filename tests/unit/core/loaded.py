@@ -3,6 +3,7 @@
 python -m tests.unit.core.loaded --write
 """
 
+import asyncio
 import sys
 from collections.abc import Iterator
 
@@ -12,8 +13,10 @@ from msgspec import UNSET, Raw, Struct, field
 from agio.core.model import Usage, VendorTurn
 from agio.core.run.closing import outcome_of
 from agio.core.run.fold import Fold
-from agio.core.store.repository import TurnRecord
-from agio.gateway.routes.session_views import InterruptView, MessageView
+from agio.core.run.lane import Lane
+from agio.core.run.session_history import session_history
+from agio.core.store.repository import RunInfo, RunLog, TurnRecord
+from agio.gateway.routes.sessions.views import InterruptView, MessageView
 from agio.protocol.codec import decode_event, encode
 from agio.protocol.events import (
     METRICS,
@@ -21,7 +24,9 @@ from agio.protocol.events import (
     Custom,
     RunError,
     RunFinished,
+    RunStarted,
     StepFinished,
+    SubagentStarted,
     ToolCallResult,
 )
 from agio.protocol.messages import Json, UserMessage, json_object
@@ -58,19 +63,76 @@ class Case(Struct):
     pending: list[str] = field(default_factory=list[str])
 
 
+class Runs:
+    """The logs of a stream's runs, as `session_history` reads them."""
+
+    def __init__(self) -> None:
+        self.logs: dict[str, RunLog] = {}
+        self._newest = ""
+
+    def begin(self, event: RunStarted) -> RunInfo:
+        """Add the run that an event begins."""
+        place = json_object(event.metadata)
+        parent = msgspec.convert(json_object(place.get("parent")).get("run"), str | None)
+        before = self.logs.get(parent or "")
+        branched = "branch" in place or (before is not None and before.info.branched)
+        info = RunInfo(
+            event.run_id, event.thread_id, "", "", "completed", 1, 0, 0, None, "", "", "", 0,
+            parent_run_id=parent, branched=branched,
+        )  # fmt: skip
+        self.logs[event.run_id] = RunLog(info, b"")
+        self._newest = event.run_id
+        return info
+
+    def add(self, entry: AgentEvent | TurnRecord) -> None:
+        """Add an event or a turn record to the log of the newest run."""
+        if log := self.logs.get(self._newest):
+            events, turns = (b"", [entry]) if isinstance(entry, TurnRecord) else (encode(entry) + b"\n", [])
+            self.logs[self._newest] = RunLog(log.info, log.payload + events, log.turns + turns)
+
+    def path(self, run_id: str) -> set[str]:
+        """Return the runs that lead to a run."""
+        parent = self.logs[run_id].info.parent_run_id
+        return {run_id, *(self.path(parent) if parent else ())}
+
+    async def list_runs(
+        self,
+        *,
+        session_id: str | None = None,
+        agent: str | None = None,
+        before: str | None = None,
+        limit: int = 50,
+    ) -> list[RunInfo]:
+        """Return the runs before one, newest first."""
+        newest = [log.info for log in reversed(self.logs.values())]
+        at = [info.run_id for info in newest].index(before) + 1 if before else 0
+        return newest[at : at + limit]
+
+    async def get_log(self, run_id: str) -> RunLog:
+        """Return a run's log."""
+        return self.logs[run_id]
+
+
 def render() -> bytes:
     """Return the file as it should be."""
-    cases = [_case(stream) for stream in read_streams("streams")]
-    return msgspec.json.format(msgspec.json.encode(cases), indent=1) + b"\n"
+    cases = [_case(stream) for stream in read_streams("streams") + read_streams("branches")]
+    return b"[\n" + b",\n".join(map(msgspec.json.encode, cases)) + b"\n]\n"
 
 
 def _case(stream: Stream) -> Case:
     case = Case(stream.name, list(_placed(stream.events)))
-    fold = Fold()
+    fold, runs = Fold(), Runs()
     for at, wire in enumerate(case.events):
         event = decode_event(msgspec.json.encode(wire))
-        if fold.draft is not None and _ends_turn(event):
-            fold.apply_turn(_record(fold, _figures(case.events[at:], "step")))
+        if isinstance(event, RunStarted) and runs.begin(event).branched:
+            fold = asyncio.run(session_history(runs, event.thread_id, runs.logs[event.run_id].info))
+            path = runs.path(event.run_id)
+            case.messages = [shown for shown in case.messages if shown.run_id in path]
+        runs.add(event)
+        if lane := _ended_turn(fold, event):
+            record = _record(fold, lane, _figures(case.events[at:], "step"))
+            fold.apply_turn(record)
+            runs.add(record)
         fold.apply(event)
         if isinstance(event, (RunFinished, RunError)) and fold.run_id:
             _end_run(case, fold, _figures(case.events[:at], "run"))
@@ -95,20 +157,28 @@ def _placed(events: list[Wire]) -> Iterator[Wire]:
         yield {**own, **event, "metadata": {**place, **json_object(event.get("metadata"))}}
 
 
-def _ends_turn(event: AgentEvent) -> bool:
-    """Whether a model turn is over before this event: its record stands in between."""
+def _ended_turn(fold: Fold, event: AgentEvent) -> Lane | None:
+    """Return the lane whose model turn is over before this event: its record stands in between."""
     match event:
-        case ToolCallResult() | StepFinished() | RunFinished():
-            return True
-        case Custom(name=name, value=value):
-            return name == METRICS or "tell_model" in json_object(value)
+        case ToolCallResult() | StepFinished():
+            key = event.subagent_run_id
+        case Custom(name=name, value=value) if name == METRICS or "tell_model" in json_object(value):
+            key = event.subagent_run_id
+        case SubagentStarted():
+            key = event.parent_subagent_run_id
+        case RunFinished():
+            key = UNSET
         case _:
-            return False
+            return None
+    lane = fold.lanes.get(key) if key else fold
+    return lane if lane and lane.draft else None
 
 
-def _record(fold: Fold, figures: dict[str, Json]) -> TurnRecord:
+def _record(fold: Fold, lane: Lane, figures: dict[str, Json]) -> TurnRecord:
     tokens = [msgspec.convert(figures.get(name, 0), int) for name in ("input_tokens", "output_tokens")]
-    return TurnRecord(fold.run_id, fold.step, fold.seq, "demo", "end", Usage(*tokens), VendorTurn("demo", []))
+    return TurnRecord(
+        fold.run_id, lane.step, fold.seq, "demo", "end", Usage(*tokens), VendorTurn("demo", []), lane=lane.key
+    )
 
 
 def _figures(events: list[Wire], scope: str) -> dict[str, Json]:
@@ -121,7 +191,9 @@ def _figures(events: list[Wire], scope: str) -> dict[str, Json]:
 def _end_run(case: Case, fold: Fold, figures: dict[str, Json]) -> None:
     """Add what the store keeps of a run, as its routes show it."""
     cost = msgspec.convert(figures.get("cost"), float | None)
-    outcome = outcome_of(fold, fold.status, cost, "usage_partial" in figures)
+    outcome = outcome_of(fold, fold.status)
+    is_partial, usage = "usage_partial" in figures, fold.total_usage
+    is_known = usage.total > 0 or not is_partial
     known = {shown.id for shown in case.messages}
     case.messages += [
         MessageView(
@@ -152,8 +224,7 @@ def _end_run(case: Case, fold: Fold, figures: dict[str, Json]) -> None:
         for question in outcome.questions
     ]
     case.pending = list(outcome.pending)
-    totals, error = outcome.totals, fold.error
-    assert totals is not None
+    error = fold.error
     case.runs.append(
         LoadedRun(
             id=fold.run_id,
@@ -162,11 +233,11 @@ def _end_run(case: Case, fold: Fold, figures: dict[str, Json]) -> None:
             ended_at=outcome.ended_at,
             error_code=None if error is None else "error" if error.code is UNSET else error.code,
             error_message=None if error is None else error.message,
-            steps=totals.steps,
-            input_tokens=totals.input_tokens,
-            output_tokens=totals.output_tokens,
-            cost=totals.cost,
-            usage_partial=totals.partial,
+            steps=fold.last_step,
+            input_tokens=usage.input if is_known else None,
+            output_tokens=usage.output if is_known else None,
+            cost=cost if is_known else None,
+            usage_partial=is_partial,
         )
     )
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agio.core.run.fold import TITLE_CHARS, title_of
+from agio.core.run.title import TITLE_CHARS, title_of
 from agio.core.text import grapheme_at
 from agio.protocol.messages import UserMessage
 

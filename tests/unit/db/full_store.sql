@@ -22,11 +22,13 @@ insert into agent_tools (id, tenant_id, name, created_at) select 'tool_' || id, 
 
 insert into agent_tool_assignments (agent_id, tool_id, idx) select id, 'tool_' || id, 0 from agents;
 
+insert into definitions (agent_id, digest, body, created_at) select id, 'digest', '', 0 from agents;
+
 insert into agent_sessions (
-    id, tenant_id, user_id, agent_id, title, on_busy, alias, mark, pending, created_at, updated_at
+    id, tenant_id, user_id, agent_id, title, on_busy, alias, mark, created_at, updated_at
 )
 select 'ses_' || t || '_' || n, 'ten_' || t, 'usr_' || (1 + n % 10), 'agt_' || t || '_' || n % 20, 'title', 'queue',
-    'alias ' || n, 'm', '[]', 0, n
+    'alias ' || n, 'm', 0, n
 from generate_series(1, 50) t, generate_series(1, 100) n;
 
 insert into runs (
@@ -106,5 +108,10 @@ from agent_sessions;
 
 insert into audit_log (tenant_id, at, user_id, credential, address, request_id, action, object, details)
 select tenant_id, n, id, '', '', '', 'agent.create', '', '{}' from users, generate_series(1, 10) n;
+
+insert into jobs (id, tenant_id, kind, key, payload, state, run_at, attempts, epoch, created_at, ended_at)
+select 'job_' || number, tenant_id, 'note', run_id, ''::bytea,
+    case number % 100 when 0 then 'queued' when 1 then 'dead' else 'done' end, number, 1, 1, number, number
+from runs;
 
 analyze;

@@ -16,9 +16,13 @@ NOT_AUDITED = {
     ),
     "part of a start, or of something that is audited": (
         "add_tenant add_user put_code_agents take_sign_in_link add_sign_in_flow take_sign_in_flow "
-        "refresh_web_session"
+        "refresh_web_session put_mcp_client"
     ),
     "what is over": "sweep expire_interrupts",
+    "what the server does by itself": (
+        "add_job arm_job claim_job renew_job finish_job finish_retention fail_job release_job bury_unknown_jobs "
+        "acquire_lease renew_lease release_lease see_mcp_tools renew_mcp_connection"
+    ),
 }
 """Methods that change something and leave no entry, and why."""
 

@@ -8,6 +8,7 @@ import pytest
 
 from agio.core.store.repository import Append, NewRun, Outcome
 from agio.db.pace import MAX_PACE_S, pace_s
+from agio.db.packing import DamagedLog
 from agio.db.plan import Hold, Plan, ask
 from agio.db.plans.people.identity import KEPT_MS, sweep
 from agio.db.plans.runs.log import get_log
@@ -18,7 +19,7 @@ from agio.db.records import now_ms
 from agio.db.sqlite.batch import TAIL_ROWS, Batch
 from agio.db.sqlite.connector import Connection, Cursor
 from agio.db.sqlite.database import open_writable
-from agio.db.sqlite.live import DamagedLog, LiveRuns, load_live_runs
+from agio.db.sqlite.live import LiveRuns, load_live_runs
 from agio.db.sqlite.reader import LogReader
 from agio.errors import StoreError
 from agio.protocol.frames import Frame

@@ -12,6 +12,7 @@ from agio.db.sqlite.connector import Connection
 from agio.db.sqlite.database import open_unchecked
 from agio.db.sqlite.migrate import migrate, schema_version
 from agio.errors import StoreError
+from tests.support.backends import begin, finish, frame
 
 
 def test_up_down_and_up_again_leave_the_same_schema(later_migration: int) -> None:
@@ -50,6 +51,23 @@ def test_a_number_is_the_same_change_in_both_dialects() -> None:
     assert [version for version, _ in sqlite] == list(range(1, len(sqlite) + 1))
 
 
+async def test_packed_logs_forbid_the_schema_before_them(tmp_path: Path) -> None:
+    """L10: taking the migration back would make them unreadable, so it fails and changes nothing."""
+    path = tmp_path / "agio.db"
+    store = await open_store(path)
+    await begin(store, "r1")
+    await finish(store, "r1", 1)
+    await store.close()
+    connection = open_unchecked(path)
+    before = next(step.version for step in load_migrations("sqlite") if step.name == "packed_logs") - 1
+    with pytest.raises(apsw.ConstraintError):
+        migrate(connection, to=before)
+    connection.close()
+    store = await open_store(path)
+    assert (await store.get_log("r1")).payload == frame("r1", 1, 1).payload
+    await store.close()
+
+
 @pytest.mark.parametrize("read_only", [False, True])
 @pytest.mark.parametrize("newest", [1, 7])
 async def test_a_store_of_the_earlier_numbering_is_refused(
@@ -59,9 +77,10 @@ async def test_a_store_of_the_earlier_numbering_is_refused(
     path = tmp_path / "agio.db"
     await (await open_store(path)).close()
     connection = open_unchecked(path)
-    connection.execute("update schema_migrations set name = 'runs'")
-    for version in range(2, newest + 1):
-        connection.execute("insert into schema_migrations values (?, 'earlier', 0)", (version,))
+    connection.execute("delete from schema_migrations")
+    for version in range(1, newest + 1):
+        name = "runs" if version == 1 else "earlier"
+        connection.execute("insert into schema_migrations values (?, ?, 0)", (version, name))
     connection.close()
     with pytest.raises(StoreError, match="store_prerelease") as refusal:
         await open_store(path, read_only=read_only)

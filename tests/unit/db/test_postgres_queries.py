@@ -11,6 +11,7 @@ from agio.db.queries import load_queries, number_parameters
 
 QUERIES = load_queries("postgres")
 SMALL = {
+    "run_inputs",
     *(
         "schema_migrations",
         "tenants",
@@ -29,8 +30,11 @@ SMALL = {
         "invitations",
         "worker_keys",
         "providers",
+        "mcp_servers",
+        "mcp_tools",
+        "mcp_connections",
     ),
-    *("secrets", "profiles", "agent_tool_assignments", "forks"),
+    *("secrets", "profiles", "agent_tool_assignments", "forks", "leases"),
 }
 """Tables that have few rows, here or always."""
 WHOLE = re.compile(r"Seq Scan on (\w+)")

@@ -15,8 +15,10 @@ from agio.core.http_tool import HttpTool, ToolRequest
 from agio.core.identity.account import Account
 from agio.core.identity.principal import ApiKey, WebSession
 from agio.core.identity.team import Invitation
+from agio.core.mcp import McpOffer, McpServerFields, McpToolChoice
 from agio.core.provider import ProviderFields, Sealed
 from agio.core.store.audit import ACTOR, Actor
+from agio.core.store.jobs import NewJob
 from agio.core.store.records import AgentTool
 from agio.core.store.repository import Append, ToolBegin
 from agio.db.plans.runs.log import BEYOND_ALL
@@ -40,8 +42,8 @@ WITHOUT_TENANT = {
         "any_account count_all next_tenant running_runs copy_store newest_run_at server_version server_time"
     ),
     "what is over, of every tenant": (
-        "sweep_keys sweep_web_sessions sweep_sign_in_links sweep_sign_in_flows expire_interrupts old_sessions "
-        "sweep_tool_requests sweep_forks"
+        "sweep_keys sweep_web_sessions sweep_sign_in_links sweep_sign_in_flows expire_interrupts "
+        "sweep_tool_requests sweep_forks sweep_jobs sweep_leases"
     ),
     "by the hash of a secret, which says who asks": (
         "find_worker_key note_worker_key find_api_key note_api_key find_web_session end_web_session "
@@ -58,7 +60,7 @@ WITHOUT_TENANT = {
     "credentials that were let in, by their ids": "find_credentials",
     "a copy that is being made, of a session that the plan found for its user": (
         "note_fork copy_run messages_between copy_message turns_between tools_between copy_tool interrupts_between "
-        "log_sizes logs_between copy_interrupt copy_log copy_file copy_file_chunks forget_copied_file "
+        "log_sizes logs_between copy_interrupt copy_file copy_file_chunks forget_copied_file "
         "hand_over_session hand_over_runs hand_over_files end_fork drop_fork"
     ),
     "a person, who may be in several tenants, by what they have proved": (
@@ -68,20 +70,25 @@ WITHOUT_TENANT = {
     "the plan found agent and tool in the tenant": "add_assignment put_assignment",
     "the plan locked the draft for its user": "add_draft_version",
     "the plan locked the session for its user": (
-        "open_interrupts interrupt_state close_interrupt newest_title"
+        "open_interrupts interrupt_state close_interrupt newest_title move_leaf pending_of_run"
     ),
     "a run that is claimed, or whose claim is being made": (
-        "put_message place_messages queued_input session_end start_run fail_queued expect_nothing claim_state "
+        "put_message place_messages queued_input session_head start_run fail_queued claim_state "
         "take_over raise_epoch give_back end_run settle_session open_interrupt lock_run put_turn get_tool begin_tool "
-        "end_tool"
+        "charge_run newest_input add_input waiting_inputs consume_inputs drop_inputs requeue_run move_message "
+        "end_tool put_definition get_definition delete_definitions raise_level"
     ),
     "a program's own store, or a caller that checked": (
         "get_run list_runs list_runs_of_session list_runs_of_agent list_runs_of_session_and_agent place_of_run "
-        "lock_owner run_at runs_from runs_before read_turns"
+        "lock_owner run_at runs_from runs_before path_to tree_of_session read_turns"
     ),
+    "jobs of every tenant, and those that a gateway has claimed": (
+        "next_job claim_job renew_job complete_job stop_job fail_job release_job bury_unknown_jobs count_jobs"
+    ),
+    "a server's own leases": "acquire_lease renew_lease release_lease",
     "the log, under the fence": (
-        "live_runs move_last_seq append_log read_logs append_tail trim_tail read_tail append_frames store_frame "
-        "read_frames lock_sessions_of_runs"
+        "live_runs move_last_seq put_log read_logs append_tail trim_tail read_tail append_frames store_frame "
+        "take_frames read_frames lock_sessions_of_runs"
     ),
 }
 """Queries that do not bind the tenant, and why they need not."""
@@ -257,10 +264,14 @@ def _values(name: str, values: Mapping[str, object]) -> dict[str, object]:
         "find_provider": {"name": "models"},
         "list_queued_messages": {"run_number": 0},
         "last_messages": {"pos": BEYOND_ALL},
+        "last_path_messages": {"pos": BEYOND_ALL},
+        "add_run": {"definition": None},
         "last_queued_messages": {"run_number": BEYOND_ALL},
         "message_of_run": {"run_id": values["queued_run"]},
         "runs_ahead": {"run_id": values["queued_run"]},
         "list_tool_executions": {"started_at": -1, "key": ""},
+        "old_sessions": {"now": BEYOND_ALL},
+        "list_jobs": {"state": "dead", "kind": "note", "created_at": BEYOND_ALL},
         "find_alias": {"alias": "run-alias"},
         "find_key": {"kind": "key", "scope": values["session_id"], "hash": hash_key("k")},
         "retire_agent": {"agent_id": values["code_agent"]},
@@ -280,8 +291,15 @@ def _values(name: str, values: Mapping[str, object]) -> dict[str, object]:
         "get_tool_definition add_http_tool change_http_tool clear_assignments_of_tool": {"tool_id": "tool_a"},
         "touch_agents_of_tool": {"tool_id": "tool_a"},
         "delete_tool inherit_assignments": {"tool_id": "tool_spare"},
-        "find_tool_definition delete_assignment": {"name": "weather"},
+        "find_tool_definition delete_assignment own_tool_by_name agent_tool_by_name": {"name": "weather"},
+        "find_mcp_server update_mcp_server": {"name": "shop"},
+        "get_mcp_tool choose_mcp_tool name_mcp_agent_tool": {"tool_id": values["mcp_tool"]},
+        "change_mcp_agent_tool add_mcp_agent_tool": {"tool_id": values["mcp_tool"]},
+        "forget_mcp_tool": {"tool_id": values["mcp_new"]},
+        "add_mcp_connection": {"connection_id": "mcpc_new"},
+        "renew_mcp_connection": {"version": 1, "error": None},
         "list_drafts_of_kind move_draft": {"kind": "document"},
+        "add_job arm_job": {"job_id": "job_new", "kind": "note", "key": "1"},
     }
     meant |= {name: values for names, values in alike.items() for name in names.split()}
     if name == "find_runs_ended_badly":
@@ -317,6 +335,12 @@ async def _fill(store: Repository) -> dict[str, object]:
         ),
         b"invitation",
     )
+    await store.create_mcp_server("a", "mcp_a", McpServerFields(name="shop", url="https://a.example/"), {})
+    offers = [McpOffer(name=name, description="", parameters={}) for name in ("buy", "look")]
+    buy, look = await store.see_mcp_tools("a", "mcp_a", offers)
+    sealed = Sealed("k", b"s")
+    await store.connect_mcp_server("a", "mcp_a", "ann", "mcpc_a", "https://as.example", None, sealed)
+    await store.choose_mcp_tool("a", "mcp_a", buy.id, McpToolChoice(), ["shop_buy"], offers[0].digest)
     agent = await ann.agent("helper", description="helps", tools=[AgentTool("clock")])
     [in_code] = await store.put_code_agents("a", [agent_fields("in-code")])
     http = HttpTool(description="", method="GET", url="https://example.com/", parameters={})
@@ -348,6 +372,10 @@ async def _fill(store: Repository) -> dict[str, object]:
     await store.create_provider(
         "a", "prv_a", ProviderFields(name="models", kind="openai"), Sealed("key_1", b"sealed")
     )
+    await store.add_job(NewJob(kind="note", key="1", tenant="a"))
+    job = await store.claim_job(["note"], 3_600_000)
+    assert job is not None
+    await store.fail_job(job, "bad", "Bad.", None)
     inline, forgotten = [
         await store.start_inline_session("a", "ann", key, agent_fields("own"))
         for key in ("inline", "forgotten")
@@ -360,7 +388,19 @@ async def _fill(store: Repository) -> dict[str, object]:
     )
     await store.executor.write(partial(begin_file, unfinished, FileQuota()))
     return {
+        "server_id": "mcp_a",
+        "mcp_tool": buy.id,
+        "mcp_new": look.id,
+        "connection_id": "mcpc_a",
+        "issuer": "https://as.example",
+        "remote": "buy",
+        "offered": b"{}",
+        "accepted": b"{}",
+        "choice": b"{}",
         **msgspec.structs.asdict(agent_fields()),
+        "job_id": job.id,
+        "payload": b"",
+        "delay_ms": 0,
         "draft_id": draft.id,
         "key": "plan",
         "call_id": "call_1",
@@ -394,6 +434,11 @@ async def _fill(store: Repository) -> dict[str, object]:
         "run_id": running.run_id,
         "run_ids": [asked.run_id],
         "queued_run": queued.run_id,
+        "leaf": running.run_id,
+        "parent_run_id": None,
+        "parent_seq": None,
+        "branched": 0,
+        "log_level": 1,
         "old_session": old.id,
         "days": 30,
         "needs": "use",

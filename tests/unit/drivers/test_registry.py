@@ -48,7 +48,7 @@ async def test_a_vendors_own_address_needs_a_key_and_another_does_not(provider: 
     """R12: a custom base URL works without a key; without either, the error names the variable and the demo."""
     with pytest.raises(UserError) as caught:
         open_driver(provider, Endpoint())
-    assert caught.value.code == "missing_api_key"
+    assert caught.value.code == "missing_provider_key"
     assert variable in caught.value.message
     assert "demo:demo" in caught.value.message
     for endpoint in (Endpoint(api_key="k"), Endpoint(base_url="http://127.0.0.1:1/v1")):

@@ -1,5 +1,8 @@
 """The rack: a team's tools are made of their definitions, and kept while those are the same."""
 
+from collections.abc import Mapping
+from functools import partial
+
 import pytest
 from msgspec import structs
 
@@ -8,11 +11,14 @@ from agio.core.http_tool import HttpHeader, HttpTool
 from agio.core.link.link import ToolKind, ToolOffer
 from agio.core.provider import Sealed, SecretPlace
 from agio.core.store.records import AgentRecord, AgentTool
+from agio.core.tool import ToolAnswer, ToolContext
 from agio.egress import Egress
 from agio.errors import StoreError, UserError
 from agio.gateway.tools.offers import knows_profile, tools_of
-from agio.gateway.tools.rack import ToolRack
+from agio.gateway.tools.rack import ToolRack, open_secrets
+from agio.protocol.messages import Json
 from agio.tools.clock import clock
+from agio.tools.mcp.servers import McpCall
 from agio.vault import Vault
 
 HTTP = HttpTool(
@@ -38,8 +44,18 @@ class Secrets:
         return self.sealed if (tenant, owner_id) == ("t", "tool_1") else {}
 
 
+class NoServers:
+    """No MCP servers."""
+
+    async def call(
+        self, call: McpCall, context: ToolContext, arguments: Mapping[str, Json], timeout_s: float
+    ) -> ToolAnswer:
+        raise AssertionError(call)
+
+
 def rack(vault: Vault | None, sealed: dict[str, Sealed] | None = None) -> ToolRack:
-    return ToolRack({"clock": clock}, AgentRunConfig(), Secrets(sealed or {}), vault, Egress())
+    opener = partial(open_secrets, Secrets(sealed or {}), vault)
+    return ToolRack({"clock": clock}, AgentRunConfig(), opener, Egress(), NoServers())
 
 
 def test_a_tool_is_made_once_for_a_definition() -> None:
@@ -56,13 +72,13 @@ async def test_secrets_are_opened_for_their_own_tool_alone() -> None:
     """C3: another tenant's or another tool's do not open, and without a master key none do."""
     vault = Vault([b"k" * 32])
     sealed = {PLACE.field: vault.seal(PLACE, "secret")}
-    assert await rack(vault, sealed).open_secrets("t", "tool_1") == {PLACE.field: "secret"}
+    assert await open_secrets(Secrets(sealed), vault, "t", "tool_1") == {PLACE.field: "secret"}
     moved = {PLACE.field: vault.seal(structs.replace(PLACE, tenant="other"), "theirs")}
     with pytest.raises(StoreError) as unreadable:
-        await rack(vault, moved).open_secrets("t", "tool_1")
+        await open_secrets(Secrets(moved), vault, "t", "tool_1")
     assert unreadable.value.code == "secret_unreadable"
     with pytest.raises(UserError) as locked:
-        await rack(None, sealed).open_secrets("t", "tool_1")
+        await open_secrets(Secrets(sealed), None, "t", "tool_1")
     assert locked.value.code == "no_secret_key"
 
 

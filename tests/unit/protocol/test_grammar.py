@@ -13,7 +13,8 @@ from agio.protocol.grammar import Grammar, GrammarError, Rule
 from tests.support.official import OfficialVerifier, check_flow
 from tests.support.wire_examples import Stream, read_streams
 
-GOOD, WRONG, HOUSE = read_streams("streams"), read_streams("wrong_streams"), read_streams("house_streams")
+GOOD = read_streams("streams") + read_streams("branches")
+WRONG, HOUSE = read_streams("wrong_streams"), read_streams("house_streams")
 
 
 def decoded(stream: Stream) -> list[AgentEvent]:

@@ -73,13 +73,17 @@ class Ledger:
         self.changed.set()
         return Answer(self.cancel_after(write))
 
-    async def begin_tool(self, claim: Claim, key: str, tool: str, effect: Effect) -> ToolRecord | None:
+    async def begin_tool(
+        self, claim: Claim, key: str, tool: str, effect: Effect, lane: str = ""
+    ) -> ToolRecord | None:
         return self.records.get(key)
 
     async def end_tool(self, claim: Claim, key: str, record: ToolRecord) -> None:
         self.records[key] = record
 
-    async def call_tool(self, claim: Claim, key: str, tool: str, arguments: dict[str, Json]) -> ToolReply:
+    async def call_tool(
+        self, claim: Claim, key: str, tool: str, arguments: dict[str, Json], lane: str = ""
+    ) -> ToolReply:
         self.called.append((key, tool, arguments))
         self.changed.set()
         return self.tool(tool, arguments)

@@ -123,10 +123,10 @@ async def test_a_provider_that_is_not_there_is_told_as_such() -> None:
     drivers = Drivers({}, open_driver)
     with pytest.raises(UserError, match="provider_missing"):
         drivers.get("acme")
-    with pytest.raises(UserError, match="missing_api_key") as refused:
+    with pytest.raises(UserError, match="missing_provider_key") as refused:
         drivers.get("openai", ModelEndpoint("openai", None, None))
     assert "OPENAI_API_KEY" not in refused.value.message
-    with pytest.raises(UserError, match="missing_api_key"):
+    with pytest.raises(UserError, match="missing_provider_key"):
         drivers.get("openai")
     await drivers.aclose()
 

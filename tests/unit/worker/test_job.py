@@ -201,7 +201,7 @@ async def test_what_cannot_be_put_together_ends_the_run_with_a_clear_code() -> N
         return ledger
 
     assert (await refused(await joined(), real, agent=offer("nobody"))).code == "provider_missing"
-    assert (await refused(await joined(), real, agent=offer("openai"))).code == "missing_api_key"
+    assert (await refused(await joined(), real, agent=offer("openai"))).code == "missing_provider_key"
     assert (await refused(await joined(), real, agent=offer("demo", "code", "bell"))).code == "agent_missing"
     away = structs.replace(gateway_tool("away"), kind="module")
     assert (await refused(await joined(), real, agent=offer("demo"), tools=[away])).code == "tool_missing"

@@ -55,4 +55,4 @@ async def test_a_task_that_cannot_be_done_says_why() -> None:
     real = WorkerService("wrk_2", room=1, endpoints={})
     with pytest.raises(UserError) as unknown:
         await real.perform(Task(provider="openai", model="y", instructions="", prompt=""))
-    assert unknown.value.code == "missing_api_key"
+    assert unknown.value.code == "missing_provider_key"

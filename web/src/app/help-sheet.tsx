@@ -7,7 +7,10 @@ import { COMMAND_KEY, useShortcut } from "@/lib/shortcuts";
 const SHORTCUTS: [keys: string[], what: string][] = [
   [["Enter"], "Send the message"],
   [["Shift", "Enter"], "New line"],
+  [[COMMAND_KEY, "Enter"], "Add the message to the answer being written"],
   [["Esc"], "Stop the run"],
+  [["Alt", "←"], "Previous version of a message"],
+  [["Alt", "→"], "Next version of a message"],
   [[COMMAND_KEY, "Shift", "O"], "New chat"],
   [[COMMAND_KEY, "K"], "Search chats"],
   [["/"], "Go to the message box"],

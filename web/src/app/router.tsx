@@ -70,7 +70,7 @@ const newChat = createRoute({
   path: "/chat",
   validateSearch: (search: Record<string, unknown>): { agent?: string } =>
     typeof search.agent === "string" ? { agent: search.agent } : {},
-  component: lazyRouteComponent(() => import("@/features/chat/chat-page"), "NewChatPage"),
+  component: lazyRouteComponent(() => import("@/features/chat/new-chat-page"), "NewChatPage"),
 });
 const chat = createRoute({
   getParentRoute: () => inside,
@@ -132,6 +132,19 @@ const settingsSection = createRoute({
   path: "/settings/$section",
   component: lazyRouteComponent(() => import("@/features/settings/settings-page"), "SettingsPage"),
 });
+/** A connection that was allowed elsewhere comes back here, with what became of it. */
+const mcpServer = createRoute({
+  getParentRoute: () => inside,
+  path: "/settings/mcp-servers/$serverId",
+  validateSearch: ({
+    connected,
+    error,
+  }: Record<string, unknown>): { connected?: boolean; error?: string } => ({
+    ...(connected ? { connected: true } : {}),
+    ...(typeof error === "string" ? { error } : {}),
+  }),
+  component: lazyRouteComponent(() => import("@/features/settings/settings-page"), "SettingsPage"),
+});
 
 export const router = createRouter({
   routeTree: root.addChildren([
@@ -151,6 +164,7 @@ export const router = createRouter({
       building.addChildren([newAgent, tools, newTool, tool]),
       settings,
       settingsSection,
+      mcpServer,
     ]),
   ]),
   defaultPreload: "intent",

@@ -1,25 +1,11 @@
 /** Asks for a fresh proof of identity when the server wants one: `const fresh = useFresh(); await fresh(() => ...)`. */
-import { useQuery } from "@tanstack/react-query";
-import { ExternalLink } from "lucide-react";
-import {
-  createContext,
-  type FormEvent,
-  type ReactNode,
-  useCallback,
-  useContext,
-  useEffect,
-  useEffectEvent,
-  useState,
-} from "react";
-import { api } from "@/api/client";
+import { createContext, lazy, type ReactNode, Suspense, useCallback, useContext, useState } from "react";
 import { problemOf } from "@/api/problem";
-import { identitiesQuery, meQuery, signInMethodsQuery } from "@/api/queries";
-import { onConfirmed } from "@/lib/confirmed";
-import { Button, buttonClass } from "./ui/button";
-import { Actions, Dialog } from "./ui/dialog";
-import { Field, Input } from "./ui/field";
-import { ProblemNote } from "./ui/problem-note";
+import { Dialog } from "./ui/dialog";
 import { SkeletonRows } from "./ui/skeleton";
+
+/** Few pages need it: it loads when it is asked for. */
+const Proof = lazy(async () => ({ default: (await import("./proof")).Proof }));
 
 type Fresh = <T>(action: () => Promise<T>) => Promise<T>;
 type Settle = (proved: boolean) => void;
@@ -55,7 +41,9 @@ export function ReauthenticationProvider({ children }: { children: ReactNode }):
         title="Confirm it's you"
         description="Enter your password or sign in again."
       >
-        <Proof onProved={() => settle(true)} onCancel={() => settle(false)} />
+        <Suspense fallback={<SkeletonRows rows={1} className="h-9" />}>
+          <Proof onProved={() => settle(true)} onCancel={() => settle(false)} />
+        </Suspense>
       </Dialog>
     </Context>
   );
@@ -65,99 +53,4 @@ export function useFresh(): Fresh {
   const fresh = useContext(Context);
   if (!fresh) throw new Error("There is no ReauthenticationProvider above.");
   return fresh;
-}
-
-interface ProofProps {
-  onProved: () => void;
-  onCancel: () => void;
-}
-
-/** By password, or where the account is linked. */
-function Proof(props: ProofProps): ReactNode {
-  const me = useQuery(meQuery);
-  const identities = useQuery(identitiesQuery);
-  const methods = useQuery(signInMethodsQuery);
-  const hasPassword = me.data?.account?.has_password !== false;
-  const linked = (methods.data?.providers ?? []).filter(({ id }) =>
-    identities.data?.some(({ provider }) => provider === id),
-  );
-  const problem = identities.error ?? methods.error;
-  const go = useEffectEvent(props.onProved);
-  useEffect(() => onConfirmed(go), []);
-  return (
-    <div className="flex flex-col gap-4">
-      {linked.length > 0 && (
-        <div className="flex flex-col gap-2">
-          {linked.map(({ id, name, url }) => (
-            // In a new tab: the form here is kept, and continues when that tab reports success.
-            <a
-              key={id}
-              href={`${url}?purpose=confirm&return_to=/confirmed`}
-              target="_blank"
-              rel="noopener"
-              className={buttonClass("plain")}
-            >
-              <ExternalLink className="size-4" aria-hidden />
-              <span className="truncate">Confirm with {name}</span>
-            </a>
-          ))}
-          <p className="text-[0.8125rem] text-soft">
-            Opens in a new tab. Sign in there, and this page continues automatically.
-          </p>
-        </div>
-      )}
-      {hasPassword ? (
-        <ProofForm {...props} />
-      ) : (
-        <>
-          {problem && <ProblemNote problem={problem} />}
-          {(identities.isPending || methods.isPending) && <SkeletonRows rows={1} className="h-9" />}
-          <Actions>
-            <Button onClick={props.onCancel}>Cancel</Button>
-          </Actions>
-        </>
-      )}
-    </div>
-  );
-}
-
-function ProofForm({ onProved, onCancel }: ProofProps): ReactNode {
-  const [password, setPassword] = useState("");
-  const [problem, setProblem] = useState<string>();
-  const [busy, setBusy] = useState(false);
-  const prove = async (event: FormEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    try {
-      await api.POST("/api/account/confirm", { body: { password } });
-      onProved();
-    } catch (thrown) {
-      const { code, message } = problemOf(thrown);
-      setProblem(code === "wrong_credentials" ? "Wrong password." : message);
-      setBusy(false);
-    }
-  };
-  return (
-    <form onSubmit={(event) => void prove(event)}>
-      <Field label="Password" problem={problem}>
-        {(control) => (
-          <Input
-            {...control}
-            type="password"
-            autoComplete="current-password"
-            maxLength={1024}
-            required
-            value={password}
-            onChange={(event) => setPassword(event.target.value)}
-          />
-        )}
-      </Field>
-      <Actions>
-        <Button onClick={onCancel}>Cancel</Button>
-        <Button type="submit" look="primary" busy={busy}>
-          Continue
-        </Button>
-      </Actions>
-    </form>
-  );
 }

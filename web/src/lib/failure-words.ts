@@ -10,7 +10,7 @@ const ADVICE: Record<string, string> = {
   model_overloaded: "The provider is overloaded. Try again later, or choose another model.",
   model_unavailable: "The provider has a problem. Try again later.",
   invalid_api_key: "Correct the provider's key in the settings.",
-  missing_api_key: "Enter a key for the provider in the settings.",
+  missing_provider_key: "Enter a key for the provider in the settings.",
   permission_denied:
     "The provider's key has no access to this model. Request access, or choose another model.",
   model_not_found: "Correct the name of the model in the agent, or the provider's address.",

@@ -31,7 +31,8 @@ export function useShortcut(shortcut: Shortcut, act: () => void): void {
   }, [key, command, shift, whileTyping, act]);
 }
 
-function isTyping(target: EventTarget | null): boolean {
+/** Whether a key that was pressed there is written. */
+export function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&
     (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))

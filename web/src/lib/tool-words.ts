@@ -61,6 +61,7 @@ const FAILURES: Record<string, string> = {
   too_many_redirects: "The service redirects too often",
   egress_refused: "This address is blocked",
   secret_unreadable: "A secret header cannot be read",
+  mcp_tool_changed: "Its server changed this tool",
   unknown: "It is unknown whether it took effect",
   cancelled: "It was cancelled",
 };

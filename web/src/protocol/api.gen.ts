@@ -4,6 +4,57 @@
  */
 
 export interface paths {
+    "/.well-known/agio-mcp-client.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get what agio is as a client of authorization servers. It is there if the server has a public URL. */
+        get: operations["mcp_client_document"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/oauth-protected-resource": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the metadata of `/mcp`, where clients look for that of the whole server. */
+        get: operations["protected_resource_of_server"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/oauth-protected-resource/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the metadata of `/mcp`. */
+        get: operations["protected_resource"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/about": {
         parameters: {
             query?: never;
@@ -11,7 +62,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say what this server is: its version, where it keeps things, who works for it. */
+        /** Get the server's version, store, workers and limits. */
         get: operations["about"];
         put?: never;
         post?: never;
@@ -28,15 +79,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the caller's account. */
+        /** Get the caller's account. */
         get: operations["get_account"];
         put?: never;
-        /** Give the person who is signed in an account: an e-mail address and a password to sign in with. */
+        /** Create the signed-in user's account: an e-mail address and a password. */
         post: operations["create_account"];
         delete?: never;
         options?: never;
         head?: never;
-        /** Change the name or the e-mail address of the person who is signed in. */
+        /** Change the name or e-mail address of the caller's account. */
         patch: operations["change_account"];
         trace?: never;
     };
@@ -49,7 +100,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Prove again who is signed in, as sensitive changes ask for: good for 15 minutes. */
+        /** Confirm the password, as sensitive changes require. Valid for 15 minutes. */
         post: operations["confirm_account"];
         delete?: never;
         options?: never;
@@ -64,7 +115,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the OpenID providers that are linked to the caller's account. */
+        /** List the OpenID providers linked to the caller's account. */
         get: operations["list_identities"];
         put?: never;
         post?: never;
@@ -83,9 +134,9 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Begin to link an OpenID provider to the caller's account: the answer says where the browser is to go. */
+        /** Start linking an OpenID provider to the caller's account. Returns the URL to open. */
         post: operations["link_identity"];
-        /** Let the caller's account be signed in to at an OpenID provider no more. */
+        /** Unlink an OpenID provider from the caller's account. */
         delete: operations["unlink_identity"];
         options?: never;
         head?: never;
@@ -101,7 +152,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Set the password of the person who is signed in. Every other browser of theirs is signed out. */
+        /** Set the caller's password. All their other browsers are signed out. */
         post: operations["set_password"];
         delete?: never;
         options?: never;
@@ -118,7 +169,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Sign out every browser of the person who is signed in, this one too. */
+        /** Sign out all of the caller's browsers, including this one. */
         post: operations["sign_out_everywhere"];
         delete?: never;
         options?: never;
@@ -133,7 +184,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the caller's sessions, those changed last first. */
+        /** List the caller's sessions, most recently changed first. */
         get: operations["list_sessions"];
         put?: never;
         post?: never;
@@ -150,15 +201,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a session with its messages, in order: the first of them, or the last with `tail`. */
+        /** Get a session with a page of its messages, in order: the first page, or the last with `tail`. */
         get: operations["get_session"];
         put?: never;
         post?: never;
-        /** Delete a session and everything in it. What is going on in it is stopped. */
+        /** Delete a session with everything in it. Its runs are cancelled. */
         delete: operations["delete_session"];
         options?: never;
         head?: never;
-        /** Rename a session, change what becomes of a message while it is busy, or say how far it was read. */
+        /** Change a session's title, its policy for messages that arrive during a run, or its read position. */
         patch: operations["change_session"];
         trace?: never;
     };
@@ -171,7 +222,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Answer a session's open questions, all of them at once: a new run goes on with what was decided. */
+        /** Answer all open questions of a session at once. A new run continues with the answers. */
         post: operations["answer_interrupts"];
         delete?: never;
         options?: never;
@@ -188,7 +239,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop what is going on in a session and what waits in its queue. */
+        /** Cancel a session's running and queued runs. */
         post: operations["cancel_session"];
         delete?: never;
         options?: never;
@@ -222,7 +273,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Copy a session up to, and without, a message of the caller's, and everything that belongs to it. */
+        /** Copy a session up to, but without, one of the caller's messages. */
         post: operations["fork_session"];
         delete?: never;
         options?: never;
@@ -237,7 +288,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List a session's questions to a person, newest first, answered ones too. */
+        /** List a session's questions, newest first, including answered ones. */
         get: operations["list_interrupts"];
         put?: never;
         post?: never;
@@ -256,7 +307,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send a message: it is stored with its run before this answers. */
+        /** Send a message. The response follows the commit of the message and its run. */
         post: operations["send_message"];
         delete?: never;
         options?: never;
@@ -271,7 +322,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say where a session stands: its state, and the step of its newest run. */
+        /** Get a session's state and the step of its newest run. */
         get: operations["session_status"];
         put?: never;
         post?: never;
@@ -288,7 +339,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Stream a session's events, for as long as the reader stays. */
+        /** Stream a session's events until the client disconnects. */
         get: operations["stream_session"];
         put?: never;
         post?: never;
@@ -307,7 +358,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send the results of client-side tool calls: a new run goes on with them. */
+        /** Send the results of client-side tool calls. A new run continues with them. */
         post: operations["send_tool_results"];
         delete?: never;
         options?: never;
@@ -322,10 +373,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the tools agents may be given: built-in, the workers', and the team's own. */
+        /** List the available tools: built-in, of workers, and the team's own. */
         get: operations["list_agent_tools"];
         put?: never;
-        /** Add an HTTP tool. Its secret headers are sealed, and in no answer from then on. */
+        /** Add an HTTP tool. Its secret headers are encrypted and never returned. */
         post: operations["create_agent_tool"];
         delete?: never;
         options?: never;
@@ -342,10 +393,10 @@ export interface paths {
         };
         /** Get a tool, without the values of its secret headers. */
         get: operations["get_agent_tool"];
-        /** Replace an HTTP tool. A secret without a value stays, unless the tool calls another host. */
+        /** Replace an HTTP tool. A secret without a value is kept, unless the host changes. */
         put: operations["replace_agent_tool"];
         post?: never;
-        /** Delete an HTTP tool with its secrets, and take it from all agents. */
+        /** Delete an HTTP tool with its secrets and remove it from all agents. */
         delete: operations["delete_agent_tool"];
         options?: never;
         head?: never;
@@ -361,7 +412,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Try a tool: it is really called, without asking anybody. Shows what an HTTP tool sent, but for its secrets. */
+        /** Test a tool with a real call, without approval. Returns the HTTP request, without its secrets. */
         post: operations["try_agent_tool"];
         delete?: never;
         options?: never;
@@ -378,7 +429,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Run an agent once and wait for what it comes to. */
+        /** Run an agent once and wait for the outcome. */
         post: operations["run_agent_once"];
         delete?: never;
         options?: never;
@@ -413,7 +464,7 @@ export interface paths {
         };
         /** Get an agent. */
         get: operations["get_agent"];
-        /** Replace an agent: what is not given gets its default. */
+        /** Replace an agent. Omitted fields get their defaults. */
         put: operations["replace_agent"];
         post?: never;
         /** Delete an agent. Its sessions stay readable. */
@@ -432,9 +483,27 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Run an agent as any AG-UI 1.0 client does. */
+        /** Run an agent with an AG-UI 1.0 client. */
         post: operations["run_agent"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/mcp-servers/{server_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Give an agent all tools of a server that are on now. A tool that is enabled later is given by itself. */
+        put: operations["assign_mcp_server"];
+        post?: never;
+        /** Take all tools of a server from an agent. */
+        delete: operations["unassign_mcp_server"];
         options?: never;
         head?: never;
         patch?: never;
@@ -447,7 +516,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the caller's sessions with an agent, those changed last first. */
+        /** List the caller's sessions with an agent, most recently changed first. */
         get: operations["list_agent_sessions"];
         put?: never;
         /** Start a session with an agent. */
@@ -465,7 +534,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the tools an agent has. */
+        /** List an agent's tools. */
         get: operations["list_assigned_tools"];
         put?: never;
         post?: never;
@@ -483,10 +552,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Give an agent a tool, or change whether it asks first. */
+        /** Assign a tool to an agent, or change its approval. */
         put: operations["assign_tool"];
         post?: never;
-        /** Take a tool from an agent. */
+        /** Remove a tool from an agent. */
         delete: operations["unassign_tool"];
         options?: never;
         head?: never;
@@ -503,7 +572,7 @@ export interface paths {
         /** List the caller's API keys, or all of the team. */
         get: operations["list_keys"];
         put?: never;
-        /** Make an API key, which may do no more than its maker. It is shown in this answer and never again. */
+        /** Create an API key with at most the caller's permissions. The key is returned only in this response. */
         post: operations["create_key"];
         delete?: never;
         options?: never;
@@ -521,7 +590,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Revoke an API key and all made with it: they are refused from now on, by other gateways within 5 seconds. */
+        /** Revoke an API key and all keys created with it. Other gateways follow within 5 seconds. */
         delete: operations["revoke_key"];
         options?: never;
         head?: never;
@@ -535,7 +604,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List who did what in the team, newest first; with `action` or `user` only theirs. Owners may. */
+        /** List the team's audit log, newest first, optionally by `action` or `user`. For owners. */
         get: operations["list_audit"];
         put?: never;
         post?: never;
@@ -623,7 +692,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Upload a file, as a form's part `file` or as the body itself. */
+        /** Upload a file, as the form part `file` or as the request body. */
         post: operations["upload_file"];
         delete?: never;
         options?: never;
@@ -638,11 +707,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say what a file is. */
+        /** Get a file's name, type and size. */
         get: operations["get_file"];
         put?: never;
         post?: never;
-        /** Delete a file. What refers to it finds nothing. */
+        /** Delete a file. Messages that refer to it are kept. */
         delete: operations["delete_file"];
         options?: never;
         head?: never;
@@ -656,7 +725,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Download a file, to be saved and not shown. */
+        /** Download a file as an attachment. */
         get: operations["download_file"];
         put?: never;
         post?: never;
@@ -673,7 +742,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say that the server is alive. */
+        /** Report that the server is alive. */
         get: operations["health"];
         put?: never;
         post?: never;
@@ -693,7 +762,7 @@ export interface paths {
         /** List the team's invitations. */
         get: operations["list_invitations"];
         put?: never;
-        /** Invite somebody into the team. The token is shown in this answer and never again. */
+        /** Create an invitation to the team. The token is returned only in this response. */
         post: operations["create_invitation"];
         delete?: never;
         options?: never;
@@ -711,7 +780,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Take an invitation back. */
+        /** Revoke an invitation. */
         delete: operations["revoke_invitation"];
         options?: never;
         head?: never;
@@ -727,7 +796,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Join a team: with the account that is signed in, or with a new one. The browser is signed in to the team. */
+        /** Accept an invitation, with the signed-in account or a new one. The browser is signed in to the team. */
         post: operations["accept_invitation"];
         delete?: never;
         options?: never;
@@ -742,10 +811,200 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say what an invitation invites to. */
+        /** Get the team and role an invitation offers. */
         get: operations["open_invitation"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the team's background jobs, newest first, optionally by `state` or `kind`. For owners. */
+        get: operations["list_jobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/jobs/{job_id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Queue a dead background job again. For owners. */
+        post: operations["retry_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/mcp-servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the MCP servers: the team's own, and the operator's that it has. */
+        get: operations["list_mcp_servers"];
+        put?: never;
+        /** Add an MCP server. Its token and secret headers are encrypted and never returned. */
+        post: operations["create_mcp_server"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/mcp-servers/{server_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get an MCP server with its tools, as it offered them when it was checked or used last. */
+        get: operations["get_mcp_server"];
+        /** Replace an MCP server. Omitted secrets are kept, unless its host changes; then they must be entered again. */
+        put: operations["replace_mcp_server"];
+        post?: never;
+        /** Delete an MCP server with its tools and secrets. Running calls of its tools end; agents lose the tools. */
+        delete: operations["delete_mcp_server"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/mcp-servers/{server_id}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Check an MCP server: connect to it, list its tools, and record what they are now. */
+        post: operations["check_mcp_server"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/mcp-servers/{server_id}/connect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begin to connect to an MCP server: find where people sign in. For a team's connection it takes `build`. */
+        post: operations["connect_mcp_server"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/mcp-servers/{server_id}/connection": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** End the caller's connection to an MCP server, or with `build` the team's, also at the provider. */
+        delete: operations["disconnect_mcp_server"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/mcp-servers/{server_id}/tools/{tool_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Set a tool's switch, effect and approval. Enabling a new tool accepts it as the server offers it now. */
+        put: operations["change_mcp_tool"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/mcp-servers/{server_id}/tools/{tool_id}/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Accept a tool as the server offers it now; the digest says what was looked at. */
+        post: operations["accept_mcp_tool"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/mcp-servers/oauth/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Complete a connection to an MCP server, and return to its page. */
+        get: operations["finish_mcp_connect"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/mcp-servers/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Test an MCP server before it is saved: connect to it and list its tools. */
+        post: operations["test_mcp_server"];
         delete?: never;
         options?: never;
         head?: never;
@@ -759,7 +1018,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say who the credential stands for. */
+        /** Get the user, team and permissions of the credential. */
         get: operations["me"];
         put?: never;
         post?: never;
@@ -796,11 +1055,11 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Remove a member: their keys and sessions end. Only owners remove owners; the last one stays. */
+        /** Remove a member, their keys and browser sessions. Only owners remove owners; the last owner stays. */
         delete: operations["remove_member"];
         options?: never;
         head?: never;
-        /** Change what a member may do. Only owners make and change owners; the last one stays. */
+        /** Change a member's role. Only owners appoint and change owners; the last owner cannot be changed. */
         patch: operations["change_member"];
         trace?: never;
     };
@@ -813,7 +1072,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a link that signs a member in once, within a day. Not for owners, nor for who is in other teams too. */
+        /** Create a one-time sign-in link, valid for a day. Not for owners or members of several teams. */
         post: operations["create_sign_in_link"];
         delete?: never;
         options?: never;
@@ -828,7 +1087,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Describe every route. */
+        /** Get this OpenAPI document. */
         get: operations["openapi"];
         put?: never;
         post?: never;
@@ -845,7 +1104,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the caller's profile. */
+        /** Get the caller's profile. */
         get: operations["get_profile"];
         put?: never;
         post?: never;
@@ -863,10 +1122,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the providers: the team's own, and those of the operator's that it has not replaced. */
+        /** List the providers: the team's own, then the operator's that the team has not replaced. */
         get: operations["list_providers"];
         put?: never;
-        /** Add a provider. Its key is sealed, and in no answer from then on. */
+        /** Add a provider. Its key is encrypted and never returned. */
         post: operations["create_provider"];
         delete?: never;
         options?: never;
@@ -883,10 +1142,10 @@ export interface paths {
         };
         /** Get a provider, without its key. */
         get: operations["get_provider"];
-        /** Replace a provider. A key that is left out stays, unless the address changes: then it must be entered again. */
+        /** Replace a provider. An omitted key is kept, unless the address changes; then it must be entered again. */
         put: operations["replace_provider"];
         post?: never;
-        /** Delete a provider and its key. Agents that name it fail until they are given another. */
+        /** Delete a provider and its key. Runs of agents that use it fail until the agents get another. */
         delete: operations["delete_provider"];
         options?: never;
         head?: never;
@@ -902,7 +1161,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Try a provider: a worker asks the model for a word, and the service for its models. */
+        /** Test a provider: a worker requests one word from the model, and the service's list of models. */
         post: operations["try_provider"];
         delete?: never;
         options?: never;
@@ -919,7 +1178,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say whether the server would call a base URL, and if not, what its operator writes to allow it. */
+        /** Check whether the server may call a base URL; if not, return the setting that allows it. */
         post: operations["check_address"];
         delete?: never;
         options?: never;
@@ -936,7 +1195,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Try a provider before it is kept. */
+        /** Test a provider before it is saved. */
         post: operations["try_connection"];
         delete?: never;
         options?: never;
@@ -951,7 +1210,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say whether messages can be taken and run: the store answers and a worker is there. */
+        /** Report whether the server can accept and run messages: the store responds and a worker is connected. */
         get: operations["ready"];
         put?: never;
         post?: never;
@@ -968,7 +1227,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List runs, newest first: the caller's, or others' of the team. Created from `since` on and before `until`. */
+        /** List runs created from `since` on and before `until`, newest first: the caller's, or the team's. */
         get: operations["list_runs"];
         put?: never;
         post?: never;
@@ -1004,8 +1263,25 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop a run. One that has ended stays as it is. */
+        /** Cancel a run. A run that has ended is not changed. */
         post: operations["cancel_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run_id}/definition": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the definition that a run has pinned, and how it differs from the agent as it is now. */
+        get: operations["run_definition"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1029,6 +1305,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{run_id}/regenerate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Answer the message of a run again. The new run continues the same run as the first; both stay readable. */
+        post: operations["regenerate_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{run_id}/tools": {
         parameters: {
             query?: never;
@@ -1036,7 +1329,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the tool calls of a run as they were recorded. */
+        /** List the recorded tool calls of a run. */
         get: operations["list_run_tools"];
         put?: never;
         post?: never;
@@ -1055,7 +1348,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Begin a session with an agent of its own, or find the one with this id. */
+        /** Create a session with its own agent, or find the session with this id. */
         post: operations["create_sdk_session"];
         delete?: never;
         options?: never;
@@ -1072,7 +1365,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send a message to a session and wait for its answer, or stream its run's events. */
+        /** Send a message to a session and wait for the answer, or stream the run's events. */
         post: operations["send_sdk_message"];
         delete?: never;
         options?: never;
@@ -1121,7 +1414,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say how people sign in here. */
+        /** List the ways to sign in. */
         get: operations["sign_in_methods"];
         put?: never;
         post?: never;
@@ -1138,14 +1431,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the caller's team. */
+        /** Get the caller's team. */
         get: operations["get_tenant"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** Change the team: its name, how long its sessions are kept, who may describe agents at /api/sdk. */
+        /** Change the team: its name, its retention, who may define agents at /api/sdk. */
         patch: operations["change_tenant"];
         trace?: never;
     };
@@ -1159,7 +1452,7 @@ export interface paths {
         /** List the caller's teams. */
         get: operations["list_tenants"];
         put?: never;
-        /** Make a team, owned by its maker. Owners of the operator's own team may. */
+        /** Create a team owned by the caller. Only owners of the operator's team may. */
         post: operations["create_tenant"];
         delete?: never;
         options?: never;
@@ -1176,7 +1469,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Go on in another of the caller's teams: the browser's session there is a new one. */
+        /** Switch to another of the caller's teams, with a new browser session. */
         post: operations["switch_tenant"];
         delete?: never;
         options?: never;
@@ -1191,7 +1484,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the tools agents may be given. */
+        /** List the available tools. */
         get: operations["list_tools"];
         put?: never;
         post?: never;
@@ -1210,8 +1503,25 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Call a tool of the gateway's: a built-in one or one of the team's. It goes on if you leave; with an */
+        /** Call a built-in tool or one of the team's. It continues after a disconnect; see Idempotency-Key. */
         post: operations["execute_tool"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a message of MCP, whose tools are the team's agents. */
+        post: operations["mcp_server"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1225,7 +1535,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the server's figures in the format of Prometheus, to this machine or with an API key. */
+        /** Get metrics in Prometheus format, from this machine or with an API key. */
         get: operations["metrics"];
         put?: never;
         post?: never;
@@ -1242,7 +1552,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Talk over a WebSocket: send messages, subscribe, cancel, answer. */
+        /** Open a WebSocket to send messages, subscribe, cancel and answer. */
         get: operations["realtime"];
         put?: never;
         post?: never;
@@ -1259,7 +1569,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Sign a browser in with a one-time link; without one, show the page to sign in on. */
+        /** Sign a browser in with a one-time link; without a token, show the sign-in page. */
         get: operations["sign_in"];
         put?: never;
         post?: never;
@@ -1276,7 +1586,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Send the browser to an OpenID provider, to sign in there or to prove anew who it is. */
+        /** Redirect the browser to an OpenID provider, to sign in or to confirm the identity. */
         get: operations["begin_sign_in"];
         put?: never;
         post?: never;
@@ -1293,7 +1603,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Take a browser back from an OpenID provider: it is signed in, if all that was said can be believed. */
+        /** Complete a sign-in at an OpenID provider after verifying its response. */
         get: operations["finish_sign_in"];
         put?: never;
         post?: never;
@@ -1312,7 +1622,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Sign the browser out: its session ends on the server. */
+        /** Sign the browser out and end its session. */
         post: operations["sign_out"];
         delete?: never;
         options?: never;
@@ -1326,7 +1636,7 @@ export interface components {
     schemas: {
         /**
          * About
-         * @description The server, as far as its users need to know it.
+         * @description The server's version, store, workers and limits.
          */
         About: {
             /** @enum {unknown} */
@@ -1342,7 +1652,7 @@ export interface components {
         };
         /**
          * AcceptBody
-         * @description An invitation's token; somebody who is not signed in also gives what an account needs.
+         * @description An invitation's token; a caller who is not signed in also gives the fields of a new account.
          */
         AcceptBody: {
             /** Email */
@@ -1368,7 +1678,7 @@ export interface components {
         };
         /**
          * AccountChange
-         * @description What to change of an account.
+         * @description The fields of an account to change.
          */
         AccountChange: {
             /** Email */
@@ -1382,7 +1692,7 @@ export interface components {
         };
         /**
          * AccountView
-         * @description A person. One without a password signs in elsewhere.
+         * @description An account. Without a password it signs in at an OpenID provider.
          */
         AccountView: {
             email: string;
@@ -1414,7 +1724,7 @@ export interface components {
         };
         /**
          * AddressCheck
-         * @description Whether an address is called. Names are looked up only if they are of the server's own network.
+         * @description Whether the server may call an address. Only names of the server's own network are resolved.
          */
         AddressCheck: {
             /** @default null */
@@ -1471,18 +1781,19 @@ export interface components {
         };
         /**
          * AgentLimits
-         * @description What a team says of an agent's limits, by the names of `AgentRunConfig`; None: as the server has it.
+         * @description An agent's limits, named as in `AgentRunConfig`; null: the server's default.
          */
         AgentLimits: {
             max_history_messages: number | null;
             max_tokens: number | null;
+            max_tool_tokens: number | null;
             run_timeout_s: number | null;
             tool_timeout_s: number | null;
             turn_timeout_s: number | null;
         };
         /**
          * AgentRunBody
-         * @description A turn. `agent` is an id or a name; without `session_id` a session begins.
+         * @description A message to an agent. `agent` is an id or a name; without `session_id` a new session starts.
          */
         AgentRunBody: {
             /** Agent */
@@ -1506,7 +1817,7 @@ export interface components {
         };
         /**
          * AgentToolDetails
-         * @description A tool agents may be given. Only the team's own HTTP tools can be changed.
+         * @description A tool that agents can have. Only the team's own HTTP tools can be changed.
          */
         AgentToolDetails: {
             agents: components["schemas"]["ToolUser"][];
@@ -1533,6 +1844,8 @@ export interface components {
             read_only: boolean;
             /** @default null */
             result_path: string | null;
+            /** @default null */
+            server: components["schemas"]["ToolServer"] | null;
             timeout_s: number | null;
             /** @default [] */
             unchecked_patterns: string[];
@@ -1543,7 +1856,7 @@ export interface components {
         };
         /**
          * AgentTools
-         * @description The tools a team's agents may be given, by name.
+         * @description The tools that a team's agents can have, by name.
          */
         AgentTools: {
             items: components["schemas"]["AgentToolDetails"][];
@@ -1586,8 +1899,16 @@ export interface components {
             updated_at: number;
         };
         /**
+         * Alternative
+         * @description One of several runs that continue the same run. `leaf_run_id` is the newest run of its branch.
+         */
+        Alternative: {
+            leaf_run_id: string;
+            run_id: string;
+        };
+        /**
          * AnswerBody
-         * @description The answer to one question: approved or not, or dismissed.
+         * @description The answer to one question: approved, not approved or dismissed.
          */
         AnswerBody: {
             /** Approved */
@@ -1628,7 +1949,7 @@ export interface components {
         };
         /**
          * AssignedTool
-         * @description A tool an agent has. `id` and `kind` are null for one that is not there now, such as a worker's that left.
+         * @description A tool of an agent. `id` and `kind` are null while it is unavailable, e.g. its worker is disconnected.
          */
         AssignedTool: {
             approval: ("ask" | "never") | null;
@@ -1636,17 +1957,18 @@ export interface components {
             id: string | null;
             kind: ("builtin" | "http" | "mcp" | "module") | null;
             name: string;
+            server: components["schemas"]["ToolServer"] | null;
         };
         /**
          * AssignedTools
-         * @description The tools of an agent, in its order.
+         * @description An agent's tools, in the agent's order.
          */
         AssignedTools: {
             items: components["schemas"]["AssignedTool"][];
         };
         /**
          * AssignmentBody
-         * @description That an agent may use a tool; `approval` overrides the tool's own.
+         * @description The assignment of a tool to an agent; `approval` overrides the tool's own.
          */
         AssignmentBody: {
             /** Approval */
@@ -1702,15 +2024,23 @@ export interface components {
             user: string;
         };
         /**
+         * Branch
+         * @description A run of a path that has alternatives; it is one of them. They are in the order of time.
+         */
+        Branch: {
+            alternatives: components["schemas"]["Alternative"][];
+            run_id: string;
+        };
+        /**
          * Cancelled
-         * @description The runs that were asked to stop: none if nothing was going on.
+         * @description The runs that are being cancelled; empty if none was open.
          */
         Cancelled: {
             runs: components["schemas"]["CancelledRun"][];
         };
         /**
          * CancelledRun
-         * @description A run that was asked to stop; it ends as soon as its worker hears of it.
+         * @description A run that is being cancelled.
          */
         CancelledRun: {
             run_id: string;
@@ -1718,8 +2048,26 @@ export interface components {
             status: "cancelled" | "completed" | "expired" | "failed" | "interrupted" | "queued" | "running";
         };
         /**
+         * ConnectBody
+         * @description A server to connect to.
+         */
+        ConnectBody: {
+            /** Bearer Token */
+            bearer_token?: string | null;
+            /** Headers */
+            headers?: components["schemas"]["HeaderBody"][];
+            /** Server Url */
+            server_url: string;
+            /**
+             * Transport
+             * @default http
+             * @enum {string}
+             */
+            transport: "http" | "sse";
+        };
+        /**
          * ConnectionBody
-         * @description A provider to try before it is kept. Without a model its service is asked for the list of them.
+         * @description A provider to test before it is saved. Without a model the test requests the service's list of models.
          */
         ConnectionBody: {
             /** Api Key */
@@ -1753,7 +2101,7 @@ export interface components {
         ContentPart: components["schemas"]["TextPart"] | components["schemas"]["ImagePart"] | components["schemas"]["AudioPart"] | components["schemas"]["VideoPart"] | components["schemas"]["DocumentPart"];
         /**
          * ContextBody
-         * @description Something the caller knows: told to the model as information nobody vouches for.
+         * @description Context from the caller; the model receives it as untrusted text.
          */
         ContextBody: {
             /** Description */
@@ -1763,7 +2111,7 @@ export interface components {
         };
         /**
          * ContextEntry
-         * @description Something the client's page knows: AG-UI's `Context`.
+         * @description Context from the client's page: AG-UI's `Context`.
          */
         ContextEntry: {
             description: string;
@@ -1817,7 +2165,7 @@ export interface components {
         };
         /**
          * Drafts
-         * @description A page of drafts, those written last first.
+         * @description A page of drafts, most recently written first.
          */
         Drafts: {
             items: components["schemas"]["DraftView"][];
@@ -1844,7 +2192,7 @@ export interface components {
         };
         /**
          * DraftView
-         * @description A draft. The same `key` is the same draft, `version` its newest version.
+         * @description A draft, identified by `key`. `version` is its newest version.
          */
         DraftView: {
             created_at: number;
@@ -1874,7 +2222,7 @@ export interface components {
         };
         /**
          * Error
-         * @description What every refusal looks like.
+         * @description The body of every error response.
          */
         Error: {
             error: components["schemas"]["ErrorDetail"];
@@ -1933,7 +2281,7 @@ export interface components {
         };
         /**
          * ForkBody
-         * @description Where a copy of a conversation ends: before this message of the user's, by its id.
+         * @description The end of the copy: before the user message with this id.
          */
         ForkBody: {
             /** Before */
@@ -1943,13 +2291,14 @@ export interface components {
         };
         /**
          * FoundView
-         * @description Where a search was found: about 120 characters of the message on one line, as plain text.
+         * @description A search hit: about 120 characters of the message as one line of plain text.
          */
         FoundView: {
             after: string;
             before: string;
             match: string;
             message_id: string;
+            run_id: string;
         };
         /** FunctionCall */
         FunctionCall: {
@@ -1958,7 +2307,7 @@ export interface components {
         };
         /**
          * HeaderBody
-         * @description A header of an HTTP tool. The value of a secret one is written and never read.
+         * @description A header of requests. The value of a secret header is write-only.
          */
         HeaderBody: {
             /** Name */
@@ -2003,7 +2352,7 @@ export interface components {
         };
         /**
          * HttpToolBody
-         * @description An HTTP tool. `url` has `{parameter}`s in its path and query; what else is given goes into query or body.
+         * @description An HTTP tool. `url` has `{parameter}`s in path and query; other arguments go into the query or the body.
          */
         HttpToolBody: {
             /**
@@ -2045,14 +2394,14 @@ export interface components {
         };
         /**
          * Identities
-         * @description The providers that are linked to the caller's account.
+         * @description The OpenID providers linked to the caller's account.
          */
         Identities: {
             items: components["schemas"]["IdentityView"][];
         };
         /**
          * IdentityView
-         * @description A provider the caller can sign in at.
+         * @description An OpenID provider linked to the caller's account.
          */
         IdentityView: {
             linked_at: number;
@@ -2089,14 +2438,14 @@ export interface components {
         };
         /**
          * Interrupts
-         * @description A session's questions, newest first, answered ones too.
+         * @description A session's questions, newest first, including answered ones.
          */
         Interrupts: {
             items: components["schemas"]["InterruptView"][];
         };
         /**
          * InterruptView
-         * @description A question to a person, with exactly what would be called.
+         * @description A question to a person, with the exact tool call.
          */
         InterruptView: {
             arguments: string;
@@ -2113,7 +2462,7 @@ export interface components {
         };
         /**
          * InvitationBody
-         * @description An invitation: for whoever has this e-mail address, or without one for whoever has the link.
+         * @description An invitation, bound to an e-mail address or, without one, open to anyone with the link.
          */
         InvitationBody: {
             /** Email */
@@ -2132,7 +2481,7 @@ export interface components {
         };
         /**
          * InvitationOffer
-         * @description What an invitation invites to, for whoever has its token.
+         * @description The team and role an invitation offers, for the holder of its token.
          */
         InvitationOffer: {
             email: string | null;
@@ -2145,14 +2494,14 @@ export interface components {
         };
         /**
          * Invitations
-         * @description The team's invitations, newest first, closed ones too.
+         * @description The team's invitations, newest first, including closed ones.
          */
         Invitations: {
             items: components["schemas"]["InvitationView"][];
         };
         /**
          * InvitationView
-         * @description An invitation. One that is closed was accepted, by the user it says, or taken back.
+         * @description An invitation. A closed one was accepted, by the user it names, or revoked.
          */
         InvitationView: {
             accepted_by: string | null;
@@ -2166,8 +2515,40 @@ export interface components {
             role: "admin" | "member" | "owner";
         };
         /**
+         * JobError
+         * @description Why the last attempt failed.
+         */
+        JobError: {
+            code: string;
+            message: string;
+        };
+        /**
+         * Jobs
+         * @description The team's jobs, newest first.
+         */
+        Jobs: {
+            items: components["schemas"]["JobView"][];
+            next: string | null;
+        };
+        /**
+         * JobView
+         * @description A background job, without its payload. Times are milliseconds since 1970.
+         */
+        JobView: {
+            attempts: number;
+            created_at: number;
+            ended_at: number | null;
+            error: components["schemas"]["JobError"] | null;
+            id: string;
+            key: string;
+            kind: string;
+            run_at: number;
+            /** @enum {unknown} */
+            state: "dead" | "done" | "queued" | "running";
+        };
+        /**
          * KeyBody
-         * @description A new API key. Without permissions it may do all that its maker may; without an end it has none.
+         * @description A new API key. Default: the caller's permissions, no expiry.
          */
         KeyBody: {
             /** Expires In Days */
@@ -2179,14 +2560,14 @@ export interface components {
         };
         /**
          * Keys
-         * @description API keys, newest first, revoked ones too.
+         * @description API keys, newest first, including revoked ones.
          */
         Keys: {
             items: components["schemas"]["KeyView"][];
         };
         /**
          * KeyView
-         * @description An API key, without the key. Without permissions it may do all that its user may.
+         * @description An API key, without the key itself. `permissions` null: all permissions of its user.
          */
         KeyView: {
             created_at: number;
@@ -2202,13 +2583,15 @@ export interface components {
         };
         /**
          * LimitsBody
-         * @description The limits of an agent's runs; what is not given is the server's default.
+         * @description The limits of an agent's runs; omitted ones are the server's defaults.
          */
         LimitsBody: {
             /** Max History Messages */
             max_history_messages?: number | null;
             /** Max Tokens */
             max_tokens?: number | null;
+            /** Max Tool Tokens */
+            max_tool_tokens?: number | null;
             /** Run Timeout S */
             run_timeout_s?: number | null;
             /** Tool Timeout S */
@@ -2218,19 +2601,21 @@ export interface components {
         };
         /**
          * ListedSession
-         * @description A conversation in a list.
+         * @description A session in a list.
          */
         ListedSession: {
             agent_id: string;
             agent_name: string;
+            branched: boolean;
             created_at: number;
             forked_from: string | null;
             found: components["schemas"]["FoundView"] | null;
             id: string;
             last_pos: number;
             last_run_id: string | null;
+            leaf_run_id: string | null;
             /** @enum {unknown} */
-            on_busy: "interrupt" | "queue" | "refuse";
+            on_busy: "interrupt" | "queue" | "refuse" | "steer";
             pending: string[];
             seen_pos: number;
             /** @enum {unknown} */
@@ -2239,8 +2624,242 @@ export interface components {
             updated_at: number;
         };
         /**
+         * McpAcceptBody
+         * @description The digest of the tool that was looked at, and is accepted.
+         */
+        McpAcceptBody: {
+            /** Digest */
+            digest: string;
+        };
+        /**
+         * McpCheck
+         * @description What a connection to a server found.
+         */
+        McpCheck: {
+            era: ("2025" | "2026") | null;
+            error: components["schemas"]["McpProblem"] | null;
+            latency_ms: number | null;
+            protocol: string | null;
+            reachable: boolean;
+            server_name: string | null;
+            server_version: string | null;
+            tools: string[];
+        };
+        /**
+         * McpClientDocument
+         * @description The client id metadata document. Its address is the client id.
+         */
+        McpClientDocument: {
+            /** @enum {unknown} */
+            application_type: "native" | "web";
+            client_id: string;
+            /** @default agio */
+            client_name: string;
+            client_uri: string;
+            grant_types: string[];
+            redirect_uris: string[];
+            response_types: string[];
+            /**
+             * @default none
+             * @enum {unknown}
+             */
+            token_endpoint_auth_method: "none";
+        };
+        /**
+         * McpConnectStart
+         * @description The address to open in the browser.
+         */
+        McpConnectStart: {
+            authorization_url: string;
+        };
+        /**
+         * McpHeaderView
+         * @description A header of a server's requests. A secret one has no value here.
+         */
+        McpHeaderView: {
+            name: string;
+            /** @default false */
+            secret: boolean;
+            /** @default null */
+            value: string | null;
+        };
+        /**
+         * McpOAuthBody
+         * @description How people sign in at a server's authorization server. Without a client id agio finds or registers its own.
+         */
+        McpOAuthBody: {
+            /** Client Id */
+            client_id?: string | null;
+            /** Client Secret */
+            client_secret?: string | null;
+            /** Issuer */
+            issuer?: string | null;
+            /**
+             * Scope
+             * @default user
+             * @enum {string}
+             */
+            scope: "user" | "team";
+        };
+        /**
+         * McpOAuthView
+         * @description The connection that the caller's calls use: the caller's own, or the team's.
+         */
+        McpOAuthView: {
+            client_id: string | null;
+            connected: boolean;
+            error: string | null;
+            expires_at: number | null;
+            issuer: string | null;
+            /** @enum {unknown} */
+            scope: "team" | "user";
+        };
+        /**
+         * McpProblem
+         * @description Why a server could not be used. `code` is stable.
+         */
+        McpProblem: {
+            code: string;
+            message: string;
+        };
+        /**
+         * McpServerBody
+         * @description An MCP server of the team. In a replacement, an omitted `bearer_token` is kept and null removes it.
+         */
+        McpServerBody: {
+            /** Auth */
+            auth?: ("none" | "header" | "bearer" | "oauth") | null;
+            /** Bearer Token */
+            bearer_token?: string | null;
+            /**
+             * Enabled
+             * @default true
+             */
+            enabled: boolean;
+            /** Headers */
+            headers?: components["schemas"]["HeaderBody"][];
+            /**
+             * Name
+             * @description Letters, digits, _ and -. The names of its tools towards models begin with it.
+             */
+            name: string;
+            oauth?: components["schemas"]["McpOAuthBody"] | null;
+            /** Server Url */
+            server_url: string;
+            /** Timeout S */
+            timeout_s?: number | null;
+            /**
+             * Transport
+             * @default http
+             * @enum {string}
+             */
+            transport: "http" | "sse";
+        };
+        /**
+         * McpServerDetails
+         * @description An MCP server with its tools, by the server's names.
+         */
+        McpServerDetails: {
+            /** @enum {unknown} */
+            auth: "bearer" | "header" | "none" | "oauth";
+            created_at: number | null;
+            enabled: boolean;
+            has_token: boolean;
+            headers: components["schemas"]["McpHeaderView"][];
+            id: string;
+            name: string;
+            oauth: components["schemas"]["McpOAuthView"] | null;
+            server_url: string | null;
+            /** @enum {unknown} */
+            source: "operator" | "team";
+            timeout_s: number | null;
+            tools: components["schemas"]["McpToolView"][];
+            tools_changed: number;
+            tools_on: number;
+            /** @enum {unknown} */
+            transport: "http" | "sse" | "stdio";
+            updated_at: number | null;
+        };
+        /**
+         * McpServerList
+         * @description The MCP servers of a team, by name, and those of the operator that it has.
+         */
+        McpServerList: {
+            items: components["schemas"]["McpServerView"][];
+        };
+        /**
+         * McpServerView
+         * @description An MCP server. The operator's are started from agio.toml and cannot be changed here.
+         */
+        McpServerView: {
+            /** @enum {unknown} */
+            auth: "bearer" | "header" | "none" | "oauth";
+            created_at: number | null;
+            enabled: boolean;
+            has_token: boolean;
+            headers: components["schemas"]["McpHeaderView"][];
+            id: string;
+            name: string;
+            oauth: components["schemas"]["McpOAuthView"] | null;
+            server_url: string | null;
+            /** @enum {unknown} */
+            source: "operator" | "team";
+            timeout_s: number | null;
+            tools_changed: number;
+            tools_on: number;
+            /** @enum {unknown} */
+            transport: "http" | "sse" | "stdio";
+            updated_at: number | null;
+        };
+        /**
+         * McpToolBody
+         * @description How agents may use a tool. Omitted fields stay as they are.
+         */
+        McpToolBody: {
+            /** Approval */
+            approval?: ("never" | "ask") | null;
+            /** Digest */
+            digest?: string | null;
+            /** Effect */
+            effect?: ("read" | "idempotent" | "once") | null;
+            /** Enabled */
+            enabled?: boolean | null;
+        };
+        /**
+         * McpToolShape
+         * @description What the model is told of a tool; the digest is of all of it.
+         */
+        McpToolShape: {
+            description: string;
+            digest: string;
+            parameters: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * McpToolView
+         * @description A tool of a server. While its state is `changed`, it is held back: `offered` is new, `accepted` is old.
+         */
+        McpToolView: {
+            accepted: components["schemas"]["McpToolShape"] | null;
+            /** @enum {unknown} */
+            approval: "ask" | "never";
+            /** @enum {unknown} */
+            effect: "idempotent" | "once" | "read";
+            enabled: boolean;
+            id: string;
+            name: string;
+            offered: components["schemas"]["McpToolShape"] | null;
+            problem: string | null;
+            read_only: boolean;
+            seen_at: number;
+            /** @enum {unknown} */
+            state: "changed" | "gone" | "new" | "off" | "on";
+            tool: string | null;
+        };
+        /**
          * Me
-         * @description Who the credential stands for, and what it may do.
+         * @description The user, team and permissions of a credential.
          */
         Me: {
             account: components["schemas"]["AccountView"] | null;
@@ -2256,7 +2875,7 @@ export interface components {
         };
         /**
          * MemberChange
-         * @description What a member may do from now on.
+         * @description A member's new role.
          */
         MemberChange: {
             /**
@@ -2287,19 +2906,23 @@ export interface components {
         Message: components["schemas"]["DeveloperMessage"] | components["schemas"]["SystemMessage"] | components["schemas"]["AssistantMessage"] | components["schemas"]["UserMessage"] | components["schemas"]["ToolMessage"] | components["schemas"]["ReasoningMessage"] | components["schemas"]["ActivityMessage"];
         /**
          * MessageBody
-         * @description A message. `client_message_id` names it: sent again under the same name it is the same message.
+         * @description A message. A repeat with the same `client_message_id` is the same message.
          */
         MessageBody: {
             /** Client Message Id */
             client_message_id?: string | null;
             /** Content */
             content: string | components["schemas"]["ContentPart"][];
+            /** Copy Of */
+            copy_of?: string | null;
             /** On Busy */
-            on_busy?: ("queue" | "refuse" | "interrupt") | null;
+            on_busy?: ("queue" | "refuse" | "interrupt" | "steer") | null;
+            /** Parent Run Id */
+            parent_run_id?: string | null;
         };
         /**
          * MessageView
-         * @description A finished message. `pos` is None while its run is queued or going on.
+         * @description A finished message. `pos` is null while its run is queued or running.
          */
         MessageView: {
             created_at: number;
@@ -2311,7 +2934,7 @@ export interface components {
         };
         /**
          * NewInvitation
-         * @description An invitation that was just made: the only time its token is shown.
+         * @description A new invitation. Its token is returned only here.
          */
         NewInvitation: {
             accepted_by: string | null;
@@ -2328,7 +2951,7 @@ export interface components {
         };
         /**
          * NewKey
-         * @description An API key that was just made: the only time it is shown.
+         * @description A new API key. The key is returned only here.
          */
         NewKey: {
             created_at: number;
@@ -2345,7 +2968,7 @@ export interface components {
         };
         /**
          * NewSignInLink
-         * @description A link that signs a member in once: the only time it is shown.
+         * @description A one-time sign-in link for a member. It is returned only here.
          */
         NewSignInLink: {
             expires_at: number;
@@ -2360,8 +2983,53 @@ export interface components {
             password: string;
         };
         /**
+         * PinnedAgent
+         * @description An agent with its tools.
+         */
+        PinnedAgent: {
+            /**
+             * @default tool
+             * @enum {unknown}
+             */
+            approval: "ask" | "tool";
+            /** @default  */
+            description: string;
+            /** @default null */
+            goal: string | null;
+            /** @default null */
+            limits: components["schemas"]["AgentLimits"] | null;
+            /** @default null */
+            max_steps: number | null;
+            model_name: string;
+            model_provider: string;
+            name: string;
+            /** @default null */
+            output_schema: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * @default active
+             * @enum {unknown}
+             */
+            status: "active" | "inactive";
+            system_prompt: string;
+            /** @default null */
+            temperature: number | null;
+            tools: components["schemas"]["PinnedTool"][];
+        };
+        /**
+         * PinnedTool
+         * @description A tool of a definition. `http` is the definition of an HTTP tool, without its secrets; null for others.
+         */
+        PinnedTool: {
+            approval: ("ask" | "never") | null;
+            /** @description Any JSON value. */
+            http: unknown;
+            name: string;
+        };
+        /**
          * ProfileChange
-         * @description Fields of a profile to set; null removes one. What is not named stays.
+         * @description The fields of a profile to set; null removes a field. Omitted fields are kept.
          */
         ProfileChange: {
             /** Changes */
@@ -2371,7 +3039,7 @@ export interface components {
         };
         /**
          * ProfileView
-         * @description A profile. `version` is 0, and `updated_at` null, for one that nobody wrote yet.
+         * @description A profile. Before the first write `version` is 0 and `updated_at` is null.
          */
         ProfileView: {
             fields: {
@@ -2381,8 +3049,24 @@ export interface components {
             version: number;
         };
         /**
+         * ProtectedResource
+         * @description The metadata of a protected resource.
+         */
+        ProtectedResource: {
+            authorization_servers?: string[];
+            /**
+             * @default [
+             *       "header"
+             *     ]
+             */
+            bearer_methods_supported: string[];
+            resource: string;
+            /** @default agio */
+            resource_name: string;
+        };
+        /**
          * ProviderBody
-         * @description A model provider of the team's. In a replacement, an `api_key` that is left out stays, and null removes it.
+         * @description A model provider of the team. In a replacement, an omitted `api_key` is kept and null removes it.
          */
         ProviderBody: {
             /** Api Key */
@@ -2404,14 +3088,14 @@ export interface components {
         };
         /**
          * Providers
-         * @description The providers the team's agents may name: its own, then the operator's.
+         * @description The providers of the team's agents: the team's own, then the operator's.
          */
         Providers: {
             items: components["schemas"]["ProviderView"][];
         };
         /**
          * ProviderTestBody
-         * @description With which model to try; left out: the provider's first, or its service's list of models if there is none.
+         * @description The model to test. Default: the provider's first; if it has none, the service's list of models.
          */
         ProviderTestBody: {
             /** Model */
@@ -2419,7 +3103,7 @@ export interface components {
         };
         /**
          * ProviderView
-         * @description A model provider. One of the operator's has no id: it is in the environment of the workers.
+         * @description A model provider. The operator's have no id: they are configured in the workers' environment.
          */
         ProviderView: {
             base_url: string | null;
@@ -2455,6 +3139,20 @@ export interface components {
             subagentRunId?: string;
         };
         /**
+         * RegenerateBody
+         * @description What to change for this run only. Omitted fields are the agent's, as it is now.
+         */
+        RegenerateBody: {
+            /** Model Name */
+            model_name?: string | null;
+            /** Model Provider */
+            model_provider?: string | null;
+            /** System Prompt */
+            system_prompt?: string | null;
+            /** Tools */
+            tools?: (string | components["schemas"]["ToolBody"])[] | null;
+        };
+        /**
          * ResumeEntry
          * @description The answer to one interrupt.
          */
@@ -2471,7 +3169,7 @@ export interface components {
         };
         /**
          * RunAgentInput
-         * @description What starts a run.
+         * @description The input of a run.
          */
         RunAgentInput: {
             context?: components["schemas"]["ContextEntry"][];
@@ -2489,8 +3187,18 @@ export interface components {
             tools?: components["schemas"]["ToolDeclaration"][];
         };
         /**
+         * RunDefinition
+         * @description What a run runs, pinned when it was first claimed, and the agent as it is now.
+         */
+        RunDefinition: {
+            changed: string[];
+            current: components["schemas"]["PinnedAgent"] | null;
+            pinned: components["schemas"]["PinnedAgent"] | null;
+            version: string | null;
+        };
+        /**
          * RunOutcome
-         * @description A run that ended, or has not in time: `status` says so, and the rest is what there is so far.
+         * @description The outcome of a run; if `status` says that it has not ended, the outcome so far.
          */
         RunOutcome: {
             id: string;
@@ -2517,10 +3225,12 @@ export interface components {
         RunView: {
             agent_id: string;
             agent_name: string;
+            branched: boolean;
             cancel_requested: boolean;
             copied_from: string | null;
             cost: number | null;
             created_at: number;
+            definition: string | null;
             ended_at: number | null;
             epoch: number;
             error_code: string | null;
@@ -2532,6 +3242,7 @@ export interface components {
             last_seq: number;
             model: string;
             output_tokens: number | null;
+            parent_run_id: string | null;
             question: ("cancelled" | "expired" | "open" | "resolved") | null;
             request_id: string;
             session_id: string;
@@ -2546,7 +3257,7 @@ export interface components {
         };
         /**
          * SdkAgentBody
-         * @description What to change of a session's agent, from this message on.
+         * @description Changes to a session's agent, from this message on.
          */
         SdkAgentBody: {
             /** Instructions */
@@ -2558,7 +3269,7 @@ export interface components {
         };
         /**
          * SdkAnswer
-         * @description What a message came to. `new_items_len` is how many items it added to the transcript after the message itself.
+         * @description The answer to a message. `new_items_len` counts the items added to the transcript after the message.
          */
         SdkAnswer: {
             final_output: string;
@@ -2584,7 +3295,7 @@ export interface components {
         };
         /**
          * SdkSession
-         * @description A session: what its client calls it, its agent and model.
+         * @description A session: the client's id for it, its agent and model.
          */
         SdkSession: {
             agent_name: string;
@@ -2619,7 +3330,7 @@ export interface components {
         };
         /**
          * Segment
-         * @description A piece of what the agent said, in the order in which it said it.
+         * @description A part of the agent's output, in order.
          */
         Segment: {
             text: string;
@@ -2628,7 +3339,7 @@ export interface components {
         };
         /**
          * Sent
-         * @description A message was taken in and has a run.
+         * @description An accepted message and its run.
          */
         Sent: {
             message_id: string | null;
@@ -2640,7 +3351,7 @@ export interface components {
         };
         /**
          * SentRequest
-         * @description What an HTTP tool sent. `status` is null if nothing came back.
+         * @description The request of an HTTP tool. `status` is null if there was no response.
          */
         SentRequest: {
             duration_ms: number;
@@ -2650,7 +3361,7 @@ export interface components {
         };
         /**
          * SessionBody
-         * @description A new conversation.
+         * @description A new session.
          */
         SessionBody: {
             /**
@@ -2658,7 +3369,7 @@ export interface components {
              * @default queue
              * @enum {string}
              */
-            on_busy: "queue" | "refuse" | "interrupt";
+            on_busy: "queue" | "refuse" | "interrupt" | "steer";
             /**
              * Title
              * @default
@@ -2667,11 +3378,13 @@ export interface components {
         };
         /**
          * SessionChange
-         * @description What to change of a conversation.
+         * @description The fields of a session to change.
          */
         SessionChange: {
+            /** Leaf Run Id */
+            leaf_run_id?: string | null;
             /** On Busy */
-            on_busy?: ("queue" | "refuse" | "interrupt") | null;
+            on_busy?: ("queue" | "refuse" | "interrupt" | "steer") | null;
             /** Seen Pos */
             seen_pos?: number | null;
             /** Title */
@@ -2682,6 +3395,8 @@ export interface components {
             on_busy: string;
         } | {
             seen_pos: number;
+        } | {
+            leaf_run_id: string;
         };
         /**
          * Sessions
@@ -2693,7 +3408,7 @@ export interface components {
         };
         /**
          * SessionStatus
-         * @description Where a conversation stands. `run_id`, `step` and `goal_met` are the newest run's that has begun.
+         * @description A session's state. `run_id`, `step` and `goal_met` belong to the newest started run.
          */
         SessionStatus: {
             goal_met: boolean | null;
@@ -2708,18 +3423,20 @@ export interface components {
         };
         /**
          * SessionView
-         * @description A conversation of the caller's with an agent.
+         * @description A session of the caller with an agent.
          */
         SessionView: {
             agent_id: string;
             agent_name: string;
+            branched: boolean;
             created_at: number;
             forked_from: string | null;
             id: string;
             last_pos: number;
             last_run_id: string | null;
+            leaf_run_id: string | null;
             /** @enum {unknown} */
-            on_busy: "interrupt" | "queue" | "refuse";
+            on_busy: "interrupt" | "queue" | "refuse" | "steer";
             pending: string[];
             seen_pos: number;
             /** @enum {unknown} */
@@ -2729,23 +3446,27 @@ export interface components {
         };
         /**
          * SessionWithMessages
-         * @description A conversation with a page of its messages.
+         * @description A session with a page of its messages.
          */
         SessionWithMessages: {
             agent_id: string;
             agent_name: string;
+            branched: boolean;
+            branches: components["schemas"]["Branch"][];
             created_at: number;
             forked_from: string | null;
             id: string;
             last_pos: number;
             last_run_id: string | null;
+            leaf_run_id: string | null;
             messages: components["schemas"]["MessageView"][];
             next: string | null;
             /** @enum {unknown} */
-            on_busy: "interrupt" | "queue" | "refuse";
+            on_busy: "interrupt" | "queue" | "refuse" | "steer";
             pending: string[];
             previous: string | null;
             seen_pos: number;
+            shown_leaf: string | null;
             /** @enum {unknown} */
             state: "idle" | "queued" | "running" | "waiting";
             stream_after: number | null;
@@ -2754,7 +3475,7 @@ export interface components {
         };
         /**
          * SignInBody
-         * @description Who somebody is, and the proof.
+         * @description An e-mail address and a password.
          */
         SignInBody: {
             /** Email */
@@ -2764,7 +3485,7 @@ export interface components {
         };
         /**
          * SignInMethods
-         * @description How people sign in. Nobody has a password before the first account is made, with the link the server printed.
+         * @description The ways to sign in. `password` is false until the first account exists.
          */
         SignInMethods: {
             password: boolean;
@@ -2772,7 +3493,7 @@ export interface components {
         };
         /**
          * SignInProvider
-         * @description Somewhere else where people can sign in: send the browser to the path.
+         * @description An OpenID provider for sign-in: send the browser to `url`.
          */
         SignInProvider: {
             id: string;
@@ -2781,14 +3502,14 @@ export interface components {
         };
         /**
          * SignInStart
-         * @description Where the browser is to go.
+         * @description The URL to open in the browser.
          */
         SignInStart: {
             url: string;
         };
         /**
          * SwitchBody
-         * @description The team to go on in.
+         * @description The team to switch to.
          */
         SwitchBody: {
             /** Tenant */
@@ -2816,7 +3537,7 @@ export interface components {
         };
         /**
          * TeamView
-         * @description A team somebody is in, and what they are there.
+         * @description A team and the user's role in it.
          */
         TeamView: {
             name: string;
@@ -2835,7 +3556,7 @@ export interface components {
         };
         /**
          * TenantChange
-         * @description What to change of a team.
+         * @description The fields of a team to change.
          */
         TenantChange: {
             /** Name */
@@ -2850,7 +3571,7 @@ export interface components {
         };
         /**
          * TenantView
-         * @description The caller's team. Sessions that nobody changes for `retention_days` are deleted; null: none are.
+         * @description The caller's team. Sessions unchanged for `retention_days` are deleted; null: sessions are kept.
          */
         TenantView: {
             id: string;
@@ -2881,7 +3602,7 @@ export interface components {
         };
         /**
          * ToolCall
-         * @description A call an assistant message asks for; `function.arguments` is JSON text.
+         * @description A tool call of an assistant message; `function.arguments` is JSON text.
          */
         ToolCall: {
             encryptedValue?: string;
@@ -2912,7 +3633,7 @@ export interface components {
         };
         /**
          * ToolExecutions
-         * @description What tools a run called, in order.
+         * @description A run's tool calls, in order.
          */
         ToolExecutions: {
             items: components["schemas"]["ToolExecutionView"][];
@@ -2920,7 +3641,7 @@ export interface components {
         };
         /**
          * ToolExecutionView
-         * @description A tool call as it was recorded.
+         * @description A recorded tool call.
          */
         ToolExecutionView: {
             /** @enum {unknown} */
@@ -2935,7 +3656,7 @@ export interface components {
         };
         /**
          * ToolFailure
-         * @description Why a call failed. `code` is stable; `message` is what a model would get.
+         * @description Why a call failed. `code` is stable; `message` is the text a model would receive.
          */
         ToolFailure: {
             code: string;
@@ -2957,7 +3678,7 @@ export interface components {
         };
         /**
          * ToolResult
-         * @description What became of a call.
+         * @description The result of a tool call.
          */
         ToolResult: {
             content: string | (components["schemas"]["TextPart"] | components["schemas"]["ImagePart"] | components["schemas"]["AudioPart"] | components["schemas"]["VideoPart"] | components["schemas"]["DocumentPart"])[];
@@ -2980,14 +3701,24 @@ export interface components {
         };
         /**
          * Tools
-         * @description The tools there are, by name: built-in ones, and those of connected workers.
+         * @description The built-in tools and those of connected workers, by name.
          */
         Tools: {
             items: components["schemas"]["ToolView"][];
         };
         /**
+         * ToolServer
+         * @description The MCP server of a tool.
+         */
+        ToolServer: {
+            id: string;
+            name: string;
+            on: boolean;
+            tool: string;
+        };
+        /**
          * ToolTrial
-         * @description What became of a try, and what was sent; null for a tool that sends nothing, or if it did not come so far.
+         * @description The result of a test call. `request` is null if no HTTP request was sent.
          */
         ToolTrial: {
             content: string | (components["schemas"]["TextPart"] | components["schemas"]["ImagePart"] | components["schemas"]["AudioPart"] | components["schemas"]["VideoPart"] | components["schemas"]["DocumentPart"])[];
@@ -3009,7 +3740,7 @@ export interface components {
         };
         /**
          * ToolView
-         * @description A tool agents may be given.
+         * @description A tool that agents can have.
          */
         ToolView: {
             /** @enum {unknown} */
@@ -3026,7 +3757,7 @@ export interface components {
         };
         /**
          * TrialBody
-         * @description A call to try a tool with.
+         * @description The arguments of a test call.
          */
         TrialBody: {
             /** Arguments */
@@ -3036,7 +3767,7 @@ export interface components {
         };
         /**
          * TurnToolCall
-         * @description A tool call. `arguments` is text where the model wrote no JSON object; `result` is null while there is none.
+         * @description A tool call. `arguments` is text if the model wrote no JSON object; `result` is null until it has one.
          */
         TurnToolCall: {
             /** @description Any JSON value. */
@@ -3111,6 +3842,7 @@ export type AgentToolDetails = components['schemas']['AgentToolDetails'];
 export type AgentTools = components['schemas']['AgentTools'];
 export type AgentToolView = components['schemas']['AgentToolView'];
 export type AgentView = components['schemas']['AgentView'];
+export type Alternative = components['schemas']['Alternative'];
 export type AnswerBody = components['schemas']['AnswerBody'];
 export type AnswersBody = components['schemas']['AnswersBody'];
 export type AssignedTool = components['schemas']['AssignedTool'];
@@ -3120,8 +3852,10 @@ export type AssistantMessage = components['schemas']['AssistantMessage'];
 export type AudioPart = components['schemas']['AudioPart'];
 export type AuditEntries = components['schemas']['AuditEntries'];
 export type AuditEntryView = components['schemas']['AuditEntryView'];
+export type Branch = components['schemas']['Branch'];
 export type Cancelled = components['schemas']['Cancelled'];
 export type CancelledRun = components['schemas']['CancelledRun'];
+export type ConnectBody = components['schemas']['ConnectBody'];
 export type ConnectionBody = components['schemas']['ConnectionBody'];
 export type ConnectionTest = components['schemas']['ConnectionTest'];
 export type ContentPart = components['schemas']['ContentPart'];
@@ -3158,11 +3892,29 @@ export type InvitationBody = components['schemas']['InvitationBody'];
 export type InvitationOffer = components['schemas']['InvitationOffer'];
 export type Invitations = components['schemas']['Invitations'];
 export type InvitationView = components['schemas']['InvitationView'];
+export type JobError = components['schemas']['JobError'];
+export type Jobs = components['schemas']['Jobs'];
+export type JobView = components['schemas']['JobView'];
 export type KeyBody = components['schemas']['KeyBody'];
 export type Keys = components['schemas']['Keys'];
 export type KeyView = components['schemas']['KeyView'];
 export type LimitsBody = components['schemas']['LimitsBody'];
 export type ListedSession = components['schemas']['ListedSession'];
+export type McpAcceptBody = components['schemas']['McpAcceptBody'];
+export type McpCheck = components['schemas']['McpCheck'];
+export type McpClientDocument = components['schemas']['McpClientDocument'];
+export type McpConnectStart = components['schemas']['McpConnectStart'];
+export type McpHeaderView = components['schemas']['McpHeaderView'];
+export type McpOAuthBody = components['schemas']['McpOAuthBody'];
+export type McpOAuthView = components['schemas']['McpOAuthView'];
+export type McpProblem = components['schemas']['McpProblem'];
+export type McpServerBody = components['schemas']['McpServerBody'];
+export type McpServerDetails = components['schemas']['McpServerDetails'];
+export type McpServerList = components['schemas']['McpServerList'];
+export type McpServerView = components['schemas']['McpServerView'];
+export type McpToolBody = components['schemas']['McpToolBody'];
+export type McpToolShape = components['schemas']['McpToolShape'];
+export type McpToolView = components['schemas']['McpToolView'];
 export type Me = components['schemas']['Me'];
 export type MemberChange = components['schemas']['MemberChange'];
 export type Members = components['schemas']['Members'];
@@ -3174,16 +3926,21 @@ export type NewInvitation = components['schemas']['NewInvitation'];
 export type NewKey = components['schemas']['NewKey'];
 export type NewSignInLink = components['schemas']['NewSignInLink'];
 export type PasswordBody = components['schemas']['PasswordBody'];
+export type PinnedAgent = components['schemas']['PinnedAgent'];
+export type PinnedTool = components['schemas']['PinnedTool'];
 export type ProfileChange = components['schemas']['ProfileChange'];
 export type ProfileView = components['schemas']['ProfileView'];
+export type ProtectedResource = components['schemas']['ProtectedResource'];
 export type ProviderBody = components['schemas']['ProviderBody'];
 export type Providers = components['schemas']['Providers'];
 export type ProviderTestBody = components['schemas']['ProviderTestBody'];
 export type ProviderView = components['schemas']['ProviderView'];
 export type Ready = components['schemas']['Ready'];
 export type ReasoningMessage = components['schemas']['ReasoningMessage'];
+export type RegenerateBody = components['schemas']['RegenerateBody'];
 export type ResumeEntry = components['schemas']['ResumeEntry'];
 export type RunAgentInput = components['schemas']['RunAgentInput'];
+export type RunDefinition = components['schemas']['RunDefinition'];
 export type RunOutcome = components['schemas']['RunOutcome'];
 export type Runs = components['schemas']['Runs'];
 export type RunView = components['schemas']['RunView'];
@@ -3224,6 +3981,7 @@ export type ToolMessage = components['schemas']['ToolMessage'];
 export type ToolResult = components['schemas']['ToolResult'];
 export type ToolResultsBody = components['schemas']['ToolResultsBody'];
 export type Tools = components['schemas']['Tools'];
+export type ToolServer = components['schemas']['ToolServer'];
 export type ToolTrial = components['schemas']['ToolTrial'];
 export type ToolUser = components['schemas']['ToolUser'];
 export type ToolView = components['schemas']['ToolView'];
@@ -3235,6 +3993,66 @@ export type UserMessage = components['schemas']['UserMessage'];
 export type VideoPart = components['schemas']['VideoPart'];
 export type $defs = Record<string, never>;
 export interface operations {
+    mcp_client_document: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpClientDocument"];
+                };
+            };
+        };
+    };
+    protected_resource_of_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProtectedResource"];
+                };
+            };
+        };
+    };
+    protected_resource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProtectedResource"];
+                };
+            };
+        };
+    };
     about: {
         parameters: {
             query?: never;
@@ -3244,7 +4062,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3264,7 +4082,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3288,7 +4106,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Made. */
+            /** @description Created. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -3312,7 +4130,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3354,7 +4172,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3368,7 +4186,7 @@ export interface operations {
     link_identity: {
         parameters: {
             query?: {
-                /** @description Where to go afterwards: a path of this server. */
+                /** @description Where to redirect afterwards: a path on this server. */
                 return_to?: string;
             };
             header?: never;
@@ -3379,7 +4197,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3453,12 +4271,12 @@ export interface operations {
     list_sessions: {
         parameters: {
             query?: {
-                /** @description The `next` of the page before. */
+                /** @description The `next` of the previous page. */
                 after?: string | null;
                 agent_id?: string | null;
-                /** @description How many at most. */
+                /** @description The maximum number of items. */
                 limit?: number;
-                /** @description A part of the title, or of what was said, in any case. */
+                /** @description A part of the title or of a message; case is ignored. */
                 search?: string | null;
             };
             header?: never;
@@ -3467,7 +4285,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3481,13 +4299,15 @@ export interface operations {
     get_session: {
         parameters: {
             query?: {
-                /** @description The `next` of the page before. */
+                /** @description The `next` of the previous page. */
                 after?: string | null;
-                /** @description The `previous` of the page after. */
+                /** @description The `previous` of the following page. */
                 before?: string | null;
-                /** @description How many at most. */
+                /** @description A run: read the path that leads to it. Omitted: the chosen one. */
+                leaf?: string | null;
+                /** @description The maximum number of items. */
                 limit?: number;
-                /** @description Begin with the last page. */
+                /** @description Start with the last page. */
                 tail?: boolean;
             };
             header?: never;
@@ -3498,7 +4318,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3544,7 +4364,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3559,7 +4379,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again with the same key and body, it is the same request. Kept for 7 days. */
+                /** @description A repeat with the same key and body returns the first result. Keys are kept for 7 days. */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -3573,7 +4393,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Taken in. */
+            /** @description Accepted. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -3595,7 +4415,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Taken in. */
+            /** @description Accepted. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -3609,7 +4429,7 @@ export interface operations {
     session_events: {
         parameters: {
             query?: {
-                /** @description The last event that is known: what follows is answered. */
+                /** @description The last event the caller has; the response starts after it. */
                 after?: number;
             };
             header?: never;
@@ -3620,7 +4440,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3635,7 +4455,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again with the same key and body, it is the same request. Kept for 7 days. */
+                /** @description A repeat with the same key and body returns the first result. Keys are kept for 7 days. */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -3649,7 +4469,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Made. */
+            /** @description Created. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -3671,7 +4491,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3686,7 +4506,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again with the same key and body, it is the same request. Kept for 7 days. */
+                /** @description A repeat with the same key and body returns the first result. Keys are kept for 7 days. */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -3700,7 +4520,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Taken in. */
+            /** @description Accepted. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -3722,7 +4542,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3740,7 +4560,7 @@ export interface operations {
                 after?: number;
             };
             header?: {
-                /** @description The last position that was seen. Without it, from the start of the newest run. */
+                /** @description The last position received. Default: the start of the newest run. */
                 "Last-Event-ID"?: number;
             };
             path: {
@@ -3765,7 +4585,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again with the same key and body, it is the same request. Kept for 7 days. */
+                /** @description A repeat with the same key and body returns the first result. Keys are kept for 7 days. */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -3779,7 +4599,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Taken in. */
+            /** @description Accepted. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -3799,7 +4619,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3823,7 +4643,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Made. */
+            /** @description Created. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -3845,7 +4665,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3860,7 +4680,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Replace only the version with this `ETag`, which is its `updated_at` in double quotes. */
+                /** @description Replace only the version with this `ETag`: its `updated_at` in double quotes. */
                 "If-Match"?: string | null;
             };
             path: {
@@ -3874,7 +4694,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3920,7 +4740,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3935,7 +4755,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again with the same key and body, it is the same request. Kept for 7 days. */
+                /** @description A repeat with the same key and body returns the first result. Keys are kept for 7 days. */
                 "Idempotency-Key"?: string | null;
             };
             path?: never;
@@ -3947,7 +4767,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3961,9 +4781,9 @@ export interface operations {
     list_agents: {
         parameters: {
             query?: {
-                /** @description The `next` of the page before. */
+                /** @description The `next` of the previous page. */
                 after?: string | null;
-                /** @description How many at most. */
+                /** @description The maximum number of items. */
                 limit?: number;
                 /** @description A part of the name or title. */
                 search?: string | null;
@@ -3975,7 +4795,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3999,7 +4819,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Made. */
+            /** @description Created. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -4021,7 +4841,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4036,7 +4856,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Replace only the version with this `ETag`, which is its `updated_at` in double quotes. */
+                /** @description Replace only the version with this `ETag`: its `updated_at` in double quotes. */
                 "If-Match"?: string | null;
             };
             path: {
@@ -4050,7 +4870,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4107,14 +4927,56 @@ export interface operations {
             };
         };
     };
+    assign_mcp_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: string;
+                server_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    unassign_mcp_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: string;
+                server_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     list_agent_sessions: {
         parameters: {
             query?: {
-                /** @description The `next` of the page before. */
+                /** @description The `next` of the previous page. */
                 after?: string | null;
-                /** @description How many at most. */
+                /** @description The maximum number of items. */
                 limit?: number;
-                /** @description A part of the title, or of what was said, in any case. */
+                /** @description A part of the title or of a message; case is ignored. */
                 search?: string | null;
             };
             header?: never;
@@ -4125,7 +4987,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4151,7 +5013,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Made. */
+            /** @description Created. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -4173,7 +5035,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4200,7 +5062,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4235,7 +5097,7 @@ export interface operations {
     list_keys: {
         parameters: {
             query?: {
-                /** @description Those of everybody in the team, for whoever manages it. */
+                /** @description List the keys of all members; needs permission to manage the team. */
                 all?: boolean;
             };
             header?: never;
@@ -4244,7 +5106,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4268,7 +5130,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Made. */
+            /** @description Created. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -4303,9 +5165,9 @@ export interface operations {
         parameters: {
             query?: {
                 action?: string | null;
-                /** @description The `next` of the page before. */
+                /** @description The `next` of the previous page. */
                 after?: string | null;
-                /** @description How many at most. */
+                /** @description The maximum number of items. */
                 limit?: number;
                 user?: string | null;
             };
@@ -4315,7 +5177,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4329,10 +5191,10 @@ export interface operations {
     list_drafts: {
         parameters: {
             query?: {
-                /** @description The `next` of the page before. */
+                /** @description The `next` of the previous page. */
                 after?: string | null;
                 kind?: string | null;
-                /** @description How many at most. */
+                /** @description The maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -4341,7 +5203,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4363,7 +5225,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4397,9 +5259,9 @@ export interface operations {
     list_draft_versions: {
         parameters: {
             query?: {
-                /** @description The `next` of the page before. */
+                /** @description The `next` of the previous page. */
                 after?: string | null;
-                /** @description How many at most. */
+                /** @description The maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -4410,7 +5272,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4433,7 +5295,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4464,7 +5326,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Made. */
+            /** @description Created. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -4486,7 +5348,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4528,7 +5390,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4548,7 +5410,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4568,7 +5430,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4592,7 +5454,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Made. */
+            /** @description Created. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -4636,7 +5498,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4658,13 +5520,342 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["InvitationOffer"];
+                };
+            };
+        };
+    };
+    list_jobs: {
+        parameters: {
+            query?: {
+                /** @description The `next` of the previous page. */
+                after?: string | null;
+                kind?: string | null;
+                /** @description The maximum number of items. */
+                limit?: number;
+                state?: ("queued" | "running" | "done" | "dead") | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Jobs"];
+                };
+            };
+        };
+    };
+    retry_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobView"];
+                };
+            };
+        };
+    };
+    list_mcp_servers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpServerList"];
+                };
+            };
+        };
+    };
+    create_mcp_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["McpServerBody"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpServerDetails"];
+                };
+            };
+        };
+    };
+    get_mcp_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                server_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpServerDetails"];
+                };
+            };
+        };
+    };
+    replace_mcp_server: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Replace only the version with this `ETag`: its `updated_at` in double quotes. */
+                "If-Match"?: string | null;
+            };
+            path: {
+                server_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["McpServerBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpServerDetails"];
+                };
+            };
+        };
+    };
+    delete_mcp_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                server_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    check_mcp_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                server_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpCheck"];
+                };
+            };
+        };
+    };
+    connect_mcp_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                server_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpConnectStart"];
+                };
+            };
+        };
+    };
+    disconnect_mcp_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                server_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    change_mcp_tool: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                server_id: string;
+                tool_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["McpToolBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpToolView"];
+                };
+            };
+        };
+    };
+    accept_mcp_tool: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                server_id: string;
+                tool_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["McpAcceptBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpToolView"];
+                };
+            };
+        };
+    };
+    finish_mcp_connect: {
+        parameters: {
+            query?: {
+                code?: string;
+                error?: string | null;
+                iss?: string | null;
+                state?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Redirect to `/`. */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    test_mcp_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConnectBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpCheck"];
                 };
             };
         };
@@ -4678,7 +5869,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4698,7 +5889,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4744,7 +5935,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4766,7 +5957,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Made. */
+            /** @description Created. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -4786,7 +5977,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4806,7 +5997,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4830,7 +6021,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4850,7 +6041,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4874,7 +6065,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Made. */
+            /** @description Created. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -4896,7 +6087,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4911,7 +6102,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Replace only the version with this `ETag`, which is its `updated_at` in double quotes. */
+                /** @description Replace only the version with this `ETag`: its `updated_at` in double quotes. */
                 "If-Match"?: string | null;
             };
             path: {
@@ -4925,7 +6116,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4971,7 +6162,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4995,7 +6186,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5019,7 +6210,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5039,7 +6230,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5053,12 +6244,12 @@ export interface operations {
     list_runs: {
         parameters: {
             query?: {
-                /** @description The `next` of the page before. */
+                /** @description The `next` of the previous page. */
                 after?: string | null;
                 agent_id?: string | null;
-                /** @description With runs that were copied with their session. Left out: only in the list of a session. */
+                /** @description Include runs that were copied with their session. Default: only when listing one session. */
                 copies?: boolean | null;
-                /** @description How many at most. */
+                /** @description The maximum number of items. */
                 limit?: number;
                 session_id?: string | null;
                 /** @description Milliseconds since 1970. */
@@ -5066,7 +6257,7 @@ export interface operations {
                 status?: ("queued" | "running" | "completed" | "failed" | "cancelled" | "interrupted" | "expired") | null;
                 /** @description Milliseconds since 1970. */
                 until?: number | null;
-                /** @description A user's id, or `all`: for whoever may manage the team. Left out: the caller's own. */
+                /** @description A user's id, or `all`; needs permission to manage the team. Default: the caller. */
                 user?: string | null;
             };
             header?: never;
@@ -5075,7 +6266,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5097,7 +6288,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5119,7 +6310,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Taken in. */
+            /** @description Accepted. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5130,10 +6321,32 @@ export interface operations {
             };
         };
     };
+    run_definition: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDefinition"];
+                };
+            };
+        };
+    };
     run_events: {
         parameters: {
             query?: {
-                /** @description The last event that is known: what follows is answered. */
+                /** @description The last event the caller has; the response starts after it. */
                 after?: number;
             };
             header?: never;
@@ -5144,7 +6357,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5155,12 +6368,41 @@ export interface operations {
             };
         };
     };
+    regenerate_run: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A repeat with the same key and body returns the first result. Keys are kept for 7 days. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RegenerateBody"] | null;
+            };
+        };
+        responses: {
+            /** @description Accepted. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sent"];
+                };
+            };
+        };
+    };
     list_run_tools: {
         parameters: {
             query?: {
-                /** @description The `next` of the page before. */
+                /** @description The `next` of the previous page. */
                 after?: string | null;
-                /** @description How many at most. */
+                /** @description The maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -5171,7 +6413,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5195,7 +6437,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5219,7 +6461,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5242,7 +6484,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5266,7 +6508,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5286,7 +6528,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5306,7 +6548,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5330,7 +6572,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5350,7 +6592,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5374,7 +6616,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Made. */
+            /** @description Created. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -5398,7 +6640,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5418,7 +6660,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5433,7 +6675,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Sent again with the same key and body, it is the same request. Kept for 7 days. */
+                /** @description A repeat with the same key and body returns the first result. Keys are kept for 7 days. */
                 "Idempotency-Key"?: string | null;
             };
             path?: never;
@@ -5445,7 +6687,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5453,6 +6695,44 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ToolResult"];
                 };
+            };
+        };
+    };
+    mcp_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    id?: string | number;
+                    /** @constant */
+                    jsonrpc: "2.0";
+                    method: string;
+                    params?: Record<string, never>;
+                };
+            };
+        };
+        responses: {
+            /** @description The JSON-RPC response, or events of which it is the last. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/event-stream": unknown;
+                };
+            };
+            /** @description A notification was taken. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };
@@ -5465,7 +6745,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Here it is. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5514,7 +6794,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description Go on to `/`. */
+            /** @description Redirect to `/`. */
             303: {
                 headers: {
                     [name: string]: unknown;
@@ -5526,12 +6806,12 @@ export interface operations {
     begin_sign_in: {
         parameters: {
             query?: {
-                /** @description Have the provider ask who it is, whoever is signed in there. */
+                /** @description Require a new authentication at the provider, even with an open session there. */
                 anew?: boolean;
                 /** @description An invitation's token. */
                 invitation?: string | null;
                 purpose?: "sign_in" | "confirm";
-                /** @description Where to go afterwards: a path of this server. */
+                /** @description Where to redirect afterwards: a path on this server. */
                 return_to?: string;
             };
             header?: never;
@@ -5542,7 +6822,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Go on to `/`. */
+            /** @description Redirect to `/`. */
             303: {
                 headers: {
                     [name: string]: unknown;
@@ -5567,7 +6847,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Go on to `/`. */
+            /** @description Redirect to `/`. */
             303: {
                 headers: {
                     [name: string]: unknown;

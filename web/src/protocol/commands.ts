@@ -11,7 +11,16 @@ export interface Answer {
 }
 
 export type Command =
-  | { type: "message"; content: Content; session_id?: string; agent_id?: string; client_message_id?: string }
+  | {
+      type: "message";
+      content: Content;
+      session_id?: string;
+      agent_id?: string;
+      client_message_id?: string;
+      /** The message it replaces, on a branch of its own. */
+      copy_of?: string;
+      on_busy?: "refuse" | "steer";
+    }
   | { type: "subscribe"; session_id: string; after?: number }
   | { type: "unsubscribe"; session_id: string }
   | { type: "cancel"; session_id?: string; run_id?: string }

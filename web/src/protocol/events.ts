@@ -1,5 +1,5 @@
 /** Events as the log has them: AG-UI's, and agio's own, which travel as CUSTOM. */
-import type { Event as AgUiEvent } from "@ag-ui/core";
+import type { Event as AgUiEvent, ContentPart } from "@ag-ui/core";
 
 export type { ContentPart, Interrupt, Message } from "@ag-ui/core";
 
@@ -12,6 +12,12 @@ export type EventOf<Type extends Event["type"]> = Extract<Event, { type: Type }>
 export interface Place {
   run: string;
   seq: number;
+}
+
+/** What RUN_STARTED says of the run's place: the run it continues, and whether that is another than the newest. */
+export interface RunPlace {
+  parent?: { run: string; seq: number };
+  branch?: boolean;
 }
 
 export interface Metrics {
@@ -46,6 +52,7 @@ export interface OwnEvents {
   };
   "agio.notice": { code: string; message: string };
   "agio.rewind": { to_seq: number };
+  "agio.input": { idx: number; message: { id: string; content: string | ContentPart[] } };
   "agio.tool_progress": { tool_call_id: string; message?: string; fraction?: number };
 }
 

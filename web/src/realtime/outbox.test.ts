@@ -46,6 +46,13 @@ test("messages go out one after the other, in the order they were written", asyn
   await vi.waitFor(() => expect(words(line)).toEqual(["first", "second"]), PATIENT);
 });
 
+test("a message for the answer being written says so, also when it is sent again", async () => {
+  const line = new HandLine();
+  open(line).put("ses_1", "now", true);
+  open(line);
+  expect(line.sent.map(({ message }) => message.on_busy)).toEqual(["steer", "steer"]);
+});
+
 test("one that was on its way when the connection broke is sent again under the same name", async () => {
   const line = new HandLine();
   const outbox = open(line);

@@ -16,6 +16,8 @@ export interface Outgoing {
   /** Set when the server has it, until the conversation shows it. */
   messageId: string | null;
   runId: string | null;
+  /** It joins the answer that is being written, if it arrives in time. */
+  steer?: boolean;
 }
 
 const KEPT = "agio.outbox";
@@ -50,7 +52,7 @@ export class Outbox {
 
   get = (): Outgoing[] => this.items;
 
-  put(sessionId: string, content: Content): Outgoing {
+  put(sessionId: string, content: Content, steer = false): Outgoing {
     const item: Outgoing = {
       key: newKey(),
       sessionId,
@@ -59,6 +61,7 @@ export class Outbox {
       problem: null,
       messageId: null,
       runId: null,
+      steer,
     };
     this.change([...this.items, item]);
     void this.send();
@@ -90,12 +93,13 @@ export class Outbox {
     try {
       for (let next = this.next(); next; next = this.next()) {
         try {
-          const { key, sessionId, content } = next;
+          const { key, sessionId, content, steer } = next;
           const ack = await this.socket.command({
             type: "message",
             session_id: sessionId,
             content,
             client_message_id: key,
+            ...(steer ? { on_busy: "steer" } : {}),
           });
           this.update(key, { messageId: ack.message_id ?? null, runId: ack.run_id ?? null });
         } catch (thrown) {

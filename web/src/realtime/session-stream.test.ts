@@ -5,7 +5,10 @@ import type { Feed, FeedListener } from "./feed";
 import { SessionStream } from "./session-stream";
 
 const PATIENT = { timeout: 30_000 };
-const SESSION = { id: "ses_1", state: "idle", last_pos: 4, stream_after: 4, next: null, previous: null };
+const SESSION = {
+  ...{ id: "ses_1", state: "idle", pending: [] },
+  ...{ last_pos: 4, stream_after: 4, next: null, previous: null },
+};
 const message = (id: string, run: string, role: string, content: string) => ({
   id,
   run_id: run,
@@ -122,6 +125,27 @@ test("a run that is joined late says which step it is in, and one that failed sa
     { status: "failed", error: { code: "demo_failure", message: "As asked." } },
     { status: "running", step: 3 },
   ]);
+  stop();
+});
+
+test("a chat is read again when a run begins on a branch that is not here, and what came meanwhile follows", async () => {
+  const page = (run_id: string, stream_after: number) => ({
+    ...SESSION,
+    stream_after,
+    shown_leaf: run_id,
+    messages: [message(`u ${run_id}`, run_id, "user", "go")],
+  });
+  const pages = [page("run_1", 4), page("run_5", 5)];
+  network({ "tail=true": () => pages.shift() });
+  const source = feed();
+  const stream = new SessionStream("ses_1", source);
+  const stop = stream.watch(() => undefined);
+  await vi.waitFor(() => expect(stream.get().phase).toBe("live"), PATIENT);
+  const metadata = { run: "run_5", seq: 1, parent: { run: "run_3", seq: 9 }, branch: true };
+  source.say(5, [{ type: "RUN_STARTED", threadId: "ses_1", runId: "run_5", metadata } as Event]);
+  await vi.waitFor(() => expect(stream.get().thread).toMatchObject({ leaf: "run_5", lost: false }), PATIENT);
+  expect(stream.get().thread.turns[0]?.asked[0]?.id).toBe("u run_5");
+  expect(pages).toEqual([]);
   stop();
 });
 

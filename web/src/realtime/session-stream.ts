@@ -1,7 +1,7 @@
 /** One conversation as it is followed: its newest messages, then its events as they come, a frame's worth at a time. */
 import { api, data } from "@/api/client";
 import { Problem, problemOf } from "@/api/problem";
-import type { InterruptView, SessionStatus, SessionWithMessages } from "@/protocol/api";
+import type { InterruptView, Runs, SessionStatus, SessionWithMessages } from "@/protocol/api";
 import type { Event } from "@/protocol/events";
 import { foldEvents, noteAnswer } from "@/state/fold";
 import {
@@ -81,7 +81,7 @@ export class SessionStream {
     const life = this.life;
     try {
       const page = await this.read({ before: this.previous });
-      const runs = await this.runsOf(page, Math.max(0, ...page.messages.map((view) => view.created_at)));
+      const runs = await this.runsOf(page);
       const questions = await this.questionsOf(page, runs);
       if (!this.goesOn(life)) return;
       this.previous = page.previous;
@@ -102,18 +102,31 @@ export class SessionStream {
 
   private stop(): void {
     this.started = false;
+    this.stopFollowing();
+    this.previous = null;
+    this.stream = BEGIN;
+  }
+
+  private stopFollowing(): void {
     clearTimeout(this.again);
     this.unfollow?.();
     this.unfollow = undefined;
     this.came.length = 0;
     this.strays.clear();
-    this.previous = null;
-    this.stream = BEGIN;
   }
 
   private goesOn(life: number): boolean {
     return this.started && this.life === life;
   }
+
+  /** Reads the conversation again, as another branch may be chosen now. What is shown stays until it is there. */
+  reload = async (): Promise<void> => {
+    if (!this.started) return;
+    this.stopFollowing();
+    this.life += 1;
+    this.change({ loadingOlder: false });
+    await this.load(0);
+  };
 
   private async load(tries: number): Promise<void> {
     const { life } = this;
@@ -131,6 +144,8 @@ export class SessionStream {
             .map((turn) => withAnswers(withQuestions(turn, questions), questions))
             .map((turn) => (turn.runId === running?.run_id ? { ...turn, step: running.step } : turn)),
           pos: after,
+          leaf: page.shown_leaf,
+          lost: false,
         },
         phase: "live",
         problem: null,
@@ -179,6 +194,7 @@ export class SessionStream {
         this.stream.thread,
       );
       this.change({ thread });
+      if (thread.lost) void this.reload();
     });
   }
 
@@ -189,12 +205,22 @@ export class SessionStream {
     );
   }
 
-  /** The runs of a page's messages: the newest of the session, or those begun until a moment. */
-  private async runsOf(page: SessionWithMessages, until?: number): Promise<Map<string, KnownRun>> {
-    if (page.messages.length === 0) return new Map();
-    const query = { session_id: this.sessionId, limit: PAGE, ...(until ? { until } : {}) };
-    const runs = await data(api.GET("/api/runs", { params: { query } }));
-    return new Map(runs.items.map((run) => [run.id, run]));
+  /** The runs of a page's messages. Runs of other branches may lie between them, so more than a page is read. */
+  private async runsOf(page: SessionWithMessages): Promise<Map<string, KnownRun>> {
+    const wanted = new Set(page.messages.map((view) => view.run_id));
+    const found = new Map<string, KnownRun>();
+    const isNewest = page.next === null && !page.branched;
+    const until = isNewest ? 0 : 1 + Math.max(0, ...page.messages.map((view) => view.created_at));
+    let after: string | null = null;
+    while (wanted.size > 0) {
+      const place = { ...(until ? { until } : {}), ...(after ? { after } : {}) };
+      const query = { session_id: this.sessionId, limit: PAGE, ...place };
+      const runs: Runs = await data(api.GET("/api/runs", { params: { query } }));
+      for (const run of runs.items) if (wanted.delete(run.id)) found.set(run.id, run);
+      after = runs.next;
+      if (after === null) break;
+    }
+    return found;
   }
 
   /** What a page's runs asked a person, if any did. */

@@ -6,6 +6,7 @@ import { useSocket } from "./socket-context";
 
 export interface AgentStream extends Stream {
   loadOlder: () => Promise<void>;
+  reload: () => Promise<void>;
 }
 
 /** Follows a session, over the page's socket or the feed that is given, and resumes by itself where it was. */
@@ -14,5 +15,5 @@ export function useAgentStream(sessionId: string, feed?: Feed): AgentStream {
   const source = feed ?? socket;
   const stream = useMemo(() => new SessionStream(sessionId, source), [sessionId, source]);
   const state = useSyncExternalStore(stream.watch, stream.get);
-  return useMemo(() => ({ ...state, loadOlder: stream.loadOlder }), [state, stream]);
+  return useMemo(() => ({ ...state, loadOlder: stream.loadOlder, reload: stream.reload }), [state, stream]);
 }

@@ -3,8 +3,19 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Event } from "@/protocol/events";
-import { foldEvents } from "./fold";
-import { EMPTY, newTurn, openQuestions, type Part, runningTurn, type Thread, textOf } from "./thread";
+import { foldEvents, noteAnswer } from "./fold";
+import { turnsOf } from "./history";
+import {
+  EMPTY,
+  findCall,
+  newTurn,
+  openQuestions,
+  type Part,
+  runningTurn,
+  saidIn,
+  type Thread,
+  textOf,
+} from "./thread";
 
 interface Case {
   name: string;
@@ -211,11 +222,48 @@ test("usage adds up by step while the run goes on, and its end has the whole", (
 
 test("a run that starts goes before those that wait", () => {
   const waiting: Thread = {
+    ...EMPTY,
     turns: [newTurn("run_9", "queued")],
-    pos: 0,
   };
   const thread = fold([{ type: "RUN_STARTED", threadId: "thr_1", runId: "run_2" }], waiting);
   expect(thread.turns.map((turn) => turn.runId)).toEqual(["run_2", "run_9"]);
+});
+
+const starts = (runId: string, parent?: string, branch = true) => ({
+  type: "RUN_STARTED",
+  threadId: "thr_1",
+  runId,
+  metadata: {
+    run: runId,
+    seq: 1,
+    ...(parent ? { parent: { run: parent, seq: 2 } } : {}),
+    ...(branch && { branch }),
+  },
+});
+const runsOf = (thread: Thread) => thread.turns.map((turn) => turn.runId);
+
+test("a branch drops what came after the run it continues, and keeps what waits", () => {
+  const turns = [newTurn("run_1"), newTurn("run_2"), newTurn("run_3"), newTurn("run_9", "queued")];
+  const thread: Thread = { ...EMPTY, turns, leaf: "run_3" };
+  expect(runsOf(fold([starts("run_4", "run_1")], thread))).toEqual(["run_1", "run_4", "run_9"]);
+  expect(runsOf(fold([starts("run_4")], thread))).toEqual(["run_4", "run_9"]);
+  expect(runsOf(fold([starts("run_9", "run_1")], thread))).toEqual(["run_1", "run_9"]);
+});
+
+test("a run that continues what is not here makes the thread be read again, once", () => {
+  const thread: Thread = { ...EMPTY, turns: [newTurn("run_3")], leaf: "run_3" };
+  for (const branch of [true, false]) {
+    const lost = fold([starts("run_5", "run_2", branch)], thread);
+    expect(lost).toMatchObject({ lost: true, leaf: "run_5" });
+    expect(runsOf(lost)).toEqual(branch ? ["run_5"] : ["run_3", "run_5"]);
+  }
+  const readAgain = { ...thread, turns: [newTurn("run_2"), newTurn("run_5")], leaf: "run_5" };
+  expect(fold([starts("run_5", "run_1")], readAgain)).toMatchObject({ lost: false, turns: readAgain.turns });
+});
+
+test("the leaf may be a run without a turn", () => {
+  const thread: Thread = { ...EMPTY, turns: [newTurn("run_1")], leaf: "run_2" };
+  expect(fold([starts("run_3", "run_2", false)], thread)).toMatchObject({ lost: false, leaf: "run_3" });
 });
 
 test("only what changed is a new object", () => {
@@ -231,4 +279,83 @@ test("only what changed is a new object", () => {
   );
   expect(more.turns[0]).toBe(two.turns[0]);
   expect(more.turns[1]).not.toBe(two.turns[1]);
+});
+
+const streamOf = (name: string) => streams.find((stream) => stream.name === name)?.events ?? [];
+
+test("a sub-agent's turn that is taken again takes back its own words alone", () => {
+  const events = streamOf("sub-agents side by side, one of which is asked again");
+  const rewind = events.findIndex((event) => event.type === "CUSTOM" && event.name === "agio.rewind");
+  const said = (count: number) => told(fold(events.slice(0, count))).filter((word) => word.includes("text"));
+  expect(said(rewind)).toEqual(["  text It", "  text Sev"]);
+  expect(said(rewind + 1)).toEqual(["  text Sev"]);
+});
+
+test("a sub-agent's turn that is taken again leaves what the agent itself says", () => {
+  const thread = fold([
+    ...begun,
+    at(3, { type: "SUBAGENT_STARTED", subagentRunId: "sub_1", name: "helper" }),
+    at(4, { type: "TEXT_MESSAGE_CHUNK", messageId: "m2", delta: "Inside.", subagentRunId: "sub_1" }),
+    says(5, "Outside."),
+    at(6, { type: "CUSTOM", name: "agio.rewind", value: { to_seq: 2 } }),
+  ]);
+  expect(told(thread)).toEqual(["subagent helper running", "  text Inside."]);
+  const inside = at(7, { type: "CUSTOM", name: "agio.rewind", value: { to_seq: 3 }, subagentRunId: "sub_1" });
+  expect(told(fold([says(6, "Again."), inside], { ...thread, pos: 5 }))).toEqual([
+    "subagent helper running",
+    "text Again.",
+  ]);
+});
+
+test("a call inside a sub-agent is asked about and answered like the agent's own", () => {
+  const events = streamOf("a sub-agent's question, answered in the next run");
+  const asking = fold(events.slice(0, 1 + events.findIndex((event) => event.type === "RUN_FINISHED")));
+  const [question, ...others] = openQuestions(asking);
+  const callIn = ({ turns }: Thread) => findCall(turns[0]?.parts ?? [], question?.callId ?? "");
+  expect(others).toEqual([]);
+  expect(question).toMatchObject({ id: "int_1_2_0", message: "left wants to run add" });
+  expect(asking.turns[0]?.parts).toContainEqual(
+    expect.objectContaining({ kind: "subagent", status: "waiting" }),
+  );
+  expect(callIn(asking)).toMatchObject({ name: "add", answer: null, result: null });
+  const rejected = noteAnswer(asking, question?.callId, { approved: false, reason: "No sums." });
+  expect(callIn(rejected)?.answer).toMatchObject({ approved: false, reason: "No sums." });
+  const whole = fold(events);
+  expect(callIn(whole)).toMatchObject({ answer: { approved: true }, result: "3" });
+  expect(whole.turns[0]?.parts).toContainEqual(
+    expect.objectContaining({ kind: "subagent", status: "completed" }),
+  );
+});
+
+const stored = (id: string, pos: number | null = null) =>
+  ({
+    ...{ id, run_id: RUN, role: "user", created_at: 5, pos },
+    message: { id, role: "user", content: id },
+  }) as const;
+const known = new Map([[RUN, { id: RUN, status: "running" as const, started_at: 1, ended_at: null }]]);
+const opened: Thread = { ...EMPTY, turns: turnsOf([stored("u1", 1), stored("u2"), stored("u3")], known) };
+const joins = (seq: number, id: string) =>
+  at(seq, {
+    type: "CUSTOM",
+    name: "agio.input",
+    value: { idx: seq, message: { id, role: "user", content: id } },
+  });
+
+test("a page opened during a run shows which messages wait to join it, and where they joined", () => {
+  const idsOf = ({ turns }: Thread) =>
+    turns.map((turn) => [saidIn(turn), turn.joining].map((all) => all.map(({ id }) => id)));
+  const running = fold([...begun, says(3, "Well.")], opened);
+  expect(idsOf(running)).toEqual([[["u1"], ["u2", "u3"]]]);
+  const taken = fold([joins(4, "u2"), says(5, "Then")], running);
+  expect(idsOf(taken)).toEqual([[["u1", "u2"], ["u3"]]]);
+  expect(taken.turns[0]?.parts.map(({ kind }) => kind)).toEqual(["text", "input"]);
+  const next = {
+    ...{ type: "RUN_STARTED", threadId: "thr_1", runId: "run_2", metadata: { run: "run_2", seq: 1 } },
+    input: { threadId: "thr_1", runId: "run_2", messages: [{ id: "u3", role: "user", content: "u3" }] },
+  };
+  const over = fold([at(6, { type: "RUN_FINISHED", threadId: "thr_1", runId: RUN }), next], taken);
+  expect(idsOf(over)).toEqual([
+    [["u1", "u2"], []],
+    [["u3"], []],
+  ]);
 });

@@ -1,16 +1,27 @@
 /** The one reducer: folds the log's events into a thread. Pure, and what did not change stays the same object. */
 import { sumUsage, usageOfMetrics } from "@/lib/usage-words";
 import type { Content } from "@/protocol/commands";
-import { type Event, type EventOf, type OwnEvents, ownValue, placeOf } from "@/protocol/events";
 import {
+  type Event,
+  type EventOf,
+  type OwnEvents,
+  ownValue,
+  placeOf,
+  type RunPlace,
+} from "@/protocol/events";
+import {
+  type Asked,
+  answered,
   type CallPart,
   correctionId,
-  isCorrection,
+  hasBegun,
   type NoticePart,
   newTurn,
   type Part,
   type Question,
   type SubagentPart,
+  saidIn,
+  subagentOf,
   type TextPart,
   type Thread,
   type Turn,
@@ -45,8 +56,8 @@ function startRun(before: Thread, event: EventOf<"RUN_STARTED">): Thread {
     (noted, message) =>
       message.role === "tool"
         ? noteResult(noted, message.toolCallId, message.content as Content, message.error)
-        : noted,
-    takeAnswers(before, event),
+        : leave(noted, message.id),
+    takeAnswers(onPath(before, event), event),
   );
   const asked = given.flatMap((message) =>
     message.role === "user"
@@ -78,6 +89,29 @@ function startRun(before: Thread, event: EventOf<"RUN_STARTED">): Thread {
   const place = waiting < 0 ? thread.turns.length : waiting;
   const turn = { ...newTurn(event.runId), ...started, asked, parts };
   return { ...thread, turns: thread.turns.toSpliced(place, 0, turn) };
+}
+
+/** A message that a run begins with does not wait to join one. */
+function leave(thread: Thread, id: string): Thread {
+  const left = thread.turns.find(({ joining }) => joining.some((asked) => asked.id === id));
+  return changeTurn(thread, left?.runId, (turn) => ({ ...turn, joining: without(turn.joining, id) }));
+}
+
+function without(asked: Asked[], id: string): Asked[] {
+  return asked.filter((one) => one.id !== id);
+}
+
+/** The thread up to the run that a new run continues: what came after that is of another branch. */
+function onPath(thread: Thread, event: EventOf<"RUN_STARTED">): Thread {
+  const { parent, branch = false } = (event.metadata ?? {}) as RunPlace;
+  const leaf = event.runId;
+  if (thread.leaf === leaf) return thread;
+  if (parent ? parent.run === thread.leaf : !branch) return { ...thread, leaf };
+  const last = thread.turns.findIndex((turn) => turn.runId === parent?.run);
+  const lost = parent !== undefined && last < 0;
+  if (lost && !branch) return { ...thread, leaf, lost };
+  const turns = thread.turns.filter((turn, at) => at <= last || turn.status === "queued");
+  return { ...thread, turns, leaf, lost };
 }
 
 /** Notes the answers to the questions of an earlier run, which this run continues. */
@@ -169,6 +203,7 @@ function foldIntoTurn(turn: Turn, event: Event): Turn {
         kind: "subagent",
         id: event.subagentRunId,
         name: event.name,
+        task: (event.metadata as { task?: string } | undefined)?.task ?? "",
         parts: [],
         status: "running",
         message: null,
@@ -177,14 +212,12 @@ function foldIntoTurn(turn: Turn, event: Event): Turn {
       if (findPart(turn.parts, "subagent", part.id)) return turn;
       return withParts(turn, insert(turn.parts, event.parentSubagentRunId, part));
     }
-    case "SUBAGENT_FINISHED":
-      return changePart(turn, "subagent", event.subagentRunId, (part) => ({ ...part, status: "completed" }));
+    case "SUBAGENT_FINISHED": {
+      const status = event.outcome?.type === "suspended" ? "waiting" : "completed";
+      return endSubagent(turn, event.subagentRunId, { status });
+    }
     case "SUBAGENT_ERROR":
-      return changePart(turn, "subagent", event.subagentRunId, (part) => ({
-        ...part,
-        status: "failed",
-        message: event.message,
-      }));
+      return endSubagent(turn, event.subagentRunId, { status: "failed", message: event.message });
     case "RUN_FINISHED":
       return finish(turn, event);
     case "RUN_ERROR":
@@ -205,28 +238,47 @@ function foldOwn(turn: Turn, event: EventOf<"CUSTOM">, seq: number): Turn {
   const metrics = ownValue(event, "agio.metrics");
   if (metrics?.scope === "run") return { ...turn, metrics };
   if (metrics) return { ...turn, spent: sumUsage(turn.spent, usageOfMetrics(metrics)) };
+  const subagent = inSubagent(event);
   const rewind = ownValue(event, "agio.rewind");
-  if (rewind) return withParts(turn, rewindParts(turn.parts, rewind.to_seq));
+  if (rewind) {
+    const { to_seq } = rewind;
+    return subagent === undefined
+      ? withParts(turn, rewindParts(turn.parts, to_seq))
+      : changePart(turn, "subagent", subagent, (part) => ({
+          ...part,
+          parts: rewindParts(part.parts, to_seq),
+        }));
+  }
+  const at = event.timestamp ?? null;
+  const input = ownValue(event, "agio.input");
+  if (input) return takeInput(turn, { id: input.message.id, content: input.message.content, at }, seq);
   const progress = ownValue(event, "agio.tool_progress");
   if (progress) return changeCall(turn, progress.tool_call_id, (call) => ({ ...call, progress }));
   const trouble = ownValue(event, "agio.error");
   const told = trouble ?? ownValue(event, "agio.notice");
   const id = `${turn.runId}_n${seq || turn.parts.length}`;
   if (!told || findPart(turn.parts, "notice", id)) return turn;
-  const at = event.timestamp ?? null;
-  const parts = [...turn.parts, newNotice(id, event.name, told, at, seq)];
+  const parts = insert(turn.parts, subagent, newNotice(id, event.name, told, at, seq));
   if (trouble?.tell_model === undefined) return withParts(turn, parts);
-  const corrections = parts.filter((part) => isCorrection(part.id, turn.runId)).length;
+  const idOf = (number: number) => correctionId(subagent ?? turn.runId, number);
+  let number = 1;
+  while (findPart(parts, "system", idOf(number))) number += 1;
   const text = trouble.tell_model;
-  const correction: Part = {
-    kind: "system",
-    id: correctionId(turn.runId, corrections + 1),
-    text,
-    seq,
-    startedAt: at,
-    endedAt: at,
-  };
-  return withParts(turn, [...parts, correction]);
+  const correction: Part = { kind: "system", id: idOf(number), text, seq, startedAt: at, endedAt: at };
+  return withParts(turn, insert(parts, subagent, correction));
+}
+
+/** A message that the run takes while it is in progress. */
+function takeInput(before: Turn, said: Asked, seq: number): Turn {
+  const turn = { ...before, joining: without(before.joining, said.id) };
+  if (saidIn(turn).some(({ id }) => id === said.id)) return turn;
+  return hasBegun(turn.parts)
+    ? { ...turn, parts: [...turn.parts, { kind: "input", ...said, seq }] }
+    : { ...turn, asked: [...turn.asked, said] };
+}
+
+function endSubagent(turn: Turn, id: string, how: Partial<SubagentPart>): Turn {
+  return changePart(turn, "subagent", id, (part) => (part.status === "running" ? { ...part, ...how } : part));
 }
 
 function finish(turn: Turn, event: EventOf<"RUN_FINISHED">): Turn {
@@ -266,6 +318,7 @@ function noteResult(
   const turn = thread.turns[at];
   if (!turn) return thread;
   const place = event && placeOf(event);
+  const error = typeof code === "string" ? code : null;
   const changed = changeCall(turn, callId, (call) =>
     call.result !== null
       ? call
@@ -273,11 +326,13 @@ function noteResult(
           ...call,
           result,
           resultSeq: place?.run === turn.runId ? place.seq : 0,
-          error: typeof code === "string" ? code : null,
+          error,
           endedAt: event?.timestamp ?? null,
         },
   );
-  return changed === turn ? thread : { ...thread, turns: thread.turns.with(at, changed) };
+  if (changed === turn) return thread;
+  const ended = changePart(changed, "subagent", subagentOf(callId), (part) => answered(part, result, error));
+  return { ...thread, turns: thread.turns.with(at, ended) };
 }
 
 /** Whether a text is the agent's or the system's: only its beginning says so. */
@@ -343,15 +398,18 @@ export function newCall(id: string, name: string, known: Partial<CallPart> = {})
   };
 }
 
-/** Discards what came after an event: an attempt failed and is repeated under the same ids. */
+/**
+ * Discards what came after an event: an attempt failed and is repeated under the same ids. A sub-agent's own attempts
+ * are none of its caller's.
+ */
 function rewindParts(parts: Part[], seq: number): Part[] {
   return parts
-    .filter((part) => part.seq <= seq)
-    .map((part) => {
-      if (part.kind === "subagent") return { ...part, parts: rewindParts(part.parts, seq) };
-      if (part.kind !== "call" || part.resultSeq <= seq) return part;
-      return { ...part, result: null, resultSeq: 0, error: null, endedAt: null };
-    });
+    .filter((part) => part.kind === "subagent" || part.seq <= seq)
+    .map((part) =>
+      part.kind !== "call" || part.resultSeq <= seq
+        ? part
+        : { ...part, result: null, resultSeq: 0, error: null, endedAt: null },
+    );
 }
 
 /** The number in the name of a step of ours, so that who joins late counts right. */
@@ -387,7 +445,8 @@ function changePart<Kind extends Part["kind"]>(
   return withParts(turn, changeParts(turn.parts, kind, id, change));
 }
 
-function changeParts<Kind extends Part["kind"]>(
+/** Changes the newest part of an id, also inside sub-agents; the same list if there is none. */
+export function changeParts<Kind extends Part["kind"]>(
   parts: Part[],
   kind: Kind,
   id: string | undefined,

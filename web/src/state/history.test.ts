@@ -4,6 +4,7 @@ import type { MessageView } from "@/protocol/api";
 import type { Event } from "@/protocol/events";
 import { foldEvents } from "./fold";
 import { prependTurns, turnsOf, withAnswers } from "./history";
+import { EMPTY } from "./thread";
 
 function view(runId: string, message: Record<string, unknown>, pos: number | null = 1): MessageView {
   return {
@@ -44,7 +45,7 @@ test("a run that is known says how it ended; one that waits is queued", () => {
 });
 
 test("events of messages that are there already add nothing", () => {
-  const thread = { turns: turnsOf([asked, called, answered, said]), pos: 0 };
+  const thread = { ...EMPTY, turns: turnsOf([asked, called, answered, said]) };
   const again = [
     { type: "RUN_STARTED", threadId: "t", runId: "run_1", metadata: { run: "run_1", seq: 1 } },
     { type: "TEXT_MESSAGE_CHUNK", messageId: "m1", delta: "Let me see.", metadata: { run: "run_1", seq: 2 } },
@@ -66,12 +67,37 @@ test("events of messages that are there already add nothing", () => {
 
 test("an older page joins the run that lies on both, and results find their calls across pages", () => {
   const strays = new Map();
-  const thread = { turns: turnsOf([answered, said], undefined, strays), pos: 9 };
+  const thread = { ...EMPTY, turns: turnsOf([answered, said], undefined, strays), pos: 9 };
   const joined = prependTurns(thread, turnsOf([asked, called], undefined, strays));
   expect(joined.turns[0]?.parts[1]).toMatchObject({ kind: "call", result: "noon" });
   expect(joined.turns).toHaveLength(1);
   expect(joined.turns[0]?.asked).toHaveLength(1);
   expect(joined.pos).toBe(9);
+});
+
+test("a page that begins within a run shows a sub-agent that is on both once, and what joined the run in its place", () => {
+  const inside = (message: Record<string, unknown>) =>
+    view("run_1", { ...message, subagentRunId: "sub_1_1" });
+  const calls = view("run_1", {
+    id: "m3",
+    role: "assistant",
+    toolCalls: [{ id: "call_1_1", type: "function", function: { name: "helper", arguments: "{}" } }],
+  });
+  const task = inside({ id: "msg_sub_1_1", role: "user", content: "Help.", name: "helper" });
+  const helped = [
+    inside({ id: "m4", role: "assistant", content: "Helping." }),
+    view("run_1", { id: "r3", role: "tool", toolCallId: "call_1_1", content: "Helped." }),
+  ];
+  const added = view("run_1", { id: "u2", role: "user", content: "And?" });
+  const whole = turnsOf([asked, calls, task, ...helped, added, said]);
+  const pages = [[asked, calls, task], helped, [added], [said]];
+  for (const at of [1, 2, 3]) {
+    const strays = new Map();
+    const thread = { ...EMPTY, turns: turnsOf(pages.slice(at).flat(), undefined, strays) };
+    expect(prependTurns(thread, turnsOf(pages.slice(0, at).flat(), undefined, strays)).turns).toEqual(whole);
+  }
+  expect(whole[0]?.parts.map(({ kind }) => kind)).toEqual(["call", "subagent", "input", "text"]);
+  expect(whole[0]?.parts[1]).toMatchObject({ name: "helper", task: "Help.", status: "completed" });
 });
 
 test("a call that a person was asked about tells after a reload what they said", () => {
@@ -113,9 +139,9 @@ test("system messages are parts of their own, and what the server told the model
     view("run_1", { id: "s1", role: "system", content: "Be brief." }),
     view("run_1", { id: "d1", role: "developer", content: "Use metres." }),
     asked,
+    view("run_1", { id: "run_1_cat", role: "user", content: "Mine." }),
     said,
     view("run_1", { id: "run_1_c1", role: "user", content: "That is no JSON." }),
-    view("run_1", { id: "run_1_cat", role: "user", content: "Mine." }),
   ]);
   expect(turn?.asked.map(({ id }) => id)).toEqual(["u1", "run_1_cat"]);
   expect(turn?.parts.map((part) => [part.kind, part.id])).toEqual([
@@ -143,7 +169,7 @@ test("what the server tells the model is the same in the stream as after a reloa
     { type: "CUSTOM", name: "agio.error", value: told, ...at(5) },
     { type: "CUSTOM", name: "agio.error", value: told, ...at(6) },
   ] as unknown as Event[];
-  const [turn] = foldEvents({ turns: [], pos: 0 }, 1, events).turns;
+  const [turn] = foldEvents(EMPTY, 1, events).turns;
   const shown = turn?.parts.flatMap((part) => (part.kind === "system" ? [[part.id, part.text]] : []));
   expect(shown).toEqual([
     ["s1", "Be brief."],

@@ -4,11 +4,20 @@ import { usageOfRun } from "@/lib/usage-words";
 import type { InterruptView, MessageView } from "@/protocol/api";
 import type { Content } from "@/protocol/commands";
 import type { Message, OwnEvents } from "@/protocol/events";
-import { newCall, newNotice } from "./fold";
+import { changeParts, newCall, newNotice } from "./fold";
 import {
+  type Asked,
+  answered,
   type CallPart,
+  findCall,
+  hasBegun,
+  type InputPart,
   isCorrection,
+  mapParts,
   newTurn,
+  type Part,
+  type SubagentPart,
+  subagentOf,
   type TextPart,
   type Thread,
   type Turn,
@@ -34,6 +43,20 @@ export interface KnownRun {
 /** Results whose calls lie on an older page that was not read yet, by call. */
 export type Strays = Map<string, Pick<CallPart, "result" | "error" | "endedAt">>;
 
+/** The call a sub-agent answers, and the sub-agent that made it. */
+interface Caller {
+  call: CallPart;
+  inside: string | undefined;
+}
+
+/** What is known so far of the messages that are read. */
+interface Known {
+  strays: Strays;
+  calls: Map<string, CallPart>;
+  callers: Map<string, Caller>;
+  tasks: Map<string, Pick<SubagentPart, "name" | "task">>;
+}
+
 /** Makes turns of messages in the order of the conversation; a result joins its call, in whichever turn that is. */
 export function turnsOf(
   messages: readonly MessageView[],
@@ -41,13 +64,16 @@ export function turnsOf(
   strays: Strays = new Map(),
 ): Turn[] {
   const turns = new Map<string, Turn>();
-  const calls = new Map<string, CallPart>();
+  const known: Known = { strays, calls: new Map(), callers: new Map(), tasks: new Map() };
   for (const view of messages) {
     const turn = turns.get(view.run_id) ?? begun(view, runs.get(view.run_id));
     turns.set(view.run_id, turn);
-    addMessage(turn, calls, strays, view);
+    addMessage(turn, known, view);
   }
-  return [...turns.values()];
+  return [...turns.values()].map((turn) => ({
+    ...turn,
+    parts: mapParts(turn.parts, (part) => (part.kind === "subagent" ? ended(part, turn, known) : part)),
+  }));
 }
 
 /** Puts an older page before what a thread has; a run that lies on both pages becomes one turn. */
@@ -55,8 +81,25 @@ export function prependTurns(thread: Thread, older: Turn[]): Thread {
   const first = thread.turns[0];
   const last = older.at(-1);
   if (!first || !last || first.runId !== last.runId) return { ...thread, turns: [...older, ...thread.turns] };
-  const joined = { ...first, asked: [...last.asked, ...first.asked], parts: [...last.parts, ...first.parts] };
-  return { ...thread, turns: [...older.slice(0, -1), joined, ...thread.turns.slice(1)] };
+  const [asked, said] = hasBegun(last.parts) ? [[], first.asked.map(inputOf)] : [first.asked, []];
+  const parts = joined(last.parts, [...said, ...first.parts]);
+  const turn = { ...first, asked: [...last.asked, ...asked], parts };
+  return { ...thread, turns: [...older.slice(0, -1), turn, ...thread.turns.slice(1)] };
+}
+
+/** The parts of two pages; a sub-agent that is on both is one. */
+function joined(older: Part[], newer: readonly Part[]): Part[] {
+  let parts = older;
+  const only = newer.filter((part) => {
+    if (part.kind !== "subagent") return true;
+    const before = parts;
+    parts = changeParts(parts, "subagent", part.id, (known) => ({
+      ...known,
+      parts: joined(known.parts, part.parts),
+    }));
+    return parts === before;
+  });
+  return [...parts, ...only];
 }
 
 function begun(view: MessageView, run: KnownRun | undefined): Turn {
@@ -73,7 +116,7 @@ function begun(view: MessageView, run: KnownRun | undefined): Turn {
 
 /** Notes which calls wait for results of a client of the run's. */
 export function withPending(turn: Turn, pending: readonly string[]): Turn {
-  const waiting = turn.parts.flatMap(({ id, kind }) => (kind === "call" && pending.includes(id) ? [id] : []));
+  const waiting = pending.filter((id) => findCall(turn.parts, id));
   return waiting.length > 0 ? { ...turn, pending: waiting } : turn;
 }
 
@@ -98,7 +141,7 @@ export function withAnswers(turn: Turn, asked: readonly InterruptView[]): Turn {
     ),
   );
   if (answered.size === 0) return turn;
-  const parts = turn.parts.map((part) =>
+  const parts = mapParts(turn.parts, (part) =>
     part.kind === "call" && part.result !== null && answered.has(part.id)
       ? { ...part, answer: { approved: part.error !== "not_approved", reason: null, editedArgs: null } }
       : part,
@@ -106,38 +149,47 @@ export function withAnswers(turn: Turn, asked: readonly InterruptView[]): Turn {
   return { ...turn, parts };
 }
 
-function addMessage(turn: Turn, calls: Map<string, CallPart>, strays: Strays, view: MessageView): void {
+function addMessage(turn: Turn, known: Known, view: MessageView): void {
   const message = view.message as unknown as Message;
+  const inside = message.subagentRunId;
+  if (message.role === "user" && inside && message.id === `msg_${inside}`)
+    known.tasks.set(inside, { name: message.name ?? "", task: textOf(message.content as Content) });
+  const parts = partsOf(turn, known, inside);
   switch (message.role) {
-    case "user":
-      if (isCorrection(message.id, turn.runId)) {
-        turn.parts.push(finished("system", message.id, textOf(message.content as Content)));
-        break;
-      }
-      turn.asked.push({ id: message.id, content: message.content as Content, at: view.created_at });
+    case "user": {
+      const content = message.content as Content;
+      const said = { id: message.id, content, at: view.created_at };
+      if (isCorrection(message.id, inside ?? turn.runId))
+        parts.push(finished("system", message.id, textOf(content)));
+      else if (inside) break;
+      else if (view.pos === null && turn.status !== "queued") turn.joining.push(said);
+      else if (hasBegun(parts)) parts.push(inputOf(said));
+      else turn.asked.push(said);
       break;
+    }
     case "system":
     case "developer":
-      turn.parts.push(finished("system", message.id, message.content));
+      parts.push(finished("system", message.id, message.content));
       break;
     case "reasoning":
-      turn.parts.push({
+      parts.push({
         ...finished("reasoning", message.id, message.content),
         startedAt: timeIn(message.metadata, "began_at"),
         endedAt: timeIn(message.metadata, "ended_at"),
       });
       break;
     case "assistant":
-      if (message.content) turn.parts.push(finished("text", message.id, message.content));
+      if (message.content) parts.push(finished("text", message.id, message.content));
       for (const call of message.toolCalls ?? []) {
         const part = newCall(call.id, call.function.name, {
           args: call.function.arguments,
           asked: true,
           startedAt: timeIn(call.metadata, "began_at"),
-          ...strays.get(call.id),
+          ...known.strays.get(call.id),
         });
-        calls.set(call.id, part);
-        turn.parts.push(part);
+        known.calls.set(call.id, part);
+        known.callers.set(subagentOf(call.id), { call: part, inside });
+        parts.push(part);
       }
       break;
     case "tool": {
@@ -146,19 +198,59 @@ function addMessage(turn: Turn, calls: Map<string, CallPart>, strays: Strays, vi
         error: message.error ?? null,
         endedAt: timeIn(message.metadata, "ended_at"),
       };
-      const call = calls.get(message.toolCallId);
-      if (!call) strays.set(message.toolCallId, result);
+      const call = known.calls.get(message.toolCallId);
+      if (!call) known.strays.set(message.toolCallId, result);
       else Object.assign(call, result);
       break;
     }
     case "activity": {
       const told = message.content as OwnEvents["agio.error"];
-      turn.parts.push(newNotice(message.id, message.activityType, told, timeIn(message.metadata, "at")));
+      parts.push(newNotice(message.id, message.activityType, told, timeIn(message.metadata, "at")));
       break;
     }
     default:
       break;
   }
+}
+
+/** Where messages of a turn belong: its parts, or those of a sub-agent in it. */
+function partsOf(turn: Turn, known: Known, subagent: string | undefined): Part[] {
+  if (!subagent) return turn.parts;
+  const here = findSubagent(turn.parts, subagent);
+  if (here) return here.parts;
+  const about = known.tasks.get(subagent) ?? { name: "", task: "" };
+  const part: SubagentPart = {
+    kind: "subagent",
+    id: subagent,
+    ...about,
+    parts: [],
+    status: "running",
+    message: null,
+    seq: 0,
+  };
+  partsOf(turn, known, known.callers.get(subagent)?.inside).push(part);
+  return part.parts;
+}
+
+function findSubagent(parts: readonly Part[], id: string): SubagentPart | undefined {
+  for (const part of parts) {
+    if (part.kind !== "subagent") continue;
+    const found = part.id === id ? part : findSubagent(part.parts, id);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** A sub-agent as its call and its run left it. */
+function ended(part: SubagentPart, turn: Turn, { callers }: Known): SubagentPart {
+  const call = callers.get(part.id)?.call;
+  if (call && call.result !== null) return answered(part, call.result, call.error);
+  if (turn.status === "running") return part;
+  return { ...part, status: call || turn.status === "interrupted" ? "waiting" : "completed" };
+}
+
+function inputOf(said: Asked): InputPart {
+  return { kind: "input", ...said, seq: 0 };
 }
 
 /** When the event of a message happened; messages of earlier versions do not say. */

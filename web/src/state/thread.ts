@@ -56,12 +56,21 @@ export interface CallPart {
   endedAt: number | null;
 }
 
+/** A message of the person's that the run took while it was in progress. */
+export interface InputPart extends Asked {
+  kind: "input";
+  seq: number;
+}
+
 export interface SubagentPart {
   kind: "subagent";
   id: string;
   name: string;
+  /** What it was asked to do. */
+  task: string;
   parts: Part[];
-  status: "running" | "completed" | "failed";
+  /** waiting: for a person or a client; a later run continues it. */
+  status: "running" | "waiting" | "completed" | "failed";
   message: string | null;
   seq: number;
 }
@@ -76,7 +85,7 @@ export interface NoticePart {
   seq: number;
 }
 
-export type Part = TextPart | CallPart | SubagentPart | NoticePart;
+export type Part = TextPart | CallPart | SubagentPart | NoticePart | InputPart;
 
 /** A question to a person about a call. */
 export interface Question {
@@ -91,6 +100,8 @@ export interface Turn {
   runId: string;
   asked: Asked[];
   parts: Part[];
+  /** Messages for this run that its log does not have yet. */
+  joining: Asked[];
   status: TurnStatus;
   step: number;
   startedAt: number | null;
@@ -108,15 +119,20 @@ export interface Thread {
   turns: Turn[];
   /** The position of the last event that is in here. */
   pos: number;
+  /** The run to which the path of these turns leads; it may be without a turn, for want of messages. */
+  leaf: string | null;
+  /** A run began on a path that is not here: the thread must be read again. */
+  lost: boolean;
 }
 
-export const EMPTY: Thread = { turns: [], pos: 0 };
+export const EMPTY: Thread = { turns: [], pos: 0, leaf: null, lost: false };
 
 export function newTurn(runId: string, status: TurnStatus = "running"): Turn {
   return {
     runId,
     asked: [],
     parts: [],
+    joining: [],
     status,
     step: 0,
     startedAt: null,
@@ -150,17 +166,48 @@ export function findCall(parts: readonly Part[], id: string): CallPart | null {
   return null;
 }
 
+/** Changes every part, those inside sub-agents first. */
+export function mapParts(parts: readonly Part[], change: (part: Part) => Part): Part[] {
+  return parts.map((part) =>
+    change(part.kind === "subagent" ? { ...part, parts: mapParts(part.parts, change) } : part),
+  );
+}
+
+/** The id of the sub-agent that answers a call. */
+export function subagentOf(callId: string): string {
+  return callId.replace(/^call_/, "sub_");
+}
+
+/** A sub-agent whose call has its result. */
+export function answered(part: SubagentPart, result: Content, error: string | null): SubagentPart {
+  if (error === null) return { ...part, status: "completed", message: null };
+  return { ...part, status: "failed", message: textOf(result).replace(`${part.name} failed: `, "") };
+}
+
+/** Everything the person said in a turn. */
+export function saidIn({ asked, parts }: Turn): Asked[] {
+  return [...asked, ...parts.filter((part) => part.kind === "input")];
+}
+
+/** Whether an answer has begun: what is said from then on stands inside it. */
+export function hasBegun(parts: readonly Part[]): boolean {
+  return parts.some(({ kind }) => kind !== "system");
+}
+
 /** The text of a message, without what is not text. */
 export function textOf(content: Content): string {
   if (typeof content === "string") return content;
   return content.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
 
-/** The id of the server's message about an answer that did not match the schema; it is stored like a user message. */
-export function correctionId(runId: string, number: number): string {
-  return `${runId}_c${number}`;
+/**
+ * The id of the server's message about an answer that did not match the schema; it is stored like a user message.
+ * `owner` is the run or the sub-agent.
+ */
+export function correctionId(owner: string, number: number): string {
+  return `${owner}_c${number}`;
 }
 
-export function isCorrection(id: string, runId: string): boolean {
-  return id.startsWith(`${runId}_c`) && /^\d+$/.test(id.slice(runId.length + 2));
+export function isCorrection(id: string, owner: string): boolean {
+  return id.startsWith(`${owner}_c`) && /^\d+$/.test(id.slice(owner.length + 2));
 }

@@ -30,7 +30,7 @@ class LocalSource:
     async def answer(self, entries: Sequence[ResumeEntry]) -> Playable:
         """A run that continues with the answers. Raises UserError `invalid_answer`, StoreError."""
         fold = await session_history(await self._agent.repository(), self.session_id)
-        names = {call.id: call.function.name for call in fold.pending}
+        names = {call.id: call.function.name for call in fold.open_calls}
         tools = {tool.name: tool for tool in self._agent.tools}
         for entry in entries:
             question, edited = fold.interrupts.get(entry.interrupt_id), edited_arguments(entry)
@@ -50,13 +50,13 @@ class LocalSource:
         if newest.status not in ("running", "interrupted"):
             return Unfinished()
         fold = await session_history(await self._agent.repository(), self.session_id)
-        waiting = {call.id for call in fold.pending}
+        waiting = {call.id for call in fold.open_calls}
         questions = [entry for entry in fold.interrupts.values() if entry.tool_call_id in waiting]
         if newest.status == "interrupted":
-            return Unfinished(calls=fold.pending, questions=questions)
+            return Unfinished(calls=fold.open_calls, questions=questions)
         remark = f"Run {newest.run_id} was left unfinished. Continuing it."
         run = self._agent.resume_run(newest.run_id)
-        return Unfinished(run, remark, fold.pending, list(fold.interrupts.values()))
+        return Unfinished(run, remark, fold.open_calls, list(fold.interrupts.values()))
 
     async def aclose(self) -> None:
         """Close the agent."""

@@ -7,8 +7,8 @@ from agio.cli.chat.session import Playable, Unfinished
 from agio.cli.client.remote_runs import RemoteRuns
 from agio.cli.client.server_client import ServerClient
 from agio.core.store.repository import RunInfo
-from agio.gateway.routes.run_views import RunView
-from agio.gateway.routes.session_views import InterruptView, Sent, SessionStatus, SessionView
+from agio.gateway.routes.runs.views import RunView
+from agio.gateway.routes.sessions.views import InterruptView, Sent, SessionStatus, SessionView
 from agio.protocol.commands import SendMessage
 from agio.protocol.events import Interrupt
 from agio.protocol.ids import new_id

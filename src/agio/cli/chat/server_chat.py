@@ -8,7 +8,7 @@ from agio.cli.chat.conversation import ChatTexts, converse
 from agio.cli.chat.remote import RemoteSource
 from agio.cli.client.remote_runs import find_agent
 from agio.cli.client.server_client import ServerClient
-from agio.gateway.routes.session_views import SessionView
+from agio.gateway.routes.sessions.views import SessionView
 from agio.settings import Settings
 
 

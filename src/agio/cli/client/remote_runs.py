@@ -3,8 +3,8 @@
 from agio.cli.client.server_client import ServerClient
 from agio.core.store.repository import RunInfo, RunLog
 from agio.errors import UserError
-from agio.gateway.routes.run_views import Runs, RunView
-from agio.gateway.routes.views import Agents, AgentView
+from agio.gateway.routes.agents.views import Agents, AgentView
+from agio.gateway.routes.runs.views import Runs, RunView
 
 _PAGE = 100
 
@@ -100,4 +100,6 @@ def _info_of(run: RunView) -> RunInfo:
         started_at=run.started_at,
         goal_met=run.goal_met,
         copied_from=run.copied_from,
+        parent_run_id=run.parent_run_id,
+        branched=run.branched,
     )

@@ -75,14 +75,14 @@ async def show_run(opened: AbstractAsyncContextManager[RunLogs], name: str) -> N
     """Print a run's messages, tool calls and cost. Raises AgioError."""
     async with opened as repository:
         info = await find_run(repository, name)
-        fold = await session_history(repository, info.session_id, info.run_id)
+        fold = await session_history(repository, info.session_id, info)
         log = await repository.get_log(info.run_id)
     console = make_console()
     if not console.is_terminal:
         console.width = _PAGE_WIDTH
     renderer = EventRenderer(PlainStage(StringIO(), live=False))
-    renderer.expect(fold.pending, fold.interrupts.values())
-    answered = {call.id for call in fold.pending}
+    renderer.expect(fold.open_calls, fold.interrupts.values())
+    answered = {call.id for call in fold.open_calls}
     for event in log.events():
         renderer.show(event)
     fold_log(fold, log)
@@ -112,10 +112,10 @@ async def replay_run(
             sys.stdout.buffer.write(log.payload)
             sys.stdout.buffer.flush()
             return
-        fold = await session_history(repository, info.session_id, info.run_id)
+        fold = await session_history(repository, info.session_id, info)
     console = make_console()
     renderer = EventRenderer(make_stage(console, plain=False), echo=True)
-    renderer.expect(fold.pending, fold.interrupts.values())
+    renderer.expect(fold.open_calls, fold.interrupts.values())
     if console.is_terminal:
         speed = "without pauses" if fast else f"pauses limited to {LONGEST_GAP_S:g} s (--fast: no pauses)"
         console.print(f"replay of {info.run_id}, {speed}", style="dim", highlight=False)

@@ -16,7 +16,7 @@ from agio.cli.operate.checks.machine import (
     check_python,
 )
 from agio.cli.operate.checks.models import check_models
-from agio.cli.operate.checks.store import check_folder, check_holder, check_secrets, check_store
+from agio.cli.operate.checks.store import check_folder, check_holder, check_jobs, check_secrets, check_store
 from agio.cli.terminal.output import make_console
 from agio.cli.terminal.tables import new_table
 from agio.db.operate.inspection import StoreReport
@@ -67,6 +67,7 @@ async def _check_home(
     findings += found
     if report is not None and report.version == report.newest and not report.damage:
         findings.append(await check_secrets(database, list(server.secret_keys)))
+        findings.append(await check_jobs(database))
     seen = report or StoreReport(version=0, newest=0)
     findings.append(check_clock(seen.newest_run_at, seen.skew_ms))
     findings.append(check_port(port, served=served or isinstance(database, str)))

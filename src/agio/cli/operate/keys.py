@@ -19,8 +19,8 @@ from agio.core.name import checked_name
 from agio.core.store.store import Store
 from agio.errors import StoreError
 from agio.gateway.auth.authenticator import describe_key, hash_secret, new_api_key
-from agio.gateway.routes.api_key_views import Keys as KeyList
-from agio.gateway.routes.api_key_views import KeyView, NewKey, key_view
+from agio.gateway.routes.people.key_views import Keys as KeyList
+from agio.gateway.routes.people.key_views import KeyView, NewKey, key_view
 from agio.settings import ServerSettings, Settings
 
 _DAY_MS = 24 * 3600 * 1000

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from msgspec import Struct, structs
 
 from agio.core.config import AgentRunConfig
-from agio.core.engine.untrusted import Fence
+from agio.core.engine.untrusted import Delimiter
 from agio.core.file import CHUNK_BYTES, FilePiece, files_in, is_ours
 from agio.errors import UserError
 from agio.protocol.messages import (
@@ -42,10 +42,10 @@ class _Shown(Struct, frozen=True):
 class Attachments:
     """The files of one run's conversation. Call `fetch` before each turn, then `shown` for each message."""
 
-    def __init__(self, read: ReadFile, config: AgentRunConfig, fence: Fence) -> None:
+    def __init__(self, read: ReadFile, config: AgentRunConfig, delimiter: Delimiter) -> None:
         self._read = read
         self._config = config
-        self._fence = fence
+        self._delimiter = delimiter
         self._shown: dict[str, _Shown] = {}
         """Cache by file id, of at most `max_attachment_bytes`."""
         self.left_out = 0
@@ -108,7 +108,7 @@ class Attachments:
         text = data.decode("utf-8", "ignore" if first.size > limit else "replace")
         if first.size > limit:
             text += f"\n[... {first.size - limit} bytes left out]"
-        return TextPart(text=self._fence.put(f"file {first.name}", text))
+        return TextPart(text=self._delimiter.delimit(f"file {first.name}", text))
 
     async def _bytes(self, file_id: str, first: FilePiece, size: int) -> bytes:
         data = bytearray(first.data)

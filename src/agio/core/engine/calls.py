@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, cast
 
 from msgspec import UNSET
 
+from agio.core.engine.finder import FIND_TOOLS, find_tools
 from agio.core.engine.goal import check_goal
+from agio.core.engine.subagent import call_subagent
 from agio.core.run.answers import answer_problem
-from agio.core.run.closing import result_event, settle_events
-from agio.core.run.fold import COMPLETE_GOAL
+from agio.core.run.closing import result_event
+from agio.core.run.lane import COMPLETE_GOAL
 from agio.core.run.metrics import now_s
 from agio.core.store.repository import ToolBegin, ToolEnd
 from agio.core.tool import Decision, ToolAnswer, ToolContext
@@ -42,21 +44,26 @@ async def call_tools(state: "LoopState") -> None:
     decisions = decisions_of(state)
     due = [
         call
-        for call in state.fold.pending
+        for call in state.lane.pending
         if call.id in decisions or not (state.tools.is_client(call) or state.tools.asks(call))
     ]
     for call in due:
         effect = state.tools.effect_of(call)
         if call.id in state.fresh and effect is not None:
-            state.journal.begin(ToolBegin(call.id, call.function.name, effect))
+            state.journal.begin(ToolBegin(call.id, call.function.name, effect, state.lane.key))
     await state.journal.commit()
     room = asyncio.Semaphore(state.config.tool_concurrency)
 
     async def run(call: ToolCall) -> None:
         async with room:
-            state.begun.add(call.id)
-            answer = await _answer(state, call, decisions.get(call.id))
-        emit_result(state, call.id, answer)
+            subagent = state.subagents.get(call.function.name)
+            if subagent is None:
+                state.begun[call.id] = state.tools.effect_of(call)
+                answer = await _answer(state, call, decisions.get(call.id))
+            else:
+                answer = await call_subagent(state, call, subagent)
+        if answer is not None:
+            emit_result(state, call.id, answer)
 
     try:
         if len(due) == 1:
@@ -74,6 +81,8 @@ async def call_tools(state: "LoopState") -> None:
 async def _answer(state: "LoopState", call: ToolCall, decision: Decision | None) -> ToolAnswer:
     if call.function.name == COMPLETE_GOAL and state.agent.goal is not None:
         return check_goal(call.function.arguments, state.agent.output)
+    if call.function.name == FIND_TOOLS and state.tools.effect_of(call) is None:
+        return find_tools(call.function.arguments, state.tools.specs)
     if decision is None:
         return await state.tools.call(call, _context(state, call), recorded=call.id in state.fresh)
     if not decision.approved:
@@ -85,17 +94,9 @@ async def _answer(state: "LoopState", call: ToolCall, decision: Decision | None)
     return ToolAnswer(f"(Run with arguments a person changed.)\n{answer.content}", answer.error)
 
 
-def settle_calls(state: "LoopState", why: str, error: str) -> None:
-    """Give every pending call a result because the run ends. The result says if the call may have taken effect."""
-    pending = list(state.fold.pending)
-    acted = {call.id for call in pending if call.id in state.begun and state.tools.effect_of(call) == "once"}
-    for event in settle_events(pending, why, error, acted):
-        state.journal.emit(event)
-
-
 def emit_result(state: "LoopState", call_id: str, answer: ToolAnswer) -> None:
     """Append a call's result to the log. Also finish the call's record if this process started the call."""
-    state.journal.emit(result_event(call_id, answer.content, answer.error))
+    state.journal.emit(state.lane.own(result_event(call_id, answer.content, answer.error)))
     if call_id in state.begun:
         state.journal.finish(ToolEnd(call_id, answer.error))
 
@@ -107,7 +108,7 @@ def _context(state: "LoopState", call: ToolCall) -> ToolContext:
         value = {"tool_call_id": call.id, **json_object(progress)}
         if state.journal.crowded:
             return  # backpressure: progress events are optional
-        if state.fold.status == "running" and any(pending.id == call.id for pending in state.fold.pending):
+        if state.fold.status == "running" and any(pending.id == call.id for pending in state.lane.pending):
             state.tell(TOOL_PROGRESS, value)
 
     return ToolContext(
@@ -119,6 +120,7 @@ def _context(state: "LoopState", call: ToolCall) -> ToolContext:
         call_id=call.id,
         report=report,
         agent=state.agent.name,
+        lane=state.lane.key,
     )
 
 
@@ -149,7 +151,7 @@ def _decision(entry: ResumeEntry, interrupt: Interrupt, answered_at_ms: int) -> 
 
 
 def interrupts_of(state: "LoopState") -> list[Interrupt]:
-    """Return the interrupts that end the run: one for each pending call that needs approval."""
+    """Return the interrupts that end the run: one for each pending call of the lane that needs approval."""
     expires = datetime.now(UTC) + timedelta(seconds=state.config.approval_timeout_s)
     return [
         Interrupt(
@@ -159,7 +161,8 @@ def interrupts_of(state: "LoopState") -> list[Interrupt]:
             tool_call_id=call.id,
             response_schema=_RESPONSE_SCHEMA,
             expires_at=expires.isoformat(timespec="seconds"),
+            subagent_run_id=state.lane.key or UNSET,
         )
-        for call in state.fold.pending
+        for call in state.lane.pending
         if state.tools.asks(call)
     ]

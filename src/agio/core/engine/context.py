@@ -14,8 +14,8 @@ from msgspec import Struct
 from agio.core.config import AgentRunConfig
 from agio.core.engine.attachments import Attachments, ReadFile
 from agio.core.engine.history import Unit, current_from, drop_oldest, group
-from agio.core.engine.untrusted import Fence
-from agio.core.run.fold import Fold
+from agio.core.engine.untrusted import Delimiter
+from agio.core.run.lane import Lane
 from agio.core.run.spec import AgentSpec
 from agio.core.text import clean, estimate_tokens
 from agio.errors import UserError
@@ -29,6 +29,8 @@ class Snippet(Struct, frozen=True):
 
     label: str
     text: str
+    id: str = ""
+    """The id of the memory or document that it is from, if any."""
 
 
 class ContextSource(Protocol):
@@ -112,6 +114,8 @@ class Prompt(Struct, frozen=True):
     messages: list[Message]
     tokens: int
     notices: list[tuple[str, str]]
+    context: list[str]
+    """The ids of the memories and documents that it has."""
 
 
 class ContextBuilder:
@@ -121,9 +125,9 @@ class ContextBuilder:
         self, agent: AgentSpec, source: ContextSource, mark: str = "", files: ReadFile | None = None
     ) -> None:
         self.mark = mark or secrets.token_hex(8)
-        self._fence = Fence(self.mark)
+        self._delimiter = Delimiter(self.mark)
         self._config: AgentRunConfig = agent.config
-        self._attachments = None if files is None else Attachments(files, agent.config, self._fence)
+        self._attachments = None if files is None else Attachments(files, agent.config, self._delimiter)
         self._source = source
         self._blocks: list[_Block] = []
         self._told: set[str] = set()
@@ -157,18 +161,18 @@ class ContextBuilder:
                 _log.exception("the %s of a run could not be fetched", kind)
                 missing.append(kind)
         self._blocks = [
-            _Block(f"{kind}: {clean(snippet.label)}", snippet.text, self._fence)
+            _Block(f"{kind}: {clean(snippet.label)}", snippet, self._delimiter)
             for kind, snippets in found
             for snippet in snippets
         ]
         return missing
 
-    async def fetch(self, fold: Fold) -> None:
+    async def fetch(self, lane: Lane) -> None:
         """Read the files that the conversation refers to. Call it before each `compose`, which includes them."""
         if self._attachments is not None:
-            await self._attachments.fetch(fold.messages)
+            await self._attachments.fetch(lane.messages)
 
-    def compose(self, fold: Fold, reserved: int = 0, left: int | None = None) -> Prompt:
+    def compose(self, lane: Lane, reserved: int = 0, left: int | None = None) -> Prompt:
         """Fit the prompt into the budget, less `reserved` tokens for the rest of the request.
 
         `left` is the run's remaining token budget, None without a limit. History is trimmed until half of `left` is
@@ -180,11 +184,11 @@ class ContextBuilder:
         fixed = estimate_tokens(self._system) + reserved
         budget = (context if left is None else min(context, left)) - fixed
         history_budget = budget if left is None else min(budget, left // 2 - fixed)
-        start = current_from(fold)
-        earlier = group(fold.messages[:start])
+        start = current_from(lane)
+        earlier = group(lane.messages[:start])
         dropped = drop_oldest(earlier, self._config.max_history_messages)
         history = [Unit(messages, self._show) for messages in earlier]
-        current = [Unit(messages, self._show) for messages in group(fold.messages[start:])]
+        current = [Unit(messages, self._show) for messages in group(lane.messages[start:])]
         blocks = list(self._blocks)
         cut = 0
         lost: list[str] = []
@@ -215,19 +219,20 @@ class ContextBuilder:
                 f"The prompt needs about {tokens} tokens and the agent's "
                 f"limit is {context}. Send less, or raise context_tokens.",
             )
-        messages = [message for unit in history for message in unit.fenced]
+        messages = [message for unit in history for message in unit.delimited]
         if blocks:
             messages.append(UserMessage(id="context", content="\n".join(block.text for block in blocks)))
-        messages += [message for unit in current for message in unit.fenced]
+        messages += [message for unit in current for message in unit.delimited]
         kept_to = f"{context} tokens"
         if left is not None and left // 2 < context:
             kept_to = f"half of the {left} tokens that the run may still use"
-        return Prompt(self._system, messages, tokens, self._notices(dropped, cut, lost, kept_to))
+        notices = self._notices(dropped, cut, lost, kept_to)
+        return Prompt(self._system, messages, tokens, notices, [block.id for block in blocks if block.id])
 
     def _show(self, message: Message) -> Message:
         """Return the message with untrusted text delimited and files resolved."""
-        fenced = self._fence.fenced(message)
-        return fenced if self._attachments is None else self._attachments.shown(fenced)
+        delimited = self._delimiter.delimited(message)
+        return delimited if self._attachments is None else self._attachments.shown(delimited)
 
     def _notices(self, dropped: int, cut: int, lost: list[str], kept_to: str) -> list[tuple[str, str]]:
         parts = [
@@ -252,7 +257,8 @@ class ContextBuilder:
 class _Block:
     """A delimited piece of context, with the name that a notice gives if it is omitted."""
 
-    def __init__(self, name: str, text: str, fence: Fence) -> None:
+    def __init__(self, name: str, snippet: Snippet, delimiter: Delimiter) -> None:
         self.name = name
-        self.text = fence.put(name, text)
+        self.id = snippet.id
+        self.text = delimiter.delimit(name, snippet.text)
         self.tokens = estimate_tokens(self.text) + 8

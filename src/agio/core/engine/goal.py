@@ -5,7 +5,7 @@ from typing import cast
 import msgspec
 
 from agio.core.model import ToolSpec
-from agio.core.run.fold import COMPLETE_GOAL
+from agio.core.run.lane import COMPLETE_GOAL
 from agio.core.schema.schema import OutputType, Schema
 from agio.core.tool import ToolAnswer
 from agio.protocol.messages import Json, json_object

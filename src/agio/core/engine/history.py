@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import UNSET, structs
 
-from agio.core.run.fold import Fold
+from agio.core.run.lane import Lane
 from agio.core.text import estimate_tokens
 from agio.protocol.messages import (
     ActivityMessage,
@@ -24,14 +24,14 @@ _PART_TOKENS = 1000
 class Unit:
     """Messages kept or dropped together: an assistant message with its tool results, or a single message."""
 
-    def __init__(self, messages: list[Message], fence: Callable[[Message], Message]) -> None:
-        self._fence = fence
+    def __init__(self, messages: list[Message], delimit: Callable[[Message], Message]) -> None:
+        self._delimit = delimit
         self._set(messages)
 
     def _set(self, messages: list[Message]) -> None:
         self.messages = messages
-        self.fenced = [self._fence(message) for message in messages]
-        self.tokens = sum(size_of(message) for message in self.fenced)
+        self.delimited = [self._delimit(message) for message in messages]
+        self.tokens = sum(size_of(message) for message in self.delimited)
 
     def cut_tool_output(self) -> int:
         """Shorten long tool output. Return the number of tokens saved."""
@@ -40,12 +40,12 @@ class Unit:
         return before - self.tokens
 
 
-def current_from(fold: Fold) -> int:
+def current_from(lane: Lane) -> int:
     """Return the index where the current exchange begins: the run's own user message, or the one it continues."""
-    own = fold.first_message
-    if any(isinstance(message, UserMessage) for message in fold.messages[own:]):
+    own = lane.first_message
+    if any(isinstance(message, UserMessage) for message in lane.messages[own:]):
         return own
-    asked = (at for at in range(own - 1, -1, -1) if isinstance(fold.messages[at], UserMessage))
+    asked = (at for at in range(own - 1, -1, -1) if isinstance(lane.messages[at], UserMessage))
     return next(asked, own)
 
 

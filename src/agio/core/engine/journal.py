@@ -6,13 +6,25 @@ At most one append is in flight. Events emitted meanwhile, or right after it, fo
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from msgspec import UNSET
 
-from agio.core.run.closing import outcome_of
+from agio.core.config import Price
+from agio.core.log_level import PLAIN
+from agio.core.run.closing import last_charge, outcome_of
 from agio.core.run.fold import Fold
-from agio.core.store.repository import Append, NewRun, Outcome, RunStatus, ToolBegin, ToolEnd, TurnRecord
+from agio.core.run.metrics import NO_PRICES, charge_of
+from agio.core.store.repository import (
+    Append,
+    Charge,
+    NewRun,
+    Outcome,
+    RunStatus,
+    ToolBegin,
+    ToolEnd,
+    TurnRecord,
+)
 from agio.errors import AgioError, LimitExceeded, StoreError, UserError
 from agio.protocol.codec import encode
 from agio.protocol.events import AgentEvent, ReasoningMessageChunk, RunError, TextMessageChunk
@@ -39,8 +51,10 @@ class Journal:
         epoch: int,
         append: Callable[[Append], Awaitable[None]],
         limit_bytes: int | None = None,
+        prices: Mapping[str, Price] = NO_PRICES,
     ) -> None:
         self.fold = fold
+        fold.uncharged.clear()  # earlier appends have charged what the log says
         self.seq = 0
         self.size_bytes = 0
         """The size of the log: events and turn records."""
@@ -51,6 +65,7 @@ class Journal:
         self.on_failure: Callable[[], None] = _nothing
         self._run_id = run_id
         self._epoch = epoch
+        self._prices = prices
         self._append = append
         self._lines: list[bytes] = []
         self._events: list[AgentEvent] = []
@@ -58,6 +73,9 @@ class Journal:
         self._begins: list[ToolBegin] = []
         self._ends: list[ToolEnd] = []
         self._outcome: Outcome | None = None
+        self._last_charge: Charge | None = None
+        self._level = PLAIN
+        self._consumed = 0
         self._create: NewRun | None = None
         self._end: RunStatus | None = None
         self._error_code: str | None = None
@@ -116,6 +134,14 @@ class Journal:
         """Record that a call starts. The call may start after the next `commit()`."""
         self._begins.append(call)
 
+    def raise_level(self, level: int) -> None:
+        """Declare what readers of the log must know from the next append on."""
+        self._level = max(self._level, level)
+
+    def consume(self, idx: int) -> None:
+        """Mark the run's input up to `idx` as consumed by the emitted events, in the same commit."""
+        self._consumed = idx
+
     def finish(self, call: ToolEnd) -> None:
         """Record that a call has its result, in the same commit as the last emitted event."""
         self._ends.append(call)
@@ -135,14 +161,15 @@ class Journal:
         cost: float | None = None,
         usage_unknown: bool = False,
     ) -> None:
-        """Add the terminal event. Its commit ends the run and stores the status and the `cost`.
+        """Add the terminal event. Its commit ends the run and stores the status.
 
-        `usage_unknown`: a model call did not report its token usage.
+        `cost` is the cost of a run without a model call. `usage_unknown`: a model call did not report its token usage.
         """
         self.emit(event)
         self._end, self._error_code = status, error_code
         self._error_message = event.message if isinstance(event, RunError) else None
-        self._outcome = outcome_of(self.fold, status, cost, usage_unknown)
+        self._outcome = outcome_of(self.fold, status)
+        self._last_charge = last_charge(self.fold, cost, usage_unknown=usage_unknown)
         self._hurry()
 
     async def commit(self) -> None:
@@ -207,6 +234,8 @@ class Journal:
         begins, self._begins = self._begins, []
         ends, self._ends = self._ends, []
         create, self._create = self._create, None
+        level, self._level = self._level, PLAIN
+        consumed, self._consumed = self._consumed, 0
         payload = b"\n".join(lines) + b"\n" if lines else b""
         frame = Frame(self._run_id, self._epoch, self.seq - len(lines) + 1, len(lines), payload)
         try:
@@ -221,12 +250,22 @@ class Journal:
                     ends,
                     self._outcome,
                     self._error_message,
+                    level,
+                    self._charge(),
+                    consumed,
                 )
             )
         except Exception as error:  # a third-party store may raise anything
             self._fail(error if isinstance(error, AgioError) else StoreError("store_failed", repr(error)))
             return
         asyncio.ensure_future(written).add_done_callback(lambda done: self._written(done, events))
+
+    def _charge(self) -> Charge | None:
+        """Return what the model calls since the last append used."""
+        if not self.fold.uncharged and self._end is None:
+            return None
+        calls, self.fold.uncharged = self.fold.uncharged, []
+        return charge_of(calls, self._prices, self._last_charge or Charge())
 
     def _written(self, done: asyncio.Future[None], events: list[AgentEvent]) -> None:
         self._in_flight = False

@@ -4,27 +4,38 @@
 run that never stopped.
 """
 
+from collections import deque
 from collections.abc import Mapping
 
 from msgspec import UNSET
 
+from agio.core.config import Price
 from agio.core.engine.calls import call_tools, interrupts_of
 from agio.core.engine.context import ContextBuilder
+from agio.core.engine.finder import shown_tools
 from agio.core.engine.goal import goal_tool
 from agio.core.engine.journal import Journal
-from agio.core.engine.turn import take_back, take_turn
+from agio.core.engine.subagent import NO_SUBAGENTS, SubAgent
+from agio.core.engine.turn import take_turn
+from agio.core.log_level import INPUTS
 from agio.core.model import ModelDriver, ModelEvent, ModelRequest, ToolSpec, Usage
 from agio.core.run.boundary import run_finished
+from agio.core.run.closing import Why, close_events, take_back_events
+from agio.core.run.lane import Lane
 from agio.core.run.metrics import Stopwatch, cost, now_s, report, run_cost
 from agio.core.run.spec import AgentSpec, RunRequest
 from agio.core.schema.schema import to_json
+from agio.core.store.repository import Effect, RunInput
 from agio.core.tool import ToolRunner
 from agio.errors import LimitExceeded
+from agio.protocol.codec import encode
 from agio.protocol.events import (
     ERROR,
+    INPUT,
     METRICS,
     NOTICE,
     Custom,
+    Interrupt,
     InterruptOutcome,
     RunFinished,
     StepFinished,
@@ -38,22 +49,31 @@ __all__ = ["LoopState", "ModelDriver", "ModelEvent", "ModelRequest", "run_loop"]
 
 async def run_loop(state: "LoopState") -> RunFinished:
     """Drive a run to its end and return the terminal event. Raises AgioError if the run fails."""
-    take_back(state)
+    for event in take_back_events(state.fold):
+        state.journal.emit(event)
+    await run_lane(state)
+    return state.finish()
+
+
+async def run_lane(state: "LoopState") -> None:
+    """Drive one lane until it has answered, met its goal, or waits for a person or a client. Raises AgioError."""
+    lane = state.lane
     while True:
-        if state.fold.pending:
+        if lane.pending:
             await call_tools(state)
-        if state.fold.pending or state.fold.goal is not None:
-            return state.finish()
-        if state.fold.answered and state.output_fits():
-            return state.finish()
-        if state.fold.turn_done:
+        if lane.pending or lane.goal is not None:
+            return
+        state.take_inputs()
+        if lane.answered and state.output_fits():
+            return
+        if lane.turn_done:
             state.end_step()
         state.begin_step()
         await take_turn(state)
 
 
 class LoopState:
-    """The loop's state of a run: its definition, the log so far, and the components it uses."""
+    """The loop's state of a lane: its agent's definition, the log so far, and the components it uses."""
 
     def __init__(
         self,
@@ -63,6 +83,10 @@ class LoopState:
         tools: ToolRunner,
         context: ContextBuilder,
         journal: Journal,
+        prices: dict[str, Price],
+        subagents: Mapping[str, SubAgent] = NO_SUBAGENTS,
+        caller: "LoopState | None" = None,
+        lane: Lane | None = None,
     ) -> None:
         self.agent = agent
         self.request = request
@@ -71,15 +95,37 @@ class LoopState:
         self.tools = tools
         self.context = context
         self.journal = journal
+        self.prices = prices
+        """The prices of all models that the run uses."""
+        self.subagents = subagents
+        """The agents that this one may call, by the name of the tool that stands for each."""
         self.fold = journal.fold
         """The state of the thread and the run, folded from the log."""
+        self.lane = lane or self.fold
+        """The state of the conversation that this loop drives."""
+        self.caller = caller
+        self.depth = 0 if caller is None else caller.depth + 1
+        """How many sub-agents deep the lane is."""
         self.watch = Stopwatch()
-        self.total = Stopwatch()
         self.output: object = UNSET
         self.fresh: set[str] = set()
         """Calls of a turn that this process received: no other process can have started them."""
-        self.begun: set[str] = set()
-        """Calls that this process has started."""
+        if caller is None:
+            self.total = Stopwatch()
+            self.begun: dict[str, Effect | None] = {}
+            """The calls of all lanes that this process has started, each with its effect."""
+            self.asked: list[Interrupt] = []
+            """The questions of suspended sub-agents."""
+            self.inputs: deque[RunInput] = deque()
+            """The user's messages for this run that its log does not have yet."""
+            self.states: list[LoopState] = []
+            """The states of the run's sub-agents that have started in this process."""
+        else:
+            self.total, self.begun, self.asked = self.root.total, self.root.begun, self.root.asked
+            self.inputs = deque()
+            self.states = self.root.states
+            self.states.append(self)
+            self.prices.update(agent.config.prices)
         self.calling = False
         """Whether a model call is in progress or broke off, so that its token usage is incomplete."""
         self.partial_usage = Usage()
@@ -87,59 +133,63 @@ class LoopState:
         self.started_s = now_s()
 
     @property
-    def usage_unknown(self) -> bool:
-        """Whether a model call of the run did not report its token usage."""
-        return self.fold.usage_unknown or self.calling
+    def root(self) -> "LoopState":
+        """The state of the run's agent."""
+        return self if self.caller is None else self.caller.root
 
     @property
-    def steps(self) -> int:
-        """How many steps the run has begun."""
-        return self.fold.step
+    def usage_unknown(self) -> bool:
+        """Whether a model call of the run did not report its token usage."""
+        return self.fold.usage_unknown or self.calling or any(state.calling for state in self.states)
 
     @property
     def tokens(self) -> int:
         """The input and output tokens that the run's model calls have reported so far."""
-        return self.fold.total_usage.total + self.partial_usage.total
+        partial = sum(state.partial_usage.total for state in self.states)
+        return self.fold.total_usage.total + partial + self.partial_usage.total
 
     @property
     def tokens_left(self) -> int | None:
         """The run's remaining token budget, None without a limit."""
-        return None if self.config.max_tokens is None else self.config.max_tokens - self.tokens
+        limit = self.root.config.max_tokens
+        return None if limit is None else limit - self.root.tokens
 
     @property
     def cost(self) -> float | None:
         """The run's cost so far, None without a price."""
-        return run_cost(self.fold.usage, self.agent.model_id, self.config.prices)
+        return run_cost(self.fold.usage, self.agent.model_id, self.prices)
 
     @property
     def tool_specs(self) -> list[ToolSpec]:
-        """Every tool the model may call, including `complete_goal` if the agent has a goal."""
-        specs = list(self.tools.specs)
+        """Every tool the model may call, including sub-agents, and `complete_goal` if the agent has a goal."""
+        offered = shown_tools(self.tools.specs, self.lane.messages, self.config.max_tool_tokens)
+        specs = [*offered, *(subagent.tool for subagent in self.subagents.values())]
         return [*specs, goal_tool(self.agent.output)] if self.agent.goal else specs
 
     def count_partial_usage(self) -> None:
-        """Count the partial usage of a model call that broke off; its full usage is unknown."""
-        if self.partial_usage.total:
-            self.fold.count(self.agent.model_id, self.partial_usage)
-            self.partial_usage = Usage()
+        """Count the partial usage of the model calls that broke off; their full usage is unknown."""
+        for state in (self, *self.states):
+            if state.partial_usage.total:
+                self.fold.count(state.agent.model_id, state.partial_usage, state.lane)
+                state.partial_usage = Usage()
 
     def check_limits(self) -> None:
         """Raise LimitExceeded if another step would exceed a limit."""
-        if self.fold.step >= self.config.max_steps:
+        if self.lane.steps >= self.config.max_steps:
             raise LimitExceeded("step_limit", f"The run has taken all of its {self.config.max_steps} steps.")
-        if self.fold.bad_arguments > self.config.max_bad_arguments:
+        if self.lane.bad_arguments > self.config.max_bad_arguments:
             raise LimitExceeded(
                 "bad_tool_arguments",
-                f"The model called tools with arguments that do not fit {self.fold.bad_arguments} times.",
+                f"The model called tools with arguments that do not fit {self.lane.bad_arguments} times.",
             )
-        if self.config.max_tokens is not None and self.tokens >= self.config.max_tokens:
+        if self.tokens_left is not None and self.tokens_left <= 0:
             raise self.over_token_budget(0)
 
     def over_token_budget(self, prompt: int) -> LimitExceeded:
         """Return the error for a model call that exceeds the remaining token budget."""
         return LimitExceeded(
             "token_budget",
-            f"The run has used {self.tokens} of its {self.config.max_tokens} tokens"
+            f"The run has used {self.root.tokens} of its {self.root.config.max_tokens} tokens"
             + (
                 f": {self.tokens_left} are left, and the prompt of the next call takes about {prompt}."
                 if prompt
@@ -149,22 +199,20 @@ class LoopState:
 
     def begin_step(self) -> None:
         """Begin the next step, unless one is open in a resumed run. Raises LimitExceeded."""
-        if not self.fold.step_open:
+        if not self.lane.step_open:
             self.check_limits()
-            self.journal.emit(StepStarted(f"step-{self.fold.step + 1}"))
+            self.journal.emit(self.lane.own(StepStarted(f"step-{self.fold.last_step + 1}")))
 
     def end_step(self) -> None:
         """Emit the open step's metrics and end the step."""
-        if not self.fold.step_open:
+        if not self.lane.step_open:
             return
         self.total.add(self.watch)
-        usage = self.fold.step_usage
-        usage_unknown = self.calling or self.fold.step_usage_unknown
-        figures = report(
-            usage, self.watch, cost(usage, self.agent.model_id, self.config.prices), usage_unknown
-        )
-        self.tell(METRICS, {"scope": "step", "step": self.fold.step, "model": self.agent.model_id, **figures})
-        self.journal.emit(StepFinished(f"step-{self.fold.step}"))
+        usage = self.lane.step_usage
+        usage_unknown = self.calling or self.lane.step_usage_unknown
+        figures = report(usage, self.watch, cost(usage, self.agent.model_id, self.prices), usage_unknown)
+        self.tell(METRICS, {"scope": "step", "step": self.lane.step, "model": self.agent.model_id, **figures})
+        self.journal.emit(self.lane.own(StepFinished(f"step-{self.lane.step}")))
         self.watch = Stopwatch()
 
     def end_metrics(self) -> None:
@@ -172,8 +220,18 @@ class LoopState:
         elapsed = now_s() - self.started_s
         figures = report(self.fold.total_usage, self.total, self.cost, self.usage_unknown)
         self.tell(
-            METRICS, {"scope": "run", "steps": self.fold.step, "run_ms": round(elapsed * 1000), **figures}
+            METRICS,
+            {"scope": "run", "steps": self.fold.last_step, "run_ms": round(elapsed * 1000), **figures},
         )
+
+    def take_inputs(self) -> None:
+        """Put the user's messages that have arrived into the conversation: the next turn sees them."""
+        while self.inputs:
+            given = self.inputs.popleft()
+            if given.idx > self.fold.inputs:
+                self.journal.raise_level(INPUTS)
+                self.tell(INPUT, {"idx": given.idx, "message": given.message})
+                self.journal.consume(given.idx)
 
     def output_fits(self) -> bool:
         """Return whether the answer fits the output type. If not, emit a correction for the model.
@@ -184,11 +242,11 @@ class LoopState:
         if expected is None:
             return True
         try:
-            self.output = expected.parse(self.fold.text)
+            self.output = expected.parse(self.lane.text)
             return True
         except ValueError as error:
             problem = str(error)
-        if self.fold.corrections >= self.config.max_output_corrections:
+        if self.lane.corrections >= self.config.max_output_corrections:
             raise LimitExceeded("output_invalid", f"The answer does not fit the output type: {problem}.")
         correction = (
             f"Your answer does not fit the required JSON schema: {problem}. "
@@ -197,14 +255,49 @@ class LoopState:
         self.tell(ERROR, {"code": "output_invalid", "message": problem, "tell_model": correction})
         return False
 
+    def child(self, subagent: SubAgent, lane: Lane) -> "LoopState":
+        """Return the state of a sub-agent that this lane's agent has called."""
+        return LoopState(
+            subagent.spec,
+            self.request,
+            subagent.driver,
+            subagent.tools,
+            ContextBuilder(subagent.spec, subagent.source, self.context.mark),
+            self.journal,
+            self.prices,
+            subagent.subagents,
+            self,
+            lane,
+        )
+
+    async def run(self) -> None:
+        """Drive the lane: see `run_lane`."""
+        await run_lane(self)
+
+    def questions(self) -> list[Interrupt]:
+        """Return the questions that the lane waits for."""
+        return interrupts_of(self)
+
+    def answer(self) -> str:
+        """Return the text with which a sub-agent answers its caller."""
+        if self.lane.goal is None:
+            return self.lane.text
+        return encode(self.lane.goal).decode() if self.agent.output else str(self.lane.goal["summary"])
+
+    def close(self, why: Why, error: Why | None = None, *, keep: bool) -> None:
+        """Close the lane and those within it. A call's result says if the call may have taken effect."""
+        acted = {call_id for call_id, effect in self.begun.items() if effect == "once"}
+        for event in close_events(self.fold, self.lane, why, acted, keep=keep, error=error):
+            self.journal.emit(event)
+
     def finish(self) -> RunFinished:
         """Close the step and build the terminal event of a run that did not fail."""
         self.end_step()
         self.end_metrics()
-        result, interrupts = self._result(), interrupts_of(self)
+        result, interrupts = self._result(), [*interrupts_of(self), *self.asked]
         if interrupts:
             return run_finished(self.fold, InterruptOutcome(interrupts), result)
-        pending = [call.id for call in self.fold.pending]
+        pending = [call.id for call in self.fold.open_calls]
         return run_finished(self.fold, SuccessOutcome(pending or UNSET), result)
 
     def _result(self) -> Json:
@@ -223,7 +316,7 @@ class LoopState:
 
     def tell(self, name: str, value: Mapping[str, Json]) -> None:
         """Emit a custom event."""
-        self.journal.emit(Custom(name, dict(value)))
+        self.journal.emit(self.lane.own(Custom(name, dict(value))))
 
     def notice(self, code: str, message: str) -> None:
         """Emit a notice: information for viewers that is not an error."""

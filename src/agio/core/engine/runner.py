@@ -2,26 +2,27 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
 from msgspec import UNSET, Struct
 
 from agio.core.engine.attachments import ReadFile
-from agio.core.engine.calls import decisions_of, emit_result, settle_calls
+from agio.core.engine.calls import decisions_of, emit_result
 from agio.core.engine.context import ContextBuilder, ContextSource, NoContext
 from agio.core.engine.journal import Journal
 from agio.core.engine.loop import LoopState, run_loop
-from agio.core.engine.turn import take_back
+from agio.core.engine.subagent import NO_SUBAGENTS, SubAgent
 from agio.core.model import ModelDriver, Usage
 from agio.core.run.admission import check_run
 from agio.core.run.boundary import run_failed, run_finished, run_started
-from agio.core.run.closing import keep_events
-from agio.core.run.fold import Fold, fold_log, title_of
+from agio.core.run.closing import CANCELLED, FAILED
+from agio.core.run.fold import Fold, fold_log
 from agio.core.run.metrics import wall_ms
 from agio.core.run.spec import AgentSpec, RunRequest
-from agio.core.store.repository import LogWriter, NewRun, RunLog, RunStatus
+from agio.core.run.title import title_of
+from agio.core.store.repository import LogWriter, NewRun, RunInput, RunLog, RunStatus
 from agio.core.text import clean
 from agio.core.tool import ToolAnswer, ToolRunner
 from agio.errors import AgioError, LimitExceeded, StoreError, UserError
@@ -89,6 +90,7 @@ class AgentRunner:
         source: ContextSource | None = None,
         hooks: RunHooks | None = None,
         files: ReadFile | None = None,
+        subagents: Mapping[str, SubAgent] = NO_SUBAGENTS,
     ) -> None:
         self.agent = agent
         self.driver = driver
@@ -97,6 +99,7 @@ class AgentRunner:
         self.source = source or NoContext()
         self.hooks = hooks or RunHooks()
         self.files = files
+        self.subagents = subagents
 
     async def run(self, request: RunRequest, history: Fold | None = None) -> RunResult:
         """Run to the end. A failed run is a result with an error. Raises only if it cannot start or be stored."""
@@ -138,11 +141,20 @@ class RunStream(AsyncIterator[AgentEvent]):
         self._log = log
         epoch = 1 if log is None else log.info.epoch
         limit_bytes = runner.agent.config.max_run_bytes
-        self._journal = Journal(fold, request.run_id, epoch, runner.repository.append, limit_bytes)
+        prices = dict(runner.agent.config.prices)
+        append = runner.repository.append
+        self._journal = Journal(fold, request.run_id, epoch, append, limit_bytes, prices)
         self._journal.on_failure = self.cancel
         self._context = ContextBuilder(runner.agent, runner.source, request.mark, runner.files)
         self._state = LoopState(
-            runner.agent, request, runner.driver, runner.tools, self._context, self._journal
+            runner.agent,
+            request,
+            runner.driver,
+            runner.tools,
+            self._context,
+            self._journal,
+            prices,
+            runner.subagents,
         )
         self._task: asyncio.Task[None] | None = None
         self._begun = False
@@ -158,6 +170,10 @@ class RunStream(AsyncIterator[AgentEvent]):
         if self._begun and not self._cancelling and self._task is not None:
             self._task.cancel()
         self._cancelling = True
+
+    def give(self, inputs: Sequence[RunInput]) -> None:
+        """Give the run messages of the user that arrived after it began. Repeats are ignored."""
+        self._state.inputs.extend(inputs)
 
     def __aiter__(self) -> Self:
         return self
@@ -239,7 +255,7 @@ class RunStream(AsyncIterator[AgentEvent]):
             result=fold.result,
             usage=fold.total_usage,
             messages=fold.messages[fold.first_message :],
-            pending_tool_call_ids=[call.id for call in fold.pending] if fold.status == "completed" else [],
+            pending_tool_call_ids=[call.id for call in fold.open_calls] if fold.status == "completed" else [],
             interrupts=list(fold.interrupts.values()) if fold.status == "interrupted" else [],
             error=self._error,
         )
@@ -303,7 +319,7 @@ class RunStream(AsyncIterator[AgentEvent]):
         if self._cancelling:
             raise asyncio.CancelledError
         fold = self._journal.fold
-        if fold.step == 0:
+        if fold.last_step == 0:
             self._settle_orphans(fold)
 
     async def _prepare(self) -> None:
@@ -337,7 +353,8 @@ class RunStream(AsyncIterator[AgentEvent]):
         given.resume = list(request.resume) or UNSET
         given.tools = list(request.tools) or UNSET
         given.context = list(request.context) or UNSET
-        self._journal.emit(run_started(request.session_id, request.run_id, given))
+        parent = (fold.run_id, fold.seq) if fold.run_id else (None, None)
+        self._journal.emit(run_started(request.session_id, request.run_id, given, parent))
 
     def _settle_orphans(self, fold: Fold) -> None:
         """Settle calls of the previous run that were still unanswered when the user sent a new message."""
@@ -370,9 +387,8 @@ class RunStream(AsyncIterator[AgentEvent]):
         self._error = error
         self._journal.limit_bytes = None
         fold = self._journal.fold
-        take_back(self._state)
         self._state.count_partial_usage()
-        settle_calls(self._state, "Not run: the run failed.", "not_run")
+        self._state.close(FAILED, keep=False)
         self._state.total.add(self._state.watch)
         self._state.end_metrics()
         event = run_failed(fold, error.code, clean(error.message))
@@ -384,10 +400,8 @@ class RunStream(AsyncIterator[AgentEvent]):
         """End the log of a cancelled run. Open items are closed; the text shown so far is kept."""
         fold, state = self._journal.fold, self._state
         self._journal.limit_bytes = None
-        for event in keep_events(fold, "Cancelled.", "cancelled"):
-            self._journal.emit(event)
         state.count_partial_usage()
-        settle_calls(state, "Cancelled.", "cancelled")
+        state.close(CANCELLED, keep=True)
         state.end_step()
         state.end_metrics()
         last = run_finished(fold, CancelledOutcome())

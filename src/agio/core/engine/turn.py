@@ -1,6 +1,7 @@
 """One model turn: stream it under timeouts; on failure, rewind it and retry with backoff."""
 
 import asyncio
+import hashlib
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from msgspec import structs
 
 from agio.core.config import AgentRunConfig
 from agio.core.engine.context import Prompt
+from agio.core.engine.finder import size_of
 from agio.core.model import (
     ModelEvent,
     ModelRequest,
@@ -23,19 +25,16 @@ from agio.core.model import (
     ToolCallDelta,
     ToolCallDone,
     ToolOutcome,
-    ToolSpec,
     TurnEnd,
     Usage,
 )
-from agio.core.run.closing import take_back_events
+from agio.core.run.closing import rewind_events
 from agio.core.run.metrics import now_s
 from agio.core.store.repository import TurnRecord
-from agio.core.text import estimate_tokens
 from agio.errors import LimitExceeded, ModelError
 from agio.protocol.codec import encode
 from agio.protocol.events import (
     ERROR,
-    AgentEvent,
     ReasoningMessageChunk,
     TextMessageChunk,
     ToolCallArgs,
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
 
 async def take_turn(state: "LoopState") -> None:
     """Take one model turn, with retries, and record it. Raises ModelError, LimitExceeded."""
-    await state.context.fetch(state.fold)
+    await state.context.fetch(state.lane)
     prompt = _prompt(state)
     request = _request(state, prompt)
     failures: Counter[str] = Counter()
@@ -88,18 +87,22 @@ async def take_turn(state: "LoopState") -> None:
     journal.record(
         TurnRecord(
             state.fold.run_id,
-            state.fold.step,
+            state.lane.step,
             journal.seq,
             state.agent.model_id,
             end.stop,
             end.usage,
             end.vendor,
+            state.lane.key,
+            request_digest(request),
+            prompt.context,
         )
     )
     state.calling, state.partial_usage = False, Usage()
     for index, outcome in attempt.outcomes.items():
-        journal.emit(ToolCallResult(attempt.id("res", index), attempt.id("call", index), outcome.content))
-    state.fresh = {call.id for call in state.fold.pending}
+        result = ToolCallResult(attempt.id("res", index), attempt.id("call", index), outcome.content)
+        journal.emit(state.lane.own(result))
+    state.fresh = {call.id for call in state.lane.pending}
     if end.stop in ("length", "refusal", "content_filter"):
         state.notice(f"stopped_{end.stop}", _STOPS[end.stop])
 
@@ -130,8 +133,8 @@ def _used(state: "LoopState") -> dict[str, Json]:
 
 
 def take_back(state: "LoopState") -> None:
-    """Rewind an unfinished turn: end its open calls, then emit `agio.rewind`."""
-    for event in take_back_events(state.fold):
+    """Rewind the lane's unfinished turn: end its open calls, then emit `agio.rewind`."""
+    for event in rewind_events(state.lane):
         state.journal.emit(event)
 
 
@@ -146,7 +149,7 @@ def retry_delay(config: AgentRunConfig, error: ModelError, failures: Counter[str
 
 
 def _prompt(state: "LoopState") -> Prompt:
-    prompt = state.context.compose(state.fold, sum(map(_size_of, state.tool_specs)), state.tokens_left)
+    prompt = state.context.compose(state.lane, sum(map(size_of, state.tool_specs)), state.tokens_left)
     for code, message in prompt.notices:
         state.notice(code, message)
     return prompt
@@ -169,16 +172,17 @@ def _request(state: "LoopState", prompt: Prompt) -> ModelRequest:
         model=state.agent.model,
         system=prompt.system,
         messages=prompt.messages,
-        vendor=state.fold.vendor,
+        vendor=state.lane.vendor,
         tools=state.tool_specs,
         output=None if output is None else OutputSpec(output.name, output.schema),
         settings=structs.replace(state.config.model, max_output_tokens=_room(state, prompt)),
     )
 
 
-def _size_of(tool: ToolSpec) -> int:
-    """Estimate the tokens of a tool's declaration."""
-    return estimate_tokens(tool.name + tool.description) + len(encode(tool.parameters)) // 4
+def request_digest(request: ModelRequest) -> str:
+    """Return a digest of what the model is sent, so that a request composed again can be compared with it."""
+    sent = (request.model, request.system, request.messages, request.tools, request.output, request.settings)
+    return hashlib.blake2b(encode(sent), digest_size=16).hexdigest()
 
 
 class _Attempt:
@@ -187,7 +191,8 @@ class _Attempt:
     def __init__(self, state: "LoopState") -> None:
         self._state = state
         self._journal = state.journal
-        self._body = f"{id_body(state.fold.run_id)}_{state.fold.step}"
+        self._lane = state.lane
+        self._body = f"{id_body(state.fold.run_id)}_{state.lane.step}"
         self._text_id = f"msg_{self._body}"
         self._reasoning_id = f"rsn_{self._body}"
         self._piece = state.config.max_event_bytes // 8
@@ -234,12 +239,17 @@ class _Attempt:
             raise ModelError(
                 "stream_broken", "The model's stream ended before its answer did.", retryable=True
             )
-        if self._state.fold.draft is not None:
-            for call_id in self._state.fold.draft.open_calls():
-                self._journal.emit(ToolCallEnd(call_id))
+        if self._lane.draft is not None:
+            for call_id in self._lane.draft.open_calls():
+                self._emit(ToolCallEnd(call_id))
         return self._end
 
-    def _emit(self, event: AgentEvent) -> None:
+    def _emit(
+        self,
+        event: TextMessageChunk | ReasoningMessageChunk | ToolCallStart | ToolCallArgs | ToolCallEnd,
+    ) -> None:
+        if self._lane.key:
+            event.subagent_run_id = self._lane.key
         self._journal.emit(event)
         if self._journal.size_bytes > self._limit_bytes:
             limit_bytes = self._state.config.max_turn_bytes

@@ -23,13 +23,13 @@ _MIME_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(; ?[\w.+-]+=[\w.+-]+)?", re.ASCII)
 _TEXT_TYPE = re.compile("text/|application/(json|xml|yaml)")
 
 
-class Fence:
+class Delimiter:
     """Delimits untrusted text with the mark, and removes the mark from all other text."""
 
     def __init__(self, mark: str) -> None:
         self.mark = mark
 
-    def put(self, label: str, text: str) -> str:
+    def delimit(self, label: str, text: str) -> str:
         """Return the text as a labelled block between the mark's delimiters."""
         label = " ".join(self._unmarked(label).translate(_NO_BRACKETS).split())[:120]
         return f"<<untrusted {self.mark} {label}>>\n{self._unmarked(text)}\n<<end {self.mark}>>"
@@ -38,11 +38,11 @@ class Fence:
         # The placeholder keeps the text around a removed mark from forming a new mark.
         return clean(text).replace(self.mark, "[mark]")
 
-    def fenced(self, message: Message) -> Message:
+    def delimited(self, message: Message) -> Message:
         """Return a message that is safe for the prompt: tool output delimited, the mark removed from user text."""
         match message:
             case ToolMessage():
-                return structs.replace(message, content=self._fence_content(message.content))
+                return structs.replace(message, content=self._delimited_content(message.content))
             case UserMessage(content=str() as text):
                 return structs.replace(message, content=self._unmarked(text))
             case UserMessage(content=list() as parts):
@@ -56,19 +56,19 @@ class Fence:
             case _:
                 return message
 
-    def _fence_content(self, content: Content) -> Content:
+    def _delimited_content(self, content: Content) -> Content:
         if isinstance(content, str):
-            return self.put("tool output", content)
-        return [self._fence_part(part) for part in content]
+            return self.delimit("tool output", content)
+        return [self._delimited_part(part) for part in content]
 
-    def _fence_part(self, part: ContentPart) -> ContentPart:
+    def _delimited_part(self, part: ContentPart) -> ContentPart:
         if isinstance(part, TextPart):
-            return structs.replace(part, text=self.put("tool output", part.text))
+            return structs.replace(part, text=self.delimit("tool output", part.text))
         source = part.source
         if isinstance(source.mime_type, str) and not _MIME_TYPE.fullmatch(source.mime_type):
             source = structs.replace(source, mime_type="application/octet-stream")
         if isinstance(part, DocumentPart) and (text := _document_text(source)) is not None:
-            return TextPart(self.put("document from a tool", text))
+            return TextPart(self.delimit("document from a tool", text))
         return structs.replace(part, source=source)
 
 

@@ -12,15 +12,17 @@ from msgspec import Struct, field
 from agio.core.config import Price
 from agio.core.file import FilePiece
 from agio.core.http_tool import HttpTool
+from agio.core.log_level import PLAIN
+from agio.core.mcp import McpTool
 from agio.core.model import Usage
 from agio.core.provider import ModelEndpoint
 from agio.core.store.records import AgentDefinition, AgentFields, AgentSource
-from agio.core.store.repository import Append, Approval, Effect, RunLog, ToolRecord
+from agio.core.store.repository import Append, Approval, Effect, RunInput, RunLog, ToolRecord
 from agio.core.tool import AnyTool
 from agio.protocol.messages import Content, ContextEntry, Json
 
 ToolKind: TypeAlias = Literal["builtin", "module", "http", "mcp"]
-"""The origin of a tool: agio, the worker's module, the team's HTTP tools, an MCP server (not implemented yet)."""
+"""The origin of a tool: agio, the worker's module, the team's HTTP tools, an MCP server."""
 Place: TypeAlias = Literal["gateway", "worker"]
 
 
@@ -49,7 +51,7 @@ class ToolOffer(Struct, frozen=True, kw_only=True):
         return "worker" if self.kind == "module" else "gateway"
 
 
-def offer_tool(kind: ToolKind, name: str, tool: AnyTool | HttpTool) -> ToolOffer:
+def offer_tool(kind: ToolKind, name: str, tool: AnyTool | HttpTool | McpTool) -> ToolOffer:
     """Return the description of a tool for workers."""
     return ToolOffer(
         name=name,
@@ -144,6 +146,8 @@ class Greeting(Struct, frozen=True, kw_only=True):
     """The tools its module defines. Stored agents may use them too."""
     claims: list[Claim] = field(default_factory=list[Claim])
     """The claims it still holds from before its link broke."""
+    log_level: int = PLAIN
+    """The newest log level that it knows: see `core.log_level`."""
     providers: list[str] = field(default_factory=list[str])
     """The model providers for which its environment has an address or a key."""
 
@@ -173,7 +177,9 @@ class Link(Protocol):
         """Make events durable. Repeating a stored append returns the same answer."""
         ...
 
-    async def begin_tool(self, claim: Claim, key: str, tool: str, effect: Effect) -> ToolRecord | None:
+    async def begin_tool(
+        self, claim: Claim, key: str, tool: str, effect: Effect, lane: str = ""
+    ) -> ToolRecord | None:
         """Record the start of a worker's tool that was not recorded with an append."""
         ...
 
@@ -181,8 +187,13 @@ class Link(Protocol):
         """Record the result of a call that `begin_tool` recorded."""
         ...
 
-    async def call_tool(self, claim: Claim, key: str, tool: str, arguments: dict[str, Json]) -> ToolReply:
-        """Run a tool in the gateway. Raises ToolError when the gateway refuses, which ends the run."""
+    async def call_tool(
+        self, claim: Claim, key: str, tool: str, arguments: dict[str, Json], lane: str = ""
+    ) -> ToolReply:
+        """Run a tool in the gateway, for the agent of a lane.
+
+        Raises ToolError when the gateway refuses, which ends the run.
+        """
         ...
 
     async def read_file(self, claim: Claim, file_id: str, idx: int) -> FilePiece:
@@ -217,12 +228,20 @@ class Worker(Protocol):
         """Cancel one of the worker's runs."""
         ...
 
+    def give(self, run_id: str, epoch: int, inputs: list[RunInput]) -> None:
+        """Give a run messages of the user that arrived after it began. Repeats change nothing."""
+        ...
+
     def drop(self, run_id: str, epoch: int) -> None:
         """Stop a run without writing: another worker has it, or it was deleted."""
         ...
 
     def drain(self, within_s: float) -> None:
         """Finish the turns in progress within this time, then give back the unfinished runs."""
+        ...
+
+    def report(self, run_id: str, epoch: int, key: str, progress: Json) -> None:
+        """Take the progress of a call that runs at the gateway. A worker that lags may leave it out."""
         ...
 
     async def perform(self, task: Task) -> TaskResult:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from agio.core.file import FilePiece
 from agio.core.link.link import Answer, Claim, Greeting, Job, Task, TaskResult, ToolReply, Welcome
-from agio.core.store.repository import Append, Effect, ToolRecord
+from agio.core.store.repository import Append, Effect, RunInput, ToolRecord
 from agio.errors import (
     AgioError,
     BusError,
@@ -67,6 +67,7 @@ class Begin(_Frame, frozen=True):
     key: str
     tool: str
     effect: Effect
+    lane: str = ""
 
 
 class End(_Frame, frozen=True):
@@ -86,6 +87,7 @@ class Use(_Frame, frozen=True):
     key: str
     tool: str
     arguments: bytes
+    lane: str = ""
 
     def decoded(self) -> dict[str, Json]:
         """Decode the arguments. Raises msgspec.DecodeError if they are not a JSON object."""
@@ -199,11 +201,28 @@ class Cancel(_Frame, frozen=True):
     epoch: int
 
 
+class Give(_Frame, frozen=True):
+    """Gateway: the user's messages for a run that has begun."""
+
+    run_id: str
+    epoch: int
+    inputs: list[RunInput]
+
+
 class Drop(_Frame, frozen=True):
     """Gateway: stop a run without writing."""
 
     run_id: str
     epoch: int
+
+
+class Report(_Frame, frozen=True):
+    """Gateway: the progress of a call, as JSON text."""
+
+    run_id: str
+    epoch: int
+    key: str
+    progress: bytes
 
 
 class Perform(_Frame, frozen=True):
@@ -221,7 +240,20 @@ class Drain(_Frame, frozen=True):
 
 UpFrame: TypeAlias = Greet | Write | Begin | End | Use | Read | Release | Leave | Performed | Failed
 DownFrame: TypeAlias = (
-    Welcomed | Written | Begun | Used | Piece | Done | Failed | Start | Cancel | Drop | Perform | Drain
+    Welcomed
+    | Written
+    | Begun
+    | Used
+    | Piece
+    | Done
+    | Failed
+    | Start
+    | Cancel
+    | Give
+    | Drop
+    | Report
+    | Perform
+    | Drain
 )
 
 _KINDS: dict[str, type[AgioError]] = {

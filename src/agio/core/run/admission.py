@@ -39,7 +39,7 @@ def check_input(messages: Sequence[Message], resume: Sequence[ResumeEntry], limi
 def check_run(request: RunRequest, fold: Fold, config: AgentRunConfig) -> None:
     """Refuse a request that does not fit the thread's pending calls and open interrupts. Raises UserError."""
     check_input(request.messages, request.resume, config.max_message_bytes)
-    waiting = {call.id for call in fold.pending}
+    waiting = {call.id for call in fold.open_calls}
     for message in request.messages:
         if isinstance(message, ToolMessage) and message.tool_call_id not in waiting:
             raise UserError(

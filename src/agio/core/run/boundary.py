@@ -13,12 +13,30 @@ from agio.protocol.events import (
     RunStarted,
     SuccessOutcome,
 )
-from agio.protocol.messages import Json, RunAgentInput
+from agio.protocol.messages import Json, Metadata, RunAgentInput
 
 
-def run_started(session_id: str, run_id: str, given: RunAgentInput | None) -> RunStarted:
-    """Build RUN_STARTED. `given` is the run's input, None if the stored input cannot be read."""
-    return RunStarted(session_id, run_id, PROTOCOL_VERSION, input=given or UNSET)
+def run_started(
+    session_id: str,
+    run_id: str,
+    given: RunAgentInput | None,
+    parent: tuple[str | None, int | None] = (None, None),
+    *,
+    is_branch: bool = False,
+) -> RunStarted:
+    """Build RUN_STARTED. `given` is the run's input, None if the stored input cannot be read.
+
+    `parent` is the run that it continues and that run's last event. A branch does not continue the newest run.
+    """
+    event = RunStarted(session_id, run_id, PROTOCOL_VERSION, input=given or UNSET)
+    parent_run_id, parent_seq = parent
+    metadata: Metadata = (
+        {} if parent_run_id is None else {"parent": {"run": parent_run_id, "seq": parent_seq}}
+    )
+    if is_branch:
+        metadata["branch"] = True
+    event.metadata = metadata or UNSET
+    return event
 
 
 def run_finished(

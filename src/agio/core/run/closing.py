@@ -3,14 +3,16 @@
 The runner uses them to end its own runs. A gateway uses `closing_frame` to end orphaned runs.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator
+from typing import TypeAlias
 
 from msgspec import UNSET
 
 from agio.core.run.boundary import run_failed, run_finished
 from agio.core.run.fold import Fold
+from agio.core.run.lane import Lane
 from agio.core.run.metrics import wall_ms
-from agio.core.store.repository import Outcome, Question, RunStatus, Totals
+from agio.core.store.repository import Charge, Outcome, Question, RunStatus
 from agio.errors import AgioError
 from agio.protocol.codec import encode
 from agio.protocol.events import (
@@ -19,12 +21,18 @@ from agio.protocol.events import (
     CancelledOutcome,
     Custom,
     StepFinished,
+    SubagentError,
     ToolCallEnd,
     ToolCallResult,
 )
 from agio.protocol.frames import Frame
 from agio.protocol.ids import id_body
-from agio.protocol.messages import Content, ToolCall, json_object
+from agio.protocol.messages import Content, json_object
+
+Why: TypeAlias = tuple[str, str]
+"""Why open calls get no result of their own, in words, and the error code."""
+CANCELLED: Why = ("Cancelled.", "cancelled")
+FAILED: Why = ("Not run: the run failed.", "not_run")
 
 
 def result_event(call_id: str, content: Content, error: str | None = None) -> ToolCallResult:
@@ -36,35 +44,45 @@ def result_event(call_id: str, content: Content, error: str | None = None) -> To
 
 
 def take_back_events(fold: Fold) -> list[AgentEvent]:
+    """Return the events that rewind the unfinished turns of all lanes."""
+    return [event for lane in fold.all_lanes for event in rewind_events(lane)]
+
+
+def rewind_events(lane: Lane) -> list[AgentEvent]:
     """Return the events that rewind an unfinished turn: its open calls end, then `agio.rewind`."""
-    if fold.draft is None:
+    if lane.draft is None:
         return []
-    ends = [ToolCallEnd(call_id) for call_id in fold.draft.open_calls()]
-    return [*ends, Custom(REWIND, {"to_seq": fold.draft.from_seq})]
+    ends = [lane.own(ToolCallEnd(call_id)) for call_id in lane.draft.open_calls()]
+    return [*ends, lane.own(Custom(REWIND, {"to_seq": lane.draft.from_seq}))]
 
 
-def keep_events(fold: Fold, why: str, error: str) -> list[AgentEvent]:
-    """Return the events that keep an unfinished turn: its open calls end, and each call gets `why` as its result."""
-    if fold.draft is None:
-        return []
-    ends = [ToolCallEnd(call_id) for call_id in fold.draft.open_calls()]
-    return [*ends, *(result_event(call_id, why, error) for call_id in fold.draft.calls)]
+def close_events(
+    fold: Fold, outer: Lane, why: Why, acted: Collection[str], *, keep: bool, error: Why | None = None
+) -> Iterator[AgentEvent]:
+    """Yield the events that close a lane and those within it. Apply each to the fold before taking the next.
 
-
-def settle_events(
-    calls: Sequence[ToolCall], why: str, error: str, acted: Collection[str]
-) -> list[AgentEvent]:
-    """Build the results of open calls. Calls in `acted` have effect "once" and may already have taken effect."""
-    return [
-        result_event(
-            call.id,
-            f"{why} {call.function.name} was under way: it is unknown whether it took effect.",
-            "unknown",
-        )
-        if call.id in acted
-        else result_event(call.id, why, error)
-        for call in calls
-    ]
+    An unfinished turn is rewound, or with `keep` kept. Open calls get `why` as their result; those in `acted` have
+    effect "once" and may already have taken effect. Sub-agents end with `error`, by default `why`.
+    """
+    text, code = why
+    for lane in reversed(fold.lanes_within(outer)):
+        if lane.key and lane.state != "open":
+            continue
+        if keep and lane.draft is not None:
+            yield from [lane.own(ToolCallEnd(call_id)) for call_id in lane.draft.open_calls()]
+            yield from [lane.own(result_event(call_id, text, code)) for call_id in lane.draft.calls]
+        else:
+            yield from rewind_events(lane)
+        for call in list(lane.pending):
+            if call.id in acted:
+                told = f"{text} {call.function.name} was under way: it is unknown whether it took effect."
+                yield lane.own(result_event(call.id, told, "unknown"))
+            else:
+                yield lane.own(result_event(call.id, text, code))
+        if lane.key:
+            if lane.step_open:
+                yield lane.own(StepFinished(f"step-{lane.step}"))
+            yield SubagentError(lane.key, *(error or why))
 
 
 def closing_frame(fold: Fold, epoch: int, ended: AgioError | None, acted: Collection[str] = ()) -> Frame:
@@ -79,15 +97,8 @@ def closing_frame(fold: Fold, epoch: int, ended: AgioError | None, acted: Collec
         fold.apply(event, fold.seq + 1)
         events.append(event)
 
-    if ended is None:
-        why, label = "Cancelled.", "cancelled"
-        opened = keep_events(fold, why, label)
-    else:
-        why, label = "Not run: the run failed.", "not_run"
-        opened = take_back_events(fold)
-    for event in opened:
-        emit(event)
-    for event in settle_events(list(fold.pending), why, label, acted):
+    why = CANCELLED if ended is None else FAILED
+    for event in close_events(fold, fold, why, acted, keep=ended is None):
         emit(event)
     if fold.step_open:
         emit(StepFinished(f"step-{fold.step}"))
@@ -99,11 +110,9 @@ def closing_frame(fold: Fold, epoch: int, ended: AgioError | None, acted: Collec
     return Frame(fold.run_id, epoch, seq + 1, len(events), payload)
 
 
-def outcome_of(
-    fold: Fold, status: RunStatus, cost: float | None = None, usage_unknown: bool = False
-) -> Outcome:
-    """Build the summary stored beside an ended run's log. `usage_unknown`: a model call did not report its usage."""
-    calls = {call.id: call.function for call in fold.pending}
+def outcome_of(fold: Fold, status: RunStatus) -> Outcome:
+    """Build the summary stored beside an ended run's log."""
+    calls = {call.id: call.function for call in fold.open_calls}
     goal_met = json_object(fold.result).get("goal_met")
     return Outcome(
         messages=fold.kept,
@@ -116,13 +125,16 @@ def outcome_of(
         else (),
         pending=list(calls) if status == "completed" else (),
         goal_met=goal_met if isinstance(goal_met, bool) else None,
-        totals=_totals(fold, cost, usage_unknown),
+        steps=fold.last_step,
         ended_at=fold.ended_at_ms or None,
     )
 
 
-def _totals(fold: Fold, cost: float | None, usage_unknown: bool) -> Totals:
-    usage = fold.total_usage
-    if usage_unknown and not usage.total:
-        return Totals(fold.step, None, None, None, partial=True)
-    return Totals(fold.step, usage.input, usage.output, cost, partial=usage_unknown)
+def last_charge(fold: Fold, cost: float | None, *, usage_unknown: bool) -> Charge:
+    """Return the charge of a run's last append, which adds what no other append has: `cost` for no tokens, or nothing.
+
+    `usage_unknown`: a model call did not report its usage.
+    """
+    if fold.usage or usage_unknown:
+        return Charge(partial=usage_unknown)
+    return Charge(0, 0, cost)

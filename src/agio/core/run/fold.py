@@ -4,18 +4,18 @@ The loop folds the events it emits; replay and crash recovery fold stored events
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import UNSET
 
 from agio.core.model import Usage, VendorTurn
-from agio.core.name import seen
+from agio.core.run.lane import CallDraft, Lane
 from agio.core.run.metrics import usage_by_model
 from agio.core.store.repository import RunLog, RunStatus, TurnRecord
-from agio.core.text import grapheme_at
 from agio.protocol.events import (
     ERROR,
+    INPUT,
     NOTICE,
     REWIND,
     AgentEvent,
@@ -31,6 +31,10 @@ from agio.protocol.events import (
     RunStarted,
     StepFinished,
     StepStarted,
+    SubagentError,
+    SubagentFinished,
+    SubagentStarted,
+    SubagentSuspended,
     TextMessageChunk,
     TextMessageContent,
     ToolCallArgs,
@@ -40,124 +44,61 @@ from agio.protocol.events import (
     seq_of,
 )
 from agio.protocol.messages import (
-    ActivityMessage,
     AssistantMessage,
-    FunctionCall,
     Json,
     Message,
-    Metadata,
-    ReasoningMessage,
     ResumeEntry,
     RunAgentInput,
     ToolCall,
     ToolMessage,
     UserMessage,
     json_object,
-    text_of,
 )
 
-COMPLETE_GOAL = "complete_goal"
-"""The tool that the model calls when the agent's goal is met."""
-
-
-TITLE_CHARS = 80
 SLICE_BYTES = 32 * 1024
 """How much of a log is folded in one slice: about one millisecond of work."""
 
 
-class CallDraft(Struct):
-    """A tool call whose arguments are still being streamed."""
-
-    id: str
-    name: str
-    arguments: list[str] = field(default_factory=list[str])
-    ended: bool = False
-    ended_at: int | UnsetType = UNSET
-
-
-class TurnDraft(Struct):
-    """The model turn in progress. A rewind discards every event after `from_seq`."""
-
-    from_seq: int
-    message_id: str = ""
-    reasoning_id: str = ""
-    text: list[str] = field(default_factory=list[str])
-    reasoning: list[str] = field(default_factory=list[str])
-    reasoning_from: int | UnsetType = UNSET
-    reasoning_until: int | UnsetType = UNSET
-    calls: dict[str, CallDraft] = field(default_factory=dict[str, CallDraft])
-    notes: list[tuple[bool, ActivityMessage]] = field(default_factory=list[tuple[bool, ActivityMessage]])
-    """Notes of the turn, each with a flag: whether the assistant message had begun before it."""
-
-    def open_calls(self) -> list[str]:
-        """Return the ids of calls that have started and not ended."""
-        return [call.id for call in self.calls.values() if not call.ended]
-
-
-class Fold:
+class Fold(Lane):
     """The state of a thread and of its newest run, after the events applied so far.
 
-    Start from the thread's earlier `messages` and `vendor` turns, or start empty and apply the whole thread.
+    It is the lane of the run's agent, and keeps those of its sub-agents. Start from the thread's earlier `messages`
+    and `vendor` turns, or start empty and apply the whole thread.
     """
 
     def __init__(self, messages: Sequence[Message] = (), vendor: dict[str, VendorTurn] | None = None) -> None:
-        self.messages: list[Message] = list(messages)
-        self.vendor: dict[str, VendorTurn] = dict(vendor or {})
-        self.pending: list[ToolCall] = []
-        """Calls of the newest finished turn that have no result yet, in call order."""
+        super().__init__("", messages)
+        self.vendor |= vendor or {}
+        self.lanes: dict[str, Lane] = {}
+        """The lanes of the thread's sub-agents, by key, in the order they began."""
         self.interrupts: dict[str, Interrupt] = {}
-        self._calls: list[ToolCall] = []
-        self._results: dict[str, ToolMessage] = {}
-        self._results_at = 0
-        for message in self.messages:
-            if isinstance(message, AssistantMessage):
-                self._expect_results(message)
-            elif isinstance(message, ToolMessage):
-                self._results[message.tool_call_id] = message
-        self.pending = [call for call in self._calls if call.id not in self._results]
-        self._begin_run("", "", 0)
+        self._begin("", "", 0)
 
-    def _begin_run(self, run_id: str, session_id: str, seq: int) -> None:
+    def _begin(self, run_id: str, session_id: str, seq: int) -> None:
+        self.begin_run()
+        for lane in self.lanes.values():
+            lane.begin_run()
         self.run_id = run_id
         self.session_id = session_id
         self.started_at_ms = 0
         self.status: RunStatus = "running"
         self.seq = seq
-        self.step = 0
-        self.step_open = False
-        self.turn_done = False
-        """Whether the current step's model turn is complete."""
-        self._corrected = False
-        self.stop: str = "end"
-        self.draft: TurnDraft | None = None
+        self.last_step = 0
+        """The number of steps that the run has begun, over all lanes."""
+        self.inputs = 0
+        """The number of the newest input that arrived during the run."""
+        self.lanes_begun = 0
+        """The number of sub-agents that began in the run."""
         self.usage: dict[str, Usage] = {}
-        self.step_usage = Usage()
-        self.step_usage_unknown = False
-        """Whether a model call of the step began to answer and did not report its usage."""
+        self.uncharged: list[tuple[str, Usage]] = []
+        """The usage of model calls, by model, that no append has taken yet."""
         self.usage_unknown = False
         """Whether a model call of the run began to answer and did not report its usage."""
-        self.text = ""
-        """The text of the newest finished turn of this run."""
         self.result: Json = UNSET
         self.error: RunError | None = None
-        self.goal: dict[str, Json] | None = None
-        """The arguments of the accepted `complete_goal` call."""
-        self.bad_arguments = 0
-        self.corrections = 0
-        self.first_message = len(self.messages)
-        """The index of this run's first message in `messages`."""
-        self.earlier_results: list[ToolMessage] = []
-        """Results that this run received for calls of the previous run. They precede its own messages."""
-        self.notes: list[tuple[int, ActivityMessage]] = []
-        """Errors and notices of this run, each with the number of the run's messages that precede it."""
         self.ended_at_ms = 0
         self.resume: list[ResumeEntry] = []
         self.input: RunAgentInput | None = None
-
-    @property
-    def answered(self) -> bool:
-        """Whether the newest turn is a final answer: complete, without tool calls and without a correction."""
-        return self.turn_done and not self._calls and not self._corrected
 
     @property
     def total_usage(self) -> Usage:
@@ -165,27 +106,80 @@ class Fold:
         return sum(self.usage.values(), Usage())
 
     @property
+    def all_lanes(self) -> list[Lane]:
+        """All lanes: the agent's first, each sub-agent's after its caller's."""
+        return [self, *self.lanes.values()]
+
+    def lanes_within(self, outer: Lane) -> list[Lane]:
+        """Return a lane and those of the sub-agents that were called in it, at any depth, in the order they began."""
+        found = {outer.key: outer}
+        for lane in self.lanes.values():
+            if lane.parent in found:
+                found[lane.key] = lane
+        return list(found.values())
+
+    @property
+    def open_calls(self) -> list[ToolCall]:
+        """The calls of all lanes that wait for a result, other than those that a sub-agent answers."""
+        if not self.lanes:
+            return self.pending
+        answered = {lane.call_id for lane in self.lanes.values()}
+        return [call for lane in self.all_lanes for call in lane.pending if call.id not in answered]
+
+    @property
     def kept(self) -> list[Message]:
-        """This run's messages as stored: results for the previous run's calls first, notes in their places."""
-        own = self.messages[self.first_message :]
-        for at, note in reversed(self.notes):
-            own.insert(at, note)
-        return [*self.earlier_results, *own]
+        """This run's messages as stored, those of a sub-agent after the call that it answers."""
+        return self.woven(lambda lane: lane.own_messages)
+
+    def woven(self, part: Callable[[Lane], list[Message]]) -> list[Message]:
+        """Join a part of every lane's messages, each sub-agent's after the call that it answers."""
+        if not self.lanes:
+            return part(self)
+        parts = {lane.key: list(part(lane)) for lane in self.all_lanes}
+        for lane in reversed(self.lanes.values()):
+            caller = parts[lane.parent]
+            # A call that is not in this part is of an earlier run; a sub-agent without a call comes last.
+            default = 0 if lane.call_id else len(caller)
+            at = next((at + 1 for at, said in enumerate(caller) if _has_call(said, lane.call_id)), default)
+            caller[at:at] = parts[lane.key]
+        return parts[""]
+
+    def lane(self, key: str) -> Lane:
+        """Return the lane of a key; the agent's own for an empty one."""
+        if not key:
+            return self
+        lane = self.lanes.get(key)
+        if lane is None:
+            lane = self.lanes[key] = Lane(key)
+        return lane
+
+    def _lane_of(self, event: ToolCallArgs | ToolCallEnd | ToolCallResult) -> Lane:
+        """Return the lane of a call. Only the call's first event must name it."""
+        named = self.lane(event.subagent_run_id or "")
+        if not self.lanes or named.has_call(event.tool_call_id):
+            return named
+        return next((lane for lane in self.all_lanes if lane.has_call(event.tool_call_id)), named)
 
     def apply(self, event: AgentEvent, seq: int = 0) -> None:
         """Apply the next event. `seq` is its number, read from the event if 0."""
         self.seq = seq or seq_of(event) or self.seq + 1
         match event:  # most frequent events first: each case that fails to match costs time
             case TextMessageChunk() | TextMessageContent():
-                draft = self._draft()
+                draft = (self if (key := event.subagent_run_id) is UNSET else self.lane(key)).open_draft(
+                    self.seq
+                )
                 if event.message_id is not UNSET:
                     draft.message_id = event.message_id
                 if event.delta is not UNSET:
                     draft.text.append(event.delta)
             case ToolCallArgs():
-                self._draft().calls[event.tool_call_id].arguments.append(event.delta)
+                self._lane_of(event).open_draft(self.seq).calls[event.tool_call_id].arguments.append(
+                    event.delta
+                )
             case ReasoningMessageChunk() | ReasoningMessageContent():
-                draft = self._draft()
+                draft = (self if (key := event.subagent_run_id) is UNSET else self.lane(key)).open_draft(
+                    self.seq
+                )
                 if event.message_id is not UNSET:
                     draft.reasoning_id = event.message_id
                 if event.delta is not UNSET:
@@ -194,35 +188,41 @@ class Fold:
                     draft.reasoning_from = event.timestamp
                 draft.reasoning_until = event.timestamp
             case Custom():
-                self._take_custom(event)
+                self._take_custom(event, self.lane(event.subagent_run_id or ""))
             case StepStarted():
-                self.step += 1
-                self.step_open = True
-                self.turn_done = False
-                self._corrected = False
-                self.step_usage = Usage()
-                self.step_usage_unknown = False
+                self.last_step += 1
+                self.lane(event.subagent_run_id or "").begin_step(self.last_step)
             case StepFinished():
-                self.step_open = False
+                self.lane(event.subagent_run_id or "").step_open = False
             case ToolCallStart():
-                draft = self._draft()
+                draft = self.lane(event.subagent_run_id or "").open_draft(self.seq)
                 if event.parent_message_id is not UNSET:
                     draft.message_id = event.parent_message_id
                 draft.calls[event.tool_call_id] = CallDraft(event.tool_call_id, event.tool_call_name)
             case ToolCallEnd():
-                call = self._draft().calls[event.tool_call_id]
+                call = self._lane_of(event).open_draft(self.seq).calls[event.tool_call_id]
                 call.ended, call.ended_at = True, event.timestamp
             case ToolCallResult():
-                self._take_result(event)
+                self._lane_of(event).take_result(event)
             case RunStarted():
                 self._start(event)
             case RunFinished():
                 self._finish(event)
             case RunError():
-                self._close_draft()
+                self.close_draft()
                 self.status = "failed"
                 self.error = event
                 self._end(event)
+            case SubagentStarted():
+                self._open_lane(event)
+            case SubagentFinished():
+                lane = self.lane(event.subagent_run_id)
+                lane.result = event.result if isinstance(event.result, str) else ""
+                lane.state = "suspended" if isinstance(event.outcome, SubagentSuspended) else "finished"
+            case SubagentError():
+                lane = self.lane(event.subagent_run_id)
+                lane.close_draft()
+                lane.result, lane.error_code, lane.state = event.message, event.code or None, "failed"
             case MessagesSnapshot():
                 self.messages = list(event.messages)
             case _:
@@ -230,30 +230,30 @@ class Fold:
 
     def apply_turn(self, record: TurnRecord) -> None:
         """Apply the record of a complete model turn."""
-        self.text = ""
-        message_id = self._close_draft()
+        lane = self.lane(record.lane)
+        message_id = lane.close_turn(record.stop)
         if message_id:
-            self.vendor[message_id] = record.vendor
+            lane.vendor[message_id] = record.vendor
+        if record.usage.total:
+            self.count(record.model, record.usage, lane)
         else:
-            self._calls = []
-        self.turn_done = True
-        self.stop = record.stop
-        if not record.usage.total:
-            self.step_usage_unknown = self.usage_unknown = True
-            return
-        self.count(record.model, record.usage)
+            self._count_unknown(lane)
 
-    def count(self, model: str, usage: Usage) -> None:
+    def count(self, model: str, usage: Usage, lane: Lane) -> None:
         """Add a model call's usage to the step and the run. Implausible usage counts as unknown."""
         if not usage.plausible:
-            self.step_usage_unknown = self.usage_unknown = True
+            self._count_unknown(lane)
             return
-        self.step_usage = self.step_usage + usage
+        lane.step_usage = lane.step_usage + usage
+        self.uncharged.append((model, usage))
         self.usage[model] = self.usage.get(model, Usage()) + usage
 
+    def _count_unknown(self, lane: Lane) -> None:
+        lane.step_usage_unknown = self.usage_unknown = True
+
     def _start(self, event: RunStarted) -> None:
-        self._close_draft()
-        self._begin_run(event.run_id, event.thread_id, self.seq)
+        self.close_draft()
+        self._begin(event.run_id, event.thread_id, self.seq)
         if event.timestamp is not UNSET:
             self.started_at_ms = event.timestamp
         if event.input is UNSET:
@@ -261,107 +261,53 @@ class Fold:
         self.input = event.input
         for message in event.input.messages:
             if isinstance(message, ToolMessage):
-                self._add_result(message)
+                for lane in self.all_lanes:
+                    lane.add_result(message)
             else:
                 self.messages.append(message)
         self.resume = [] if event.input.resume is UNSET else event.input.resume
 
-    def _draft(self) -> TurnDraft:
-        if self.draft is None:
-            self.draft = TurnDraft(self.seq - 1)
-        return self.draft
+    def _open_lane(self, event: SubagentStarted) -> None:
+        """Open the lane of a sub-agent, or reopen one that an earlier run suspended."""
+        key = event.subagent_run_id
+        is_new = key not in self.lanes
+        lane = self.lane(key)
+        if is_new:
+            self.lanes_begun += 1
+            lane.agent = event.name
+            lane.parent = event.parent_subagent_run_id or ""
+            lane.call_id = event.parent_tool_call_id or ""
+            task = None if event.metadata is UNSET else event.metadata.get("task")
+            if isinstance(task, str):
+                lane.task = task
+                lane.add(UserMessage(id=f"msg_{key}", content=task, name=event.name))
+        lane.state = "open"
 
-    def _close_draft(self) -> str:
-        """Turn the draft into messages. Return the assistant message's id, empty if there is none."""
-        draft, self.draft = self.draft, None
-        if draft is None:
-            return ""
-        if draft.reasoning:
-            reasoning = ReasoningMessage(id=draft.reasoning_id, content="".join(draft.reasoning))
-            reasoning.metadata = _times(began_at=draft.reasoning_from, ended_at=draft.reasoning_until)
-            self.messages.append(reasoning)
-        self.text = "".join(draft.text)
-        own = len(self.messages) - self.first_message
-        self.notes += [(own + spoken, note) for spoken, note in draft.notes]
-        if not draft.message_id:
-            return ""
-        message = AssistantMessage(id=draft.message_id)
-        if draft.text:
-            message.content = self.text
-        if draft.calls:
-            message.tool_calls = [
-                ToolCall(
-                    call.id,
-                    FunctionCall(call.name, "".join(call.arguments)),
-                    metadata=_times(began_at=call.ended_at),
-                )
-                for call in draft.calls.values()
-            ]
-        self.messages.append(message)
-        self._expect_results(message)
-        self.pending = list(self._calls)
-        return draft.message_id
-
-    def _expect_results(self, message: AssistantMessage) -> None:
-        self._calls = [] if message.tool_calls is UNSET else message.tool_calls
-        self._results = {}
-        self._results_at = self.messages.index(message) + 1
-
-    def _take_result(self, event: ToolCallResult) -> None:
-        if self.draft is not None and event.tool_call_id in self.draft.calls:
-            self._close_draft()
-        message = ToolMessage(id=event.message_id, content=event.content, tool_call_id=event.tool_call_id)
-        message.metadata = _times(ended_at=event.timestamp)
-        error = None if event.metadata is UNSET else event.metadata.get("error")
-        if isinstance(error, str):
-            message.error = error
-            self.bad_arguments += error == "bad_arguments"
-        self._add_result(message)
-
-    def _add_result(self, message: ToolMessage) -> None:
-        call = next((call for call in self.pending if call.id == message.tool_call_id), None)
-        if call is None:
-            return
-        self.pending.remove(call)
-        self._results[call.id] = message
-        # Results arrive in any order; the conversation keeps them in call order.
-        ordered = [self._results[call.id] for call in self._calls if call.id in self._results]
-        self.messages[self._results_at : self._results_at + len(ordered) - 1] = ordered
-        if self._results_at <= self.first_message:
-            self.first_message += 1
-            self.earlier_results.append(message)
-        if call.function.name == COMPLETE_GOAL and message.error is UNSET:
-            self.goal = _decoded(call.function.arguments)
-
-    def _take_custom(self, event: Custom) -> None:
+    def _take_custom(self, event: Custom, lane: Lane) -> None:
         value = json_object(event.value)
         if event.name == REWIND:
-            if self.draft is not None:
-                self.step_usage_unknown = self.usage_unknown = True
-            self.draft = None
+            if lane.draft is not None:
+                self._count_unknown(lane)
+            lane.draft = None
+            return
+        if event.name == INPUT:
+            self.inputs = msgspec.convert(value.get("idx"), int)
+            lane.add(msgspec.convert(value.get("message"), UserMessage))
+            lane.corrected = True
             return
         if event.name not in (ERROR, NOTICE):
             return
-        self._note(event, value)
+        lane.note(event, f"{self.run_id}_n{self.seq}")
         if event.name == ERROR and isinstance(used := value.get("usage"), dict):
-            self.count(str(value.get("model")), msgspec.convert(used, Usage))
-            self.step_usage_unknown = self.usage_unknown = True
+            self.count(str(value.get("model")), msgspec.convert(used, Usage), lane)
+            self._count_unknown(lane)
         elif event.name == ERROR and isinstance(correction := value.get("tell_model"), str):
-            self.corrections += 1
-            self.messages.append(UserMessage(id=f"{self.run_id}_c{self.corrections}", content=correction))
-            self._corrected = True
-
-    def _note(self, event: Custom, value: dict[str, Json]) -> None:
-        """Keep an error or notice, placed after the messages that had begun before it."""
-        note = ActivityMessage(id=f"{self.run_id}_n{self.seq}", activity_type=event.name, content=value)
-        note.metadata = _times(at=event.timestamp)
-        if self.draft is None:
-            self.notes.append((len(self.messages) - self.first_message, note))
-        else:
-            self.draft.notes.append((bool(self.draft.message_id), note))
+            lane.corrections += 1
+            lane.add(UserMessage(id=f"{lane.key or self.run_id}_c{lane.corrections}", content=correction))
+            lane.corrected = True
 
     def _finish(self, event: RunFinished) -> None:
-        self._close_draft()
+        self.close_draft()
         self.result = event.result
         self._end(event)
         match event.outcome:
@@ -380,16 +326,10 @@ class Fold:
             self.usage = usage_by_model(event.usage)
 
 
-def _times(**moments: int | UnsetType) -> Metadata | UnsetType:
-    """Return the known timestamps as message metadata, UNSET if there are none."""
-    return {name: moment for name, moment in moments.items() if moment is not UNSET} or UNSET
-
-
-def _decoded(arguments: str) -> dict[str, Json]:
-    try:
-        return json_object(msgspec.json.decode(arguments))
-    except msgspec.DecodeError:
-        return {}
+def _has_call(message: Message, call_id: str) -> bool:
+    if not isinstance(message, AssistantMessage) or message.tool_calls is UNSET:
+        return False
+    return any(call.id == call_id for call in message.tool_calls)
 
 
 def fold_log(fold: Fold, log: RunLog) -> Fold:
@@ -420,20 +360,3 @@ def fold_slices(fold: Fold, log: RunLog, upto: int | None = None) -> Iterator[li
         except (LookupError, msgspec.ValidationError) as error:
             raise log.damaged(f"{type(error).__name__}: its events do not fit each other.") from error
         yield events
-
-
-def title_of(messages: Iterable[Message]) -> str:
-    """Return the start of the newest user message, as a title in lists of runs."""
-    texts = [text_of(message.content) for message in messages if isinstance(message, UserMessage)]
-    return _beginning(seen(" ".join(texts[-1].split())[: 4 * TITLE_CHARS])) if texts else ""
-
-
-def _beginning(text: str) -> str:
-    """Cut text to TITLE_CHARS at the end of a word, or inside a word if less than half would remain."""
-    if len(text) <= TITLE_CHARS:
-        return text
-    cut = text[: TITLE_CHARS - 1]
-    if text[len(cut)] != " ":
-        end = cut.rfind(" ")
-        cut = cut[:end] if end >= TITLE_CHARS // 2 else cut[: grapheme_at(text, len(cut))[0]] or cut
-    return seen(cut) + "…"

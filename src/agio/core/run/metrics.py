@@ -2,13 +2,17 @@
 
 import time
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from msgspec import UNSET, Struct
 
 from agio.core.config import Price
 from agio.core.model import Usage
+from agio.core.store.repository import Charge
 from agio.protocol.events import TokenUsage
 from agio.protocol.messages import Json
+
+NO_PRICES: Mapping[str, Price] = MappingProxyType({})
 
 
 class Stopwatch(Struct):
@@ -58,6 +62,17 @@ def run_cost(by_model: Mapping[str, Usage], model_id: str, prices: Mapping[str, 
     costs = [cost(usage, model, prices) for model, usage in (by_model or {model_id: Usage()}).items()]
     known = [value for value in costs if value is not None]
     return round(sum(known), 9) if known else None
+
+
+def charge_of(calls: Iterable[tuple[str, Usage]], prices: Mapping[str, Price], rest: Charge) -> Charge:
+    """Return the charge for model calls, each a model and its usage, on top of `rest`."""
+    tokens_in, tokens_out, total = rest.input_tokens, rest.output_tokens, rest.cost
+    for model, usage in calls:
+        tokens_in, tokens_out = (tokens_in or 0) + usage.input, (tokens_out or 0) + usage.output
+        price = cost(usage, model, prices)
+        if price is not None:
+            total = (total or 0.0) + price
+    return Charge(tokens_in, tokens_out, total, rest.partial)
 
 
 def report(

@@ -29,20 +29,23 @@ class RunLogs(Protocol):
 
 
 async def session_history(
-    repository: RunLogs, session_id: str, until: str | None = None, enough: int | None = None
+    repository: RunLogs, session_id: str, until: RunInfo | None = None, enough: int | None = None
 ) -> Fold:
-    """Fold the runs of a session, oldest first, up to but excluding the run `until`.
+    """Fold the runs of the path to a session's newest run, oldest first; with `until`, up to and excluding that run.
 
     With `enough`, fold only the newest runs that together hold more than that many messages, so that the cost
     does not grow with the session.
     """
     logs: list[RunLog] = []
     messages = 0
-    before = until
+    before, below = (None, None) if until is None else (until.run_id, until)
     while (enough is None or messages <= enough) and (
         page := await repository.list_runs(session_id=session_id, before=before, limit=_PAGE)
     ):
         for info in page:
+            if below is not None and below.branched and info.run_id != below.parent_run_id:
+                continue  # a run of another branch
+            below = info
             log = await repository.get_log(info.run_id)
             logs.append(log)
             messages += 1 + log.payload.count(_STEP)

@@ -7,11 +7,13 @@ from msgspec import Struct, field
 
 from agio.core.config import AgentLimits
 from agio.core.http_tool import HttpTool
+from agio.core.log_level import KNOWN
+from agio.core.mcp import McpTool
 from agio.core.store.repository import Approval, Effect, InterruptState, RunInfo
 from agio.protocol.messages import ContextEntry, Json, Message, ResumeEntry, ToolDeclaration
 
-OnBusy: TypeAlias = Literal["queue", "refuse", "interrupt"]
-"""How a message is treated that arrives while its session has a running run."""
+OnBusy: TypeAlias = Literal["queue", "refuse", "interrupt", "steer"]
+"""How a message is treated that arrives while its session has a running run. `steer`: that run takes it."""
 SessionState: TypeAlias = Literal["idle", "queued", "running", "waiting"]
 """A session's state. `waiting`: the last run ended with a question that is still open."""
 AgentSource: TypeAlias = Literal["stored", "code", "library", "inline"]
@@ -42,7 +44,7 @@ class Page(Struct, Generic[T], frozen=True):
 class AgentTool(Struct, frozen=True):
     """A tool of an agent, by name. `approval` overrides the tool's own.
 
-    The store fills in the other fields for an HTTP tool.
+    The store fills in the other fields for an HTTP tool, and for one of an MCP server.
     """
 
     name: str
@@ -52,6 +54,13 @@ class AgentTool(Struct, frozen=True):
     """The tool's definition."""
     updated_at: int = 0
     """When the definition last changed."""
+    mcp: McpTool | None = None
+    """The definition of an MCP server's tool."""
+
+    @property
+    def definition(self) -> HttpTool | McpTool | None:
+        """What the team defined; None: a built-in tool, or one of a worker's module."""
+        return self.http or self.mcp
 
 
 class AgentDefinition(Struct, frozen=True, kw_only=True):
@@ -97,6 +106,7 @@ class FoundMessage(Struct, frozen=True, kw_only=True):
     """The newest message of a session that matches a search: the match and the text around it."""
 
     message_id: str
+    run_id: str
     before: str
     match: str
     after: str
@@ -127,8 +137,26 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     """The position up to which the user has read the session."""
     forked_from: str | None
     """The session it was copied from, which may have been deleted since."""
+    leaf_run_id: str | None = None
+    """The run that the next message continues: the newest, unless the user chose another branch."""
+    branched: bool = False
+    """Whether its runs are not one line that ends with the leaf."""
     found: FoundMessage | None = None
     """The match in a search result; None if only the title matches."""
+
+
+class Alternative(Struct, frozen=True):
+    """One of several runs that continue the same run. `leaf_run_id` is the newest run of its branch."""
+
+    run_id: str
+    leaf_run_id: str
+
+
+class Branch(Struct, frozen=True):
+    """A run of a path that has alternatives; it is one of them. They are in the order of time."""
+
+    run_id: str
+    alternatives: list[Alternative]
 
 
 class MessageRecord(Struct, frozen=True, kw_only=True):
@@ -172,10 +200,11 @@ class ToolExecution(Struct, frozen=True, kw_only=True):
 
 
 class ClaimBy(Struct, frozen=True):
-    """The claimant: the worker, and the hash of the claim's token."""
+    """The claimant: the worker, the hash of the claim's token, and the newest log level that the worker knows."""
 
     worker: str
     token_hash: bytes
+    log_level: int = KNOWN
 
 
 class Limits(Struct, frozen=True):
@@ -212,6 +241,12 @@ class Submission(Struct, frozen=True, kw_only=True):
     resume: Sequence[ResumeEntry] = ()
     tools: Sequence[ToolDeclaration] = ()
     context: Sequence[ContextEntry] = ()
+    parent_run_id: str | None = None
+    """The run to continue; empty: none, which begins the conversation anew. None: the session's leaf."""
+    copy_of: str | None = None
+    """The user message that the message replaces. Without a parent, the run continues that message's parent."""
+    definition: AgentFields | None = None
+    """What to run instead of the session's agent as it is, this time only."""
     alias: str | None = None
     """The run id that an AG-UI client assigned. An alias names one run in its session."""
     idempotency_key: str | None = None
@@ -253,6 +288,8 @@ class Accepted(Struct, frozen=True, kw_only=True):
     message_id: str | None
     repeated: bool = False
     claimed: Claimed | None = None
+    steered: bool = False
+    """Whether a running run takes the message, at its next turn. The gateway must tell its worker."""
     to_cancel: list[RunInfo] = field(default_factory=list[RunInfo])
     """Running runs that this message interrupts. The gateway must cancel them at their workers."""
 

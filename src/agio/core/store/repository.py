@@ -8,12 +8,13 @@ from typing import Literal, Protocol, TypeAlias
 
 from msgspec import UNSET, Struct, field, structs
 
+from agio.core.log_level import PLAIN
 from agio.core.model import StopReason, Usage, VendorTurn
 from agio.errors import StoreError, UserError
 from agio.protocol.codec import decode_lines, encode
 from agio.protocol.events import AgentEvent, Interrupt, RunStarted
 from agio.protocol.frames import Frame
-from agio.protocol.messages import Content, Message, RunAgentInput
+from agio.protocol.messages import Content, Message, RunAgentInput, UserMessage
 
 RunStatus: TypeAlias = Literal[
     "queued", "running", "completed", "failed", "cancelled", "interrupted", "expired"
@@ -35,6 +36,12 @@ class TurnRecord(Struct, frozen=True):
     stop: StopReason
     usage: Usage
     vendor: VendorTurn
+    lane: str = ""
+    """The lane of the sub-agent whose turn it is; empty for the run's agent."""
+    digest: str = ""
+    """The digest of the model request that it answers."""
+    context: list[str] = field(default_factory=list[str])
+    """The ids of the memories and documents in that request."""
 
 
 class NewRun(Struct, frozen=True):
@@ -87,8 +94,9 @@ class RunInfo(Struct, frozen=True):
     request_id: str = ""
     """The id of the request that started it. Every log line about the run has it."""
     steps: int | None = None
-    """The run's steps. This and the next three are totals: None while it runs, or if they were not recorded."""
+    """The run's steps; None while it runs, or if they were not recorded."""
     input_tokens: int | None = None
+    """The tokens of its model calls so far. This and the next three are None before the first call's usage."""
     output_tokens: int | None = None
     cost: float | None = None
     """The cost; None without a price."""
@@ -98,6 +106,16 @@ class RunInfo(Struct, frozen=True):
     """The error message of a failed run; None if it was not recorded."""
     copied_from: str | None = None
     """The run it was copied from, which alone is billed; empty if unknown. None: it is not a copy."""
+    parent_run_id: str | None = None
+    """The run it continues; None: it is the first of its path, or has not begun."""
+    parent_seq: int | None = None
+    """The parent's last event."""
+    branched: bool = False
+    """Whether the runs before it on its path are not just the session's earlier ones."""
+    definition: str | None = None
+    """The digest of the definition it runs, pinned at its first claim; None: it was not recorded."""
+    log_level: int = PLAIN
+    """What a reader of its log must know: see `core.log_level`."""
     user_name: str = ""
     """The user's current name. Only queries for people fill in this field and the next."""
     question: InterruptState | None = None
@@ -160,6 +178,8 @@ class ToolBegin(Struct, frozen=True):
     key: str
     tool: str
     effect: Effect = "once"
+    lane: str = ""
+    """The lane of the sub-agent that calls; empty for the run's agent."""
 
 
 class ToolEnd(Struct, frozen=True):
@@ -177,18 +197,17 @@ class Question(Struct, frozen=True):
     arguments: str
 
 
-class Totals(Struct, frozen=True):
-    """The totals of a run over all its claims.
+class Charge(Struct, frozen=True):
+    """What an append adds to its run's usage. A run's totals are the sums of its charges.
 
-    Tokens are None if no model call reported usage; `cost` is None then too, and without a price.
+    Tokens are None if a model call did not report its usage; `cost` is None then too, and without a price.
     """
 
-    steps: int
-    input_tokens: int | None
-    output_tokens: int | None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
     cost: float | None = None
     partial: bool = False
-    """Whether a model call reported no usage: the totals cover the other calls."""
+    """Whether a model call reported no usage, so that the totals cover only the other calls."""
 
 
 class Outcome(Struct, frozen=True):
@@ -200,10 +219,17 @@ class Outcome(Struct, frozen=True):
     pending: Sequence[str] = ()
     """The ids of client-side calls whose results are expected."""
     goal_met: bool | None = None
-    totals: Totals | None = None
-    """The run's totals; None: its log cannot be read."""
+    steps: int | None = None
+    """The number of its steps; None: its log cannot be read."""
     ended_at: int | None = None
     """The time of its last event."""
+
+
+class RunInput(Struct, frozen=True):
+    """A user's message for a run that has begun. `idx` is its place among the run's input."""
+
+    idx: int
+    message: UserMessage
 
 
 class Append(Struct, frozen=True):
@@ -224,6 +250,17 @@ class Append(Struct, frozen=True):
     """What the run leaves; only with `end`."""
     error_message: str | None = None
     """The message of the run's last event; only with `error_code`."""
+    level: int = PLAIN
+    """What a reader of the log must know from this append on: see `core.log_level`."""
+    charge: Charge | None = None
+    consumed: int = 0
+    """The `idx` of the newest input that the frame has; 0: it has none."""
+
+    @property
+    def is_frame_only(self) -> bool:
+        """Whether it writes events and nothing else."""
+        kept = self.turns or self.begins or self.ends or self.charge or self.consumed or self.create
+        return not kept and self.end is None and self.level == PLAIN
 
 
 class ToolRecords(Protocol):
@@ -237,6 +274,7 @@ class ToolRecords(Protocol):
         tool: str = "",
         effect: Effect = "once",
         epoch: int | None = None,
+        lane: str = "",
     ) -> ToolRecord | None:
         """Record the start of a call. Returns None if the call may act, or its record if it began before.
 

@@ -15,14 +15,18 @@ from agio.core.identity.principal import IdentityStore
 from agio.core.identity.team import TeamStore
 from agio.core.identity.worker_key import WorkerKeyStore
 from agio.core.inline import InlineStore
+from agio.core.mcp import McpStore
+from agio.core.mcp_oauth import McpOAuthStore
 from agio.core.profile import ProfileStore
 from agio.core.provider import ProviderStore
 from agio.core.store.audit import AuditStore
+from agio.core.store.jobs import Completion, JobStore
 from agio.core.store.records import (
     Accepted,
     AgentFields,
     AgentRecord,
     AgentStatus,
+    Branch,
     ClaimBy,
     Claimed,
     EventSlice,
@@ -36,7 +40,7 @@ from agio.core.store.records import (
     Submission,
     ToolExecution,
 )
-from agio.core.store.repository import AgentRunRepository, RunInfo, RunLog
+from agio.core.store.repository import AgentRunRepository, RunInfo, RunInput, RunLog
 
 
 class Store(
@@ -48,10 +52,13 @@ class Store(
     ProfileStore,
     ProviderStore,
     ToolStore,
+    McpStore,
+    McpOAuthStore,
     DraftStore,
     FileStore,
     InlineStore,
     AuditStore,
+    JobStore,
     Protocol,
 ):
     """The gateway's store. Raises StoreError when the store fails, UserError as documented."""
@@ -68,6 +75,10 @@ class Store(
         limit: int = 50,
     ) -> Page[AgentRecord]:
         """List a tenant's agents by name. `search` matches name and description. Raises UserError `invalid_cursor`."""
+        ...
+
+    async def name_agents(self, tenant: str) -> list[tuple[str, str]]:
+        """Return the ids and names of a tenant's active agents, oldest first."""
         ...
 
     async def get_agent(self, tenant: str, agent_id: str) -> AgentRecord:
@@ -145,10 +156,12 @@ class Store(
         title: str | None = None,
         on_busy: OnBusy | None = None,
         seen_pos: int | None = None,
+        leaf_run_id: str | None = None,
     ) -> SessionRecord:
-        """Change the given fields. Raises UserError `session_not_found`.
+        """Change the given fields. Raises UserError `session_not_found`, `run_not_found`, `session_busy`.
 
-        `seen_pos` only grows, up to the session's last position, and does not affect the order of lists.
+        `seen_pos` only grows, up to the session's last position, and does not affect the order of lists. With
+        `leaf_run_id` the next message continues that run; no run of the session may be queued or running.
         """
         ...
 
@@ -188,10 +201,13 @@ class Store(
         after: str | None = None,
         limit: int = 200,
         limit_bytes: int | None = None,
+        leaf: str | None = None,
+        queued: bool = True,
     ) -> Page[MessageRecord]:
         """List a session's finished messages in the order of the conversation, those of queued runs last.
 
-        A page ends at `limit` messages or `limit_bytes`, and has at least one message.
+        With `leaf` only those of the path to that run; without `queued`, none of queued runs. A page ends at `limit`
+        messages or `limit_bytes`, and has at least one message. Raises UserError `run_not_found` for the leaf.
         """
         ...
 
@@ -204,6 +220,8 @@ class Store(
         before: str | None = None,
         limit: int = 200,
         limit_bytes: int | None = None,
+        leaf: str | None = None,
+        queued: bool = True,
     ) -> Page[MessageRecord]:
         """Return a session's newest finished messages, or those before a cursor, in the order of `list_messages`."""
         ...
@@ -225,8 +243,9 @@ class Store(
 
         `resume` must answer all open questions at once; a user message cancels them. Raises UserError
         `session_not_found`, `agent_inactive`, `session_busy`, `idempotency_conflict`, `unknown_interrupt`,
-        `interrupt_closed`, `incomplete_answer`, `unknown_tool_call`, and LimitExceeded `too_many_sessions`,
-        `queue_full`; with `start` also the errors of `start_session`.
+        `interrupt_closed`, `incomplete_answer`, `unknown_tool_call`, `parent_not_found`, `parent_not_ended`,
+        `parent_pending`, `message_not_found`, and LimitExceeded `too_many_sessions`, `queue_full`; with `start` also
+        the errors of `start_session`.
         """
         ...
 
@@ -281,34 +300,46 @@ class Store(
         """
         ...
 
-    async def expire_interrupts(self) -> int:
-        """Close the questions that have expired. Returns their number."""
+    async def expire_interrupts(self, *, job: Completion | None = None) -> int:
+        """Close the questions that have expired. Returns their number. `job` is completed with it."""
         ...
 
-    async def sweep(self) -> None:
-        """Delete idempotency keys and calls outside runs after 7 days, and expired web sessions."""
+    async def sweep(self, *, job: Completion | None = None) -> None:
+        """Delete what has expired: sign-ins and web sessions; after 7 days keys, calls outside runs, completed jobs.
+
+        `job` is completed with it.
+        """
         ...
 
-    async def delete_old_sessions(self, limit: int = 50) -> list[str]:
-        """Delete sessions that are unchanged for longer than their tenant's retention. Returns their ids.
+    async def delete_old_sessions(self, tenant: str, limit: int = 50) -> list[str]:
+        """Delete a tenant's sessions that are unchanged for longer than its retention. Returns their ids.
 
         Deletes as `delete_session` does, at most `limit` at once, and no session with a queued or running run.
         """
         ...
 
-    async def history(self, session_id: str, before_pos: int, enough: int) -> list[RunLog]:
-        """Return the logs of the session's runs that began before `before_pos`, oldest first.
+    async def run_inputs(self, run_id: str) -> list[RunInput]:
+        """Return the input of a running run that its log does not have yet. The caller has checked the tenant."""
+        ...
+
+    async def history(self, run: RunInfo, enough: int) -> list[RunLog]:
+        """Return the logs of the runs before a run on its path, oldest first.
 
         Only the newest runs are returned that together have `enough` messages. For the worker's claim; the caller has
         checked the tenant.
         """
         ...
 
-    async def next_log(self, session_id: str, after: int) -> RunLog | None:
-        """Return the log of the session's first run with events after position `after`, or None.
+    async def path_of(self, session_id: str, leaf: str | None) -> list[RunInfo]:
+        """Return the runs from the session's first up to `leaf`, oldest first. The caller has checked the tenant."""
+        ...
 
-        The caller has checked the tenant.
-        """
+    async def branches(self, session_id: str, leaf: str) -> list[Branch]:
+        """Return the runs of the path to `leaf` that have alternatives. The caller has checked the tenant."""
+        ...
+
+    async def run_definition(self, run: RunInfo) -> AgentRecord | None:
+        """Return the definition that a run pinned, None if there is none. The caller has checked the tenant."""
         ...
 
     # Reading the log

@@ -8,6 +8,7 @@ from agio.core.store.repository import Append
 from agio.db.pace import pace_s
 from agio.db.postgres.batch import Group, Waiting, advance, advance_and_keep, append_alone, arrange
 from agio.db.postgres.pool import PostgresPool
+from agio.db.postgres.seal import PostgresSealer
 from agio.db.records import check_frame, pack_turns
 from agio.errors import AgioError, StoreError
 
@@ -22,6 +23,7 @@ class PostgresAppender:
 
     def __init__(self, pool: PostgresPool) -> None:
         self._pool = pool
+        self._sealer = PostgresSealer(pool)
         self._waiting: list[Waiting] = []
         self._recent: dict[str, float] = {}
         self._committed_at = 0.0
@@ -47,11 +49,12 @@ class PostgresAppender:
         return done
 
     async def close(self) -> None:
-        """Commit the waiting appends."""
+        """Commit the waiting appends, and pack the logs of the runs that have ended."""
         self._closed = True
         self._hurry.set()
         if self._task is not None:
             await asyncio.wait([self._task])
+        await self._sealer.close()
 
     async def _serve(self) -> None:
         while self._waiting:
@@ -109,7 +112,7 @@ class PostgresAppender:
             return []
         for item in items:
             if item.run_id in taken:
-                item.succeed()
+                self._succeed(item)
         return [item for item in items if item.run_id not in taken]
 
     async def _commit_alone(self, item: Waiting) -> None:
@@ -118,4 +121,9 @@ class PostgresAppender:
         except AgioError as refusal:
             item.fail(refusal)
         else:
-            item.succeed()
+            self._succeed(item)
+
+    def _succeed(self, item: Waiting) -> None:
+        item.succeed()
+        if item.write.end is not None:
+            self._sealer.seal(item.run_id)

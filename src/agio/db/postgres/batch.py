@@ -42,8 +42,7 @@ class Waiting(Struct, eq=False):
     @property
     def is_plain(self) -> bool:
         """Whether it is only a frame, which may wait to share a commit."""
-        write = self.write
-        return not (write.turns or write.begins or write.ends or write.create) and write.end is None
+        return self.write.is_frame_only
 
 
 class Group(Struct):

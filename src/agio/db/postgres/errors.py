@@ -4,6 +4,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from agio.db.packing import DamagedLog
 from agio.db.postgres.driver import driver
 from agio.errors import AgioError, StoreError
 
@@ -49,7 +50,7 @@ def postgres_error(error: Exception, url: str) -> AgioError:
         code, text = "store_unavailable", "cannot be reached: check that Postgres runs, and try again"
     elif state.startswith(_FULL):
         code, text = "store_full", "is full: free some space on its disk and try again"
-    elif state.startswith(_CORRUPT) or isinstance(error, msgspec.DecodeError):
+    elif state.startswith(_CORRUPT) or isinstance(error, DamagedLog | msgspec.DecodeError):
         code, text = "store_corrupt", "is damaged. Restore a copy or use another database"
     elif state.startswith(_NOT_STORABLE) or isinstance(error, driver().DataError):
         code, text = "not_storable", "cannot hold this value"

@@ -4,17 +4,19 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TypeVar, assert_never, cast
 
-import msgspec
-
+from agio.db.packing import LogRow
 from agio.db.plan import Ask, Each, Events, Forget, Head, Hold, Plan, Row, Rows, Step
 from agio.db.postgres.driver import Connection
 from agio.db.queries import Numbered, load_queries, number_parameters
-from agio.protocol.frames import Frame, cut_lines
+from agio.db.rows import as_row
+from agio.protocol.frames import Frame, cut_lines, first_lines
 
 T = TypeVar("T")
 
-PAGE_ROWS = 256
-"""How many frames one query reads."""
+PAGE_ROWS = 16
+MOST_PAGE_ROWS = 256
+"""How many rows the first query of a read returns, and each later one at most: the frames of a running run are small,
+blocks are not."""
 
 
 async def run_plan(connection: Connection, plan: Plan[T]) -> T:
@@ -22,7 +24,7 @@ async def run_plan(connection: Connection, plan: Plan[T]) -> T:
     try:
         step = next(plan)
         while True:
-            step = plan.send(await _answer(connection, step))
+            step = plan.send(await run_step(connection, step))
     except StopIteration as done:
         return done.value
     finally:
@@ -39,21 +41,22 @@ async def ask_query(connection: Connection, name: str, values: Mapping[str, obje
 async def read_events(connection: Connection, step: Events) -> list[tuple[bytes]]:
     """The payloads of a run's frames, as `Events` says."""
     payloads: list[tuple[bytes]] = []
-    size, after = 0, step.after
-    while after < step.upto and (step.limit_bytes is None or size < max(step.limit_bytes, 1)):
-        asked = {"run_id": step.run_id, "after": after, "upto": step.upto, "limit": PAGE_ROWS}
-        rows = msgspec.convert(
-            await ask_query(connection, "read_frames", asked), list[tuple[int, int, bytes]]
-        )
-        for first_seq, last_seq, payload in rows:
-            lines = cut_lines(payload, first_seq, last_seq, step.after, step.upto)
+    after, left, limit = step.after, step.limit_bytes, PAGE_ROWS
+    while after < step.upto:
+        asked = {"run_id": step.run_id, "after": after, "upto": step.upto, "limit": limit}
+        rows = await ask_query(connection, "read_frames", asked)
+        for row in rows:
+            log = as_row(LogRow, row)
+            # A run that ends between two queries has blocks that begin before `after`.
+            lines = cut_lines(log.lines, log.first_seq, log.last_seq, after, step.upto)
+            if left is not None and len(lines) >= left:
+                return [*payloads, (first_lines(lines, left),)]
             payloads.append((lines,))
-            after = last_seq
-            size += len(lines)
-            if step.limit_bytes is not None and size >= step.limit_bytes:
-                break
-        if len(rows) < PAGE_ROWS:
+            after = log.last_seq
+            left = None if left is None else left - len(lines)
+        if len(rows) < limit:
             break
+        limit = min(2 * limit, MOST_PAGE_ROWS)
     return payloads
 
 
@@ -69,7 +72,8 @@ async def store_frame(connection: Connection, frame: Frame) -> None:
     await ask_query(connection, "store_frame", given)
 
 
-async def _answer(connection: Connection, step: Step) -> Rows:
+async def run_step(connection: Connection, step: Step) -> Rows:
+    """Answer one step of a plan."""
     match step:
         case Ask(name, values):
             return await ask_query(connection, name, values)

@@ -9,6 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from agio.core.store.repository import Append
+from agio.db.packing import pack
 from agio.db.plan import Ask, Events, Forget, Hold, Plan, Rows, Step
 from agio.db.plans.runs.log import get_run
 from agio.db.plans.runs.runs import create_run, keep_append
@@ -93,7 +94,7 @@ class Batch:
             raise stale_epoch(frame.run_id, run.epoch, frame.epoch)
         if frame.first_seq != run.last_seq + 1:
             return self._repeat(write, run)
-        if write.end is not None or turns or write.begins or write.ends:
+        if turns or not write.is_frame_only:
             self.run(keep_append(write, frame.last_seq, turns))
         if frame.count:
             run = run.grow(frame, self._live.next_tail)
@@ -205,13 +206,8 @@ class Batch:
     def _append_log(self, run_id: str, run: LiveRun) -> None:
         self._begin()
         if run.held:
-            row = {
-                "run_id": run_id,
-                "first_seq": run.logged_seq + 1,
-                "last_seq": run.last_seq,
-                "payload": run.payload_after(run.logged_seq),
-            }
-            self._execute(self._queries["append_log"], row)
+            for values in pack(run_id, run.logged_seq + 1, run.payload_after(run.logged_seq)):
+                self._execute(self._queries["put_log"], values)
             self._tail.pop(run_id, None)
         self._released = True
 

@@ -8,10 +8,10 @@ from typing import cast
 import msgspec
 
 from agio.db.migrations import check_applied, known_version
+from agio.db.packing import DamagedLog
 from agio.db.queries import load_queries
 from agio.db.search.message_text import fold_case, said
 from agio.db.sqlite.connector import Connection
-from agio.db.sqlite.live import DamagedLog
 from agio.db.sqlite.lock import StoreLock
 from agio.db.sqlite.migrate import applied_migrations, migrate
 from agio.errors import AgioError, StoreError

@@ -5,12 +5,9 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
+from agio.db.packing import DamagedLog
 from agio.db.sqlite.connector import Connection
 from agio.protocol.frames import Frame, cut_lines
-
-
-class DamagedLog(Exception):
-    """A log with a gap."""
 
 
 class LiveRun(Struct, frozen=True):

@@ -5,10 +5,12 @@ from typing import TypeVar
 
 import msgspec
 
+from agio.db.packing import LogRow
 from agio.db.plan import Ask, Each, Events, Head, Plan, Rows, Step
+from agio.db.rows import as_row
 from agio.db.sqlite.connector import Connection
 from agio.db.sqlite.live import LiveRun
-from agio.protocol.frames import cut_lines
+from agio.protocol.frames import cut_lines, first_lines
 
 T = TypeVar("T")
 
@@ -57,7 +59,7 @@ class LogReader:
         for first_seq, last_seq, payload in self._stored(asked, live):
             part = cut_lines(payload, first_seq, last_seq, asked.after, asked.upto)
             if left is not None and len(part) >= left:
-                yield part[: part.index(b"\n", max(left - 1, 0)) + 1]
+                yield first_lines(part, left)
                 return
             yield part
             left = None if left is None else left - len(part)
@@ -68,7 +70,8 @@ class LogReader:
             values = {"run_id": asked.run_id, "after": asked.after, "upto": logged}
             rows = self._execute(self._queries["read_logs"], values)
             while (row := rows.fetchone()) is not None:
-                yield msgspec.convert(row, tuple[int, int, bytes])
+                log = as_row(LogRow, row)
+                yield log.first_seq, log.last_seq, log.lines
         for frame in [] if live is None else live.frames[: live.held]:
             if frame.last_seq > asked.after and frame.first_seq <= asked.upto:
                 yield frame.first_seq, frame.last_seq, frame.payload

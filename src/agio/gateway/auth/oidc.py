@@ -109,6 +109,10 @@ class OidcProviders:
         """The providers' ids and names, in the operator's order."""
         return [(client.provider.id, client.provider.name) for client in self._clients.values()]
 
+    def issuers(self) -> list[str]:
+        """The providers' issuers, in the operator's order."""
+        return [client.provider.issuer for client in self._clients.values()]
+
     def find(self, provider_id: str) -> OidcProvider:
         """Return a provider. Raises UserError `sign_in_provider_not_found`."""
         return self._client(provider_id).provider

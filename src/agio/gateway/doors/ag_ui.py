@@ -14,14 +14,16 @@ from agio.core.store.repository import ENDED, RunInfo
 from agio.errors import UserError
 from agio.gateway.doors.ag_ui_input import ClientInput, Taken, begins, read_input, take
 from agio.gateway.doors.projection import (
+    CLEARED,
     ClientIds,
     ThreadView,
     View,
+    branches_off,
     is_plain,
     rejoin,
     rename,
     rename_ends,
-    snapshot,
+    renew,
     snapshot_after,
     takes_back,
 )
@@ -57,7 +59,8 @@ class Visit:
     over: bool = False
     """Whether the stream ends after `opening`."""
     greet: bool = False
-    """Whether a snapshot follows RUN_STARTED: the client reconnected before the run began."""
+    """Whether a snapshot follows RUN_STARTED: the client reconnected before it, or the session has branches, of which
+    the client may show another one."""
     cancel_on_disconnect: bool = False
 
 
@@ -143,7 +146,8 @@ class RunAgent:
         if accepted.repeated:
             return await self._join(who, session, run, taken.ids, None)
         after = session.last_pos if run.status == "queued" else run.first_pos
-        return Visit(who, session.id, run.run_id, taken.ids, self._gateway.hub.subscribe(session.id, after))
+        events = self._gateway.hub.subscribe(session.id, after)
+        return Visit(who, session.id, run.run_id, taken.ids, events, greet=run.branched)
 
     async def _go_on(
         self, who: Principal, session: SessionRecord, given: ClientInput, cursor: int | None
@@ -174,7 +178,7 @@ class RunAgent:
         try:
             accepted = await self._gateway.intake.accept(who, _submission(session.id, taken))
             if not accepted.repeated:
-                return Visit(who, session.id, accepted.run_id, taken.ids, events)
+                return Visit(who, session.id, accepted.run_id, taken.ids, events, greet=session.branched)
             run = await self._store.find_run(who.tenant, who.user, accepted.run_id)
         except BaseException:
             events.close()
@@ -242,28 +246,28 @@ class RunAgent:
     async def _project(self, visit: Visit, encoded: EncodedSlice) -> bytes:
         """Return the frames of a slice that contains a start, an end or a rewind."""
         events = encoded.events
-        if not visit.greet and not takes_back(events.payload):
+        greet = visit.greet or branches_off(events.payload)
+        if not greet and not takes_back(events.payload):
             payload = rename_ends(events.payload, visit.ids)
             return EncodedSlice(visit.session_id, structs.replace(events, payload=payload)).sse
         frames: list[bytes] = []
         for pos, line in encoded.lines():
-            shown = rename(line, visit.ids, bare=visit.greet)
-            if seq := snapshot_after(line, start=visit.greet):
+            shown = rename(line, visit.ids, bare=greet)
+            if seq := snapshot_after(line, start=greet):
                 view = await self._view(visit.session_id, visit.run_id, seq)
-                # Only the second frame carries the position: a client that lost it must get both again.
-                line = snapshot(view, self._gateway.limits.snapshot_bytes)
-                frames += (frame(None, shown), frame(pos, line))
+                # Only the last frame carries the position: a client that lost it must get all of them again.
+                *lines, last = renew(view, self._gateway.limits.snapshot_bytes)
+                lines = [shown, CLEARED, *lines] if greet else [shown, *lines]
+                frames += [*(frame(None, line) for line in lines), frame(pos, last)]
             else:
                 frames.append(frame(pos, shown))
         return b"".join(frames)
 
     async def _view(self, session_id: str, run_id: str, seq: int) -> View:
-        """Fold the session's logs, one run's at a time."""
+        """Fold the logs of the path to a run, one run's at a time."""
         thread = ThreadView(run_id, seq)
-        pos = 0
-        while (log := await self._store.next_log(session_id, pos)) is not None:
-            await self._gateway.folds.finish(thread.take(log))
-            pos = log.info.first_pos + log.info.last_seq
+        for run in await self._store.path_of(session_id, run_id):
+            await self._gateway.folds.finish(thread.take(await self._store.get_log(run.run_id)))
         return thread.view()
 
     async def _line(self, run_id: str, seq: int) -> bytes:

@@ -11,7 +11,7 @@ from agio.gateway.gateway import Gateway
 from agio.gateway.http.asgi import Application, Receive, Scope, Send
 from agio.gateway.http.in_flight import held_of
 from agio.gateway.workers.connected_worker import Permit
-from agio.gateway.workers.greeting import ID_BYTES
+from agio.gateway.workers.greeting_check import ID_BYTES
 from agio.gateway.workers.pool import WorkerPool
 from agio.gateway.workers.remote_worker import RemoteWorker
 from agio.gateway.workers.worker_keys import WorkerKeys

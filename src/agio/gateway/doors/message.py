@@ -10,7 +10,7 @@ from agio.gateway.gateway import Gateway
 from agio.gateway.http.asgi import Application, Receive, Scope, Send
 from agio.gateway.http.query import ID_CHARS, KEY_PATTERN
 from agio.gateway.http.route import Route, admit_call, refused
-from agio.gateway.routes.messages import MessageBody, send_message
+from agio.gateway.routes.sessions.messages import MessageBody, send_message
 
 _ROUTE = Route("POST", "/api/agent-sessions/{session_id}/message", send_message, 202, None)
 _KEY = re.compile(KEY_PATTERN.encode())

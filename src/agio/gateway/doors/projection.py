@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from msgspec import UNSET, Struct, structs
 
-from agio.core.run.fold import Fold, TurnDraft, fold_slices
+from agio.core.run.fold import Fold, fold_slices
+from agio.core.run.lane import Lane
 from agio.core.store.repository import RunLog
 from agio.protocol.codec import decode_event, encode
 from agio.protocol.events import (
@@ -35,6 +36,9 @@ from agio.protocol.frames import CUSTOM, FINISHED, STARTED, ends_run
 from agio.protocol.messages import AssistantMessage, FunctionCall, Message, ReasoningMessage, ToolCall
 
 _REWIND = REWIND.encode()
+_BRANCH = b'"branch":true'
+CLEARED = encode(MessagesSnapshot(messages=[]))
+"""An empty snapshot: a client keeps the order of the messages it has, so a path with another order follows this."""
 
 
 class ClientIds(Struct, frozen=True):
@@ -50,8 +54,10 @@ class View(Struct, frozen=True):
     run_id: str
     seq: int
     messages: list[Message]
-    reopening: list[AgentEvent]
-    """Events that reopen steps, sub-agents, and calls whose arguments are still streaming."""
+    spans: list[AgentEvent]
+    """Events that reopen steps and sub-agents."""
+    calls: list[AgentEvent]
+    """Events that reopen calls whose arguments are still streaming."""
 
 
 def is_plain(payload: bytes) -> bool:
@@ -62,6 +68,11 @@ def is_plain(payload: bytes) -> bool:
 def takes_back(payload: bytes) -> bool:
     """Whether these lines may contain a rewind. It decodes nothing."""
     return _REWIND in payload
+
+
+def branches_off(payload: bytes) -> bool:
+    """Whether these lines start a run that does not continue the session's newest run. It decodes nothing."""
+    return payload.startswith(STARTED) and _BRANCH in payload[: payload.find(b"\n")]
 
 
 def rename_ends(payload: bytes, ids: ClientIds) -> bytes:
@@ -124,7 +135,19 @@ def snapshot(view: View, limit_bytes: int) -> bytes:
 
 def rejoin(view: View, started: bytes, ids: ClientIds, limit_bytes: int) -> list[bytes]:
     """Return the first lines for a client that rejoins; the log continues after the view's event."""
-    return [rename(started, ids, bare=True), snapshot(view, limit_bytes), *map(encode, view.reopening)]
+    reopening = map(encode, (*view.spans, *view.calls))
+    return [rename(started, ids, bare=True), snapshot(view, limit_bytes), *reopening]
+
+
+def renew(view: View, limit_bytes: int) -> list[bytes]:
+    """Return the lines that replace the thread of a client in mid-run. A snapshot must not come within a call."""
+    ended = {event.tool_call_id for event in view.calls if isinstance(event, ToolCallEnd)}
+    ends = [
+        ToolCallEnd(event.tool_call_id, subagent_run_id=event.subagent_run_id)
+        for event in view.calls
+        if isinstance(event, ToolCallStart) and event.tool_call_id not in ended
+    ]
+    return [*map(encode, ends), snapshot(view, limit_bytes), *map(encode, view.calls)]
 
 
 class ThreadView:
@@ -152,19 +175,21 @@ class ThreadView:
                     self._note(event)
             yield
         # A correction sent to the model is not part of the conversation: the client never saw it.
-        self._hidden |= {f"{run_id}_c{number + 1}" for number in range(fold.corrections)}
+        for lane in fold.all_lanes:
+            self._hidden |= {f"{lane.key or run_id}_c{number + 1}" for number in range(lane.corrections)}
 
     def view(self) -> View:
         """Return the view of the logs folded so far."""
-        draft, calls = _draft_of(self._fold.draft)
-        messages = [message for message in (*self._fold.messages, *draft) if message.id not in self._hidden]
+        calls = [event for lane in self._fold.all_lanes for event in _draft_of(lane)[1]]
+        thread = self._fold.woven(lambda lane: [*lane.messages, *_draft_of(lane)[0]])
+        messages = [message for message in thread if message.id not in self._hidden]
         abandoned = self._abandoned_reasoning
         if abandoned and not any(isinstance(message, ReasoningMessage) for message in messages):
             # A client keeps its reasoning if a snapshot has none: this clears the removed reasoning.
             messages.append(ReasoningMessage(id=abandoned, content=""))
         if self._ended:
-            return View(self._run_id, self._seq - 1, messages, [])
-        return View(self._run_id, self._seq, messages, [*self._spans.values(), *calls])
+            return View(self._run_id, self._seq - 1, messages, [], [])
+        return View(self._run_id, self._seq, messages, list(self._spans.values()), calls)
 
     def _note(self, event: AgentEvent) -> None:
         spans = self._spans
@@ -187,9 +212,9 @@ class ThreadView:
                 pass
 
 
-def _draft_of(draft: TurnDraft | None) -> tuple[list[Message], list[AgentEvent]]:
-    """Return the turn in progress: its messages, and its events from the first open call on."""
-    if draft is None:
+def _draft_of(lane: Lane) -> tuple[list[Message], list[AgentEvent]]:
+    """Return the lane's turn in progress: its messages, and its events from the first open call on."""
+    if (draft := lane.draft) is None:
         return [], []
     messages: list[Message] = []
     if draft.reasoning:
@@ -205,17 +230,13 @@ def _draft_of(draft: TurnDraft | None) -> tuple[list[Message], list[AgentEvent]]
                 ToolCall(call.id, FunctionCall(call.name, "".join(call.arguments))) for call in calls[:closed]
             ]
         messages.append(message)
+    for message in messages:
+        message.subagent_run_id = lane.key or UNSET
     events: list[AgentEvent] = []
     for call in calls[closed:]:
-        events.append(
-            ToolCallStart(
-                tool_call_id=call.id,
-                tool_call_name=call.name,
-                parent_message_id=draft.message_id or UNSET,
-            )
-        )
+        events.append(lane.own(ToolCallStart(call.id, call.name, draft.message_id or UNSET)))
         if call.arguments:
-            events.append(ToolCallArgs(tool_call_id=call.id, delta="".join(call.arguments)))
+            events.append(lane.own(ToolCallArgs(call.id, "".join(call.arguments))))
         if call.ended:
-            events.append(ToolCallEnd(tool_call_id=call.id))
+            events.append(lane.own(ToolCallEnd(call.id)))
     return messages, events

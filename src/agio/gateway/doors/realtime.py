@@ -200,6 +200,8 @@ class Socket:
                 messages=[UserMessage(id=new_id("msg"), content=command.content)],
                 idempotency_key=command.client_message_id,
                 on_busy=command.on_busy,
+                parent_run_id=command.parent_run_id,
+                copy_of=command.copy_of,
             ),
         )
         return Ack(

@@ -6,12 +6,13 @@ from typing import Literal
 
 from agio.gateway.doors.ag_ui import run_agent
 from agio.gateway.doors.link_socket import link_socket
+from agio.gateway.doors.mcp_server.door import mcp_server
 from agio.gateway.doors.message import message_door
 from agio.gateway.doors.realtime import realtime
 from agio.gateway.doors.sse import session_stream
 from agio.gateway.gateway import Gateway
 from agio.gateway.http.asgi import Application
-from agio.gateway.routes.files import file_door
+from agio.gateway.routes.sessions.files import file_door
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ DOORS: Sequence[Door] = [
     Door("POST", "/api/agents/{agent_id}/ag-ui", run_agent),
     Door("POST", "/api/agent-sessions/{session_id}/message", message_door),
     Door("POST", "/api/files", file_door),
+    Door("POST", "/mcp", mcp_server),
     Door("WEBSOCKET", "/link", link_socket, any_host=True),
     Door("POST", "/link/heartbeat", link_socket, any_host=True),
 ]

@@ -23,6 +23,7 @@ _STATUS = {
     "invalid_cursor": 400,
     "invalid_json": 400,
     "invalid_request": 400,
+    "invalid_oauth_state": 400,
     "invalid_sign_in_state": 400,
     "unauthenticated": 401,
     "wrong_credentials": 401,
@@ -38,6 +39,7 @@ _STATUS = {
     "sign_in_link_over": 403,
     "not_confirmed": 403,
     "not_invited": 403,
+    "mcp_oauth_denied": 403,
     "sign_in_denied": 403,
     "not_found": 404,
     "request_timeout": 408,
@@ -61,6 +63,17 @@ _STATUS = {
     "provider_exists": 409,
     "secret_unreadable": 409,
     "interrupt_closed": 409,
+    "job_claim_lost": 409,
+    "job_not_dead": 409,
+    "mcp_server_exists": 409,
+    "mcp_server_off": 409,
+    "mcp_server_read_only": 409,
+    "mcp_not_connected": 409,
+    "mcp_not_oauth": 409,
+    "mcp_tool_changed": 409,
+    "too_many_mcp_servers": 409,
+    "parent_not_ended": 409,
+    "run_cancelled": 409,
     "run_ended": 409,
     "run_exists": 409,
     "session_busy": 409,
@@ -85,6 +98,7 @@ _STATUS = {
     "too_many_files": 429,
     "too_many_streams": 429,
     "too_many_sessions": 429,
+    "mcp_oauth_failed": 502,
     "sign_in_provider_failed": 502,
     "not_ready": 503,
     "too_many_connections": 503,
@@ -99,6 +113,8 @@ _STATUS = {
 }
 """The status of codes that do not follow from the code's suffix or the error's class."""
 
+CHALLENGE = b'Bearer realm="agio"'
+
 _RETRY_AFTER_S = {"too_many_sessions": 2, "queue_full": 5, "store_full": 30}
 
 
@@ -111,7 +127,7 @@ class ErrorDetail(Struct, frozen=True):
 
 
 class Error(Struct, frozen=True):
-    """What every refusal looks like."""
+    """The body of every error response."""
 
     error: ErrorDetail
 
@@ -141,12 +157,12 @@ def error_body(error: AgioError) -> bytes:
     return msgspec.json.encode(body, enc_hook=str)
 
 
-def error_headers(error: AgioError) -> Headers:
+def error_headers(error: AgioError, challenge: bytes = CHALLENGE) -> Headers:
     """Return the headers of an error: how to authenticate, when to retry, which methods are allowed."""
     status = status_of(error)
     headers: Headers = []
     if status == 401:
-        headers.append((b"www-authenticate", b'Bearer realm="agio"'))
+        headers.append((b"www-authenticate", challenge))
     if status in (429, 503):
         seconds = _RETRY_AFTER_S.get(error.code, 1)
         if isinstance(error, ModelError) and error.retry_after_s is not None:
@@ -185,15 +201,17 @@ async def refuse(scope: Scope, send: Send, error: AgioError) -> None:
         await send_error(send, error)
 
 
-async def send_error(send: Send, error: AgioError, kind: str = "http.response") -> None:
-    """Respond with an error. Nothing may have been sent before."""
+async def send_error(
+    send: Send, error: AgioError, kind: str = "http.response", challenge: bytes = CHALLENGE
+) -> None:
+    """Respond with an error; with 401, `challenge` says how to authenticate. Nothing may have been sent before."""
     body = error_body(error)
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
         (b"cache-control", b"no-store"),
         (b"x-content-type-options", b"nosniff"),
-        *error_headers(error),
+        *error_headers(error, challenge),
     ]
     await send({"type": f"{kind}.start", "status": status_of(error), "headers": headers})
     await send({"type": f"{kind}.body", "body": body})

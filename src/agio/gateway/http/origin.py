@@ -44,6 +44,11 @@ class Origins:
         """Whether browsers reach us over TLS only."""
         return self._behind_tls or (self._public or b"").startswith(b"https:")
 
+    @property
+    def public_url(self) -> str | None:
+        """The public URL; None: it is not configured."""
+        return None if self._public is None else self._public.decode()
+
     def base_url(self, headers: Headers) -> str:
         """Return the public URL, or else the address this request was sent to."""
         if self._public is not None:

@@ -12,19 +12,27 @@ ID_CHARS = 200
 KEY_PATTERN = r"^[!-~]{1,200}$"
 
 After: TypeAlias = Annotated[
-    str | None, Query(min_length=1, max_length=500, description="The `next` of the page before.")
+    str | None, Query(min_length=1, max_length=500, description="The `next` of the previous page.")
 ]
 Before: TypeAlias = Annotated[
-    str | None, Query(min_length=1, max_length=500, description="The `previous` of the page after.")
+    str | None, Query(min_length=1, max_length=500, description="The `previous` of the following page.")
 ]
-Tail: TypeAlias = Annotated[bool, Query(description="Begin with the last page.")]
-Limit: TypeAlias = Annotated[int, Query(ge=1, le=200, description="How many at most.")]
+Tail: TypeAlias = Annotated[bool, Query(description="Start with the last page.")]
+Leaf: TypeAlias = Annotated[
+    str | None,
+    Query(
+        min_length=1,
+        max_length=200,
+        description="A run: read the path that leads to it. Omitted: the chosen one.",
+    ),
+]
+Limit: TypeAlias = Annotated[int, Query(ge=1, le=200, description="The maximum number of items.")]
 Search: TypeAlias = Annotated[str | None, Query(max_length=200, description="A part of the name or title.")]
 SearchSessions: TypeAlias = Annotated[
-    str | None, Query(max_length=200, description="A part of the title, or of what was said, in any case.")
+    str | None, Query(max_length=200, description="A part of the title or of a message; case is ignored.")
 ]
 AfterPos: TypeAlias = Annotated[
-    int, Query(ge=0, le=MAX_POS, description="The last event that is known: what follows is answered.")
+    int, Query(ge=0, le=MAX_POS, description="The last event the caller has; the response starts after it.")
 ]
 Filter: TypeAlias = Annotated[str | None, Query(min_length=1, max_length=200)]
 Id: TypeAlias = Annotated[str, Path(min_length=1, max_length=ID_CHARS)]
@@ -33,7 +41,7 @@ IfMatch: TypeAlias = Annotated[
     Header(
         alias="If-Match",
         pattern=r'^(\*|(W/)?"[!#-~]{1,100}")$',
-        description="Replace only the version with this `ETag`, which is its `updated_at` in double quotes.",
+        description="Replace only the version with this `ETag`: its `updated_at` in double quotes.",
     ),
 ]
 IdempotencyKey: TypeAlias = Annotated[
@@ -41,7 +49,7 @@ IdempotencyKey: TypeAlias = Annotated[
     Header(
         alias="Idempotency-Key",
         pattern=KEY_PATTERN,
-        description="Sent again with the same key and body, it is the same request. Kept for 7 days.",
+        description="A repeat with the same key and body returns the first result. Keys are kept for 7 days.",
     ),
 ]
 

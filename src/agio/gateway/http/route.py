@@ -48,7 +48,7 @@ FRESH_S = 15 * 60
 """How long sensitive changes are allowed after a person has authenticated."""
 _SHOWN_FIELDS = 20
 _NAMED_FIELDS = 3
-_REQUEST_BYTES = 64 * 1024
+REQUEST_BYTES = 64 * 1024
 """A large body counts as one request per this many bytes."""
 _compiling = ThreadPoolExecutor(1, "schemas")
 _SCHEMA_COUNT = 10
@@ -134,7 +134,7 @@ async def admit_call(scope: Scope, receive: Receive, route: Route, *, body: bool
         if call.raw:
             check_json_type(scope["headers"])
             if route.access == "user":
-                gateway.rates.take("request", call.who.credential, count=len(call.raw) // _REQUEST_BYTES)
+                gateway.rates.take("request", call.who.credential, count=len(call.raw) // REQUEST_BYTES)
             call.given = decode_json(call.raw, gateway.limits)
     if route.access == "user" and (body or route.fresh):
         await authenticate_again(call, route)

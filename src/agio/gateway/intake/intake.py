@@ -75,6 +75,10 @@ class Intake:
         if given.resume:
             await check_edits(self._store, who, given.session_id, given.resume, self._pool.offers_of)
         digest = b"" if given.idempotency_key is None else digest_of(given)
+        if given.copy_of is not None:
+            given = structs.replace(
+                given, messages=[_copied(message, given.copy_of) for message in given.messages]
+            )
         given = structs.replace(given, digest=digest, request_id=REQUEST_ID.get(), key_id=who.key_id)
         # A committed run must reach its worker even if the client disconnects before the answer.
         accepting = asyncio.ensure_future(self._commit(who, given))
@@ -96,7 +100,9 @@ class Intake:
                 self._dispatcher.settle(slot, claimed)
         for info in accepted.to_cancel:
             self._pool.cancel(info)
-        if claimed is None and not accepted.repeated:
+        if accepted.steered:
+            await self._pool.give_inputs(accepted.run_id)
+        elif claimed is None and not accepted.repeated:
             self._dispatcher.ring(queued=True)
         return accepted
 
@@ -140,4 +146,13 @@ def digest_of(given: Submission) -> bytes:
         else [message.content if isinstance(message, UserMessage) else None]
         for message in given.messages
     ]
-    return hashlib.sha256(_ordered([said, given.resume, given.context, given.on_busy])).digest()
+    place = [given.parent_run_id, given.copy_of, given.definition]
+    branch = place if any(value is not None for value in place) else []
+    return hashlib.sha256(_ordered([said, given.resume, given.context, given.on_busy, *branch])).digest()
+
+
+def _copied(message: Message, copy_of: str) -> Message:
+    """Name the message that a user message replaces, for clients."""
+    if not isinstance(message, UserMessage):
+        return message
+    return structs.replace(message, metadata={**(message.metadata or {}), "copyOf": copy_of})

@@ -11,7 +11,7 @@ _HANDLES = "generativelanguage.googleapis.com"
 
 
 async def check_addresses(egress: Egress, messages: Sequence[Message]) -> None:
-    """Refuse what is no public http(s) address, as far as it can be told from the address itself.
+    """Refuse a URL whose text shows that it is not a public http(s) address.
 
     Raises UserError `egress_refused`.
     """

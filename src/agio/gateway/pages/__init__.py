@@ -30,6 +30,7 @@ PAGES = (
     "/tools/{tool_id}",
     "/settings",
     "/settings/{section}",
+    "/settings/mcp-servers/{server_id}",
     "/set-up",
     "/confirmed",
     "/invitation",

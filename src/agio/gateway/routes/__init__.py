@@ -1,1 +1,1 @@
-"""The REST routes of the gateway, one file a noun. The list of them all is table.py."""
+"""The REST routes of the gateway, a room a noun with its bodies and views. The list of all routes is table.py."""

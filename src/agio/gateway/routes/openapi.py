@@ -11,7 +11,7 @@ from agio.core.config import AgentLimits
 from agio.errors import UserError
 from agio.gateway.http.errors import Error, status_of
 from agio.gateway.http.route import Route
-from agio.gateway.routes.views import AgentView
+from agio.gateway.routes.agents.views import AgentView
 from agio.protocol.messages import ContentPart, Message, RunAgentInput
 
 Schema: TypeAlias = dict[str, Any]
@@ -37,7 +37,7 @@ _SECURITY = {
         "description": "A browser's session, begun by signing in.",
     },
 }
-_PHRASES = {200: "Here it is.", 201: "Made.", 202: "Taken in.", 204: "Done.", 303: "Go on to `/`."}
+_PHRASES = {200: "Success.", 201: "Created.", 202: "Accepted.", 204: "Done.", 303: "Redirect to `/`."}
 _NOT_OURS = ("HTTPValidationError", "ValidationError")
 _JSON_CODES = "invalid_json invalid_body body_too_large too_many_bytes request_timeout unsupported_media_type"
 _FAILED_RUN = (422, 502, 504)
@@ -51,6 +51,18 @@ _AG_UI_CODES = (
     "empty_message invalid_json invalid_schema invalid_cursor request_timeout unsupported_media_type file_not_found "
     "forbidden_origin idempotency_conflict invalid_answer"
 )
+
+_MCP_CODES = "forbidden_origin body_too_large request_timeout unsupported_media_type"
+_JSON_RPC: Schema = {
+    "type": "object",
+    "properties": {
+        "jsonrpc": {"const": "2.0"},
+        "id": {"type": ["string", "integer"]},
+        "method": {"type": "string"},
+        "params": {"type": "object"},
+    },
+    "required": ["jsonrpc", "method"],
+}
 
 
 def describe(routes: Sequence[Route], made: Sequence[APIRoute]) -> bytes:
@@ -182,7 +194,7 @@ def _streams() -> Schema:
         "/api/agent-sessions/{session_id}/stream": {
             "get": {
                 "operationId": "stream_session",
-                "summary": "Stream a session's events, for as long as the reader stays.",
+                "summary": "Stream a session's events until the client disconnects.",
                 "tags": ["agent-sessions"],
                 "security": security,
                 "parameters": [
@@ -191,7 +203,7 @@ def _streams() -> Schema:
                         "Last-Event-ID",
                         "header",
                         {"type": "integer", "minimum": 0},
-                        "The last position that was seen. Without it, from the start of the newest run.",
+                        "The last position received. Default: the start of the newest run.",
                     ),
                     _parameter("after", "query", {"type": "integer", "minimum": 0}, "As Last-Event-ID."),
                 ],
@@ -204,7 +216,7 @@ def _streams() -> Schema:
         "/api/agents/{agent_id}/ag-ui": {
             "post": {
                 "operationId": "run_agent",
-                "summary": "Run an agent as any AG-UI 1.0 client does.",
+                "summary": "Run an agent with an AG-UI 1.0 client.",
                 "tags": ["agents"],
                 "security": security,
                 "parameters": [_parameter("agent_id", "path", {"type": "string"})],
@@ -218,10 +230,29 @@ def _streams() -> Schema:
                 },
             }
         },
+        "/mcp": {
+            "post": {
+                "operationId": "mcp_server",
+                "summary": "Send a message of MCP, whose tools are the team's agents.",
+                "tags": ["mcp"],
+                "security": [{"apiKey": []}],
+                "requestBody": {"required": True, "content": {"application/json": {"schema": _JSON_RPC}}},
+                "responses": {
+                    "200": {
+                        "description": "The JSON-RPC response, or events of which it is the last.",
+                        "content": {"application/json": {}, "text/event-stream": {}},
+                    },
+                    "202": {"description": "A notification was taken."},
+                    "400": {"description": "A JSON-RPC error.", "content": {"application/json": {}}},
+                    "404": {"description": "The JSON-RPC error -32601.", "content": {"application/json": {}}},
+                    **_errors([*_STREAM_CODES.split(), *_MCP_CODES.split()]),
+                },
+            }
+        },
         "/realtime": {
             "get": {
                 "operationId": "realtime",
-                "summary": "Talk over a WebSocket: send messages, subscribe, cancel, answer.",
+                "summary": "Open a WebSocket to send messages, subscribe, cancel and answer.",
                 "tags": ["realtime"],
                 "security": security,
                 "responses": {

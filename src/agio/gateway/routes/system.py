@@ -29,7 +29,7 @@ class Ready(Struct, frozen=True):
 
 
 class About(Struct, frozen=True, kw_only=True):
-    """The server, as far as its users need to know it."""
+    """The server's version, store, workers and limits."""
 
     version: str
     store: Literal["sqlite", "postgres"]
@@ -46,12 +46,12 @@ class About(Struct, frozen=True, kw_only=True):
 
 
 async def health(call: Call) -> Response:
-    """Say that the server is alive."""
+    """Report that the server is alive."""
     return answer(Health())
 
 
 async def ready(call: Call) -> Response:
-    """Say whether messages can be taken and run: the store answers and a worker is there."""
+    """Report whether the server can accept and run messages: the store responds and a worker is connected."""
     missing: dict[str, object] = {}
     try:
         await call.gateway.store.check()
@@ -66,7 +66,7 @@ async def ready(call: Call) -> Response:
 
 
 async def about(call: Call) -> Response:
-    """Say what this server is: its version, where it keeps things, who works for it."""
+    """Get the server's version, store, workers and limits."""
     gateway, tenant = call.gateway, call.who.tenant
     return answer(
         About(
@@ -83,7 +83,7 @@ async def about(call: Call) -> Response:
 
 
 async def metrics(call: Call) -> Response:
-    """Show the server's figures in the format of Prometheus, to this machine or with an API key."""
+    """Get metrics in Prometheus format, from this machine or with an API key."""
     if "authorization" in call.headers or not _is_near(call):
         await call.gateway.auth.admit(call.scope)
     from agio.gateway.metrics import render  # slow to import, and few servers are scraped
@@ -93,7 +93,7 @@ async def metrics(call: Call) -> Response:
 
 
 async def openapi(call: Call) -> Response:
-    """Describe every route."""
+    """Get this OpenAPI document."""
     return Response(call.app.state.openapi(), media_type="application/json")
 
 

@@ -3,46 +3,42 @@
 from collections.abc import Sequence
 
 from agio.gateway.http.route import Route
-from agio.gateway.routes import (
+from agio.gateway.routes import jobs, protected_resource, system
+from agio.gateway.routes.agents import agents, assignments
+from agio.gateway.routes.agents import views as agent_views
+from agio.gateway.routes.mcp import connections as mcp_connections
+from agio.gateway.routes.mcp import servers as mcp_servers
+from agio.gateway.routes.mcp import tools as mcp_tools
+from agio.gateway.routes.mcp import views as mcp_views
+from agio.gateway.routes.people import (
     account,
-    agent_run,
-    agent_tools,
-    agents,
-    api_key_views,
     api_keys,
-    assignments,
     audit,
-    drafts,
-    files,
     invitations,
-    log,
-    messages,
+    key_views,
     oidc,
     profile,
-    provider_address,
-    providers,
-    run_views,
-    runs,
-    sdk_sessions,
-    session_views,
-    sessions,
     sign_in,
-    system,
     team,
-    tool_calls,
-    tools,
-    turn_views,
-    views,
 )
+from agio.gateway.routes.providers import address, providers
+from agio.gateway.routes.providers import views as provider_views
+from agio.gateway.routes.runs import agent_run, definition, log, outcome, runs
+from agio.gateway.routes.runs import views as run_views
+from agio.gateway.routes.sessions import drafts, files, messages, regeneration, sdk_sessions, sessions
+from agio.gateway.routes.sessions import views as session_views
+from agio.gateway.routes.tools import agent_tools, calls, tools
+from agio.gateway.routes.tools import views as tool_views
 from agio.gateway.workers.provider_test import ConnectionTest
 
 # fmt: off
 ROUTES: Sequence[Route] = [
     Route("POST", "/api/agent-sessions/{session_id}/message", messages.send_message, 202, session_views.Sent,
           "session_not_found agent_inactive session_busy idempotency_conflict empty_message message_too_large "
-          "file_not_found egress_refused too_many_sessions queue_full"),
+          "file_not_found egress_refused too_many_sessions queue_full parent_not_found parent_not_ended parent_pending "
+          "message_not_found"),
     Route("GET", "/api/agent-sessions/{session_id}", sessions.get_session, 200, session_views.SessionWithMessages,
-          "session_not_found invalid_cursor"),
+          "session_not_found run_not_found invalid_cursor"),
     Route("GET", "/api/agent-sessions/{session_id}/status", sessions.session_status, 200, session_views.SessionStatus,
           "session_not_found"),
     Route("POST", "/api/agent-sessions/{session_id}/cancel", messages.cancel_session, 202, session_views.Cancelled,
@@ -58,7 +54,7 @@ ROUTES: Sequence[Route] = [
     Route("GET", "/api/agent-sessions/{session_id}/events", log.session_events, 200, log.NDJSON,
           "session_not_found"),
     Route("PATCH", "/api/agent-sessions/{session_id}", sessions.change_session, 200, session_views.SessionView,
-          "session_not_found"),
+          "session_not_found run_not_found session_busy"),
     Route("DELETE", "/api/agent-sessions/{session_id}", sessions.delete_session, 204, None,
           "session_not_found"),
     Route("POST", "/api/agent-sessions/{session_id}/fork", sessions.fork_session, 201, session_views.SessionView,
@@ -70,17 +66,17 @@ ROUTES: Sequence[Route] = [
     Route("POST", "/api/agents/{agent_id}/sessions", sessions.start_session, 201, session_views.SessionView,
           "agent_not_found agent_inactive"),
 
-    Route("GET", "/api/agents", agents.list_agents, 200, views.Agents, "invalid_cursor"),
-    Route("POST", "/api/agents", agents.create_agent, 201, views.AgentView,
+    Route("GET", "/api/agents", agents.list_agents, 200, agent_views.Agents, "invalid_cursor"),
+    Route("POST", "/api/agents", agents.create_agent, 201, agent_views.AgentView,
           "agent_exists unknown_provider unknown_tool invalid_schema", needs="build"),
-    Route("GET", "/api/agents/{agent_id}", agents.get_agent, 200, views.AgentView, "agent_not_found"),
-    Route("PUT", "/api/agents/{agent_id}", agents.replace_agent, 200, views.AgentView,
+    Route("GET", "/api/agents/{agent_id}", agents.get_agent, 200, agent_views.AgentView, "agent_not_found"),
+    Route("PUT", "/api/agents/{agent_id}", agents.replace_agent, 200, agent_views.AgentView,
           "agent_not_found agent_exists agent_read_only changed_elsewhere unknown_provider unknown_tool invalid_schema",
           needs="build"),
     Route("DELETE", "/api/agents/{agent_id}", agents.delete_agent, 204, None,
           "agent_not_found agent_read_only", needs="build"),
 
-    Route("POST", "/api/agent/run", agent_run.run_agent_once, 200, turn_views.RunOutcome,
+    Route("POST", "/api/agent/run", agent_run.run_agent_once, 200, outcome.RunOutcome,
           "agent_not_found agent_inactive session_not_found session_deleted idempotency_conflict empty_message "
           "message_too_large file_not_found egress_refused too_many_sessions queue_full not_ready", waits=True),
     Route("POST", "/api/sdk/session/create", sdk_sessions.create_sdk_session, 200, sdk_sessions.SdkSession,
@@ -99,17 +95,17 @@ ROUTES: Sequence[Route] = [
           "file_not_found"),
     Route("DELETE", "/api/files/{file_id}", files.delete_file, 204, None, "file_not_found"),
 
-    Route("GET", "/api/providers", providers.list_providers, 200, providers.Providers),
-    Route("POST", "/api/providers", providers.create_provider, 201, providers.ProviderView,
-          "provider_exists missing_api_key invalid_base_url egress_refused no_secret_key", needs="build"),
+    Route("GET", "/api/providers", providers.list_providers, 200, provider_views.Providers),
+    Route("POST", "/api/providers", providers.create_provider, 201, provider_views.ProviderView,
+          "provider_exists missing_provider_key invalid_base_url egress_refused no_secret_key", needs="build"),
     Route("POST", "/api/providers/test", providers.try_connection, 200, ConnectionTest,
-          "missing_api_key invalid_base_url egress_refused rate_limited", needs="build"),
-    Route("POST", "/api/providers/address", provider_address.check_address, 200, provider_address.AddressCheck,
+          "missing_provider_key invalid_base_url egress_refused rate_limited", needs="build"),
+    Route("POST", "/api/providers/address", address.check_address, 200, address.AddressCheck,
           "invalid_base_url rate_limited", needs="build"),
-    Route("GET", "/api/providers/{provider_id}", providers.get_provider, 200, providers.ProviderView,
+    Route("GET", "/api/providers/{provider_id}", providers.get_provider, 200, provider_views.ProviderView,
           "provider_not_found"),
-    Route("PUT", "/api/providers/{provider_id}", providers.replace_provider, 200, providers.ProviderView,
-          "provider_not_found provider_exists changed_elsewhere missing_api_key api_key_required invalid_base_url "
+    Route("PUT", "/api/providers/{provider_id}", providers.replace_provider, 200, provider_views.ProviderView,
+          "provider_not_found provider_exists changed_elsewhere missing_provider_key api_key_required invalid_base_url "
           "egress_refused no_secret_key", needs="build"),
     Route("DELETE", "/api/providers/{provider_id}", providers.delete_provider, 204, None,
           "provider_not_found", needs="build"),
@@ -121,6 +117,11 @@ ROUTES: Sequence[Route] = [
     Route("GET", "/api/runs/{run_id}/events", log.run_events, 200, log.NDJSON, "run_not_found"),
     Route("GET", "/api/runs/{run_id}/tools", runs.list_run_tools, 200, run_views.ToolExecutions,
           "run_not_found invalid_cursor"),
+    Route("GET", "/api/runs/{run_id}/definition", definition.run_definition, 200, definition.RunDefinition,
+          "run_not_found"),
+    Route("POST", "/api/runs/{run_id}/regenerate", regeneration.regenerate_run, 202, session_views.Sent,
+          "run_not_found session_busy parent_pending parent_not_ended idempotency_conflict agent_inactive "
+          "agent_not_found unknown_provider unknown_tool forbidden too_many_sessions queue_full rate_limited"),
     Route("POST", "/api/runs/{run_id}/cancel", messages.cancel_run, 202, session_views.Cancelled, "run_not_found"),
 
     Route("GET", "/api/me", account.me, 200, account.Me),
@@ -134,8 +135,8 @@ ROUTES: Sequence[Route] = [
     Route("POST", "/api/account/confirm", account.confirm_account, 204, None,
           "account_not_found wrong_credentials"),
     Route("POST", "/api/account/sign-out-everywhere", account.sign_out_everywhere, 204, None),
-    Route("GET", "/api/api-keys", api_keys.list_keys, 200, api_key_views.Keys),
-    Route("POST", "/api/api-keys", api_keys.create_key, 201, api_key_views.NewKey, fresh=True),
+    Route("GET", "/api/api-keys", api_keys.list_keys, 200, key_views.Keys),
+    Route("POST", "/api/api-keys", api_keys.create_key, 201, key_views.NewKey, fresh=True),
     Route("DELETE", "/api/api-keys/{key_id}", api_keys.revoke_key, 204, None, "key_not_found"),
 
     Route("GET", "/api/tenants", team.list_tenants, 200, team.Teams),
@@ -162,23 +163,26 @@ ROUTES: Sequence[Route] = [
           "invitation_not_found", needs="manage"),
 
     Route("GET", "/api/audit", audit.list_audit, 200, audit.AuditEntries, "invalid_cursor", needs="own"),
-    Route("GET", "/api/tools", tools.list_tools, 200, views.Tools),
-    Route("POST", "/api/tools/execute", tool_calls.execute_tool, 200, tool_calls.ToolResult,
+    Route("GET", "/api/jobs", jobs.list_jobs, 200, jobs.Jobs, "invalid_cursor", needs="own"),
+    Route("POST", "/api/jobs/{job_id}/retry", jobs.retry_job, 200, jobs.JobView, "job_not_found job_not_dead",
+          needs="own"),
+    Route("GET", "/api/tools", tools.list_tools, 200, tool_views.Tools),
+    Route("POST", "/api/tools/execute", calls.execute_tool, 200, tool_views.ToolResult,
           "tool_not_found tool_not_runnable approval_required session_not_found idempotency_conflict rate_limited "
           "forbidden"),
-    Route("GET", "/api/agent-tools", agent_tools.list_agent_tools, 200, agent_tools.AgentTools),
-    Route("POST", "/api/agent-tools", agent_tools.create_agent_tool, 201, agent_tools.AgentToolDetails,
+    Route("GET", "/api/agent-tools", agent_tools.list_agent_tools, 200, tool_views.AgentTools),
+    Route("POST", "/api/agent-tools", agent_tools.create_agent_tool, 201, tool_views.AgentToolDetails,
           "tool_exists too_many_tools invalid_tool invalid_schema egress_refused secret_required "
           "no_secret_key", needs="build"),
-    Route("GET", "/api/agent-tools/{tool_id}", agent_tools.get_agent_tool, 200, agent_tools.AgentToolDetails,
+    Route("GET", "/api/agent-tools/{tool_id}", agent_tools.get_agent_tool, 200, tool_views.AgentToolDetails,
           "tool_not_found"),
-    Route("PUT", "/api/agent-tools/{tool_id}", agent_tools.replace_agent_tool, 200, agent_tools.AgentToolDetails,
+    Route("PUT", "/api/agent-tools/{tool_id}", agent_tools.replace_agent_tool, 200, tool_views.AgentToolDetails,
           "tool_not_found tool_exists tool_read_only changed_elsewhere invalid_tool invalid_schema egress_refused "
           "secret_required no_secret_key",
           needs="build"),
     Route("DELETE", "/api/agent-tools/{tool_id}", agent_tools.delete_agent_tool, 204, None,
           "tool_not_found tool_read_only", needs="build"),
-    Route("POST", "/api/agent-tools/{tool_id}/test", tool_calls.try_agent_tool, 200, tool_calls.ToolTrial,
+    Route("POST", "/api/agent-tools/{tool_id}/test", calls.try_agent_tool, 200, tool_views.ToolTrial,
           "tool_not_found tool_not_runnable rate_limited", needs="build"),
     Route("GET", "/api/agents/{agent_id}/tools", assignments.list_assigned_tools, 200, assignments.AssignedTools,
           "agent_not_found"),
@@ -186,6 +190,44 @@ ROUTES: Sequence[Route] = [
           "agent_not_found agent_read_only tool_not_found", needs="build"),
     Route("DELETE", "/api/agents/{agent_id}/tools/{name}", assignments.unassign_tool, 204, None,
           "agent_not_found agent_read_only tool_not_assigned", needs="build"),
+
+    Route("GET", "/api/mcp-servers", mcp_servers.list_mcp_servers, 200, mcp_views.McpServerList),
+    Route("POST", "/api/mcp-servers", mcp_servers.create_mcp_server, 201, mcp_views.McpServerDetails,
+          "mcp_server_exists too_many_mcp_servers invalid_tool egress_refused secret_required no_secret_key",
+          needs="build"),
+    Route("POST", "/api/mcp-servers/test", mcp_servers.test_mcp_server, 200, mcp_views.McpCheck,
+          "invalid_tool egress_refused rate_limited too_many_connections", needs="build"),
+    Route("GET", "/api/mcp-servers/{server_id}", mcp_servers.get_mcp_server, 200, mcp_views.McpServerDetails,
+          "mcp_server_not_found mcp_server_exists too_many_mcp_servers"),
+    Route("PUT", "/api/mcp-servers/{server_id}", mcp_servers.replace_mcp_server, 200, mcp_views.McpServerDetails,
+          "mcp_server_not_found mcp_server_exists mcp_server_read_only changed_elsewhere invalid_tool egress_refused "
+          "secret_required no_secret_key too_many_mcp_servers", needs="build"),
+    Route("DELETE", "/api/mcp-servers/{server_id}", mcp_servers.delete_mcp_server, 204, None,
+          "mcp_server_not_found mcp_server_read_only mcp_server_exists too_many_mcp_servers", needs="build"),
+    Route("POST", "/api/mcp-servers/{server_id}/check", mcp_servers.check_mcp_server, 200, mcp_views.McpCheck,
+          "mcp_server_not_found mcp_server_exists too_many_mcp_servers rate_limited too_many_connections",
+          needs="build"),
+    Route("POST", "/api/mcp-servers/{server_id}/connect", mcp_connections.connect_mcp_server, 200,
+          mcp_connections.McpConnectStart,
+          "mcp_server_not_found mcp_server_exists too_many_mcp_servers mcp_not_oauth mcp_oauth_failed "
+          "mcp_client_required egress_refused no_secret_key secret_required secret_unreadable rate_limited"),
+    Route("GET", "/api/mcp-servers/oauth/callback", mcp_connections.finish_mcp_connect, 303, None),
+    Route("DELETE", "/api/mcp-servers/{server_id}/connection", mcp_connections.disconnect_mcp_server, 204, None,
+          "mcp_server_not_found mcp_server_exists too_many_mcp_servers"),
+    Route("PUT", "/api/mcp-servers/{server_id}/tools/{tool_id}", mcp_tools.change_mcp_tool, 200,
+          mcp_views.McpToolView,
+          "mcp_server_not_found mcp_server_exists too_many_mcp_servers mcp_tool_not_found mcp_tool_changed "
+          "mcp_tool_unusable tool_exists", needs="build"),
+    Route("POST", "/api/mcp-servers/{server_id}/tools/{tool_id}/accept", mcp_tools.accept_mcp_tool, 200,
+          mcp_views.McpToolView,
+          "mcp_server_not_found mcp_server_exists too_many_mcp_servers mcp_tool_not_found mcp_tool_changed "
+          "mcp_tool_unusable tool_exists", needs="build"),
+    Route("PUT", "/api/agents/{agent_id}/mcp-servers/{server_id}", mcp_tools.assign_mcp_server, 204, None,
+          "agent_not_found agent_read_only mcp_server_not_found mcp_server_exists too_many_mcp_servers",
+          needs="build"),
+    Route("DELETE", "/api/agents/{agent_id}/mcp-servers/{server_id}", mcp_tools.unassign_mcp_server, 204, None,
+          "agent_not_found agent_read_only mcp_server_not_found mcp_server_exists too_many_mcp_servers",
+          needs="build"),
 
     Route("GET", "/api/drafts", drafts.list_drafts, 200, drafts.Drafts, "invalid_cursor"),
     Route("GET", "/api/drafts/{draft_id}", drafts.get_draft, 200, drafts.DraftWithContent, "draft_not_found"),
@@ -201,6 +243,12 @@ ROUTES: Sequence[Route] = [
     Route("GET", "/api/health", system.health, 200, system.Health, access="public"),
     Route("GET", "/api/ready", system.ready, 200, system.Ready, "not_ready", access="public"),
     Route("GET", "/api/openapi.json", system.openapi, 200, "application/json", access="public"),
+    Route("GET", mcp_connections.DOCUMENT_PATH, mcp_connections.mcp_client_document, 200,
+          mcp_connections.McpClientDocument, "not_found", access="public"),
+    Route("GET", protected_resource.METADATA_PATH, protected_resource.protected_resource, 200,
+          protected_resource.ProtectedResource, access="public"),
+    Route("GET", "/.well-known/oauth-protected-resource", protected_resource.protected_resource_of_server, 200,
+          protected_resource.ProtectedResource, access="public"),
     Route("GET", "/metrics", system.metrics, 200, "text/plain", access="local"),
     Route("GET", "/api/sign-in/methods", sign_in.sign_in_methods, 200, sign_in.SignInMethods, access="public"),
     Route("POST", "/api/sign-in", sign_in.sign_in_with_password, 200, team.TeamView,

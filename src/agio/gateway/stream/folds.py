@@ -33,7 +33,7 @@ class Folds:
         Raises StoreError, `store_corrupt` if a log is not what agio writes.
         """
         info, fold = log.info, Fold()
-        earlier = await store.history(info.session_id, info.first_pos, 1) if info.first_pos else []
+        earlier = await store.history(info, 1) if info.first_pos else []
         for part in (*earlier, log):
             await self.finish(fold_slices(fold, part))
         return fold

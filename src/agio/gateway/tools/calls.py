@@ -111,7 +111,7 @@ class ToolCalls:
             call_id=record.id,
             report=lambda _: None,
         )
-        self._figures.tool_calls["http" if asked.team else asked.tool] += 1
+        self._figures.tool_calls[_kind(asked.team) or asked.tool] += 1
         call = ToolCall(record.id, FunctionCall(asked.tool, ""))
         try:
             answer = await executor.call(call, context, arguments=asked.arguments, recorded=True)
@@ -137,3 +137,7 @@ class ToolCalls:
 
 def _is_open(record: ToolRequestRecord) -> bool:
     return record.effect == "once" and record.ended_at is None
+
+
+def _kind(team: AgentTool | None) -> str | None:
+    return None if team is None else "mcp" if team.mcp else "http"

@@ -50,6 +50,10 @@ def tools_of(
         offer = module.get(name) if agent.source == "code" else None
         if offer is None and assigned.http is not None:
             offer = offer_tool("http", name, assigned.http)
+        if offer is None and assigned.mcp is not None:
+            if not assigned.mcp.on:
+                continue
+            offer = offer_tool("mcp", name, assigned.mcp)
         offer = offer or built_in.get(name) or module.get(name)
         if offer is None:
             _log.warning("agent %s has a tool %s that is not offered here", agent.id, name)

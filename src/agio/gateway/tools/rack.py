@@ -3,12 +3,13 @@
 from collections import OrderedDict
 from collections.abc import Mapping
 from functools import partial
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from msgspec import structs
 
 from agio.core.config import AgentRunConfig
 from agio.core.http_tool import HttpTool
+from agio.core.mcp import McpTool
 from agio.core.provider import Sealed, SecretPlace
 from agio.core.store.records import AgentTool
 from agio.core.tool import AnyTool
@@ -17,9 +18,13 @@ from agio.execution.tool_executor import ToolExecutor
 from agio.gateway.tools.endpoints import need_vault
 from agio.tools.http_template import LONGEST_TIMEOUT_S
 from agio.tools.http_tool import Sender, make_http_tool
+from agio.tools.mcp.credentials import OpenSecrets
+from agio.tools.mcp.servers import McpCall
+from agio.tools.mcp.tool import McpCaller, make_mcp_tool
 from agio.vault import Vault
 
 _KEPT = 1000
+_Definition: TypeAlias = HttpTool | McpTool | None
 
 
 class SecretStore(Protocol):
@@ -31,23 +36,23 @@ class SecretStore(Protocol):
 
 
 class ToolRack:
-    """The executors of tools. Those of HTTP tools are made from their definitions, and cached until these change."""
+    """The executors of tools. Those of teams' tools are made from their definitions, and cached until these change."""
 
     def __init__(
         self,
         built_in: Mapping[str, AnyTool],
         config: AgentRunConfig,
-        store: SecretStore,
-        vault: Vault | None,
+        open_secrets: OpenSecrets,
         egress: Egress,
+        mcp: McpCaller,
     ) -> None:
         self.built_in = built_in
         self._config = config
-        self._store = store
-        self._vault = vault
+        self._open_secrets = open_secrets
         self._egress = egress
+        self._mcp = mcp
         self._own = ToolExecutor(list(built_in.values()), config)
-        self._made: OrderedDict[tuple[str, str, float | None], tuple[HttpTool | None, ToolExecutor]] = (
+        self._made: OrderedDict[tuple[str, str, float | None], tuple[_Definition, ToolExecutor]] = (
             OrderedDict()
         )
 
@@ -57,17 +62,19 @@ class ToolRack:
         `timeout_s` is for tools that do not say themselves how long they may take. Raises UserError
         `invalid_tool`, `invalid_schema`.
         """
-        http = None if tool is None else tool.http
-        if timeout_s is None and http is None:
+        definition = None if tool is None else tool.definition
+        if timeout_s is None and definition is None:
             return self._own
-        name = ("", "", timeout_s) if tool is None or http is None else (tool.id, tool.name, timeout_s)
+        name = ("", "", timeout_s) if tool is None or definition is None else (tool.id, tool.name, timeout_s)
         known = self._made.get(name)
-        if known is None or known[0] != http:
-            if tool is None or http is None:
-                made = ToolExecutor(list(self.built_in.values()), self._within(timeout_s))
+        if known is None or known[0] != definition:
+            if tool is not None and tool.mcp is not None:
+                made = self._make_mcp(tenant, tool, tool.mcp, timeout_s)
+            elif tool is not None and tool.http is not None:
+                made = self.make(tenant, tool, tool.http, self._egress, timeout_s)
             else:
-                made = self.make(tenant, tool, http, self._egress, timeout_s)
-            known = self._made[name] = http, made
+                made = ToolExecutor(list(self.built_in.values()), self._within(timeout_s))
+            known = self._made[name] = definition, made
             if len(self._made) > _KEPT:
                 self._made.popitem(last=False)
         self._made.move_to_end(name)
@@ -82,18 +89,27 @@ class ToolRack:
         timeout_s: float | None = None,
     ) -> ToolExecutor:
         """Make who runs a team's tool, over a sender of one's own."""
-        secrets = partial(self.open_secrets, tenant, tool.id)
+        secrets = partial(self._open_secrets, tenant, tool.id)
         if http.timeout_s is None and timeout_s is not None:
             http = structs.replace(http, timeout_s=min(timeout_s, LONGEST_TIMEOUT_S))
         return ToolExecutor([make_http_tool(tool.name, http, secrets, sender)], self._config)
 
+    def _make_mcp(self, tenant: str, tool: AgentTool, mcp: McpTool, timeout_s: float | None) -> ToolExecutor:
+        call = McpCall(tenant=tenant, tool_id=tool.id, tool=mcp)
+        limit_s = mcp.timeout_s or timeout_s or self._config.tool_timeout_s
+        return ToolExecutor([make_mcp_tool(self._mcp, tool.name, call, limit_s)], self._config)
+
     def _within(self, timeout_s: float | None) -> AgentRunConfig:
         return self._config if timeout_s is None else structs.replace(self._config, tool_timeout_s=timeout_s)
 
-    async def open_secrets(self, tenant: str, tool_id: str) -> dict[str, str]:
-        """Open the secrets of a tool, by field. Raises StoreError `secret_unreadable`, UserError `no_secret_key`."""
-        sealed = await self._store.secrets_of(tenant, tool_id)
-        vault = need_vault(self._vault)
-        return {
-            field: vault.open(SecretPlace(tenant, tool_id, field), secret) for field, secret in sealed.items()
-        }
+
+async def open_secrets(store: SecretStore, vault: Vault | None, tenant: str, owner_id: str) -> dict[str, str]:
+    """Open the secrets of a tool or a server, by field.
+
+    Raises StoreError `secret_unreadable`, UserError `no_secret_key`.
+    """
+    sealed = await store.secrets_of(tenant, owner_id)
+    opener = need_vault(vault)
+    return {
+        field: opener.open(SecretPlace(tenant, owner_id, field), secret) for field, secret in sealed.items()
+    }

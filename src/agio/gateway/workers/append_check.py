@@ -3,16 +3,19 @@
 A check costs about 0.7 us per event, less than a thirtieth of a run.
 """
 
+from collections.abc import Sequence
 from math import isfinite
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
+from agio.core.log_level import KNOWN, PLAIN
 from agio.core.run.closing import outcome_of
 from agio.core.run.fold import Fold
-from agio.core.store.repository import Append, Outcome, RunInfo, RunStatus, Totals
+from agio.core.store.repository import Append, Charge, Outcome, RunInfo, RunInput, RunStatus
 from agio.errors import StoreError
 from agio.protocol.events import (
+    INPUT,
     REWIND,
     AgentEvent,
     CancelledOutcome,
@@ -33,7 +36,7 @@ from agio.protocol.messages import json_object
 ESCAPED = 8
 """How many times `max_event_bytes` an event's JSON may take: escaping turns one byte into six."""
 _MOST = 10**12
-"""The limit of a run's tokens and cost: sums over many runs stay within 64 bits."""
+"""The limit of a charge's tokens and cost: sums over many of them stay within 64 bits."""
 _REFUSED = frozenset({RunStarted, RunFinished, RunError, MessagesSnapshot, ToolCallChunk})
 """Only the gateway writes RUN_STARTED; the two ends come with `end`; the others rewrite published calls."""
 
@@ -54,6 +57,10 @@ def check_append(info: RunInfo, write: Append, limit_bytes: int) -> None:
     for turn in write.turns:
         if turn.run_id != info.run_id or not 0 < turn.seq <= frame.last_seq:
             raise _invalid(info, "a turn is not of this run")
+    if write.charge is not None and not _is_plausible(write.charge):
+        raise _invalid(info, "its charge is out of bounds")
+    if not PLAIN <= write.level <= KNOWN:
+        raise _invalid(info, "no reader knows its log level")
     events = _events(info, write, limit_bytes)
     if end is None:
         if write.outcome is not None or write.error_code is not None or write.error_message is not None:
@@ -65,6 +72,8 @@ def check_append(info: RunInfo, write: Append, limit_bytes: int) -> None:
         carried = event.metadata
         if type(event) in _REFUSED:
             raise _invalid(info, f"a worker does not write {event.type} here")
+        if type(event) is Custom and event.name == INPUT and not write.consumed:
+            raise _invalid(info, "a worker does not speak for the user")
         if carried is not UNSET and (carried.get("seq", seq) != seq or carried.get("run", run_id) != run_id):
             raise _invalid(info, f"event {seq} carries another place")
         seq += 1
@@ -103,10 +112,7 @@ def _check_end(info: RunInfo, write: Append, last: AgentEvent | None) -> None:
     outcome = write.outcome or Outcome()
     if outcome.questions and status != "interrupted":
         raise _invalid(info, "only an interrupted run asks")
-    if (
-        not (outcome.totals is None or _is_plausible(outcome.totals))
-        or not 0 <= (outcome.ended_at or 0) < 2**53
-    ):
+    if not 0 <= (outcome.steps or 0) <= _MOST or not 0 <= (outcome.ended_at or 0) < 2**53:
         raise _invalid(info, "its totals are out of bounds")
 
 
@@ -120,9 +126,18 @@ def _status_of(last: RunFinished) -> RunStatus:
             return "completed"
 
 
-def _is_plausible(totals: Totals) -> bool:
-    counters = (totals.steps, totals.input_tokens or 0, totals.output_tokens or 0, totals.cost or 0)
+def _is_plausible(charge: Charge) -> bool:
+    counters = (charge.input_tokens or 0, charge.output_tokens or 0, charge.cost or 0)
     return all(isfinite(figure) and 0 <= figure <= _MOST for figure in counters)
+
+
+def check_inputs(info: RunInfo, write: Append, waiting: Sequence[RunInput]) -> None:
+    """Refuse a frame whose input of the user is not what waits, in order. Raises StoreError `invalid_append`."""
+    events = _decode_lines(write.frame.payload)
+    given = [event.value for event in events if isinstance(event, Custom) and event.name == INPUT]
+    expected = [{"idx": each.idx, "message": each.message} for each in waiting if each.idx <= write.consumed]
+    if not expected or expected[-1]["idx"] != write.consumed or msgspec.to_builtins(expected) != given:
+        raise _invalid(info, "its input is not the user's")
 
 
 def checked_questions(info: RunInfo, fold: Fold, events: list[AgentEvent], given: Outcome) -> Outcome:
@@ -149,6 +164,7 @@ def checked_questions(info: RunInfo, fold: Fold, events: list[AgentEvent], given
 class _ShownCall(msgspec.Struct):
     name: str
     seq: int
+    lane: str | UnsetType
     arguments: list[str] = []
     ended: bool = False
 
@@ -159,12 +175,12 @@ def _shown_calls(info: RunInfo, events: list[AgentEvent]) -> dict[str, _ShownCal
     for seq, event in enumerate(events, 1):
         match event:
             case ToolCallStart(tool_call_id=call_id):
-                if call_id in calls or event.subagent_run_id is not UNSET:
+                if call_id in calls:
                     raise _invalid(info, f"the call {call_id} is shown twice")
-                calls[call_id] = _ShownCall(event.tool_call_name, seq)
+                calls[call_id] = _ShownCall(event.tool_call_name, seq, event.subagent_run_id)
             case ToolCallArgs(tool_call_id=call_id) | ToolCallEnd(tool_call_id=call_id):
                 call = calls.get(call_id)
-                if call is None or call.ended or event.subagent_run_id is not UNSET:
+                if call is None or call.ended or call.lane != event.subagent_run_id:
                     raise _invalid(info, f"the call {call_id} goes on after its end")
                 if isinstance(event, ToolCallArgs):
                     call.arguments.append(event.delta)
@@ -174,7 +190,12 @@ def _shown_calls(info: RunInfo, events: list[AgentEvent]) -> dict[str, _ShownCal
                 to_seq = json_object(event.value).get("to_seq")
                 if not isinstance(to_seq, int) or to_seq >= seq:
                     raise _invalid(info, "a rewind leads nowhere")
-                calls = {call_id: call for call_id, call in calls.items() if call.seq <= to_seq}
+                lane = event.subagent_run_id
+                calls = {
+                    call_id: call
+                    for call_id, call in calls.items()
+                    if call.lane != lane or call.seq <= to_seq
+                }
             case _:
                 pass
     return calls

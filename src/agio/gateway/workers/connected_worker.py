@@ -9,9 +9,10 @@ from msgspec import Struct, field, structs
 
 from agio.core.identity.principal import DEFAULT_TENANT
 from agio.core.link.link import Claim, Greeting, ToolOffer, Worker
+from agio.core.log_level import PLAIN
 from agio.core.store.records import AgentFields, AgentRecord, ClaimBy
 from agio.core.store.repository import RunInfo
-from agio.gateway.workers.greeting import MAX_ROOM
+from agio.gateway.workers.greeting_check import MAX_ROOM
 
 _OPERATORS = frozenset({DEFAULT_TENANT})
 
@@ -89,6 +90,8 @@ class ConnectedWorker:
         self.tools: dict[str, ToolOffer] = {}
         self.providers: frozenset[str] = frozenset()
         """The model providers it has an address or a key for."""
+        self.log_level = PLAIN
+        """The newest log level that it knows."""
         self.runs: dict[str, ClaimedRun] = {}
         self.reserved = 0
         """Claims that are being made for it."""
@@ -110,6 +113,7 @@ class ConnectedWorker:
         # A worker cannot declare a tool that runs at the gateway.
         self.tools = {tool.name: structs.replace(tool, kind="module") for tool in greeting.tools}
         self.providers = frozenset(greeting.providers)
+        self.log_level = greeting.log_level
         self.leaving = False
 
     @property

@@ -8,6 +8,7 @@ from msgspec import structs
 
 from agio.core.config import Price
 from agio.core.link.link import Claim, Job, Worker
+from agio.core.log_level import INPUTS
 from agio.core.store.records import AgentRecord
 from agio.core.store.repository import RunLog
 from agio.core.store.store import Store
@@ -53,12 +54,14 @@ class Delivery:
                 log = RunLog(info, started) if started else await store.get_log(info.run_id)
                 history: list[RunLog] = []
                 if info.first_pos:
-                    history = await store.history(info.session_id, info.first_pos, _enough(run.agent))
+                    history = await store.history(info, _enough(run.agent))
                 found = await self._endpoints.find(run.agent)
                 context: list[ContextEntry] = []
                 if knows_profile(run.tools):
                     context = offer_profile(await store.get_profile(info.tenant, info.user))
                 self.deliver(run, token, log, history, found, context)
+                if run.info.log_level >= INPUTS:
+                    await self._pool.give_inputs(info.run_id)
                 return
             except UserError:  # it was deleted
                 self._pool.let_go(run)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Coroutine, Mapping
 
 from agio.core.config import Price, ServerLimits
+from agio.core.log_level import INPUTS
 from agio.core.store.records import AgentRecord, ClaimBy, Claimed, EventSlice, Limits
 from agio.core.store.repository import RunInfo, RunLog
 from agio.core.store.store import Store
@@ -85,6 +86,7 @@ class Dispatcher:
                 self._waiting = True
                 tick_at = loop.time() + self._times.tick_s
             self._pool.bell.clear()
+            self._waiting, self._pool.requeued = self._waiting or self._pool.requeued, False
             try:
                 while await self._step():
                     pass
@@ -112,7 +114,7 @@ class Dispatcher:
             return None
         token = secrets.token_urlsafe(32)
         worker.reserved += 1
-        return Slot(worker, token, ClaimBy(worker.id, hash_token(token)))
+        return Slot(worker, token, ClaimBy(worker.id, hash_token(token), worker.log_level))
 
     def settle(self, slot: Slot, claimed: Claimed | None) -> None:
         """Use the reserved room for a claimed run, or free it."""
@@ -143,7 +145,7 @@ class Dispatcher:
         for orphan in list(self._pool.orphans.values()):
             run_id = orphan.info.run_id
             orphan.agent = orphan.agent or await self._agent_of(orphan.info)
-            worker = self._pool.choose(orphan.info.tenant, orphan.agent)
+            worker = self._pool.choose(orphan.info.tenant, orphan.agent, orphan.info.log_level)
             if worker is None or self._pool.orphans.get(run_id) is not orphan:
                 continue
             if (slot := self.reserve(worker)) is None:
@@ -256,7 +258,7 @@ class Dispatcher:
                 await asyncio.sleep(self._times.tick_s)
         except UserError:  # it was deleted
             pass
-        self.ring()
+        self.ring(queued=claimed.info.log_level >= INPUTS)
 
     async def _try_to_end(self, claimed: Claimed, failure: AgioError | None) -> StoreError | None:
         try:

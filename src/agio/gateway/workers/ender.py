@@ -9,7 +9,7 @@ from typing import assert_never
 from msgspec import structs
 
 from agio.core.config import Price
-from agio.core.run.closing import closing_frame, outcome_of
+from agio.core.run.closing import closing_frame, last_charge, outcome_of
 from agio.core.run.fold import Fold
 from agio.core.run.metrics import run_cost
 from agio.core.store.records import Claimed, EventSlice
@@ -53,20 +53,24 @@ class Ender:
             fold.run_id, fold.session_id, fold.seq = info.run_id, info.session_id, info.last_seq
             status, error, damaged = "failed", damage, True
         acted: list[str] = []
-        if fold.pending:
+        if fold.open_calls:
             acted = await self._acted(info)
         frame = closing_frame(fold, info.epoch, error, acted)
         # A step without a turn may or may not have reached its model: its usage is unknown.
-        usage_unknown = fold.usage_unknown or (fold.step > 0 and not fold.turn_done)
-        outcome = outcome_of(fold, status, run_cost(fold.usage, info.model, self._prices), usage_unknown)
+        usage_unknown = fold.usage_unknown or any(
+            lane.steps and not lane.turn_done for lane in fold.all_lanes
+        )
+        outcome = outcome_of(fold, status)
+        charge = last_charge(fold, run_cost({}, info.model, self._prices), usage_unknown=usage_unknown)
         await store.append(
             Append(
                 frame,
                 end=status,
                 error_code=None if error is None else error.code,
                 ends=[ToolEnd(key, "unknown") for key in acted],
-                outcome=structs.replace(outcome, totals=None) if damaged else outcome,
+                outcome=structs.replace(outcome, steps=None) if damaged else outcome,
                 error_message=None if error is None else error.message,
+                charge=None if damaged else charge,
             )
         )
         self._counters.runs_ended[status] += 1

@@ -1,30 +1,117 @@
-"""Bounds on what a worker says of itself: the gateway keeps, compares and offers it while the worker is connected."""
+"""Greeter: adds a worker to the pool when it connects, with its agents in code and the claims it still has."""
 
-import msgspec
+import asyncio
+import time
+from typing import TYPE_CHECKING
 
-from agio.core.link.link import Greeting
-from agio.errors import UserError
+from agio.core.config import ServerLimits
+from agio.core.identity.principal import DEFAULT_TENANT
+from agio.core.link.link import Claim, Greeting, Welcome, Worker
+from agio.core.log_level import INPUTS
+from agio.core.store.records import AgentFields
+from agio.core.store.store import Store
+from agio.errors import LimitExceeded, UserError
+from agio.gateway.workers.connected_worker import ConnectedWorker, Permit, fits
+from agio.gateway.workers.greeting_check import check_greeting
+from agio.gateway.workers.link import WorkerLink
 
-ID_BYTES = 256
-MAX_ROOM = 1000
-"""The most runs a worker gets at once; a greeting with more room is cut to this."""
-MAX_AGENTS = 200
-MAX_TOOLS = 1000
-MAX_PROVIDERS = 200
-GREETING_BYTES = 2 * 1024 * 1024
+if TYPE_CHECKING:
+    from agio.gateway.workers.pool import WorkerPool
+
+WORKERS_PER_KEY = 256
 
 
-def check_greeting(greeting: Greeting) -> None:
-    """Raise UserError `invalid_greeting` for a greeting that exceeds a bound."""
-    if not 0 < len(greeting.worker.encode()) <= ID_BYTES:
-        raise UserError("invalid_greeting", f"A worker's id has 1 to {ID_BYTES} bytes.")
-    for what, given, most in (
-        ("agents", greeting.agents, MAX_AGENTS),
-        ("tools", greeting.tools, MAX_TOOLS),
-        ("claims", greeting.claims, MAX_ROOM),
-        ("providers", greeting.providers, MAX_PROVIDERS),
-    ):
-        if len(given) > most:
-            raise UserError("invalid_greeting", f"A worker has at most {most} {what}.", {"given": len(given)})
-    if len(msgspec.msgpack.encode(greeting)) > GREETING_BYTES:
-        raise UserError("invalid_greeting", f"A greeting has at most {GREETING_BYTES} bytes.")
+class Greeter:
+    """Takes the greetings of workers, which begin every link."""
+
+    def __init__(self, pool: "WorkerPool", store: Store, limits: ServerLimits) -> None:
+        self._pool = pool
+        self._store = store
+        self._limits = limits
+        self._code_agents: dict[str, list[AgentFields]] | None = {}
+        """The agents in code last written to the store, by tenant; None: those of an earlier start are unknown."""
+        self._lock = asyncio.Lock()
+
+    def forget_code_agents(self) -> None:
+        """Write the agents in code anew at the next greeting: the store has those of an earlier start."""
+        self._code_agents = None
+
+    async def greet(
+        self, link: WorkerLink, connection: Worker, greeting: Greeting, permit: Permit
+    ) -> tuple[ConnectedWorker, Welcome]:
+        """Add a worker, with the runs it still has a valid claim to.
+
+        Raises UserError `agent_exists`, `invalid_greeting`, LimitExceeded `too_many_workers`, StoreError.
+        """
+        check_greeting(greeting)
+        async with self._lock:  # one at a time: the agents in code are those of all workers together
+            self._check_room(greeting.worker, permit)
+            await self._store_code_agents(greeting, permit)
+            new = ConnectedWorker(greeting.worker, permit)
+            worker = self._pool.workers.setdefault(new.key, new)
+            before = [run for run in worker.runs.values() if run.delivered]
+            worker.update(connection, greeting)
+        room, worker.room = worker.room, 0  # no new run before the old ones are settled
+        worker.link = link
+        worker.seen = time.monotonic()
+        try:
+            kept = [claim.run_id for claim in greeting.claims if await self._honour(claim, worker)]
+        except BaseException:
+            self._pool.closed(worker, link)
+            raise
+        for run in before:
+            if run.info.run_id not in kept:  # the job was lost with the link, or with the worker's process
+                self._pool.hand_on(run)
+        worker.room = room
+        self._pool.bell.set()
+        return worker, Welcome(kept, self._limits.heartbeat_s, self._limits.worker_silence_s)
+
+    def _check_room(self, worker_id: str, permit: Permit) -> None:
+        if (permit, worker_id) in self._pool.workers:
+            return
+        if sum(key[0] == permit for key in self._pool.workers) >= WORKERS_PER_KEY:
+            raise LimitExceeded(
+                "too_many_workers", f"{WORKERS_PER_KEY} workers are connected with this key already."
+            )
+
+    async def _store_code_agents(self, greeting: Greeting, permit: Permit) -> None:
+        """Make the agents of all workers' modules the store's agents in code, in the tenants they serve."""
+        coming = ConnectedWorker(greeting.worker, permit)
+        coming.fields = greeting.agents
+        agents: dict[str, dict[str, AgentFields]] = {DEFAULT_TENANT: {}}
+        for worker in (*(other for other in self._pool.workers.values() if other.key != coming.key), coming):
+            for tenant in worker.code_tenants:
+                agents.setdefault(tenant, {}).update({agent.name: agent for agent in worker.fields})
+        known = self._code_agents
+        for tenant, named in agents.items():
+            offered = [named[name] for name in sorted(named)]
+            if known is None or offered != known.get(tenant, []):
+                await self._store.put_code_agents(tenant, offered)
+                self._code_agents = {**(self._code_agents or {}), tenant: offered}
+
+    async def _honour(self, claim: Claim, worker: ConnectedWorker) -> bool:
+        """Whether an earlier claim is still valid. One that this gateway did not know is added."""
+        run = self._pool.runs.get(claim.run_id)
+        if run is not None:
+            honoured = run.worker is worker and fits(claim, run.info.epoch, run.token_hash)
+            if honoured and run.info.log_level >= INPUTS:
+                await self._pool.give_inputs(claim.run_id)
+            return honoured
+        try:
+            info = await self._store.get_run(claim.run_id)
+            if not worker.may_serve(info.tenant):
+                return False
+            if info.status != "running" or not fits(claim, info.epoch, info.token_hash):
+                return False
+            agent = await self._store.get_agent(info.tenant, info.agent_id)
+        except UserError:
+            return False
+        if claim.run_id in self._pool.runs:
+            return False  # another worker claimed it meanwhile
+        run = self._pool.hold(info, agent, info.token_hash, worker)
+        run.delivered = True
+        if info.log_level >= INPUTS:
+            await self._pool.give_inputs(claim.run_id)
+        if run.cancelled:
+            self._pool.expect_end(run)
+        return True

@@ -28,7 +28,7 @@ class WorkerLink:
 
     async def greet(self, greeting: Greeting) -> Welcome:
         """See `Link`."""
-        self._worker, welcome = await self._pool.greet(self, self._connection, greeting, self._permit)
+        self._worker, welcome = await self._pool.greeter.greet(self, self._connection, greeting, self._permit)
         self._worker.beats = self._beats
         if self._closed:
             self.closed()
@@ -43,17 +43,21 @@ class WorkerLink:
             refused.set_exception(refusal)
             return refused
 
-    async def begin_tool(self, claim: Claim, key: str, tool: str, effect: Effect) -> ToolRecord | None:
+    async def begin_tool(
+        self, claim: Claim, key: str, tool: str, effect: Effect, lane: str = ""
+    ) -> ToolRecord | None:
         """See `Link`. The effect that counts is the one the tool was offered with."""
-        return await self._pool.tools.begin(self._check(claim), key, tool)
+        return await self._pool.tools.begin(self._check(claim), key, tool, lane)
 
     async def end_tool(self, claim: Claim, key: str, record: ToolRecord) -> None:
         """See `Link`."""
         await self._pool.tools.end(self._check(claim), key, record)
 
-    async def call_tool(self, claim: Claim, key: str, tool: str, arguments: dict[str, Json]) -> ToolReply:
+    async def call_tool(
+        self, claim: Claim, key: str, tool: str, arguments: dict[str, Json], lane: str = ""
+    ) -> ToolReply:
         """See `Link`."""
-        return await self._pool.tools.call(self._check(claim), key, tool, arguments)
+        return await self._pool.tools.call(self._check(claim), key, tool, arguments, lane)
 
     async def read_file(self, claim: Claim, file_id: str, idx: int) -> FilePiece:
         """See `Link`. A run has the files of its session only."""

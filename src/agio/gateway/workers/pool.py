@@ -14,12 +14,12 @@ from msgspec import structs
 
 from agio.core.config import ServerLimits
 from agio.core.file import FilePiece
-from agio.core.identity.principal import DEFAULT_TENANT
-from agio.core.link.link import Claim, Greeting, Task, TaskResult, ToolOffer, Welcome, Worker
-from agio.core.store.records import AgentFields, AgentRecord
+from agio.core.link.link import Claim, Task, TaskResult, ToolOffer, Worker
+from agio.core.log_level import INPUTS, PLAIN
+from agio.core.store.records import AgentRecord
 from agio.core.store.repository import RunInfo
 from agio.core.store.store import Store
-from agio.errors import LimitExceeded, ModelError, StoreError, UserError
+from agio.errors import ModelError, StoreError
 from agio.gateway.counters import Counters
 from agio.gateway.stream.hub import Hub
 from agio.gateway.tools.offers import tools_of
@@ -32,7 +32,7 @@ from agio.gateway.workers.connected_worker import (
     WorkerKey,
     fits,
 )
-from agio.gateway.workers.greeting import check_greeting
+from agio.gateway.workers.greeting import Greeter
 from agio.gateway.workers.link import WorkerLink
 from agio.gateway.workers.recorder import Recorder
 from agio.gateway.workers.tool_backend import ToolBackend
@@ -40,7 +40,6 @@ from agio.telemetry.context import REQUEST_ID, about
 
 _log = logging.getLogger("agio.gateway")
 
-WORKERS_PER_KEY = 256
 _RELEASE_S = 2.0
 """How long workers may take to release their runs after the time to drain is over."""
 
@@ -69,23 +68,23 @@ class WorkerPool:
         """Cancelled runs that no worker ends; the dispatcher writes their end."""
         self.bell = asyncio.Event()
         """Set when a run may have become claimable, or a worker may have got room."""
+        self.requeued = False
+        """Whether a run has ended that may have left input, which the queue then has."""
         self.draining = False
         """Whether the gateway stops: no run is claimed any more."""
         self.tools = tools
         self.recorder = Recorder(store, hub, counters, max_event_bytes, on_end=self.let_go)
+        self.greeter = Greeter(self, store, limits)
         self._store = store
         self._limits = limits
         self._built_in = built_in
-        self._code_agents: dict[str, list[AgentFields]] | None = {}
-        """The agents in code last written to the store, by tenant; None: those of an earlier start are unknown."""
-        self._greeting = asyncio.Lock()
         self._idle = asyncio.Event()
 
     async def recover(self, takeover: Takeover) -> None:
         """Orphan the runs that the store has as running, unless their workers return in time. Raises StoreError."""
         found = await self._store.running_runs()
         if takeover == "at once":
-            self._code_agents = None
+            self.greeter.forget_code_agents()
             self._take_over(found)
         else:
             asyncio.get_running_loop().call_later(self._limits.link_grace_s, self._take_over, found)
@@ -130,81 +129,6 @@ class WorkerPool:
     def connect(self, connection: Worker, permit: Permit = OPERATOR) -> WorkerLink:
         """Return the link of a worker, which begins with `greet`."""
         return WorkerLink(self, connection, permit)
-
-    async def greet(
-        self, link: WorkerLink, connection: Worker, greeting: Greeting, permit: Permit
-    ) -> tuple[ConnectedWorker, Welcome]:
-        """Add a worker, with the runs it still has a valid claim to.
-
-        Raises UserError `agent_exists`, `invalid_greeting`, LimitExceeded `too_many_workers`, StoreError.
-        """
-        check_greeting(greeting)
-        async with self._greeting:  # one at a time: the agents in code are those of all workers together
-            self._check_room(greeting.worker, permit)
-            await self._store_code_agents(greeting, permit)
-            new = ConnectedWorker(greeting.worker, permit)
-            worker = self.workers.setdefault(new.key, new)
-            before = [run for run in worker.runs.values() if run.delivered]
-            worker.update(connection, greeting)
-        room, worker.room = worker.room, 0  # no new run before the old ones are settled
-        worker.link = link
-        worker.seen = time.monotonic()
-        try:
-            kept = [claim.run_id for claim in greeting.claims if await self._honour(claim, worker)]
-        except BaseException:
-            self.closed(worker, link)
-            raise
-        for run in before:
-            if run.info.run_id not in kept:  # the job was lost with the link, or with the worker's process
-                self.hand_on(run)
-        worker.room = room
-        self.bell.set()
-        return worker, Welcome(kept, self._limits.heartbeat_s, self._limits.worker_silence_s)
-
-    def _check_room(self, worker_id: str, permit: Permit) -> None:
-        if (permit, worker_id) in self.workers:
-            return
-        if sum(key[0] == permit for key in self.workers) >= WORKERS_PER_KEY:
-            raise LimitExceeded(
-                "too_many_workers", f"{WORKERS_PER_KEY} workers are connected with this key already."
-            )
-
-    async def _store_code_agents(self, greeting: Greeting, permit: Permit) -> None:
-        """Make the agents of all workers' modules the store's agents in code, in the tenants they serve."""
-        coming = ConnectedWorker(greeting.worker, permit)
-        coming.fields = greeting.agents
-        agents: dict[str, dict[str, AgentFields]] = {DEFAULT_TENANT: {}}
-        for worker in (*(other for other in self.workers.values() if other.key != coming.key), coming):
-            for tenant in worker.code_tenants:
-                agents.setdefault(tenant, {}).update({agent.name: agent for agent in worker.fields})
-        known = self._code_agents
-        for tenant, named in agents.items():
-            offered = [named[name] for name in sorted(named)]
-            if known is None or offered != known.get(tenant, []):
-                await self._store.put_code_agents(tenant, offered)
-                self._code_agents = {**(self._code_agents or {}), tenant: offered}
-
-    async def _honour(self, claim: Claim, worker: ConnectedWorker) -> bool:
-        """Whether an earlier claim is still valid. One that this gateway did not know is added."""
-        run = self.runs.get(claim.run_id)
-        if run is not None:
-            return run.worker is worker and fits(claim, run.info.epoch, run.token_hash)
-        try:
-            info = await self._store.get_run(claim.run_id)
-            if not worker.may_serve(info.tenant):
-                return False
-            if info.status != "running" or not fits(claim, info.epoch, info.token_hash):
-                return False
-            agent = await self._store.get_agent(info.tenant, info.agent_id)
-        except UserError:
-            return False
-        if claim.run_id in self.runs:
-            return False  # another worker claimed it meanwhile
-        run = self.hold(info, agent, info.token_hash, worker)
-        run.delivered = True
-        if run.cancelled:
-            self._expect_end(run)
-        return True
 
     def beat(self, worker_id: str, permit: Permit = OPERATOR) -> bool:
         """Take a worker's heartbeat. False: it is not connected here, and must greet again."""
@@ -252,10 +176,14 @@ class WorkerPool:
         """Return the workers that take another run, the one with the most room first."""
         return sorted((one for one in self.workers.values() if one.free > 0), key=lambda one: -one.free)
 
-    def choose(self, tenant: str, agent: AgentRecord | None = None) -> ConnectedWorker | None:
-        """Return the worker with the most room, of those that may serve the tenant and can run the agent."""
+    def choose(
+        self, tenant: str, agent: AgentRecord | None = None, log_level: int = PLAIN
+    ) -> ConnectedWorker | None:
+        """Return the worker with the most room, of those that may serve the tenant and can run the agent and log."""
         fit = (
-            one for one in self.with_room() if one.may_serve(tenant) and (agent is None or one.serves(agent))
+            one
+            for one in self.with_room()
+            if one.may_serve(tenant) and one.log_level >= log_level and (agent is None or one.serves(agent))
         )
         return next(fit, None)
 
@@ -358,6 +286,7 @@ class WorkerPool:
         del self.runs[run_id]
         run.worker.runs.pop(run_id, None)
         self._idle.set()
+        self.requeued = self.requeued or run.info.log_level >= INPUTS
         self.bell.set()
         return True
 
@@ -384,7 +313,7 @@ class WorkerPool:
                 self.end_cancelled(info)
         elif not run.cancelled:
             run.cancelled = True
-            self._expect_end(run)
+            self.expect_end(run)
 
     def end_cancelled(self, info: RunInfo) -> None:
         """Have the dispatcher write the end of a cancelled run."""
@@ -392,7 +321,19 @@ class WorkerPool:
         self.to_end[info.run_id] = info
         self.bell.set()
 
-    def _expect_end(self, run: ClaimedRun) -> None:
+    async def give_inputs(self, run_id: str) -> None:
+        """Send a run's waiting input to its worker, if it knows what that is. Otherwise the next claim brings it."""
+        run = self.runs.get(run_id)
+        if run is None:
+            return
+        run.info = structs.replace(run.info, log_level=max(run.info.log_level, INPUTS))
+        inputs = await self._store.run_inputs(run_id)
+        connection = run.worker.connection if run.worker.log_level >= INPUTS else None
+        if run.delivered and inputs and connection is not None:
+            connection.give(run_id, run.info.epoch, inputs)
+
+    def expect_end(self, run: ClaimedRun) -> None:
+        """Pass a cancel on to the run's tools and worker; the dispatcher ends the run if the worker is late."""
         self.tools.cancel(run.info.run_id)
         if run.worker.connection is not None and run.delivered:
             run.worker.connection.cancel(run.info.run_id, run.info.epoch)

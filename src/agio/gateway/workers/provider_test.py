@@ -24,7 +24,7 @@ _TEXT_CHARS = 200
 WORDS = {
     "invalid_api_key": "The API key is not accepted. Check that it is complete, belongs to this service, and has "
     "not been revoked.",
-    "missing_api_key": "This service needs an API key. Enter one, or the base URL of a service that needs none.",
+    "missing_provider_key": "This service needs an API key. Enter one, or the base URL of a service that needs none.",
     "permission_denied": "The API key is known, but may not use this model. Check what its owner has allowed it.",
     "model_not_found": "The service answers, but has no model {model}. Check the model's name; if it is right, "
     "check the path of the base URL.",
@@ -50,7 +50,7 @@ WORDS = {
     "link_lost": "The worker that made the call was lost. Try again.",
 }
 """The message for people, by the error's code."""
-_QUIET = frozenset({"no_worker", "turn_timeout", "egress_refused", "missing_api_key"})
+_QUIET = frozenset({"no_worker", "turn_timeout", "egress_refused", "missing_provider_key"})
 """Codes whose message is complete without the error's own."""
 _ASK_FOR_LIST = frozenset({None, "model_not_found", "permission_denied"})
 """Results after which the list of models is useful."""

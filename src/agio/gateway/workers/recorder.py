@@ -5,7 +5,7 @@ The store's future calls back after the commit; only the end of a run that asks 
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from msgspec import structs
@@ -18,7 +18,7 @@ from agio.errors import AgioError, StoreError
 from agio.gateway.counters import Counters
 from agio.gateway.stream.folds import Folds
 from agio.gateway.stream.hub import Hub
-from agio.gateway.workers.append_check import ESCAPED, check_append, checked_questions
+from agio.gateway.workers.append_check import ESCAPED, check_append, check_inputs, checked_questions
 from agio.gateway.workers.connected_worker import ClaimedRun
 from agio.protocol.frames import SPEECH, Frame
 
@@ -52,15 +52,26 @@ class Recorder:
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         try:
             check_append(run.info, write, self._event_bytes)
-            asks = write.end == "interrupted"
-            written = asyncio.ensure_future(
-                self._append_asking(run.info, write) if asks else self._store.append(write)
-            )
+            written = asyncio.ensure_future(self._append(run, write))
         except AgioError as refusal:
             answer.set_exception(refusal)
             return answer
         written.add_done_callback(partial(self._written, run, write, answer, time.monotonic()))
         return answer
+
+    def _append(self, run: ClaimedRun, write: Append) -> Awaitable[None]:
+        if (
+            write.consumed and write.frame.first_seq > run.last_seq
+        ):  # else the store compares it with the stored one
+            return self._append_with_inputs(run.info, write)
+        return (
+            self._append_asking(run.info, write) if write.end == "interrupted" else self._store.append(write)
+        )
+
+    async def _append_with_inputs(self, info: RunInfo, write: Append) -> None:
+        """Store a write that has input of the user, which must be as the store has it. Raises StoreError."""
+        check_inputs(info, write, await self._store.run_inputs(info.run_id))
+        await (self._append_asking(info, write) if write.end == "interrupted" else self._store.append(write))
 
     async def _append_asking(self, info: RunInfo, write: Append) -> None:
         """Store the end of a run that asks a person, with its questions as the log has them.
@@ -98,6 +109,8 @@ class Recorder:
         now = time.monotonic()
         self._counters.append_s.observe(now - asked_at)
         self._publish(run, write.frame, now)
+        if write.level > run.info.log_level:
+            run.info = structs.replace(run.info, log_level=write.level)
         if write.begins:
             run.begun.update(begin.key for begin in write.begins)
         if write.end is not None:

@@ -14,10 +14,12 @@ import msgspec
 
 from agio.core.link import wire
 from agio.core.link.link import Job, Task, TaskResult
+from agio.core.store.repository import RunInput
 from agio.errors import AgioError, ModelError, StoreError, UserError
 from agio.gateway.http.asgi import Receive, Send
 from agio.gateway.workers.connected_worker import Permit
 from agio.gateway.workers.pool import WorkerPool
+from agio.protocol.messages import Json
 from agio.telemetry.context import about
 
 T = TypeVar("T")
@@ -28,6 +30,8 @@ _GREET_S = 10.0
 _CLOSE_S = 2.0
 _CALLS = 4096
 """How many calls of one worker may be running; more are not read before some are answered."""
+_PROGRESS_BYTES = 1024 * 1024
+"""How much may be buffered before progress is left out."""
 _QUEUE_BYTES = 64 * 1024 * 1024
 """How much may be buffered for a worker that does not read."""
 
@@ -116,9 +120,18 @@ class RemoteWorker:
         """Send a cancel."""
         self._post(wire.encode_frame(wire.Cancel(run_id, epoch)))
 
+    def give(self, run_id: str, epoch: int, inputs: list[RunInput]) -> None:
+        """Send input."""
+        self._post(wire.encode_frame(wire.Give(run_id, epoch, inputs)))
+
     def drop(self, run_id: str, epoch: int) -> None:
         """Send a drop."""
         self._post(wire.encode_frame(wire.Drop(run_id, epoch)))
+
+    def report(self, run_id: str, epoch: int, key: str, progress: Json) -> None:
+        """Send a call's progress, unless the worker lags."""
+        if self._queued_bytes < _PROGRESS_BYTES:
+            self._post(wire.encode_frame(wire.Report(run_id, epoch, key, msgspec.json.encode(progress))))
 
     def drain(self, within_s: float) -> None:
         """Send a drain."""
@@ -183,14 +196,14 @@ class RemoteWorker:
         match frame:
             case wire.Write(id=number, claim=claim, write=write):
                 self._call(link.append(claim, write), wire.Written, number)
-            case wire.Use(id=number, claim=claim, key=key, tool=tool):
+            case wire.Use(id=number, claim=claim, key=key, tool=tool, lane=lane):
                 try:
                     arguments = frame.decoded()
                 except msgspec.DecodeError as error:
                     raise _Closed(wire.GARBAGE) from error
-                self._call(link.call_tool(claim, key, tool, arguments), wire.Used, number)
-            case wire.Begin(id=number, claim=claim, key=key, tool=tool, effect=effect):
-                self._call(link.begin_tool(claim, key, tool, effect), wire.Begun, number)
+                self._call(link.call_tool(claim, key, tool, arguments, lane), wire.Used, number)
+            case wire.Begin(id=number, claim=claim, key=key, tool=tool, effect=effect, lane=lane):
+                self._call(link.begin_tool(claim, key, tool, effect, lane), wire.Begun, number)
             case wire.End(id=number, claim=claim, key=key, record=record):
                 self._call(link.end_tool(claim, key, record), _done, number)
             case wire.Read(id=number, claim=claim, file_id=file_id, idx=idx):

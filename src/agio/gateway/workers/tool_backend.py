@@ -5,6 +5,7 @@ The context of a call (tenant, user, session) comes from the run's row, never fr
 
 import asyncio
 import logging
+from functools import partial
 
 from agio.core.link.link import ToolOffer, ToolReply
 from agio.core.store.repository import ToolRecord
@@ -43,7 +44,9 @@ class ToolBackend:
         self._running: dict[tuple[str, str], asyncio.Task[ToolReply]] = {}
         self._closing = False
 
-    async def call(self, run: ClaimedRun, key: str, tool: str, arguments: dict[str, Json]) -> ToolReply:
+    async def call(
+        self, run: ClaimedRun, key: str, tool: str, arguments: dict[str, Json], lane: str = ""
+    ) -> ToolReply:
         """Run a call, or wait for the same call that is running. It goes on if the worker disconnects.
 
         Raises ToolError `tool_not_allowed`, or the tool's own, and StoreError, `link_lost` when the gateway stops.
@@ -58,7 +61,7 @@ class ToolBackend:
                 return _CANCELLED
             if offer.approval == "ask":
                 arguments = await approved_arguments(self._store, run.info, key, tool, arguments)
-            running = asyncio.create_task(self._perform(run, key, offer, arguments))
+            running = asyncio.create_task(self._perform(run, key, offer, arguments, lane))
             self._running[run.info.run_id, key] = running
             running.add_done_callback(lambda _: self._running.pop((run.info.run_id, key), None))
         await asyncio.wait([running])
@@ -66,14 +69,14 @@ class ToolBackend:
             raise StoreError("link_lost", "The gateway stops. The next claim settles this call.")
         return _CANCELLED if running.cancelled() else running.result()
 
-    async def begin(self, run: ClaimedRun, key: str, tool: str) -> ToolRecord | None:
+    async def begin(self, run: ClaimedRun, key: str, tool: str, lane: str = "") -> ToolRecord | None:
         """Record the start of a worker's tool. Raises as `call` does."""
         offer = self._allowed(run, tool, "worker")
         await self._check_key(run, key)
         if run.cancelled:
             return ToolRecord(_CANCELLED.content, _CANCELLED.error)
         return await self._store.begin_tool(
-            run.info.run_id, key, tool=tool, effect=offer.effect, epoch=run.info.epoch
+            run.info.run_id, key, tool=tool, effect=offer.effect, epoch=run.info.epoch, lane=lane
         )
 
     async def end(self, run: ClaimedRun, key: str, record: ToolRecord) -> None:
@@ -124,7 +127,7 @@ class ToolBackend:
         raise ToolError("tool_not_allowed", f"{key} is not a call of run {run.info.run_id}.")
 
     async def _perform(
-        self, run: ClaimedRun, key: str, offer: ToolOffer, arguments: dict[str, Json]
+        self, run: ClaimedRun, key: str, offer: ToolOffer, arguments: dict[str, Json], lane: str
     ) -> ToolReply:
         info = run.info
         bind_run(info)
@@ -132,7 +135,7 @@ class ToolBackend:
         run.called.add(key)
         if not fresh:
             known = await self._store.begin_tool(
-                info.run_id, key, tool=offer.name, effect=offer.effect, epoch=info.epoch
+                info.run_id, key, tool=offer.name, effect=offer.effect, epoch=info.epoch, lane=lane
             )
             if known is not None and known.content is not None:
                 return ToolReply(known.content, known.error)
@@ -148,11 +151,14 @@ class ToolBackend:
             session=info.session_id,
             run=info.run_id,
             call_id=key,
-            report=lambda _: None,
+            report=partial(_report, run, key),
             agent=run.agent.name,
+            lane=lane,
         )
-        team = next((tool for tool in run.agent.tools if tool.name == offer.name and tool.http), None)
-        self._counters.tool_calls["http" if team else offer.name] += 1
+        team = None
+        if offer.kind in ("http", "mcp"):
+            team = next((tool for tool in run.agent.tools if tool.name == offer.name), None)
+        self._counters.tool_calls[offer.kind if team else offer.name] += 1
         call = ToolCall(key, FunctionCall(offer.name, ""))
         try:
             executor = self._rack.executor(info.tenant, team, tool_timeout_s(run.agent))
@@ -179,3 +185,9 @@ class ToolBackend:
                 _log.warning("the result of call %s could not be stored and is retried: %s", key, error)
                 await asyncio.sleep(self._retry_s)
         return reply
+
+
+def _report(run: ClaimedRun, key: str, progress: Json) -> None:
+    """Pass a call's progress on to the worker, which writes the log."""
+    if run.worker.connection is not None and not run.cancelled:
+        run.worker.connection.report(run.info.run_id, run.info.epoch, key, progress)

@@ -7,6 +7,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 from msgspec import structs
@@ -20,6 +21,9 @@ POINTS = (
     "tool_finished",
     "append_committed",
     "before_the_end",
+    "job_claimed",
+    "job_acted",
+    "job_completed",
 )
 
 
@@ -90,6 +94,41 @@ def install() -> None:
     sabotage = os.environ.get("AGIO_TEST_SABOTAGE")
     if sabotage:
         _SABOTAGE[sabotage]()
+
+
+def add_tally() -> None:
+    """Add a kind of background job whose effect is a row for each time it happened, which nothing removes."""
+    import agio.gateway.jobs.sweeps as sweeps
+    from agio.db.plan import ask
+    from agio.db.plans.jobs.jobs import finish_job
+    from agio.gateway.jobs.runner import JobKind
+
+    make = sweeps.Sweeps.__init__
+    is_split = os.environ.get("AGIO_TEST_SABOTAGE") == "job"
+
+    def act(job: object) -> object:
+        entry = dict.fromkeys(("user_id", "credential", "address", "request_id"), "")
+        yield from ask(
+            "add_audit", tenant="default", now=0, action="tally", object=job.key, details="{}", **entry
+        )
+        if not is_split:
+            reach("job_acted")
+            yield from finish_job(job.done())
+
+    def making(self: object, store: object, *rest: object) -> None:
+        make(self, store, *rest)
+
+        async def tally(job: object) -> None:
+            reach("job_claimed")
+            await store.executor.write(partial(act, job))
+            if is_split:
+                reach("job_acted")
+                await store.finish_job(job.done())
+            reach("job_completed")
+
+        self.kinds = {**self.kinds, "tally": JobKind(run=tally)}
+
+    sweeps.Sweeps.__init__ = making
 
 
 def without_fence() -> None:
@@ -184,4 +223,5 @@ _SABOTAGE: dict[str, Callable[[], None]] = {
     "fence": without_fence,
     "relay": relaying_first,
     "record": without_tool_record,
+    "job": lambda: None,  # effect and completion in two commits: see `add_tally`
 }

@@ -3,6 +3,7 @@ import { memo, type ReactNode } from "react";
 import { Markdown } from "@/components/markdown/markdown";
 import { cx } from "@/lib/class-names";
 import type { Part, TextPart, Turn } from "@/state/thread";
+import { AskedContent } from "./asked-content";
 import { stateOf, verdictOf } from "./call-state";
 import { HIGHLIGHT } from "./looks";
 import { Notice } from "./notice";
@@ -54,6 +55,17 @@ function PartView({ part, newest, ...rest }: PartViewProps): ReactNode {
       if (asks && state === "asking") return null;
       return <ToolCard call={part} state={state} verdict={verdictOf(part, turn)} />;
     }
+    case "input":
+      return (
+        <article
+          id={`message-${part.id}`}
+          aria-label="You said"
+          tabIndex={-1}
+          className="my-4 flex scroll-mt-6 flex-col gap-1.5 outline-none"
+        >
+          <AskedContent content={part.content} className={part.id === highlighted && HIGHLIGHT} />
+        </article>
+      );
     case "notice":
       return <Notice part={part} over={!newest} />;
     case "subagent":

@@ -3,6 +3,7 @@ import { Bot, Check, CircleAlert, LoaderCircle } from "lucide-react";
 import type { ReactNode } from "react";
 import type { SubagentPart } from "@/state/thread";
 import { FoldCard } from "./fold-card";
+import { MessageText } from "./message-text";
 
 interface SubagentCardProps {
   part: SubagentPart;
@@ -18,8 +19,8 @@ export function SubagentCard({ part, live, children }: SubagentCardProps): React
     <FoldCard
       name={part.id}
       icon={<Bot className="size-4" />}
-      title={part.name}
-      summary={failed ? part.message : ""}
+      title={part.name || "Sub-agent"}
+      summary={failed ? part.message : part.task}
       bad={failed}
       startsOpen={live && running}
       state={
@@ -33,6 +34,8 @@ export function SubagentCard({ part, live, children }: SubagentCardProps): React
           </span>
         ) : running ? (
           "Stopped"
+        ) : part.status === "waiting" ? (
+          "Waiting"
         ) : (
           <>
             <Check className="size-3.5 text-good" aria-hidden /> Done
@@ -42,6 +45,12 @@ export function SubagentCard({ part, live, children }: SubagentCardProps): React
     >
       {() => (
         <div className="flex flex-col">
+          {part.task && (
+            <div className="rounded-lg bg-panel px-3 py-2 text-sm">
+              <h3 className="text-xs text-soft">Task</h3>
+              <MessageText text={part.task} />
+            </div>
+          )}
           {part.parts.length === 0 && !part.message && <p className="text-sm text-soft">No output yet.</p>}
           {children()}
           {part.message && (

@@ -11,6 +11,7 @@ import { type CallState, durationOf, type Verdict } from "./call-state";
 import { summaryOf } from "./call-summary";
 import { FoldCard } from "./fold-card";
 import { ResultView } from "./result-view";
+import { ToolTitle } from "./tool-title";
 
 interface ToolCardProps {
   call: CallPart;
@@ -25,7 +26,7 @@ export const ToolCard = memo(function ToolCard({ call, state, verdict }: ToolCar
     <FoldCard
       name={call.id}
       icon={<Wrench className="size-4" />}
-      title={<span className="font-mono text-[0.8125rem]">{call.name || "tool"}</span>}
+      title={<ToolTitle name={call.name || "tool"} />}
       summary={summaryOf(changed ? JSON.stringify(changed) : call.args)}
       state={<State call={call} state={state} verdict={verdict} />}
       below={state === "running" && call.progress ? <Progress progress={call.progress} /> : null}
@@ -106,7 +107,7 @@ function State({ call, state, verdict }: ToolCardProps): ReactNode {
         <span className="flex items-center gap-1.5 text-bad">
           <CircleAlert className="size-3.5" aria-hidden />
           <span className="sr-only">Failed:</span>
-          <span className="max-w-56 truncate" title={call.error ?? undefined}>
+          <span className="max-w-32 truncate sm:max-w-56" title={call.error ?? undefined}>
             {failureWords(call.error ?? "")}
           </span>
         </span>

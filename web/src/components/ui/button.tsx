@@ -58,24 +58,33 @@ export function Button({
 interface IconButtonProps extends Omit<ButtonProps, "aria-label" | "title"> {
   /** What it does, for the tooltip and for screen readers. */
   label: string;
+  /** Another text for the tooltip. */
+  tip?: string | undefined;
+  /** Why it cannot be used now, or null. It keeps the focus, and its tooltip says why. */
+  unavailable?: string | null | undefined;
 }
 
 /** A square button with an icon, whose label is its tooltip. */
 export function IconButton({
   label,
+  tip,
+  unavailable = null,
   look = "quiet",
   size = "small",
   className,
   ...rest
 }: IconButtonProps): ReactNode {
+  const off = unavailable === null ? {} : { "aria-disabled": true, "aria-description": unavailable };
   return (
-    <Tooltip label={label}>
+    <Tooltip label={unavailable ?? tip ?? label}>
       <Button
         look={look}
         size={size}
         aria-label={label}
         className={cx(size === "small" ? "w-8 px-0!" : "w-9 px-0!", className)}
         {...rest}
+        {...off}
+        {...(unavailable === null ? {} : { onClick: undefined })}
       />
     </Tooltip>
   );

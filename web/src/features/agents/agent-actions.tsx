@@ -5,6 +5,7 @@ import type { ReactNode } from "react";
 import { buttonClass, IconButton } from "@/components/ui/button";
 import type { AgentView } from "@/protocol/api";
 import { useDeleteAgent } from "./use-delete-agent";
+import { UseFromCode } from "./use-from-code";
 
 export function AgentActions({ agent, mayBuild }: { agent: AgentView; mayBuild: boolean }): ReactNode {
   const deleteAgent = useDeleteAgent();
@@ -25,6 +26,7 @@ export function AgentActions({ agent, mayBuild }: { agent: AgentView; mayBuild: 
           Duplicate
         </Link>
       )}
+      <UseFromCode agent={agent} />
       {agent.status === "active" && (
         <Link to="/chat" search={{ agent: agent.id }} className={buttonClass("primary")}>
           <MessageSquare className="size-4" aria-hidden />

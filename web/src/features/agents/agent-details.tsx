@@ -119,6 +119,7 @@ function Facts({ agent }: { agent: AgentView }): ReactNode {
     ["Model call timeout", seconds(limits?.turn_timeout_s)],
     ["Tool call timeout", seconds(limits?.tool_timeout_s)],
     ["History messages", count(limits?.max_history_messages)],
+    ["Tool description tokens", count(limits?.max_tool_tokens)],
     ["Created", formatMoment(agent.created_at)],
     ["Updated", formatMoment(agent.updated_at)],
   ];

@@ -33,6 +33,7 @@ const CLERK: AgentView = {
     tool_timeout_s: null,
     max_tokens: 5000,
     max_history_messages: 0,
+    max_tool_tokens: null,
   },
   output_schema: { type: "object" },
   source: "stored",

@@ -30,6 +30,7 @@ export interface AgentValues {
   tool_timeout_s: string;
   max_tokens: string;
   max_history_messages: string;
+  max_tool_tokens: string;
   /** JSON text; empty: the answer is text. */
   output_schema: string;
 }
@@ -54,6 +55,7 @@ export const NEW_AGENT: AgentValues = {
   tool_timeout_s: "",
   max_tokens: "",
   max_history_messages: "",
+  max_tool_tokens: "",
   output_schema: "",
 };
 
@@ -77,6 +79,7 @@ const NUMBERS = {
   tool_timeout_s: { least: 0, above: true, most: 3600, whole: false },
   max_tokens: { least: 1, most: 1_000_000_000, whole: true },
   max_history_messages: { least: 0, most: 1000, whole: true },
+  max_tool_tokens: { least: 1, most: 1_000_000_000, whole: true },
 } as const satisfies Partial<Record<FieldName, NumberRule>>;
 
 const TEXTS = {
@@ -94,6 +97,7 @@ const LIMITS = [
   "tool_timeout_s",
   "max_tokens",
   "max_history_messages",
+  "max_tool_tokens",
 ] as const;
 
 export function valuesOf(agent: AgentView): AgentValues {
@@ -115,6 +119,7 @@ export function valuesOf(agent: AgentView): AgentValues {
     tool_timeout_s: limit("tool_timeout_s"),
     max_tokens: limit("max_tokens"),
     max_history_messages: limit("max_history_messages"),
+    max_tool_tokens: limit("max_tool_tokens"),
     output_schema: agent.output_schema ? JSON.stringify(agent.output_schema, null, 2) : "",
   };
 }

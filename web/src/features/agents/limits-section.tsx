@@ -47,6 +47,12 @@ export function LimitsSection(): ReactNode {
           hint="How many earlier messages the model sees. Default: 200."
           inputMode="numeric"
         />
+        <InputField
+          name="max_tool_tokens"
+          label="Tool description tokens"
+          hint="Past this, the model searches its MCP tools instead of seeing all of them. Default: 10000."
+          inputMode="numeric"
+        />
       </div>
     </FormSection>
   );

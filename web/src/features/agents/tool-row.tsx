@@ -45,8 +45,9 @@ export function ToolRow({ name, tool, chosen, asksAlways, onChange }: ToolRowPro
             <div className="mt-1.5 flex flex-wrap gap-1.5">
               {tool ? (
                 <>
-                  <Badge>{KINDS[tool.kind].one}</Badge>
+                  {!tool.server && <Badge>{KINDS[tool.kind].one}</Badge>}
                   {tool.effect && <Badge>{EFFECTS[tool.effect].title}</Badge>}
+                  {tool.server?.on === false && <Badge tone="bad">Not available now</Badge>}
                   {tool.approval === "ask" && <Badge tone="warn">Asks first</Badge>}
                 </>
               ) : (

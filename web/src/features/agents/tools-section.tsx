@@ -35,6 +35,16 @@ export function ToolsSection({ agentId }: { agentId: string | undefined }): Reac
       field.onChange(field.value.map((tool) => (tool.name === name ? choice : tool)));
     else field.onChange([...field.value, choice]);
   };
+  /** Of an MCP server: all tools that are shown and available, or none of them. */
+  const chooseAll = (group: Group, on: boolean) => {
+    const names = new Set(group.rows.map(({ name }) => name));
+    const added = group.rows.filter(({ name, tool }) => !chosen.has(name) && tool?.server?.on !== false);
+    field.onChange(
+      on
+        ? [...field.value, ...added.map(({ name }): ChosenTool => ({ name, approval: "tool" }))]
+        : field.value.filter(({ name }) => !names.has(name)),
+    );
+  };
 
   return (
     <FormSection
@@ -87,22 +97,77 @@ export function ToolsSection({ agentId }: { agentId: string | undefined }): Reac
               {onlyChosen && !words ? "No tools selected." : "No matching tools."}
             </p>
           ) : (
-            <ul className="divide-y divide-line">
-              {rows.map((row) => (
-                <ToolRow
-                  key={row.name}
-                  name={row.name}
-                  tool={row.tool}
-                  chosen={chosen.get(row.name) ?? null}
-                  asksAlways={policy === "ask"}
-                  onChange={(choice) => choose(row.name, choice)}
-                />
-              ))}
-            </ul>
+            groupsOf(rows).map((group) => (
+              <ToolGroup
+                key={group.server ?? ""}
+                server={group.server}
+                selected={group.rows.filter(({ name }) => chosen.has(name)).length}
+                of={group.rows.length}
+                onAll={(on) => chooseAll(group, on)}
+              >
+                {group.rows.map((row) => (
+                  <ToolRow
+                    key={row.name}
+                    name={row.name}
+                    tool={row.tool}
+                    chosen={chosen.get(row.name) ?? null}
+                    asksAlways={policy === "ask"}
+                    onChange={(choice) => choose(row.name, choice)}
+                  />
+                ))}
+              </ToolGroup>
+            ))
           )}
         </section>
       )}
     </FormSection>
+  );
+}
+
+interface ToolGroupProps {
+  /** An MCP server's name; null for the other tools. */
+  server: string | null;
+  selected: number;
+  of: number;
+  onAll: (on: boolean) => void;
+  children: ReactNode;
+}
+
+function ToolGroup({ server, selected, of, onAll, children }: ToolGroupProps): ReactNode {
+  return (
+    <div className="border-t border-line first:border-t-0">
+      {server !== null && (
+        <div className="sticky top-0 z-10 flex flex-wrap items-center justify-between gap-2 border-b border-line bg-panel px-3.5 py-1.5">
+          <h3 className="min-w-0 text-[0.8125rem] font-semibold wrap-anywhere">
+            {server}{" "}
+            <span className="font-normal text-soft">
+              MCP server · {selected} of {of} selected
+            </span>
+          </h3>
+          <span className="flex gap-1">
+            <Button
+              look="quiet"
+              size="small"
+              aria-label={`Select all tools of ${server}`}
+              disabled={selected === of}
+              onClick={() => onAll(true)}
+            >
+              All
+            </Button>
+            <Button
+              look="quiet"
+              size="small"
+              aria-label={`Select no tools of ${server}`}
+              disabled={selected === 0}
+              onClick={() => onAll(false)}
+            >
+              None
+            </Button>
+          </span>
+        </div>
+      )}
+      <ul className="divide-y divide-line">{children}</ul>
+    </div>
   );
 }
 
@@ -120,8 +185,8 @@ function rowsOf(
   known: boolean,
 ): Row[] {
   const names = new Set(tools.map(({ name }) => name));
-  const own = assigned.flatMap(({ name, kind, description }) =>
-    kind === null || names.has(name) ? [] : [{ name, tool: { kind, description } }],
+  const own = assigned.flatMap(({ name, kind, description, server }) =>
+    kind === null || names.has(name) ? [] : [{ name, tool: { kind, description, server } }],
   );
   const there = new Set([...names, ...own.map(({ name }) => name)]);
   const missing = known ? chosen.filter(({ name }) => !there.has(name)) : [];
@@ -132,8 +197,23 @@ function rowsOf(
   ];
 }
 
+interface Group {
+  server: string | null;
+  rows: Row[];
+}
+
+/** The tools of MCP servers by server, behind the others. */
+export function groupsOf(rows: readonly Row[]): Group[] {
+  const groups = new Map<string | null, Row[]>([[null, []]]);
+  for (const row of rows) {
+    const server = row.tool?.server?.name ?? null;
+    groups.set(server, [...(groups.get(server) ?? []), row]);
+  }
+  return [...groups].flatMap(([server, listed]) => (listed.length > 0 ? [{ server, rows: listed }] : []));
+}
+
 function fits({ name, tool }: Row, words: string): boolean {
-  const text = `${name}\n${tool?.description ?? ""}`.toLocaleLowerCase();
+  const text = `${name}\n${tool?.server?.name ?? ""}\n${tool?.description ?? ""}`.toLocaleLowerCase();
   return words
     .toLocaleLowerCase()
     .split(/\s+/)

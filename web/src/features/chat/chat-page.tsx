@@ -5,8 +5,6 @@ import { SideSlot } from "@/components/side-slot";
 import { Conversation } from "./conversation";
 import { SESSION_SIDE } from "./session-side";
 
-export { NewChatPage } from "./new-chat-page";
-
 export function ChatPage(): ReactNode {
   const { sessionId } = useParams({ from: "/inside/chat/$sessionId" });
   const [tries, setTries] = useState(0);

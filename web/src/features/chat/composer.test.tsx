@@ -48,6 +48,28 @@ test("the box takes the focus when it appears and after sending, but not from an
   document.body.innerHTML = "";
 });
 
+test("while an answer is written, Enter queues a message, and Ctrl and Enter or the button add it", async () => {
+  const onSend = vi.fn(async () => undefined);
+  const { box } = show({ busy: true, steerable: true, onSend });
+  expect(screen.queryByRole("button", { name: "Add to this answer" })).toBeNull();
+  await userEvent.type(box, "later{Enter}");
+  await userEvent.type(box, "now{Control>}{Enter}{/Control}");
+  await userEvent.type(box, "also now");
+  await userEvent.click(screen.getByRole("button", { name: "Add to this answer" }));
+  expect(onSend.mock.calls).toEqual([
+    ["later", false],
+    ["now", true],
+    ["also now", true],
+  ]);
+});
+
+test("where nothing is being written, Ctrl and Enter send", async () => {
+  const onSend = vi.fn(async () => undefined);
+  const { box } = show({ onSend });
+  await userEvent.type(box, "hello{Control>}{Enter}{/Control}");
+  expect(onSend.mock.calls).toEqual([["hello", false]]);
+});
+
 test("Shift and Enter begin a new line", async () => {
   const { sent, box } = show();
   await userEvent.type(box, "one{Shift>}{Enter}{/Shift}two");

@@ -12,15 +12,16 @@ import {
   useRef,
   useState,
 } from "react";
-import { IconButton } from "@/components/ui/button";
+import { Button, IconButton } from "@/components/ui/button";
 import { ProblemNote } from "@/components/ui/problem-note";
+import { Tooltip } from "@/components/ui/tooltip";
 import { isAtWork } from "@/lib/at-work";
 import { cx } from "@/lib/class-names";
-import { formatBytes } from "@/lib/format";
-import { useShortcut } from "@/lib/shortcuts";
+import { COMMAND_KEY, useShortcut } from "@/lib/shortcuts";
 import type { Content } from "@/protocol/commands";
 import { AttachmentChip } from "./attachment-chip";
-import { type Attached, contentOf, isTooLarge, MESSAGE_BYTES, useAttachments } from "./attachments";
+import { type Attached, contentOf, isTooLarge, useAttachments } from "./attachments";
+import { hintOf } from "./composer-hint";
 import { loadDraft, NO_DRAFT, saveDraft } from "./drafts";
 import { useFileDrop } from "./file-drop";
 
@@ -28,10 +29,12 @@ export interface ComposerProps {
   /** The name its draft is kept under. */
   draft: string;
   placeholder: string;
-  /** Takes the message over; if it throws, the message stays in the box. */
-  onSend: (content: Content) => Promise<void>;
+  /** Takes the message over, for the answer that is being written if `steer`; if it throws, it stays in the box. */
+  onSend: (content: Content, steer?: boolean) => Promise<void>;
   /** Something runs or waits: it can be stopped, and what is sent now waits behind it. */
   busy?: boolean;
+  /** An answer is being written, which a message can join. */
+  steerable?: boolean;
   stopping?: boolean;
   onStop?: () => void;
   /** Why nothing can be sent. */
@@ -40,18 +43,21 @@ export interface ComposerProps {
   wishes?: number;
 }
 
+/** queue: when the answer is finished. steer: the answer takes it. */
+type How = "queue" | "steer";
+
 const LINES = 10;
 const LAST = 1e9;
 
 export const Composer = memo(function Composer(props: ComposerProps): ReactNode {
   const { draft, placeholder, onSend, busy = false, stopping = false, onStop, closed = null } = props;
-  const { wishes = 0 } = props;
+  const { steerable = false, wishes = 0 } = props;
   const [begun] = useState(() => loadDraft(draft));
   const [text, setText] = useState(begun.text);
   const attachments = useAttachments(begun.files);
   const [sending, setSending] = useState(false);
   /** Sent while files were on their way: it goes when they are there. */
-  const [wanted, setWanted] = useState(false);
+  const [wanted, setWanted] = useState<How | null>(null);
   const [unsent, setUnsent] = useState(begun.unsent === true);
   const [problem, setProblem] = useState<unknown>(null);
   const box = useRef<HTMLTextAreaElement>(null);
@@ -63,11 +69,14 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
   const files = items.flatMap(({ file }): Attached[] => (file ? [file] : []));
   const content = contentOf(trimmed(text), files);
   const written = text.trim() !== "";
-  const hint = hintOf({ closed, items, tooLarge: isTooLarge(content), busy, written, wanted, unsent });
+  const waits = wanted !== null;
+  const tooLarge = isTooLarge(content);
+  const hint = hintOf({ closed, items, tooLarge, busy, written, wanted: waits, unsent });
   const ready = content.length > 0 && !sending && !hint?.blocks;
   const uploading = hint?.blocks === "for now";
+  const joins = steerable && (ready || uploading);
 
-  const kept = JSON.stringify({ text, files, unsent: wanted || unsent });
+  const kept = JSON.stringify({ text, files, unsent: waits || unsent });
   useEffect(() => saveDraft(draft, JSON.parse(kept)), [draft, kept]);
   useGrowth(box, text);
 
@@ -100,12 +109,12 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
   const dropping = useFileDrop(attach);
 
   const takeBack = () => {
-    setWanted(false);
+    setWanted(null);
     setUnsent(false);
   };
-  const send = async () => {
+  const send = async (how: How = "queue") => {
     if (uploading) {
-      setWanted(true);
+      setWanted(how);
       focus();
     }
     if (!ready || underWay.current) return;
@@ -114,7 +123,7 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
     setSending(true);
     setProblem(null);
     try {
-      await onSend(content);
+      await onSend(content, how === "steer" && steerable);
       saveDraft(draft, NO_DRAFT); // the page may be another one by now
       setText("");
       for (const { key } of items) attachments.remove(key); // not what was attached meanwhile
@@ -128,15 +137,15 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
   };
 
   useEffect(() => {
-    if (!wanted || uploading) return;
-    if (ready) void send();
-    else setWanted(false);
+    if (wanted === null || uploading) return;
+    if (ready) void send(wanted);
+    else setWanted(null);
   });
 
   const pressed = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
     event.preventDefault();
-    void send();
+    void send(event.ctrlKey || event.metaKey ? "steer" : "queue");
   };
 
   const pasted = (event: ClipboardEvent) => {
@@ -186,7 +195,7 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
           readOnly={sending}
           className="block w-full resize-none bg-transparent px-4 pt-3 pb-1 text-[0.9375rem] leading-6 outline-none placeholder:text-soft"
         />
-        <div className="flex items-center gap-1.5 px-2 pb-2">
+        <div className="flex flex-wrap items-center gap-1.5 px-2 pb-2">
           <input
             ref={chooser}
             type="file"
@@ -200,16 +209,27 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
               focus();
             }}
           />
-          <IconButton label="Attach files" onClick={() => chooser.current?.click()}>
+          <IconButton label="Attach files" className="mr-auto" onClick={() => chooser.current?.click()}>
             <Paperclip className="size-4" aria-hidden />
           </IconButton>
           <p
             id={hintId}
             role="status"
-            className={cx("min-w-0 flex-1 text-xs", hint?.blocks === true ? "text-warn" : "text-soft")}
+            className={cx(
+              "min-w-0 flex-1 text-xs",
+              joins && "max-sm:order-first max-sm:basis-full max-sm:px-2",
+              hint?.blocks === true ? "text-warn" : "text-soft",
+            )}
           >
             {stopping ? "Stopping…" : hint?.text}
           </p>
+          {joins && (
+            <Tooltip label={`Add to this answer (${COMMAND_KEY}+Enter)`}>
+              <Button size="small" disabled={waits} onClick={() => void send("steer")}>
+                Add to this answer
+              </Button>
+            </Tooltip>
+          )}
           {busy && (
             <IconButton
               label={stopping ? "Stopping…" : "Stop (Esc)"}
@@ -233,10 +253,10 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
               label={busy ? "Send when this answer finishes" : "Send"}
               look="primary"
               className="rounded-full!"
-              disabled={!ready && (!uploading || wanted)}
+              disabled={!ready && (!uploading || waits)}
               onClick={() => void send()}
             >
-              {sending || wanted ? (
+              {sending || waits ? (
                 <LoaderCircle className="size-4 animate-spin" aria-hidden />
               ) : (
                 <ArrowUp className="size-4" aria-hidden />
@@ -248,41 +268,6 @@ export const Composer = memo(function Composer(props: ComposerProps): ReactNode 
     </div>
   );
 });
-
-interface Hint {
-  text: string;
-  /** Nothing can be sent: until it is seen to, or until files are there. */
-  blocks: boolean | "for now";
-}
-
-function hintOf(state: {
-  closed: string | null;
-  items: ReturnType<typeof useAttachments>["items"];
-  tooLarge: boolean;
-  busy: boolean;
-  written: boolean;
-  wanted: boolean;
-  unsent: boolean;
-}): Hint | null {
-  if (state.closed) return { text: state.closed, blocks: true };
-  if (state.items.some((item) => item.problem))
-    return { text: "A file could not be attached. Remove it or try again.", blocks: true };
-  if (state.tooLarge)
-    return {
-      text: `Too long: the limit for a message is ${formatBytes(MESSAGE_BYTES)}. Attach it as a file instead.`,
-      blocks: true,
-    };
-  if (state.items.some((item) => !item.file))
-    return {
-      text: state.wanted
-        ? "Uploading… Stay on this page: the message is sent when the upload finishes."
-        : "Uploading…",
-      blocks: "for now",
-    };
-  if (state.unsent)
-    return { text: "Not sent: you left while a file was uploading. Attach it again.", blocks: false };
-  return state.busy && state.written ? { text: "Sends when this answer finishes.", blocks: false } : null;
-}
 
 /** Whether a key belongs to an input method that puts a character together. */
 function isComposing(event: KeyboardEvent): boolean {

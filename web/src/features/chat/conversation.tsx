@@ -6,11 +6,13 @@ import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } fro
 import { sessionQuery } from "@/api/queries";
 import { useReading } from "@/api/use-reading";
 import { KeptStates } from "@/components/turn/kept-state";
+import { ToolServers } from "@/components/turn/tool-title";
 import { buttonClass } from "@/components/ui/button";
 import { Empty } from "@/components/ui/empty";
 import { useTitle } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { useToast } from "@/components/ui/toast";
+import type { Branch, SessionWithMessages } from "@/protocol/api";
 import type { Content } from "@/protocol/commands";
 import { useOutbox } from "@/realtime/outbox-context";
 import { useSocket } from "@/realtime/socket-context";
@@ -20,11 +22,17 @@ import { Announcer } from "./announcer";
 import { ChatHeader } from "./chat-header";
 import { Composer } from "./composer";
 import { loadDraft, moveDraft, NEW_CHAT } from "./drafts";
+import { loadLater } from "./messages/later";
 import { ThreadSkeleton } from "./thread-skeleton";
 import { type ThreadHandle, ThreadView } from "./thread-view";
+import { useToolServers } from "./tool-servers";
 import { useTurnActions } from "./turn-actions";
 import { useNewest } from "./usage";
 import { useWaitingMessages } from "./waiting-messages";
+
+/** Which branch is chosen is no event: another page of the chat that is open asks for it. */
+const FOLLOWED = { refetchInterval: 10_000, refetchOnWindowFocus: "always" } as const;
+const NO_BRANCHES: Branch[] = [];
 
 export function Conversation({
   sessionId,
@@ -47,7 +55,7 @@ export function Conversation({
 function Following({ sessionId, stream }: { sessionId: string; stream: AgentStream }): ReactNode {
   const { thread, phase } = stream;
   const outbox = useOutbox();
-  const session = useQuery(sessionQuery(sessionId)).data;
+  const session = useQuery({ ...sessionQuery(sessionId), ...FOLLOWED }).data;
   const handle = useRef<ThreadHandle>(null);
   const [atEnd, setAtEnd] = useState(true);
   const waiting = useWaitingMessages(sessionId, thread, phase === "live");
@@ -55,14 +63,21 @@ function Following({ sessionId, stream }: { sessionId: string; stream: AgentStre
   const running = useProgress(turn);
   const newest = useNewest(thread.turns);
   const queued = thread.turns.some(({ status }) => status === "queued") || waiting.some(isTaken);
-  const { stop, stopping } = useStop(sessionId, turn?.runId, turn !== undefined || queued);
-  const actions = useTurnActions(sessionId, thread.turns);
+  const busy = turn !== undefined || queued;
+  const { stop, stopping } = useStop(sessionId, turn?.runId, busy);
+  const onBranch = useCallback(() => handle.current?.toBranch(), []);
+  const servers = useToolServers(thread.turns);
+  const actions = useTurnActions(sessionId, stream, onBranch);
+  useChosenBranch(session, stream);
+  useEffect(() => {
+    if (phase === "live") loadLater();
+  }, [phase]);
   useRefreshing(sessionId, thread.turns, phase === "live");
   useReading(sessionId, phase === "live" && !turn ? thread.pos : 0, atEnd);
 
   const send = useCallback(
-    async (content: Content) => {
-      outbox.put(sessionId, content);
+    async (content: Content, steer = false) => {
+      outbox.put(sessionId, content, steer);
       handle.current?.toEnd();
     },
     [outbox, sessionId],
@@ -75,15 +90,19 @@ function Following({ sessionId, stream }: { sessionId: string; stream: AgentStre
         <ThreadSkeleton />
       ) : (
         <KeptStates>
-          <ThreadView
-            sessionId={sessionId}
-            stream={stream}
-            waiting={waiting}
-            forkedFrom={session?.forked_from ?? null}
-            actions={actions}
-            onAtEnd={setAtEnd}
-            handle={handle}
-          />
+          <ToolServers value={servers}>
+            <ThreadView
+              sessionId={sessionId}
+              stream={stream}
+              waiting={waiting}
+              forkedFrom={session?.forked_from ?? null}
+              branches={session?.branches ?? NO_BRANCHES}
+              actions={actions}
+              blocked={busy ? "Wait for the answer, or stop it." : null}
+              onAtEnd={setAtEnd}
+              handle={handle}
+            />
+          </ToolServers>
         </KeptStates>
       )}
       <div className="shrink-0 px-4 pt-1 pb-4">
@@ -92,7 +111,8 @@ function Following({ sessionId, stream }: { sessionId: string; stream: AgentStre
             draft={sessionId}
             placeholder={session ? `Message ${session.agent_name}` : "Message"}
             onSend={send}
-            busy={turn !== undefined || queued}
+            busy={busy}
+            steerable={turn !== undefined && !stopping}
             stopping={stopping}
             onStop={stop}
           />
@@ -101,6 +121,19 @@ function Following({ sessionId, stream }: { sessionId: string; stream: AgentStre
       <Announcer turns={thread.turns} />
     </div>
   );
+}
+
+/** Shows the branch that another page of the chat chose. */
+function useChosenBranch(session: SessionWithMessages | undefined, stream: AgentStream): void {
+  const { thread, phase, reload } = stream;
+  const isOther =
+    session !== undefined &&
+    phase === "live" &&
+    session.last_pos === thread.pos &&
+    session.leaf_run_id !== thread.leaf;
+  useEffect(() => {
+    if (isOther) void reload();
+  }, [isOther, reload]);
 }
 
 function isTaken({ messageId, problem }: { messageId: string | null; problem: unknown }): boolean {

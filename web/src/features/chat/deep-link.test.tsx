@@ -7,7 +7,7 @@ import {
 } from "@tanstack/react-router";
 import { act, render, waitFor } from "@testing-library/react";
 import { expect, test } from "vitest";
-import { followMessage, useWantedMessage, type Wanted } from "./deep-link";
+import { followMessage, hashOf, useWantedMessage, type Wanted } from "./deep-link";
 
 function open(address: string) {
   const seen: (Wanted | null)[] = [];
@@ -29,20 +29,25 @@ function open(address: string) {
 
 test("a message is wanted of the chat whose address it is in, and of no other", async () => {
   const { seen, router } = open("/chat/ses_1#message-m1");
-  await waitFor(() => expect(seen.at(-1)).toEqual({ id: "m1" }));
+  await waitFor(() => expect(seen.at(-1)).toEqual({ id: "m1", run: null }));
   router.history.push("/chat/ses_2#message-m2");
   await waitFor(() => expect(router.state.location.hash).toBe("message-m2"));
   await waitFor(() => expect(seen.at(-1)).toBeNull());
-  expect(seen).not.toContainEqual({ id: "m2" });
+  expect(seen).not.toContainEqual({ id: "m2", run: null });
+});
+
+test("a link may say which run the message is of", async () => {
+  const { seen } = open(`/chat/ses_1#${hashOf("m1", "run_1")}`);
+  await waitFor(() => expect(seen.at(-1)).toEqual({ id: "m1", run: "run_1" }));
 });
 
 test("a link that is followed again is wanted again, one to elsewhere is not", async () => {
   const { seen } = open("/chat/ses_1#message-m1");
-  await waitFor(() => expect(seen.at(-1)).toEqual({ id: "m1" }));
+  await waitFor(() => expect(seen.at(-1)).toEqual({ id: "m1", run: null }));
   const before = seen.at(-1);
   act(() => followMessage("m9"));
   expect(seen.at(-1)).toBe(before);
   act(() => followMessage("m1"));
-  expect(seen.at(-1)).toEqual({ id: "m1" });
+  expect(seen.at(-1)).toEqual({ id: "m1", run: null });
   expect(seen.at(-1)).not.toBe(before);
 });

@@ -1,8 +1,11 @@
-/** An address that points to a message, `#message-<id>`: goes there, over as many older pages as it takes. */
+/**
+ * An address that points to a message, or by its own id to a run, `#message-<id>@<run>`: goes there, to the branch it is on and over as many older
+ * pages as it takes. The run may be left out.
+ */
 
 import { useLocation } from "@tanstack/react-router";
 import type { Virtualizer } from "@tanstack/react-virtual";
-import { type RefObject, useEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { type RefObject, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { useToast } from "@/components/ui/toast";
 import type { AgentStream } from "@/realtime/use-agent-stream";
 import type { Part, Turn } from "@/state/thread";
@@ -21,6 +24,13 @@ interface Highlighted {
 /** A message an address points to. A new one each time the way there is taken: a link may be followed twice. */
 export interface Wanted {
   id: string;
+  /** The run it is of; null if the address does not say. */
+  run: string | null;
+}
+
+/** Where a message is in its chat, for an address. */
+export function hashOf(id: string, run: string): string {
+  return `${PREFIX}${id}@${run}`;
 }
 
 /** How often links to a message were followed; the router does not tell of one to where one is. */
@@ -46,16 +56,18 @@ interface Going {
   scroller: RefObject<HTMLDivElement | null>;
   /** Lets go of the end of the thread. */
   letGo: () => void;
+  /** Shows the branch that a run is on; says whether it was another. */
+  show: (runId: string) => Promise<boolean>;
 }
 
 /** The message the address points to, once it is the address of this chat. */
 export function useWantedMessage(sessionId: string): Wanted | null {
   const { pathname, hash } = useLocation();
   const isHere = pathname.split("/").includes(sessionId) && hash.startsWith(PREFIX);
-  const id = isHere ? hash.slice(PREFIX.length) : null;
+  const [id = null, run = null] = isHere ? hash.slice(PREFIX.length).split("@") : [];
   const times = useSyncExternalStore(watch, () => (id === null ? 0 : followed.get(id)));
   // biome-ignore lint/correctness/useExhaustiveDependencies: each time is another
-  return useMemo(() => (id === null ? null : { id }), [id, times]);
+  return useMemo(() => (id === null ? null : { id, run }), [id, run, times]);
 }
 
 /** Goes to the wanted message once it is here; returns it while it is to be marked. */
@@ -66,14 +78,17 @@ export function useDeepLink({
   virtualizer,
   scroller,
   letGo,
+  show,
 }: Going): Highlighted | null {
   const toast = useToast();
+  const lookedFor = useRef<Wanted | null>(null);
+  const [looking, setLooking] = useState(false);
   const [reached, setReached] = useState<Wanted | null>(null);
   const [highlighted, setHighlighted] = useState<Highlighted | null>(null);
   const { older, loadingOlder, problem, loadOlder } = stream;
 
   useEffect(() => {
-    if (wanted === null || wanted === reached) return;
+    if (wanted === null || wanted === reached || stream.phase !== "live") return;
     const index = rows.findIndex((row) => row.kind === "turn" && holds(row.turn, wanted.id));
     const row = rows[index];
     if (row?.kind === "turn") {
@@ -82,13 +97,40 @@ export function useDeepLink({
       letGo();
       virtualizer.scrollToIndex(index, { align: "start" });
       bringIntoView(scroller, `${PREFIX}${wanted.id}`, FRAMES);
+    } else if (looking) {
+      return;
+    } else if (wanted.run !== null && lookedFor.current !== wanted) {
+      lookedFor.current = wanted;
+      setLooking(true);
+      letGo();
+      show(wanted.run)
+        .catch((thrown) => {
+          setReached(wanted);
+          toast.failed(thrown);
+        })
+        .finally(() => setLooking(false));
     } else if (older) {
       if (!loadingOlder && !problem) void loadOlder();
     } else {
       setReached(wanted);
       toast.failed(new Error("The linked message is not in this chat."));
     }
-  }, [wanted, reached, rows, older, loadingOlder, problem, loadOlder, virtualizer, scroller, letGo, toast]);
+  }, [
+    wanted,
+    reached,
+    rows,
+    stream.phase,
+    looking,
+    show,
+    older,
+    loadingOlder,
+    problem,
+    loadOlder,
+    virtualizer,
+    scroller,
+    letGo,
+    toast,
+  ]);
 
   useEffect(() => {
     if (!highlighted) return undefined;
@@ -107,7 +149,7 @@ function bringIntoView(scroller: RefObject<HTMLDivElement | null>, id: string, f
 }
 
 export function holds(turn: Turn, id: string): boolean {
-  return turn.asked.some((asked) => asked.id === id) || hasPart(turn.parts, id);
+  return turn.runId === id || turn.asked.some((asked) => asked.id === id) || hasPart(turn.parts, id);
 }
 
 function hasPart(parts: readonly Part[], id: string): boolean {

@@ -44,6 +44,7 @@ export function NewChatPage(): ReactNode {
   useTitle("New chat");
   const me = useQuery(meQuery).data;
   const agents = useQuery(agentsQuery);
+  useEffect(() => void import("./chat-page").catch(() => undefined), []); // where the first message leads
   return (
     <>
       <SideSlot>{SESSION_SIDE}</SideSlot>

@@ -16,6 +16,8 @@ const session = (id: string, updated: number): ListedSession => ({
   created_at: updated,
   updated_at: updated,
   last_run_id: null,
+  leaf_run_id: null,
+  branched: false,
   last_pos: 0,
   seen_pos: 0,
   forked_from: null,

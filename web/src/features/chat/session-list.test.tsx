@@ -40,6 +40,8 @@ const session = (id: string, found: FoundView | null = null): ListedSession => (
   created_at: 1,
   updated_at: 1,
   last_run_id: null,
+  leaf_run_id: null,
+  branched: false,
   last_pos: 0,
   seen_pos: 0,
   forked_from: null,
@@ -47,6 +49,7 @@ const session = (id: string, found: FoundView | null = null): ListedSession => (
 });
 const place = (message_id: string, match: string): FoundView => ({
   message_id,
+  run_id: "run_1",
   before: "…an ",
   match,
   after: " & more",
@@ -96,7 +99,7 @@ test("a hit shows the words with the match marked, as text, and leads to the mes
   await userEvent.type(screen.getByRole("searchbox"), "otter");
   await waitFor(() => expect(screen.getByRole("status").textContent).toBe("3 chats found"));
   const link = screen.getByRole("link", { name: /Chat 1/ });
-  expect(link.getAttribute("href")).toBe("/chat/1#message-msg_1");
+  expect(link.getAttribute("href")).toBe("/chat/1#message-msg_1@run_1");
   expect(within(link).getByText(hit).tagName).toBe("MARK");
   expect(link.textContent).toBe(`Chat 1…an ${hit} & more`);
   expect(document.querySelector("img")).toBeNull();
@@ -118,7 +121,7 @@ test("the arrows go from the field through the hits and back, and Enter opens on
   await userEvent.keyboard("{ArrowDown}{Escape}");
   expect(document.activeElement).toBe(field);
   await userEvent.keyboard("{ArrowDown}{ArrowDown}{ArrowDown}{Enter}");
-  await waitFor(() => expect(router.state.location.href).toBe("/chat/3#message-msg_3"));
+  await waitFor(() => expect(router.state.location.href).toBe("/chat/3#message-msg_3@run_1"));
 });
 
 test("Enter in the field opens the first chat that is found, however late that is", async () => {
@@ -129,7 +132,7 @@ test("Enter in the field opens the first chat that is found, however late that i
   await waitFor(() => expect(tell).toHaveLength(1));
   expect(router.state.location.href).toBe("/chat");
   tell(three);
-  await waitFor(() => expect(router.state.location.href).toBe("/chat/1#message-msg_1"));
+  await waitFor(() => expect(router.state.location.href).toBe("/chat/1#message-msg_1@run_1"));
   expect(document.activeElement).toBe(document.body); // where the chat takes it from
 });
 

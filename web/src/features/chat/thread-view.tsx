@@ -1,16 +1,28 @@
 /** The turns of a chat in a list of which only what is near the window is on the page. */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, LoaderCircle } from "lucide-react";
-import { type ReactNode, type RefObject, useEffect, useImperativeHandle, useRef, useState } from "react";
+import {
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useImperativeHandle,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import { Button } from "@/components/ui/button";
 import { ProblemNote } from "@/components/ui/problem-note";
+import type { Branch } from "@/protocol/api";
 import { useOutbox } from "@/realtime/outbox-context";
 import type { AgentStream } from "@/realtime/use-agent-stream";
 import { useDeepLink, useWantedMessage } from "./deep-link";
 import { useEndOfThread } from "./end-of-thread";
 import { OutgoingMessage } from "./messages/turn-view";
-import { rowsOf, type ThreadRows } from "./thread-rows";
-import { TurnRow, type TurnRowActions } from "./turn-row";
+import { rowsOf, type ThreadRows, versionsOf } from "./thread-rows";
+import type { TurnActions } from "./turn-actions";
+import { TurnRow } from "./turn-row";
+import { useVersions } from "./versions";
 
 /** How near the top older messages are asked for, in rows. */
 const TOP_ROWS = 4;
@@ -19,24 +31,34 @@ const SETTLING_MS = 300;
 
 export interface ThreadHandle {
   toEnd: () => void;
+  /** Goes to the end, with the focus: what had it is replaced by what comes there. */
+  toBranch: () => void;
 }
 
-interface ThreadViewProps extends Omit<ThreadRows, "turns"> {
+interface ThreadViewProps extends Omit<ThreadRows, "turns" | "versions"> {
   sessionId: string;
   stream: AgentStream;
-  actions: TurnRowActions;
+  /** The runs of the path that have alternatives. */
+  branches: readonly Branch[];
+  actions: TurnActions;
+  /** Why no branch can be made or chosen now. */
+  blocked: string | null;
   /** Told whenever the reader gets to the end or leaves it. */
   onAtEnd: (atEnd: boolean) => void;
   handle: RefObject<ThreadHandle | null>;
 }
 
 export function ThreadView(props: ThreadViewProps): ReactNode {
-  const { sessionId, stream, waiting, forkedFrom, actions, onAtEnd, handle } = props;
+  const { sessionId, stream, waiting, forkedFrom, branches, actions, blocked, onAtEnd, handle } = props;
   const { thread, older, loadingOlder, loadOlder, problem } = stream;
   const outbox = useOutbox();
   const scroller = useRef<HTMLDivElement>(null);
   const [settled, setSettled] = useState(false);
-  const rows = rowsOf({ turns: thread.turns, waiting, forkedFrom: older ? null : forkedFrom });
+  const versions = useMemo(() => versionsOf(branches), [branches]);
+  const rows = useMemo(
+    () => rowsOf({ turns: thread.turns, waiting, forkedFrom: older ? null : forkedFrom, versions }),
+    [thread.turns, waiting, older, forkedFrom, versions],
+  );
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
@@ -47,8 +69,13 @@ export function ThreadView(props: ThreadViewProps): ReactNode {
   });
   const wanted = useWantedMessage(sessionId);
   const { atEnd, toEnd, letGo } = useEndOfThread(scroller, wanted === null);
-  const highlighted = useDeepLink({ wanted, stream, rows, virtualizer, scroller, letGo });
-  useImperativeHandle(handle, () => ({ toEnd }), [toEnd]);
+  const highlighted = useDeepLink({ wanted, stream, rows, virtualizer, scroller, letGo, show: actions.show });
+  const toBranch = useCallback(() => {
+    toEnd();
+    scroller.current?.focus({ preventScroll: true });
+  }, [toEnd]);
+  useImperativeHandle(handle, () => ({ toEnd, toBranch }), [toEnd, toBranch]);
+  const { choose, onKeyDown } = useVersions({ rows, scroller, letGo, choose: actions.choose, blocked });
 
   // It opens at its end: until it is there, the top of what is here is not the top of what the reader sees.
   useEffect(() => {
@@ -80,6 +107,7 @@ export function ThreadView(props: ThreadViewProps): ReactNode {
         aria-label="Conversation"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
         tabIndex={0}
+        onKeyDown={onKeyDown}
         className="h-full overflow-x-hidden overflow-y-auto [overflow-anchor:none] focus-visible:outline-offset-[-2px]"
       >
         <div className="relative w-full" style={{ height: virtualizer.getTotalSize() }}>
@@ -90,7 +118,13 @@ export function ThreadView(props: ThreadViewProps): ReactNode {
             {items.map(({ index, key }) => {
               const row = rows[index];
               return (
-                <div key={key} data-index={index} ref={virtualizer.measureElement} className="px-4">
+                <div
+                  key={key}
+                  data-index={index}
+                  data-row={key}
+                  ref={virtualizer.measureElement}
+                  className="px-4"
+                >
                   <div className="mx-auto w-full max-w-3xl py-3">
                     {row?.kind === "turn" && (
                       <TurnRow
@@ -98,7 +132,11 @@ export function ThreadView(props: ThreadViewProps): ReactNode {
                         turn={row.turn}
                         answerable={row.answerable}
                         retryable={row.retryable}
+                        last={row.last}
+                        branch={row.branch}
+                        blocked={blocked}
                         actions={actions}
+                        onChoose={choose}
                         highlighted={
                           highlighted && row.turn.runId === highlighted.runId ? highlighted.id : null
                         }

@@ -1,37 +1,37 @@
 /** One turn in the list. It is drawn again only when it changes itself. */
 import { memo, type ReactNode, useCallback } from "react";
-import type { Answer, Content } from "@/protocol/commands";
-import type { Asked, Turn } from "@/state/thread";
+import type { Branch } from "@/protocol/api";
+import type { Turn } from "@/state/thread";
 import { TurnView } from "./messages/turn-view";
-
-export interface TurnRowActions {
-  answer: (answers: Answer[]) => Promise<void>;
-  retry: (turn: Turn) => void;
-  edit: (asked: Asked, content: Content) => Promise<void>;
-}
+import type { TurnActions } from "./turn-actions";
 
 interface TurnRowProps {
   sessionId: string;
   turn: Turn;
   answerable: boolean;
   retryable: boolean;
-  actions: TurnRowActions;
+  last: boolean;
+  branch: Branch | null;
+  /** Why no branch can be made or chosen now. */
+  blocked: string | null;
+  actions: TurnActions;
+  onChoose: (branch: Branch, leaf: string) => void;
   /** The message in it that an address points to. */
   highlighted: string | null;
 }
 
 export const TurnRow = memo(function TurnRow(props: TurnRowProps): ReactNode {
-  const { sessionId, turn, answerable, retryable, actions, highlighted } = props;
-  const retry = useCallback(() => actions.retry(turn), [actions, turn]);
+  const { turn, retryable, actions, highlighted, ...rest } = props;
+  const regenerate = useCallback((model?: string) => void actions.regenerate(turn, model), [actions, turn]);
   return (
     <TurnView
-      sessionId={sessionId}
       turn={turn}
       live={turn.status === "running"}
-      answerable={answerable}
       onAnswer={actions.answer}
       onEdit={actions.edit}
-      {...(retryable ? { onRetry: retry } : {})}
+      onEditElsewhere={actions.editElsewhere}
+      {...rest}
+      {...(retryable ? { onRegenerate: regenerate } : {})}
       {...(highlighted ? { highlighted } : {})}
     />
   );

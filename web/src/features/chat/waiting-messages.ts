@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef } from "react";
 import type { Outgoing } from "@/realtime/outbox";
 import { useOutbox, useOutgoing } from "@/realtime/outbox-context";
-import type { Asked, Thread } from "@/state/thread";
+import { type Asked, saidIn, type Thread } from "@/state/thread";
 
 /**
  * Leaves out what the thread has. The server may begin a run before it says that it took the message: until it has
@@ -41,14 +41,27 @@ export function useWaitingMessages(sessionId: string, thread: Thread, live: bool
   useEffect(() => {
     if (items.some(({ messageId }) => messageId !== null)) outbox.shown(new Set(asked.map(({ id }) => id)));
   }, [outbox, items, asked]);
-  return useMemo(() => stillWaiting(items, asked, known.current), [items, asked]);
+  const waiting = useMemo(() => stillWaiting(items, asked, known.current), [items, asked]);
+  return useMemo(() => [...joining(sessionId, thread, waiting), ...waiting], [sessionId, thread, waiting]);
+}
+
+/** What the server keeps for a run in progress and this page did not send. */
+function joining(sessionId: string, { turns }: Thread, sent: readonly Outgoing[]): Outgoing[] {
+  return turns.flatMap((turn) =>
+    turn.joining
+      .filter(({ id }) => !sent.some(({ messageId }) => messageId === id))
+      .map(({ id, content, at }) => ({
+        ...{ key: id, sessionId, content, at: at ?? 0, problem: null },
+        ...{ messageId: id, runId: turn.runId, steer: true },
+      })),
+  );
 }
 
 /** What was asked in a thread: the same list as long as nothing is added to it. */
 function useAsked(thread: Thread): Asked[] {
   const last = useRef<Asked[]>([]);
   return useMemo(() => {
-    const asked = thread.turns.flatMap((turn) => turn.asked);
+    const asked = thread.turns.flatMap(saidIn);
     const same = asked.length === last.current.length && asked.every((each, at) => each === last.current[at]);
     if (!same) last.current = asked;
     return last.current;

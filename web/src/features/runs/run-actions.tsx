@@ -37,7 +37,12 @@ export function RunActions({ run }: { run: RunView }): ReactNode {
           {run.cancel_requested ? "Stopping" : "Stop run"}
         </Button>
       )}
-      <Link to="/chat/$sessionId" params={{ sessionId: run.session_id }} className={buttonClass()}>
+      <Link
+        to="/chat/$sessionId"
+        params={{ sessionId: run.session_id }}
+        hash={`message-${run.id}@${run.id}`}
+        className={buttonClass()}
+      >
         <MessageSquare className="size-4" aria-hidden />
         Open in chat
       </Link>

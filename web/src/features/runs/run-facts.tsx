@@ -8,6 +8,7 @@ import { CopyButton } from "@/components/ui/copy-button";
 import { Tooltip } from "@/components/ui/tooltip";
 import { formatAgo, formatMoment } from "@/lib/format";
 import type { RunView } from "@/protocol/api";
+import { RunDefinition } from "./run-definition";
 import { durationWords } from "./run-words";
 
 interface RunFactsProps {
@@ -46,6 +47,23 @@ export function RunFacts({ run, now }: RunFactsProps): ReactNode {
           </span>
         </Fact>
       </dl>
+      <RunDefinition run={run} />
+      {run.parent_run_id !== null && (
+        <p className="mt-3 text-[0.8125rem] text-soft">
+          Continues{" "}
+          <Link
+            to="/runs/$runId"
+            params={{ runId: run.parent_run_id }}
+            className="font-mono text-xs text-accent-text underline-offset-4 hover:underline"
+          >
+            {run.parent_run_id}
+          </Link>
+          {run.branched && ", on a branch of the chat"}
+        </p>
+      )}
+      {run.parent_run_id === null && run.branched && (
+        <p className="mt-3 text-[0.8125rem] text-soft">Begins a branch of the chat</p>
+      )}
       {run.copied_from !== null && (
         <p className="mt-3 text-[0.8125rem] text-soft">
           This is a copy, created when its chat was forked{run.copied_from === "" ? "" : " from "}

@@ -51,6 +51,13 @@ export const runQuery = (runId: string) =>
     refetchInterval: ({ state }) => followMs(state.data ? [state.data] : []),
   });
 
+/** The version of its agent that a run has pinned, beside the agent as it is now. */
+export const runDefinitionQuery = (runId: string) =>
+  queryOptions({
+    queryKey: ["runs", "definition", runId],
+    queryFn: () => data(api.GET("/api/runs/{run_id}/definition", { params: { path: { run_id: runId } } })),
+  });
+
 /** The tool calls of a run as the server recorded them, beside the log. */
 export const runToolsQuery = (runId: string, goingOn: boolean) =>
   queryOptions({

@@ -1,6 +1,16 @@
 /** The parts of the settings, in the order they are listed. */
-import { Info, KeyRound, type LucideIcon, Palette, Plug, ScrollText, UserRound, Users } from "lucide-react";
-import type { ReactNode } from "react";
+import {
+  Blocks,
+  Info,
+  KeyRound,
+  type LucideIcon,
+  Palette,
+  Plug,
+  ScrollText,
+  UserRound,
+  Users,
+} from "lucide-react";
+import { type ComponentType, lazy } from "react";
 import type { Permission } from "@/components/access";
 import type { Me } from "@/protocol/api";
 import { AboutSection } from "./about-section";
@@ -16,11 +26,14 @@ export interface Section {
   label: string;
   icon: LucideIcon;
   needs: Permission;
-  Content: (props: { me: Me }) => ReactNode;
+  Content: ComponentType<{ me: Me }>;
 }
+
+const McpSection = lazy(async () => ({ default: (await import("./mcp/mcp-section")).McpSection }));
 
 export const SECTIONS: Section[] = [
   { id: "providers", label: "Model providers", icon: Plug, needs: "build", Content: ProvidersSection },
+  { id: "mcp-servers", label: "MCP servers", icon: Blocks, needs: "use", Content: McpSection },
   { id: "api-keys", label: "API keys", icon: KeyRound, needs: "use", Content: ApiKeysSection },
   { id: "members", label: "Team and members", icon: Users, needs: "manage", Content: MembersSection },
   { id: "profile", label: "Profile", icon: UserRound, needs: "use", Content: ProfileSection },

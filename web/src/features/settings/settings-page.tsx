@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, Navigate, useParams } from "@tanstack/react-router";
 import { Compass } from "lucide-react";
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, Suspense, useEffect, useRef } from "react";
 import { meQuery } from "@/api/queries";
 import { Needs } from "@/components/access";
 import { buttonClass } from "@/components/ui/button";
@@ -11,7 +11,7 @@ import { Page } from "@/components/ui/page";
 import { SECTIONS, type Section } from "./sections";
 
 export function SettingsPage(): ReactNode {
-  const { section } = useParams({ strict: false });
+  const { serverId, section = serverId && "mcp-servers" } = useParams({ strict: false });
   const me = useQuery(meQuery);
   if (!me.data) return null;
   const allowed = SECTIONS.filter(({ needs }) => me.data.permissions.includes(needs));
@@ -24,7 +24,9 @@ export function SettingsPage(): ReactNode {
       <div className="min-h-0 min-w-0 flex-1">
         {open ? (
           <Needs permission={open.needs}>
-            <open.Content key={open.id} me={me.data} />
+            <Suspense fallback={null}>
+              <open.Content key={open.id} me={me.data} />
+            </Suspense>
           </Needs>
         ) : (
           <NoSection />

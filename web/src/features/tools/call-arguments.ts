@@ -1,5 +1,6 @@
+import { isObject, type JsonObject, writeJson } from "@/lib/json";
 /** The arguments to try a tool with: as fields of a form, made from its schema, and as JSON. */
-import { isObject, type JsonObject, parseJson, writeJson } from "./json";
+import { parseJson } from "./json";
 
 export interface ArgumentField {
   name: string;

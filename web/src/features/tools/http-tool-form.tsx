@@ -1,30 +1,26 @@
 /** The form of an HTTP tool: a request that the model fills in. */
+
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { Controller, type UseFormReturn, useWatch } from "react-hook-form";
+import { Controller, FormProvider, type UseFormReturn, useWatch } from "react-hook-form";
 import { problemOf } from "@/api/problem";
+import type { StoredHeaders } from "@/components/headers/header-rows";
+import { HeadersField } from "@/components/headers/headers-field";
 import { OvertakenNote } from "@/components/overtaken-note";
 import { Button } from "@/components/ui/button";
 import { Field, Input, Select, Textarea } from "@/components/ui/field";
 import { Card } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
+import { writeJson } from "@/lib/json";
+import { originOf } from "@/lib/origin";
 import { COMMAND_KEY, useShortcut } from "@/lib/shortcuts";
 import { AnswerFields } from "./answer-fields";
-import type { StoredHeaders } from "./header-rows";
-import { HeadersField } from "./headers-field";
-import { objectIn, writeJson } from "./json";
+import { objectIn } from "./json";
 import { schemaProblem } from "./parameter-table";
 import { ParametersField } from "./parameters-field";
 import { SafetyFields } from "./safety-fields";
 import { nameProblem, placesOf, type ToolForm } from "./tool-form";
 import { UrlReport } from "./url-report";
-import {
-  destinationProblem,
-  destinations,
-  METHODS,
-  originOf,
-  urlProblem,
-  withPlaceholders,
-} from "./url-template";
+import { destinationProblem, destinations, METHODS, urlProblem, withPlaceholders } from "./url-template";
 
 // What has the focus is not hidden behind the bar with the buttons.
 const FORM = "flex min-w-0 flex-col gap-5 [&_:is(input,textarea,select,button)]:scroll-mb-32";
@@ -188,7 +184,9 @@ export function HttpToolForm(props: HttpToolFormProps): ReactNode {
           Sent with every call and never shown to the model. Mark keys and passwords as secret: they are
           encrypted and only sent to the host they were entered for.
         </p>
-        <HeadersField form={form} stored={stored} />
+        <FormProvider {...form}>
+          <HeadersField stored={stored} />
+        </FormProvider>
       </Card>
 
       <AnswerFields form={form} />

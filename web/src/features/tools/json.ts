@@ -1,11 +1,6 @@
 /** Reading JSON that people write. */
 import { checkJson } from "@/components/json/json-check";
-
-export type JsonObject = Record<string, unknown>;
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+import { isObject, type JsonObject } from "@/lib/json";
 
 type Parsed = { ok: true; value: unknown } | { ok: false; problem: string };
 
@@ -21,5 +16,3 @@ export function objectIn(text: string): JsonObject {
   const parsed = parseJson(text);
   return parsed.ok && isObject(parsed.value) ? parsed.value : {};
 }
-
-export const writeJson = (value: unknown): string => JSON.stringify(value, null, 2);

@@ -3,8 +3,8 @@ import { Trash2 } from "lucide-react";
 import type { ReactNode } from "react";
 import { IconButton } from "@/components/ui/button";
 import { Input, Select } from "@/components/ui/field";
+import { RowCell } from "@/components/ui/row-cell";
 import { type Row, type RowType, TYPES, takesChoices, withType } from "./parameter-table";
-import { RowCell } from "./row-cell";
 
 interface ParameterLineProps {
   row: Row;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { writeJson } from "./json";
+import { writeJson } from "@/lib/json";
 import { newRow, rowProblem, rowsOf, schemaOf, schemaProblem, withType } from "./parameter-table";
 
 const rich = {

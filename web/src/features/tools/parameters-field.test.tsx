@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { Tooltip } from "radix-ui";
 import { type ReactNode, useState } from "react";
 import { expect, test, vi } from "vitest";
-import { writeJson } from "./json";
+import { writeJson } from "@/lib/json";
 import { ParametersField } from "./parameters-field";
 
 const told = vi.fn<(text: string, problem?: string) => void>();

@@ -1,10 +1,12 @@
 /** The parameters of a tool in two ways over the same schema: a table, and its JSON. */
+
 import { Plus } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { JsonEditor } from "@/components/json/json-editor";
 import { Button } from "@/components/ui/button";
 import { Tabs } from "@/components/ui/tabs";
-import { isObject, objectIn, parseJson, writeJson } from "./json";
+import { isObject, writeJson } from "@/lib/json";
+import { objectIn, parseJson } from "./json";
 import { ParameterLine } from "./parameter-line";
 import { newRow, type Row, rowProblem, rowsOf, schemaOf } from "./parameter-table";
 

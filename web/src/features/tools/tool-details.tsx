@@ -1,11 +1,12 @@
 /** A tool that cannot be changed here: what it is, and what it takes. */
+
 import type { ReactNode } from "react";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Card } from "@/components/ui/page";
 import { Tabs } from "@/components/ui/tabs";
+import { writeJson } from "@/lib/json";
 import { APPROVALS, EFFECTS } from "@/lib/tool-words";
 import type { AgentToolDetails } from "@/protocol/api";
-import { writeJson } from "./json";
 import { rowsOf, TYPES } from "./parameter-table";
 
 export function ToolDetails({ tool }: { tool: AgentToolDetails }): ReactNode {

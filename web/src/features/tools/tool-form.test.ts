@@ -25,6 +25,7 @@ const tool: AgentToolDetails = {
   result_path: "order",
   created_at: 1,
   updated_at: 2,
+  server: null,
 };
 
 test("a tool that went through the form is the same tool, its secret kept", () => {

@@ -1,11 +1,13 @@
 /** What the form of an HTTP tool holds, how it becomes a body, and where the server's refusals belong. */
+
 import type { FieldPath } from "react-hook-form";
 import { fieldProblems, type Problem } from "@/api/problem";
+import { type HeaderRow, headerBodies, headerRows } from "@/components/headers/header-rows";
 import { allowAdvice } from "@/lib/allow-advice";
+import { writeJson } from "@/lib/json";
 import type { Approval, Effect } from "@/lib/tool-words";
 import type { AgentToolDetails, HttpToolBody } from "@/protocol/api";
-import { type HeaderRow, headerBodies, headerRows } from "./header-rows";
-import { objectIn, writeJson } from "./json";
+import { objectIn } from "./json";
 import type { Method } from "./url-template";
 
 export interface ToolForm {

@@ -73,7 +73,22 @@ export function ToolPage(): ReactNode {
 }
 
 function LookPage({ tool }: { tool: AgentToolDetails }): ReactNode {
-  const description = `${KINDS[tool.kind].one}. You cannot edit it here.`;
+  const { server } = tool;
+  const description = server ? (
+    <>
+      The tool <span className="font-mono">{server.tool}</span> of{" "}
+      <Link
+        to="/settings/mcp-servers/$serverId"
+        params={{ serverId: server.id }}
+        className="font-medium text-accent-text underline underline-offset-2"
+      >
+        {server.name}
+      </Link>
+      {server.on ? "." : ". Agents do not have it now: it is off, or its server changed it."}
+    </>
+  ) : (
+    `${KINDS[tool.kind].one}. You cannot edit it here.`
+  );
   return (
     <Page title={tool.name} description={description} above={<BackToTools />} wide>
       <div className="grid gap-5 lg:grid-cols-[minmax(0,1fr)_24rem]">

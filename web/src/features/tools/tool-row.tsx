@@ -27,6 +27,12 @@ export function ToolRow({ tool, users }: ToolRowProps): ReactNode {
         <p className="mt-0.5 line-clamp-2 text-[0.8125rem] text-soft wrap-anywhere">
           {tool.description || "No description."}
         </p>
+        {tool.server && (
+          <p className="mt-1 truncate text-xs text-soft">
+            <span className="font-mono">{tool.server.tool}</span> · {tool.server.name}
+            {!tool.server.on && " · not available to agents"}
+          </p>
+        )}
         {tool.method && tool.url && (
           <p className="mt-1 truncate font-mono text-xs text-soft">
             {tool.method} {tool.url}

@@ -14,7 +14,7 @@ import type { AgentToolDetails } from "@/protocol/api";
 import { NoHttpTools } from "./no-http-tools";
 import { ToolRow } from "./tool-row";
 
-const ORDER: Kind[] = ["http", "builtin", "module"];
+const ORDER: Kind[] = ["http", "mcp", "builtin", "module"];
 
 export function ToolsPage(): ReactNode {
   const { data: tools, error, refetch } = useQuery(agentToolsQuery);
@@ -91,12 +91,32 @@ function Groups({ tools }: { tools: AgentToolDetails[] }): ReactNode {
                 </ul>
               )}
               {group.length === 0 && kind === "http" && <NoHttpTools />}
+              {kind === "mcp" && <McpServersLink none={group.length === 0} />}
               {group.length === 0 && kind === "module" && <NoWorkerTools />}
             </section>
           );
         })}
       </div>
     </>
+  );
+}
+
+function McpServersLink({ none }: { none: boolean }): ReactNode {
+  return (
+    <p
+      className={
+        none ? "rounded-2xl border border-dashed border-line px-5 py-4 text-sm text-soft" : "mt-2 text-sm"
+      }
+    >
+      {none && "No tools enabled. "}
+      <Link
+        to="/settings/$section"
+        params={{ section: "mcp-servers" }}
+        className="font-medium text-accent-text underline underline-offset-2"
+      >
+        {none ? "Add a server and enable its tools" : "Manage MCP servers"}
+      </Link>
+    </p>
   );
 }
 

@@ -1,4 +1,5 @@
 /** Tries a tool for real: arguments, a button, and what came of it. */
+
 import { useMutation } from "@tanstack/react-query";
 import { Play } from "lucide-react";
 import { type FormEvent, type ReactNode, useMemo, useState } from "react";
@@ -9,10 +10,11 @@ import { useConfirm } from "@/components/ui/confirm";
 import { Card } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { Tabs } from "@/components/ui/tabs";
+import { isObject, type JsonObject, writeJson } from "@/lib/json";
 import type { AgentToolDetails, ToolTrial } from "@/protocol/api";
 import { ArgumentsForm } from "./arguments-form";
 import { argumentFields, firstTyped, readArguments, typedArguments } from "./call-arguments";
-import { isObject, type JsonObject, parseJson, writeJson } from "./json";
+import { parseJson } from "./json";
 import { TrialResult } from "./trial-result";
 
 interface TrialConsoleProps {

@@ -1,12 +1,13 @@
 /** What came of a try: what was sent, what came back, and what a model would read. */
+
 import { CircleAlert, CircleCheck } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Badge, type Tone } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/copy-button";
 import { formatDuration, prettyJson } from "@/lib/format";
+import { writeJson } from "@/lib/json";
 import { failureWords } from "@/lib/tool-words";
-import { writeJson } from "./json";
 import type { Trial } from "./trial-console";
 import { placeholders } from "./url-template";
 

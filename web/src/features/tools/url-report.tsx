@@ -1,8 +1,9 @@
 /** Where each argument goes, updated while the URL is typed. */
+
 import { CircleAlert, CircleCheck, Plus } from "lucide-react";
 import type { ReactNode } from "react";
 import { Button } from "@/components/ui/button";
-import type { JsonObject } from "./json";
+import type { JsonObject } from "@/lib/json";
 import { type Destination, destinationProblem, destinations, type Method } from "./url-template";
 
 interface UrlReportProps {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { destinations, originOf, placeholders, urlProblem, withPlaceholders } from "./url-template";
+import { originOf } from "@/lib/origin";
+import { destinations, placeholders, urlProblem, withPlaceholders } from "./url-template";
 
 const schema = {
   type: "object",

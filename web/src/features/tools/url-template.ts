@@ -1,5 +1,5 @@
+import { isObject, type JsonObject } from "@/lib/json";
 /** The URL of an HTTP tool with its `{parameters}`, checked as the server does. */
-import { isObject, type JsonObject } from "./json";
 
 export const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
 export type Method = (typeof METHODS)[number];
@@ -27,13 +27,6 @@ export function urlProblem(url: string): string | undefined {
   if (path.split("/").some((segment) => segment === "." || segment === ".."))
     return "The path cannot contain . or .. segments.";
   return URL.canParse(filled) ? undefined : "This is not a valid URL.";
-}
-
-/** Scheme, host and port: a secret header goes only where it was entered for. */
-export function originOf(url: string): string {
-  const [scheme = "", rest = ""] = url.split("://", 2);
-  const [host = ""] = rest.split(/[/?#]/, 1);
-  return `${scheme}://${host}`.toLowerCase();
 }
 
 /** Where an argument goes. `problem`: why it cannot go there. */

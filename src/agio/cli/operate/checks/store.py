@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agio.cli.operate.checks.finding import Finding, ok, problem, warning
 from agio.core.provider import SecretPlace
+from agio.core.store.store import Store
 from agio.db.operate.inspection import StoreReport, inspect_database, inspect_file
 from agio.db.repository import open_store
 from agio.db.sqlite.lock import holder_of
@@ -133,6 +134,23 @@ async def check_secrets(database: str | Path, keys: list[bytes]) -> Finding:
     return ok("secrets", f"{count} stored, all can be decrypted")
 
 
+async def check_jobs(database: str | Path) -> Finding:
+    """How many background jobs are dead."""
+    try:
+        store = await _open(database)
+        try:
+            dead = (await store.count_jobs())["dead"]
+        finally:
+            await store.close()
+    except AgioError as error:
+        return problem("jobs", error.message, "See the message.")
+    if dead:
+        return warning(
+            "jobs", f"{dead} dead", "GET /api/jobs?state=dead says why; correct it and retry them."
+        )
+    return ok("jobs", "none dead")
+
+
 def _vault(database: str | Path, keys: list[bytes]) -> Vault | None:
     if isinstance(database, Path):
         kept = database.parent / KEY_FILE
@@ -141,11 +159,15 @@ def _vault(database: str | Path, keys: list[bytes]) -> Vault | None:
     return Vault(keys) if keys else None
 
 
+async def _open(database: str | Path) -> Store:
+    if isinstance(database, Path):
+        return await open_store(database, read_only=True)
+    return await open_database(database)
+
+
 async def _try_secrets(database: str | Path, vault: Vault | None) -> tuple[int, int]:
     """Return how many secrets cannot be decrypted, and how many were tried."""
-    store = await (
-        open_store(database, read_only=True) if isinstance(database, Path) else open_database(database)
-    )
+    store = await _open(database)
     unopened = count = 0
     after: SecretPlace | None = None
     try:

@@ -39,6 +39,12 @@ def list_agents(
     )
 
 
+def name_agents(tenant: str) -> Plan[list[tuple[str, str]]]:
+    """The ids and names of a tenant's active agents, oldest first."""
+    rows = yield from ask("name_agents", tenant=tenant)
+    return [(str(agent_id), str(name)) for agent_id, name in rows]
+
+
 def get_agent(tenant: str, agent_id: str) -> Plan[AgentRecord]:
     """Raises UserError `agent_not_found`."""
     row = yield from ask_one("get_agent", tenant=tenant, agent_id=agent_id)
@@ -82,7 +88,9 @@ def put_inline_agent(tenant: str, agent_id: str, fields: AgentFields) -> Plan[No
 
 def forget_inline_agent(tenant: str, agent_id: str) -> Plan[None]:
     """Clear the definition of an inline agent; other agents are not changed."""
-    yield from ask("forget_inline_agent", tenant=tenant, agent_id=agent_id, now=now_ms())
+    forgotten = yield from ask_one("forget_inline_agent", tenant=tenant, agent_id=agent_id, now=now_ms())
+    if forgotten is not None:
+        yield from ask("delete_definitions", agent_id=agent_id)
 
 
 def create_agent(tenant: str, fields: AgentFields) -> Plan[AgentRecord]:

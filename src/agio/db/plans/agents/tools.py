@@ -110,7 +110,7 @@ def assign_tool(tenant: str, agent_id: str, name: str, approval: Approval | None
 
 
 def unassign_tool(tenant: str, agent_id: str, name: str) -> Plan[None]:
-    """Take a tool from an agent. Raises UserError `agent_not_found`, `agent_read_only`, `tool_not_assigned`."""
+    """Remove a tool from an agent. Raises UserError `agent_not_found`, `agent_read_only`, `tool_not_assigned`."""
     yield from ask("lock_tenant", tenant=tenant)
     check_stored((yield from get_agent(tenant, agent_id)))
     gone = yield from ask_one("delete_assignment", tenant=tenant, agent_id=agent_id, name=name)
@@ -175,7 +175,7 @@ def _say(
     expected: int | None = None,
 ) -> Plan[ToolDefinition]:
     """Write the definition, the name and the secrets of an existing tool."""
-    yield from _take_name(tenant, tool_id, name)
+    yield from take_name(tenant, tool_id, name)
     definition = encode_json("tool", http)
     row = yield from ask_one(
         "change_http_tool",
@@ -198,13 +198,13 @@ def _say(
     )
 
 
-def _take_name(tenant: str, tool_id: str, name: str) -> Plan[None]:
+def take_name(tenant: str, tool_id: str, name: str) -> Plan[None]:
     """Free a name: agents that were assigned the bare name get this tool. UserError `tool_exists`."""
     row = yield from ask_one("tool_by_name", tenant=tenant, name=name)
     other = None if row is None else row[0]
     if other is None or other == tool_id:
         return
-    if (yield from ask_one("get_tool_definition", tenant=tenant, tool_id=other)) is not None:
+    if (yield from ask_one("own_tool_by_name", tenant=tenant, name=name)) is not None:
         raise _tool_exists(name)
     yield from ask("inherit_assignments", tenant=tenant, tool_id=tool_id, other_tool=other)
     yield from ask("clear_assignments_of_tool", tenant=tenant, tool_id=other)

@@ -14,7 +14,9 @@ from agio.core.identity.principal import (
     WebSession,
 )
 from agio.core.identity.team import Membership, TenantRecord
+from agio.core.store.jobs import Completion
 from agio.db.plan import Plan, Row, ask, ask_one
+from agio.db.plans.jobs.jobs import finish_job
 from agio.db.plans.people.accounts import membership_in
 from agio.db.records import decode_names, encode_names, now_ms
 from agio.db.refusals import tenant_not_found, user_not_found
@@ -24,7 +26,7 @@ from agio.errors import UserError
 NOTED_EVERY_MS = 60_000
 """The least interval between two updates of a key's last use."""
 KEPT_MS = 7 * 24 * 3600 * 1000
-"""How long an idempotency key is remembered."""
+"""How long an idempotency key, and a job that is done, is remembered."""
 FORKED_WITHIN_MS = 3600 * 1000
 """An unfinished copy of a session is deleted after this time."""
 
@@ -201,8 +203,9 @@ def find_credentials(ids: Sequence[str]) -> Plan[list[Principal]]:
     return [_principal(as_row(_PrincipalRow, row)) for row in rows]
 
 
-def sweep() -> Plan[None]:
-    """Delete old idempotency keys, expired web sessions and sign-ins, and unfinished copies."""
+def sweep(*, job: Completion | None = None) -> Plan[None]:
+    """Delete old idempotency keys and jobs, expired web sessions and sign-ins, and unfinished copies."""
+    yield from finish_job(job)
     now = now_ms()
     yield from ask("sweep_keys", until=now - KEPT_MS)
     yield from ask("sweep_tool_requests", until=now - KEPT_MS)
@@ -210,6 +213,8 @@ def sweep() -> Plan[None]:
     yield from ask("sweep_sign_in_links", now=now)
     yield from ask("sweep_sign_in_flows", now=now)
     yield from ask("sweep_forks", until=now - FORKED_WITHIN_MS)
+    yield from ask("sweep_jobs", until=now - KEPT_MS)
+    yield from ask("sweep_leases", until=now - KEPT_MS)
 
 
 def touch_store() -> Plan[None]:

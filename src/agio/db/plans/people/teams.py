@@ -68,6 +68,8 @@ def remove_member(tenant: str, user: str, *, by_owner: bool = True, by: str | No
     yield from ask("revoke_user_invitations", tenant=tenant, user_id=user, now=now)
     yield from ask("end_user_sessions", tenant=tenant, user_id=user)
     yield from ask("end_sign_in_links", tenant=tenant, user_id=user)
+    yield from ask("delete_secrets_of_member_connections", tenant=tenant, user_id=user)
+    yield from ask("delete_member_connections", tenant=tenant, user_id=user)
 
 
 def add_invitation(invitation: Invitation, token_hash: bytes) -> Plan[None]:

@@ -6,10 +6,12 @@ from agio.core.store.records import Accepted, ClaimBy, Limits, Submission
 from agio.core.store.repository import RunInfo
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.plans.people.identity import KEPT_MS
-from agio.db.plans.runs.arrivals import Arrival, Target, receive
+from agio.db.plans.runs.arrivals import Arrival, receive
 from agio.db.plans.runs.claims import flag_cancel
+from agio.db.plans.runs.inputs import add_inputs
 from agio.db.plans.runs.log import all_current
-from agio.db.plans.runs.new_runs import Kind, begin_run, queue_run
+from agio.db.plans.runs.new_runs import Kind, begin_run, keep_key, queue_run
+from agio.db.plans.runs.parents import choose_parent
 from agio.db.plans.runs.questions import settle_questions
 from agio.db.plans.sessions.files import attach_files
 from agio.db.plans.sessions.sessions import find_messages, hash_key
@@ -104,20 +106,34 @@ def _repeated(sent: Arrival, run_id: str) -> Plan[Accepted]:
 
 def _take_in(sent: Arrival, messages: Sequence[Message], limits: Limits) -> Plan[Accepted]:
     given, is_new = sent.given, sent.session.is_new
-    results = _check_results(sent.session, messages)
-    asked = bool(given.resume) or not is_new
-    answered = asked and (yield from settle_questions(given, messages, sent.now))
-    kind: Kind = "answer" if answered or results else "message"
     active = [] if is_new else (yield from all_current((yield from ask("active_runs", **sent.place))))
+    results = yield from _check_results(sent, messages, bool(active))
+    parent = yield from choose_parent(sent)
+    asked_by = None
+    if given.resume or not is_new:
+        asked_by = yield from settle_questions(given, messages, sent.now)
+    kind: Kind = "answer" if asked_by is not None or results else "message"
+    running = next((run for run in active if run.status == "running" and not run.cancel_requested), None)
+    if running is not None and kind == "message" and _steers(sent):
+        yield from attach_files(sent.place, messages)
+        yield from add_inputs(sent, running, messages, limits.queued_per_user)
+        yield from keep_key(sent, running.run_id)
+        yield from ask("take_in", title=sent.session.title, now=sent.now, **sent.place)
+        return Accepted(
+            session_id=given.session_id,
+            run_id=running.run_id,
+            message_id=messages[-1].id,
+            steered=True,
+        )
     to_cancel = yield from _make_way(sent, kind, active)
     counted = yield from _check_limits(sent, limits, bool(active))
     ahead = active if kind == "message" else [run for run in active if run.status == "running"]
     yield from attach_files(sent.place, messages)
     by = None if ahead or counted.running >= limits.running_per_tenant else _claimer(sent)
     if by is None:
-        claimed = yield from queue_run(sent, kind, messages)
+        claimed = yield from queue_run(sent, kind, messages, asked_by or parent)
     else:
-        claimed = yield from begin_run(sent, kind, messages, by)
+        claimed = yield from begin_run(sent, kind, messages, by, asked_by or parent)
     users = [message.id for message in messages if isinstance(message, UserMessage)]
     return Accepted(
         session_id=given.session_id,
@@ -128,16 +144,31 @@ def _take_in(sent: Arrival, messages: Sequence[Message], limits: Limits) -> Plan
     )
 
 
+def _steers(sent: Arrival) -> bool:
+    """Whether a message is meant for the running run, and needs nothing that only a run of its own can have."""
+    given = sent.given
+    needs_run = (
+        given.tools or given.context or given.definition or given.parent_run_id is not None or given.copy_of
+    )
+    return (given.on_busy or sent.session.on_busy) == "steer" and not needs_run
+
+
 def _claimer(sent: Arrival) -> ClaimBy | None:
-    """The claim to begin with, unless the agent's code is not in the claiming worker."""
-    agent = sent.session.agent
-    return None if agent.source == "code" and agent.name not in sent.given.code_agents else sent.given.claim
+    """The claim to begin with, unless the worker lacks the agent's code or cannot read the session's logs."""
+    agent, by = sent.session.agent, sent.given.claim
+    if by is None or sent.session.head.log_level > by.log_level:
+        return None
+    return None if agent.source == "code" and agent.name not in sent.given.code_agents else by
 
 
-def _check_results(session: Target, messages: Sequence[Message]) -> bool:
+def _check_results(sent: Arrival, messages: Sequence[Message], is_active: bool) -> Plan[bool]:
     """Whether the messages include tool results. Raises UserError `unknown_tool_call`."""
     results = [message for message in messages if isinstance(message, ToolMessage)]
-    expected = decode_names(session.pending) if results else []
+    expected: list[str] = []
+    leaf = sent.session.head.leaf_run_id or sent.session.head.run_id
+    if results and not is_active and leaf is not None:
+        row = yield from ask_one("pending_of_run", run_id=leaf)
+        expected = [] if row is None else decode_names(str(row[0]))
     for message in results:
         if message.tool_call_id not in expected:
             raise UserError(
@@ -151,7 +182,7 @@ def _check_results(session: Target, messages: Sequence[Message]) -> bool:
 def _make_way(sent: Arrival, kind: Kind, active: Sequence[RunInfo]) -> Plan[list[RunInfo]]:
     """Apply the session's `on_busy`; returns the running runs to cancel. UserError `session_busy`."""
     on_busy = sent.given.on_busy or sent.session.on_busy
-    if not active or on_busy == "queue" or kind == "answer":
+    if not active or on_busy in ("queue", "steer") or kind == "answer":
         return []
     if on_busy == "refuse":
         raise UserError(

@@ -4,9 +4,10 @@ import secrets
 
 from msgspec import Struct, structs
 
-from agio.core.run.fold import title_of
+from agio.core.run.title import title_of
 from agio.core.store.records import AgentRecord, OnBusy, SessionStart, Submission
 from agio.db.plan import Plan, ask, ask_one
+from agio.db.plans.runs.paths import EMPTY_HEAD, SessionHead
 from agio.db.plans.sessions.sessions import NewSession, add_session, session_of_alias
 from agio.db.records import now_ms, split_agent
 from agio.db.refusals import session_not_found
@@ -19,8 +20,8 @@ class Target(Struct, frozen=True):
     title: str
     on_busy: OnBusy
     mark: str
-    pending: str
     agent_deleted_at: int | None
+    head: SessionHead
     agent: AgentRecord
     """With its tools only if the session is new."""
     is_new: bool = False
@@ -33,7 +34,6 @@ class _LockedSession(Columns, frozen=True):
     title: str
     on_busy: OnBusy
     mark: str
-    pending: str
     agent_deleted_at: int | None
 
 
@@ -71,8 +71,9 @@ def receive(tenant: str, user: str, given: Submission) -> Plan[Arrival]:
     if row is None:
         raise session_not_found(given.session_id)
     agent, rest = split_agent(row)
-    found = as_row(_LockedSession, rest)
-    session = Target(found.title, found.on_busy, found.mark, found.pending, found.agent_deleted_at, agent)
+    count = len(_LockedSession.__struct_fields__)
+    found, head = as_row(_LockedSession, rest[:count]), as_row(SessionHead, rest[count:])
+    session = Target(found.title, found.on_busy, found.mark, found.agent_deleted_at, head, agent)
     return Arrival(tenant, user, given, session, now)
 
 
@@ -81,4 +82,4 @@ def _begin(tenant: str, user: str, given: Submission, start: SessionStart, now: 
     agent = yield from add_session(tenant, user, start, new)
     if agent is None:
         return None
-    return Target(new.title, start.on_busy, new.mark, "[]", None, agent, is_new=True)
+    return Target(new.title, start.on_busy, new.mark, None, EMPTY_HEAD, agent, is_new=True)

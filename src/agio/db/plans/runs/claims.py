@@ -9,8 +9,9 @@ from agio.core.run.boundary import run_started
 from agio.core.store.records import AgentRecord, ClaimBy, Claimed, Limits
 from agio.core.store.repository import RunInfo
 from agio.db.plan import Hold, Plan, ask, ask_one
-from agio.db.plans.agents.agents import agent_of_run
+from agio.db.plans.agents.definitions import agent_to_run, pin
 from agio.db.plans.runs.log import all_current, check_session, find_run, get_run
+from agio.db.plans.runs.paths import RunPlace, place_run, session_head
 from agio.db.plans.runs.questions import cancel_questions
 from agio.db.records import now_ms
 from agio.db.rows import Columns, as_row
@@ -60,6 +61,7 @@ def claim_next(
             "code_agents": list(code_agents) if code_tenants is None or tenant in code_tenants else [],
             "queued_before": queued_before,
             "must_end": int(must_end_only),
+            "log_level": by.log_level,
         }
         if (yield from _find("next_run", tenant, limits, wanted)) is None:
             continue
@@ -68,7 +70,7 @@ def claim_next(
         while (run_id := (yield from _find("lock_next_run", tenant, limits, wanted))) is not None:
             try:
                 info = yield from get_run(run_id)
-                agent = yield from agent_of_run(info.tenant, info.agent_id)
+                agent = yield from agent_to_run(info)
             except msgspec.DecodeError as damage:  # one row must not hold up the queue
                 yield from ask("fail_queued", run_id=run_id, now=now_ms(), error_message=str(damage))
                 continue
@@ -104,27 +106,38 @@ def _start(info: RunInfo, agent: AgentRecord, by: ClaimBy, queued_before: int) -
     """
     run_id, now = info.run_id, now_ms()
     given = yield from _input_of(run_id)
-    end = yield from ask_one("session_end", session_id=info.session_id)
-    first_pos = info.first_pos if info.last_seq else 0 if end is None else msgspec.convert(end[0], int)
+    place = yield from _place_of(info)
+    definition = info.definition or (yield from pin(agent))
     started = yield from ask_one(
-        "start_run", run_id=run_id, first_pos=first_pos, now=now, worker=by.worker, token_hash=by.token_hash
+        "start_run",
+        run_id=run_id,
+        now=now,
+        worker=by.worker,
+        token_hash=by.token_hash,
+        definition=definition,
+        **place.columns,
     )
     if started is None:
         raise StoreError("run_ended", f"Run {run_id} is not queued any more.", {"run_id": run_id})
-    yield from ask("place_messages", session_id=info.session_id, run_id=run_id, pos=first_pos + 1)
-    yield from ask("expect_nothing", session_id=info.session_id)
-    epoch = msgspec.convert(started[0], int)
-    line = b"" if info.last_seq else started_line(info, given, now)
-    yield Hold(run_id, epoch, info.last_seq, Frame(run_id, epoch, 1, 1, line) if line else None)
+    yield from ask("place_messages", session_id=info.session_id, run_id=run_id, pos=place.first_pos + 1)
+    epoch, has_log = msgspec.convert(started[0], int), info.last_seq > 0
     info = msgspec.structs.replace(
         info,
         status="running",
         epoch=epoch,
         last_seq=info.last_seq or 1,
-        first_pos=first_pos,
+        first_pos=place.first_pos,
+        parent_run_id=place.parent_run_id,
+        parent_seq=place.parent_seq,
+        branched=place.branched,
+        definition=definition,
         started_at=now,
         worker=by.worker,
         token_hash=by.token_hash,
+    )
+    line = b"" if has_log else started_line(info, given, now, is_branch=place.is_branch)
+    yield Hold(
+        run_id, epoch, info.last_seq if has_log else 0, Frame(run_id, epoch, 1, 1, line) if line else None
     )
     must_end: MustEnd | None = "expired" if info.created_at < queued_before else None
     return _claimed(info, agent, "unreadable" if given is None else must_end, line)
@@ -156,7 +169,7 @@ def reclaim(run_id: str, epoch: int, by: ClaimBy, *, given_back: bool = False) -
     info = yield from get_run(run_id)
     yield Hold(run_id, epoch + 1, info.last_seq)
     info = msgspec.structs.replace(info, epoch=epoch + 1)
-    agent = yield from agent_of_run(info.tenant, info.agent_id)
+    agent = yield from agent_to_run(info)
     return _claimed(info, agent, "crash_loop" if fruitless >= FRUITLESS_CLAIMS else None)
 
 
@@ -183,12 +196,22 @@ def request_cancel(
     return (yield from flag_cancel(tenant, user, found))
 
 
-def started_line(info: RunInfo, given: RunAgentInput | None, now: int) -> bytes:
-    """A run's first event, as a line of its log."""
-    event = run_started(info.session_id, info.run_id, given)
+def started_line(info: RunInfo, given: RunAgentInput | None, now: int, *, is_branch: bool = False) -> bytes:
+    """A run's first event, as a line of its log. `is_branch`: it does not continue the session's newest run."""
+    event = run_started(
+        info.session_id, info.run_id, given, (info.parent_run_id, info.parent_seq), is_branch=is_branch
+    )
     event.timestamp = now
-    event.metadata = {"run": info.run_id, "seq": 1}
+    event.metadata = {"run": info.run_id, "seq": 1, **(event.metadata or {})}
     return encode(event) + b"\n"
+
+
+def _place_of(info: RunInfo) -> Plan[RunPlace]:
+    """The place of a queued run. One that has a log stays where it is."""
+    head = yield from session_head(info.session_id)
+    if info.last_seq:
+        return RunPlace(info.first_pos, info.parent_run_id, info.parent_seq, info.branched, is_branch=False)
+    return (yield from place_run(info.session_id, head, info.parent_run_id))
 
 
 def flag_cancel(tenant: str, user: str, runs: Sequence[RunInfo]) -> Plan[list[RunInfo]]:

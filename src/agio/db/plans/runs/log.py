@@ -15,7 +15,6 @@ BEYOND_ALL = 1 << 62
 """More than any number or position."""
 PAGE_RUNS = 20
 """How many runs of a session one query reads."""
-_STEP = b'"type":"STEP_STARTED"'
 _QUESTIONS: list[InterruptState] = ["open", "resolved", "cancelled", "expired"]
 """In order of precedence: a run with questions in several states is shown with the first of them."""
 
@@ -70,7 +69,7 @@ def all_current(rows: Rows) -> Plan[list[RunInfo]]:
 
 def get_log(run_id: str, after: int = 0) -> Plan[RunLog]:
     """The log after event `after`. Raises UserError `run_not_found`."""
-    return (yield from _log_of((yield from get_run(run_id)), after))
+    return (yield from log_of((yield from get_run(run_id)), after))
 
 
 def get_events(run_id: str, after: int = 0) -> Plan[list[AgentEvent]]:
@@ -154,36 +153,6 @@ def count_runs() -> Plan[dict[str, int]]:
     row = yield from ask_one("count_all")
     queued, running = msgspec.convert(row, tuple[int, int])
     return {"queued": queued, "running": running}
-
-
-def history(session_id: str, before_pos: int, enough: int) -> Plan[list[RunLog]]:
-    """The logs of the session's newest runs before a position that have `enough` messages together, oldest first."""
-    logs: list[RunLog] = []
-    messages = 0
-    first_pos, number = before_pos, 0
-    while messages <= enough:
-        rows = yield from ask(
-            "runs_before", session_id=session_id, first_pos=first_pos, number=number, limit=PAGE_RUNS
-        )
-        for row in rows:
-            run = as_row(RunRow, row)
-            log = yield from _log_of((yield from current(run_of(run))), 0)
-            logs.append(log)
-            messages += 1 + log.payload.count(_STEP)
-            first_pos, number = run.first_pos, run.number
-            if messages > enough:
-                break
-        if len(rows) < PAGE_RUNS:
-            break
-    return logs[::-1]
-
-
-def next_log(session_id: str, after: int) -> Plan[RunLog | None]:
-    """The log of the session's first run whose events come after position `after`."""
-    rows = yield from ask("runs_from", session_id=session_id, first_pos=after, number=-1, limit=1)
-    if not rows:
-        return None
-    return (yield from _log_of((yield from current(run_of(as_row(RunRow, rows[0])))), 0))
 
 
 def read_run(run_id: str, after: int, limit_bytes: int) -> Plan[EventSlice]:
@@ -272,7 +241,8 @@ def _questions(tenant: str, runs: list[RunInfo]) -> Plan[dict[str, InterruptStat
     return states
 
 
-def _log_of(info: RunInfo, after: int) -> Plan[RunLog]:
+def log_of(info: RunInfo, after: int) -> Plan[RunLog]:
+    """The log of a run after event `after`."""
     payload = yield from _payload(Events(info.run_id, after, info.last_seq))
     rows = yield from ask("read_turns", run_id=info.run_id, after=after, upto=info.last_seq)
     return RunLog(info, payload, [turn_record(as_row(BlobRow, row).data) for row in rows])

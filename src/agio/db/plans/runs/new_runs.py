@@ -6,13 +6,15 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import UNSET
 
-from agio.core.run.fold import title_of
-from agio.core.store.records import ClaimBy, Claimed
+from agio.core.run.title import title_of
+from agio.core.store.records import AgentRecord, ClaimBy, Claimed
 from agio.core.store.repository import RunInfo
 from agio.db.plan import Hold, Plan, ask, ask_one
 from agio.db.plans.agents.agents import with_tools
+from agio.db.plans.agents.definitions import changed, pin
 from agio.db.plans.runs.arrivals import Arrival
 from agio.db.plans.runs.claims import started_line
+from agio.db.plans.runs.paths import place_run
 from agio.db.plans.sessions.sessions import hash_key
 from agio.db.records import encode_json, encode_message
 from agio.db.refusals import run_exists
@@ -22,34 +24,41 @@ from agio.protocol.messages import Message, RunAgentInput
 Kind: TypeAlias = Literal["answer", "message"]
 
 
-def queue_run(sent: Arrival, kind: Kind, messages: Sequence[Message]) -> Plan[None]:
+def queue_run(sent: Arrival, kind: Kind, messages: Sequence[Message], parent: str | None) -> Plan[None]:
     """Add a run that waits to be claimed."""
-    info = _new_info(sent, (yield from _title(sent, kind, messages)))
+    agent = sent.session.agent
+    if sent.given.definition is not None:
+        agent = yield from _agent_of(sent)
+    info = _new_info(sent, agent, (yield from _title(sent, kind, messages)))
+    info = msgspec.structs.replace(info, parent_run_id=parent)
+    if sent.given.definition is not None:
+        info = msgspec.structs.replace(info, definition=(yield from pin(agent)))
     blob = encode_json("input", _input_of(sent, messages))
     yield from _add(sent, kind, info, messages, blob)
 
 
-def begin_run(sent: Arrival, kind: Kind, messages: Sequence[Message], by: ClaimBy) -> Plan[Claimed]:
+def begin_run(
+    sent: Arrival, kind: Kind, messages: Sequence[Message], by: ClaimBy, parent: str | None
+) -> Plan[Claimed]:
     """Add a run that is claimed at once, in the state that `claim_next` would give it."""
-    first_pos = 0
-    if not sent.session.is_new:
-        end = yield from ask_one("session_end", session_id=sent.given.session_id)
-        first_pos = 0 if end is None else msgspec.convert(end[0], int)
+    place = yield from place_run(sent.given.session_id, sent.session.head, parent)
+    agent = yield from _agent_of(sent)
     info = msgspec.structs.replace(
-        _new_info(sent, (yield from _title(sent, kind, messages))),
+        _new_info(sent, agent, (yield from _title(sent, kind, messages))),
         status="running",
         epoch=1,
-        first_pos=first_pos,
+        first_pos=place.first_pos,
+        parent_run_id=place.parent_run_id,
+        parent_seq=place.parent_seq,
+        branched=place.branched,
+        definition=(yield from pin(agent)),
         started_at=sent.now,
         worker=by.worker,
         token_hash=by.token_hash,
     )
     yield from _add(sent, kind, info, messages, None)
-    line = started_line(info, _input_of(sent, messages), sent.now)
+    line = started_line(info, _input_of(sent, messages), sent.now, is_branch=place.is_branch)
     yield Hold(info.run_id, 1, 0, Frame(info.run_id, 1, 1, 1, line))
-    agent = sent.session.agent
-    if not sent.session.is_new:
-        agent = yield from with_tools(agent)
     info = msgspec.structs.replace(info, last_seq=1)
     return Claimed(info, agent, info.session_id, None, line)
 
@@ -63,8 +72,18 @@ def _title(sent: Arrival, kind: Kind, messages: Sequence[Message]) -> Plan[str]:
     return "" if row is None else str(row[0])
 
 
-def _new_info(sent: Arrival, title: str) -> RunInfo:
-    given, agent = sent.given, sent.session.agent
+def _agent_of(sent: Arrival) -> Plan[AgentRecord]:
+    """The agent that a run pins: the session's with its tools, or what was given instead."""
+    agent = sent.session.agent
+    if not sent.session.is_new:
+        agent = yield from with_tools(agent)
+    if sent.given.definition is not None:
+        agent = yield from changed(agent, sent.given.definition)
+    return agent
+
+
+def _new_info(sent: Arrival, agent: AgentRecord, title: str) -> RunInfo:
+    given = sent.given
     return RunInfo(
         run_id=given.run_id,
         session_id=given.session_id,
@@ -83,6 +102,7 @@ def _new_info(sent: Arrival, title: str) -> RunInfo:
         agent_id=agent.id,
         alias=given.alias,
         request_id=given.request_id,
+        log_level=sent.session.head.log_level,
     )
 
 
@@ -120,6 +140,11 @@ def _add(
         token_hash=info.token_hash,
         request_id=info.request_id,
         key_id=sent.given.key_id,
+        parent_run_id=info.parent_run_id,
+        parent_seq=info.parent_seq,
+        branched=int(info.branched),
+        definition=info.definition,
+        log_level=info.log_level,
         **sent.place,
     )
     if row is None:
@@ -139,15 +164,20 @@ def _add(
         )
     if not sent.session.is_new:
         yield from ask("take_in", title=sent.session.title or info.title, now=sent.now, **sent.place)
+    yield from keep_key(sent, info.run_id)
+
+
+def keep_key(sent: Arrival, run_id: str) -> Plan[None]:
+    """Keep the submission's idempotency key, with the run that took it."""
     if (key := sent.given.idempotency_key) is not None:
         yield from ask(
             "put_key",
             tenant=sent.tenant,
             user_id=sent.user,
             kind="key",
-            scope=info.session_id,
+            scope=sent.given.session_id,
             hash=hash_key(key),
             digest=sent.given.digest,
-            run_id=info.run_id,
+            run_id=run_id,
             now=sent.now,
         )

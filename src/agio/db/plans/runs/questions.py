@@ -12,13 +12,14 @@ from agio.errors import UserError
 from agio.protocol.messages import Message, UserMessage
 
 
-def settle_questions(given: Submission, messages: Sequence[Message], now: int) -> Plan[bool]:
-    """Close a session's open questions as what came says; whether it answered any.
+def settle_questions(given: Submission, messages: Sequence[Message], now: int) -> Plan[str | None]:
+    """Close a session's open questions as what came says. Return the run that asked, if they were answered.
 
     Raises UserError `unknown_interrupt`, `interrupt_closed`, `incomplete_answer`.
     """
     rows = yield from ask("open_interrupts", session_id=given.session_id)
-    open_until = dict(msgspec.convert(rows, list[tuple[str, int]]))
+    asked = msgspec.convert(rows, list[tuple[str, int, str]])
+    open_until = {asked_id: expires_at for asked_id, expires_at, _ in asked}
     alive = {asked_id for asked_id, expires_at in open_until.items() if expires_at > now}
     answers: dict[str, InterruptState] = {entry.interrupt_id: entry.status for entry in given.resume}
     for asked_id in answers:
@@ -44,7 +45,7 @@ def settle_questions(given: Submission, messages: Sequence[Message], now: int) -
         )
         if closed is None and asked_id in answers:
             raise (yield from _refusal(given.session_id, asked_id))
-    return bool(answers)
+    return next((asked_by for asked_id, _, asked_by in asked if asked_id in answers), None)
 
 
 def _refusal(session_id: str, asked_id: str) -> Plan[UserError]:
@@ -57,7 +58,7 @@ def _refusal(session_id: str, asked_id: str) -> Plan[UserError]:
 
 def cancel_questions(session_id: str) -> Plan[None]:
     """Cancel a session's open questions."""
-    for asked_id, _ in (yield from ask("open_interrupts", session_id=session_id)):
+    for asked_id, _, _ in (yield from ask("open_interrupts", session_id=session_id)):
         yield from ask(
             "close_interrupt",
             session_id=session_id,

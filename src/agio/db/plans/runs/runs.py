@@ -6,11 +6,14 @@ from datetime import datetime
 import msgspec
 from msgspec import UNSET
 
+from agio.core.log_level import INPUTS, PLAIN
 from agio.core.store.repository import Append, Effect, NewRun, Outcome, Question, RunInfo, ToolRecord
 from agio.core.text import clean
 from agio.db.plan import Hold, Plan, ask, ask_one
 from agio.db.plans.agents.agents import library_agent
+from agio.db.plans.runs.inputs import requeue_inputs
 from agio.db.plans.runs.log import get_run
+from agio.db.plans.runs.paths import EMPTY_HEAD, SessionHead, place_run, session_head
 from agio.db.records import encode_message, encode_names, now_ms, pack_content, run_info, tool_record
 from agio.db.refusals import run_ended, run_exists, session_not_found, stale_epoch
 from agio.db.rows import Columns, ToolResultRow, as_row
@@ -28,6 +31,7 @@ class _EndedRow(Columns, frozen=True):
     session_id: str
     first_pos: int
     number: int
+    log_level: int
 
 
 def create_run(run: NewRun) -> Plan[RunInfo]:
@@ -38,12 +42,12 @@ def create_run(run: NewRun) -> Plan[RunInfo]:
     if (yield from ask_one("place_of_run", run_id=run.run_id)) is not None:
         raise run_exists(run.run_id)
     now = now_ms()
-    first_pos = yield from _session_end(run)
-    if first_pos is None:
+    head = yield from _session_head(run)
+    if head is None:
         yield from ask("add_tenant", tenant=run.tenant, name=run.tenant, now=now)
         yield from ask("add_user", tenant=run.tenant, user_id=run.user, name=run.user, role="member", now=now)
     agent_id = yield from library_agent(run.tenant, run.agent, run.model)
-    if first_pos is None:
+    if head is None:
         added = yield from ask_one(
             "add_session",
             session_id=run.session_id,
@@ -57,7 +61,9 @@ def create_run(run: NewRun) -> Plan[RunInfo]:
             now=run.created_at or now,
         )
         if added is None:  # another transaction has just added it
-            first_pos = yield from _session_end(run)
+            head = yield from _session_head(run)
+    head = head or EMPTY_HEAD
+    place = yield from place_run(run.session_id, head, None)
     placed = yield from ask_one(
         "add_run",
         run_id=run.run_id,
@@ -70,7 +76,6 @@ def create_run(run: NewRun) -> Plan[RunInfo]:
         status="running",
         kind="message",
         epoch=run.epoch,
-        first_pos=first_pos or 0,
         created_at=run.created_at or now,
         started_at=now,
         mark=run.mark,
@@ -81,6 +86,9 @@ def create_run(run: NewRun) -> Plan[RunInfo]:
         token_hash=b"",
         request_id="",
         key_id="",
+        definition=None,
+        log_level=head.log_level,
+        **place.columns,
     )
     row = yield from ask_one("get_run", run_id=run.run_id)
     if placed is None or row is None:
@@ -101,7 +109,13 @@ def claim_run(run_id: str) -> Plan[RunInfo]:
 
 
 def begin_tool(
-    run_id: str, key: str, *, tool: str = "", effect: Effect = "once", epoch: int | None = None
+    run_id: str,
+    key: str,
+    *,
+    tool: str = "",
+    effect: Effect = "once",
+    epoch: int | None = None,
+    lane: str = "",
 ) -> Plan[ToolRecord | None]:
     """Record the start of a call, or return its record.
 
@@ -117,7 +131,7 @@ def begin_tool(
         return tool_record(found.content, found.error)
     if info.status != "running":
         raise run_ended(info)
-    yield from ask("begin_tool", run_id=run_id, key=key, tool=tool, effect=effect, now=now_ms())
+    yield from ask("begin_tool", run_id=run_id, key=key, tool=tool, effect=effect, lane=lane, now=now_ms())
     return None
 
 
@@ -134,11 +148,30 @@ def keep_append(write: Append, last_seq: int, turns: Sequence[dict[str, object]]
     `last_seq` is the log's last event with the append, `turns` are the rows `pack_turns` made of it.
     """
     run_id, now = write.frame.run_id, now_ms()
+    if write.level > PLAIN:
+        yield from ask("raise_level", run_id=run_id, level=write.level)
+    if write.consumed:
+        yield from ask("consume_inputs", run_id=run_id, upto=write.consumed)
     for turn in turns:
         yield from ask("put_turn", **turn)
     for begun in write.begins:
         yield from ask(
-            "begin_tool", run_id=run_id, key=begun.key, tool=begun.tool, effect=begun.effect, now=now
+            "begin_tool",
+            run_id=run_id,
+            key=begun.key,
+            tool=begun.tool,
+            effect=begun.effect,
+            lane=begun.lane,
+            now=now,
+        )
+    if (charge := write.charge) is not None:
+        yield from ask(
+            "charge_run",
+            run_id=run_id,
+            input_tokens=charge.input_tokens,
+            output_tokens=charge.output_tokens,
+            cost=None if charge.cost is None else float(charge.cost),
+            partial=int(charge.partial),
         )
     for ended in write.ends:
         yield from ask("end_tool", run_id=run_id, key=ended.key, content=None, error=ended.error, now=now)
@@ -148,7 +181,6 @@ def keep_append(write: Append, last_seq: int, turns: Sequence[dict[str, object]]
 
 def _end(write: Append, last_seq: int, now: int) -> Plan[None]:
     run_id, outcome = write.frame.run_id, write.outcome or Outcome()
-    totals = outcome.totals
     row = yield from ask_one(
         "end_run",
         run_id=run_id,
@@ -158,12 +190,9 @@ def _end(write: Append, last_seq: int, now: int) -> Plan[None]:
         ended_at=now if outcome.ended_at is None else min(outcome.ended_at, now),
         last_seq=last_seq,
         goal_met=None if outcome.goal_met is None else int(outcome.goal_met),
-        steps=None if totals is None else totals.steps,
-        input_tokens=None if totals is None else totals.input_tokens,
-        output_tokens=None if totals is None else totals.output_tokens,
-        cost=None if totals is None or totals.cost is None else float(totals.cost),
-        usage_partial=None if totals is None else int(totals.partial),
+        steps=outcome.steps,
         error_message=None if write.error_message is None else _kept(write.error_message),
+        pending=encode_names(outcome.pending),
     )
     ended = as_row(_EndedRow, row or ())
     session_id = ended.session_id
@@ -182,7 +211,9 @@ def _end(write: Append, last_seq: int, now: int) -> Plan[None]:
         )
     for question in outcome.questions:
         yield from _ask_person(question, session_id, run_id, now)
-    yield from ask("settle_session", session_id=session_id, pending=encode_names(outcome.pending), now=now)
+    if ended.log_level >= INPUTS:
+        yield from requeue_inputs(run_id, session_id, now)
+    yield from ask("settle_session", session_id=session_id, now=now)
 
 
 def _kept(message: str) -> str:
@@ -213,8 +244,8 @@ def _ms_of(moment: str, now: int) -> int:
         return now + ANSWER_WITHIN_MS
 
 
-def _session_end(run: NewRun) -> Plan[int | None]:
-    """The position of the last event of a session; None if the session is new. Raises what `create_run` raises."""
+def _session_head(run: NewRun) -> Plan[SessionHead | None]:
+    """The head of a session; None if the session is new. Raises what `create_run` raises."""
     owner = yield from ask_one("lock_owner", session_id=run.session_id)
     if owner is None:
         return None
@@ -229,5 +260,4 @@ def _session_end(run: NewRun) -> Plan[int | None]:
             f"Run {running[0]} of this thread has not ended. Wait for it, or claim and finish it.",
             {"run_id": running[0], "thread_id": run.session_id},
         )
-    end = yield from ask_one("session_end", session_id=run.session_id)
-    return 0 if end is None else msgspec.convert(end[0], int)
+    return (yield from session_head(run.session_id))

@@ -7,6 +7,7 @@ from typing import TypeAlias, TypeVar
 from msgspec import Struct
 
 from agio.core.store.repository import RunInfo
+from agio.db.packing import LogRow, pack
 from agio.db.plan import Events, Plan, Rows, ask
 from agio.db.plans.sessions.fork_source import NOBODY, Fork
 from agio.db.records import now_ms
@@ -25,13 +26,7 @@ class _OfRun(Columns, frozen=True):
     run_id: str
 
 
-R = TypeVar("R", bound=_OfRun)
-
-
-class _Log(_OfRun, frozen=True):
-    first_seq: int
-    last_seq: int
-    payload: bytes
+R = TypeVar("R", bound="_OfRun | LogRow")
 
 
 class _Turn(_OfRun, frozen=True):
@@ -77,7 +72,8 @@ class Stretch(Struct, frozen=True, kw_only=True):
     """Consecutive runs with their rows. A long run is alone, and without its log."""
 
     runs: Sequence[RunInfo]
-    logs: list[_Log]
+    logs: dict[str, bytes]
+    """The runs' events, by run."""
     turns: list[_Turn]
     tools: list[_Tool]
     questions: list[_Question]
@@ -129,13 +125,13 @@ def read_stretch(fork: Fork, runs: Sequence[RunInfo]) -> Plan[Stretch]:
     ours = {run.run_id for run in runs}  # a run without events has the position of the next run
     stretch = Stretch(
         runs=runs,
-        logs=_rows_of(ours, _Log, logs),
+        logs=_joined(_rows_of(ours, LogRow, logs)),
         turns=_rows_of(ours, _Turn, turns),
         tools=_rows_of(ours, _Tool, tools),
         questions=_rows_of(ours, _Question, questions),
         messages=_rows_of(ours, _Message, messages),
     )
-    found = sum(log.last_seq - log.first_seq + 1 for log in stretch.logs)
+    found = sum(lines.count(b"\n") for lines in stretch.logs.values())
     if not is_long(fork, runs[0]) and found != sum(run.last_seq for run in runs):
         raise session_not_found(fork.source)
     return stretch
@@ -150,9 +146,9 @@ def read_piece(fork: Fork, run: RunInfo, after: int) -> Plan[Piece]:
     return Piece(run, after, payload)
 
 
-def piece_row(fork: Fork, piece: Piece) -> Filled:
-    """The row of the copy that has these events."""
-    return _log_row(fork, piece.run.run_id, piece.after + 1, piece.last_seq, piece.payload)
+def piece_rows(fork: Fork, piece: Piece) -> list[Filled]:
+    """The rows of the copy that have these events."""
+    return _log(fork, piece.run.run_id, piece.after + 1, piece.payload)
 
 
 def stretch_rows(fork: Fork, stretch: Stretch) -> list[Filled]:
@@ -167,16 +163,20 @@ def stretch_rows(fork: Fork, stretch: Stretch) -> list[Filled]:
                 "fork_id": fork.id,
                 "nobody": NOBODY,
                 "token_hash": b"",
+                "first_pos": fork.first_pos[run.run_id],
+                "parent_run_id": None if run.parent_run_id is None else copied(run.parent_run_id),
             },
         )
         for run in stretch.runs
     ]
-    rows += _logs(fork, stretch.logs)
+    for run_id, lines in stretch.logs.items():
+        rows += _log(fork, run_id, 1, lines)
     rows += [_turn(fork, row) for row in stretch.turns]
     rows += [_tool(fork, row) for row in stretch.tools]
     ours, now = {run.run_id for run in fork.runs}, now_ms()
     rows += [_question(fork, row, ours, now) for row in stretch.questions]
-    rows += [_message(fork, row) for row in stretch.messages]
+    moved = {run.run_id: fork.first_pos[run.run_id] - run.first_pos for run in stretch.runs}
+    rows += [_message(fork, row, moved[row.run_id]) for row in stretch.messages]
     return rows
 
 
@@ -185,27 +185,17 @@ def _rows_of(runs: set[str], kind: type[R], rows: Rows) -> list[R]:
     return [row for row in named if row.run_id in runs]
 
 
-def _logs(fork: Fork, logs: Sequence[_Log]) -> list[Filled]:
-    """Each run's log in one row."""
-    whole: dict[str, list[_Log]] = {}
+def _joined(logs: Sequence[LogRow]) -> dict[str, bytes]:
+    """Each run's log in one piece. Raises DamagedLog."""
+    whole: dict[str, list[bytes]] = {}
     for log in sorted(logs, key=attrgetter("first_seq")):
-        whole.setdefault(log.run_id, []).append(log)
-    return [
-        _log_row(
-            fork, run_id, parts[0].first_seq, parts[-1].last_seq, b"".join(part.payload for part in parts)
-        )
-        for run_id, parts in whole.items()
-    ]
+        whole.setdefault(log.run_id, []).append(log.lines)
+    return {run_id: b"".join(parts) for run_id, parts in whole.items()}
 
 
-def _log_row(fork: Fork, run_id: str, first_seq: int, last_seq: int, payload: bytes) -> Filled:
+def _log(fork: Fork, run_id: str, first_seq: int, lines: bytes) -> list[Filled]:
     names = fork.names
-    return "copy_log", {
-        "run_id": names.renamed_id(run_id),
-        "first_seq": first_seq,
-        "last_seq": last_seq,
-        "payload": names.renamed(payload),
-    }
+    return [("put_log", values) for values in pack(names.renamed_id(run_id), first_seq, names.renamed(lines))]
 
 
 def _turn(fork: Fork, row: _Turn) -> Filled:
@@ -254,14 +244,14 @@ def _question(fork: Fork, row: _Question, copied: set[str], now: int) -> Filled:
     }
 
 
-def _message(fork: Fork, row: _Message) -> Filled:
+def _message(fork: Fork, row: _Message, moved: int) -> Filled:
     names = fork.names
     return "copy_message", {
         "fork_id": fork.id,
         "id": names.renamed_id(row.id),
         "run_id": names.renamed_id(row.run_id),
         "idx": row.idx,
-        "pos": row.pos,
+        "pos": row.pos + moved,
         "role": row.role,
         "message": names.renamed(row.message),
         "created_at": row.created_at,

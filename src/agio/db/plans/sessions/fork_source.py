@@ -1,7 +1,8 @@
 """The source of a fork: a session's runs before a message, the files they refer to, and new ids."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 
 import msgspec
 from msgspec import Struct
@@ -10,11 +11,12 @@ from agio.core.store.records import AgentRecord, ForkLimits, SessionRecord
 from agio.core.store.repository import RunInfo
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.plans.agents.agents import agent_of_run
+from agio.db.plans.runs.paths import path_of
 from agio.db.plans.sessions.sessions import fit_page, get_session
-from agio.db.records import run_info, run_of
+from agio.db.records import run_info
 from agio.db.refusals import agent_inactive, message_not_found, session_too_large
 from agio.db.renaming import Renaming
-from agio.db.rows import MessagePlace, MessageRow, RunRow, as_row
+from agio.db.rows import MessagePlace, MessageRow, as_row
 from agio.errors import UserError
 from agio.protocol.ids import new_id
 
@@ -42,11 +44,13 @@ class Fork(Struct, frozen=True, kw_only=True):
     files: list[tuple[str, int]]
     """The ids and sizes of the files that the copied messages refer to."""
     names: Renaming
+    first_pos: dict[str, int]
+    """The positions of the runs in the copy, by run: a path of branches becomes one line."""
 
     @property
     def last_pos(self) -> int:
         """The position at which the copy ends."""
-        return _end_of(self.runs)
+        return sum(run.last_seq for run in self.runs)
 
 
 def find_source(
@@ -64,8 +68,8 @@ def find_source(
     session = yield from get_session(tenant, user, session_id)
     runs = yield from _runs_before((yield from _run_of_message(session, before)), session)
     limits = limits or ForkLimits()
-    if (last_pos := _end_of(runs)) > limits.events:
-        raise session_too_large("events", last_pos, limits.events)
+    if (events := sum(run.last_seq for run in runs)) > limits.events:
+        raise session_too_large("events", events, limits.events)
     agent = yield from agent_of_run(tenant, session.agent_id)
     named = yield from ask_one("get_agent", tenant=tenant, agent_id=agent.id)
     if agent.status != "active" or (named is None and agent.source != "inline"):
@@ -74,7 +78,10 @@ def find_source(
     files = msgspec.convert((yield from ask("files_of_session", **place)), list[tuple[str, int]])
     sizes = yield from ask("log_sizes", session_id=session_id, last_pos=runs[-1].first_pos if runs else -1)
     ids, used = yield from _messages_of(runs, place, [file_id for file_id, _ in files])
-    log_bytes = dict(msgspec.convert(sizes, list[tuple[str, int]]))
+    ours = {run.run_id for run in runs}
+    log_bytes = {
+        run_id: size for run_id, size in msgspec.convert(sizes, list[tuple[str, int]]) if run_id in ours
+    }
     _check_size(log_bytes, [size for file_id, size in files if file_id in used], limits)
     fork_id = new_id("ses")
     names = Renaming([*ids, *used, *(run.run_id for run in runs)])
@@ -90,11 +97,13 @@ def find_source(
         log_bytes=log_bytes,
         files=[(file_id, size) for file_id, size in files if file_id in used],
         names=names,
+        first_pos={run.run_id: first for run, first in zip(runs, _starts(runs), strict=True)},
     )
 
 
-def _end_of(runs: Sequence[RunInfo]) -> int:
-    return runs[-1].first_pos + runs[-1].last_seq if runs else 0
+def _starts(runs: Sequence[RunInfo]) -> Iterator[int]:
+    """The positions at which runs begin that follow each other."""
+    yield from accumulate((run.last_seq for run in runs[:-1]), initial=0) if runs else ()
 
 
 def _check_size(log_bytes: Mapping[str, int], files: Sequence[int], limits: ForkLimits) -> None:
@@ -133,20 +142,9 @@ def _runs_before(run: RunInfo, session: SessionRecord) -> Plan[list[RunInfo]]:
                 "A run before this message has not ended. Wait for it, or cancel it.",
                 {"run_id": str(ahead[0])},
             )
-    runs: list[RunInfo] = []
-    first_pos, number = -1, 0
-    while True:
-        rows = yield from ask(
-            "runs_from", session_id=session.id, first_pos=first_pos, number=number, limit=_PAGE
-        )
-        for row in rows:
-            found = as_row(RunRow, row)
-            if found.run_id == run.run_id:
-                return runs
-            runs.append(run_of(found))
-            first_pos, number = found.first_pos, found.number
-        if len(rows) < _PAGE:
-            return runs
+    if run.status == "queued" and run.parent_run_id is None:
+        return (yield from path_of(session.id, session.leaf_run_id))
+    return (yield from path_of(session.id, run.parent_run_id or None))
 
 
 def _messages_of(
@@ -156,20 +154,28 @@ def _messages_of(
     ids: list[str] = []
     known = {file_id.encode() for file_id in files}
     used: set[bytes] = set()
-    last_pos = _end_of(runs)
+    if not runs:
+        return [], set()
     pos, run_number, idx = -1, 0, -1
     while True:
-        rows = yield from ask("list_messages", pos=pos, run_number=run_number, idx=idx, limit=_PAGE, **place)
+        rows = yield from ask(
+            "list_path_messages",
+            leaf=runs[-1].run_id,
+            pos=pos,
+            run_number=run_number,
+            idx=idx,
+            limit=_PAGE,
+            **place,
+        )
         found = [as_row(MessagePlace, row) for row in rows]
-        copied = [message for message in found if message.pos is not None and message.pos <= last_pos]
-        ids += [message.id for message in copied]
-        waiting = copied if known else []
+        ids += [message.id for message in found]
+        waiting = found if known else []
         while waiting:
             part = fit_page(waiting, _PAGE, _PAGE_BYTES)
             waiting = waiting[len(part) :]
             read = yield from ask("find_messages", ids=[message.id for message in part], **place)
             for row in read:
                 used.update(known.intersection(_FILE_ID.findall(as_row(MessageRow, row).message)))
-        if len(found) < _PAGE or len(copied) < len(found):
+        if len(found) < _PAGE:
             return ids, {file_id.decode() for file_id in used}
         pos, run_number, idx = found[-1].pos, found[-1].run_number, found[-1].idx

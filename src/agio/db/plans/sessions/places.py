@@ -30,11 +30,12 @@ def find_places(
     )
     places: dict[str, FoundMessage] = {}
     for row in rows:
-        session_id, message_id, at, chars, text = msgspec.convert(row, tuple[str, str, int, int, str])
+        found = msgspec.convert(row, tuple[str, str, str, int, int, str])
+        session_id, message_id, run_id, at, chars, text = found
         skipped = max(at - AROUND, 1) - 1
         goes_on = (skipped > 0, skipped + len(text) < chars)
         cut = excerpt(text, at - 1 - skipped, len(needle), goes_on=goes_on)
         places[session_id] = FoundMessage(
-            message_id=message_id, before=cut.before, match=cut.match, after=cut.after
+            message_id=message_id, run_id=run_id, before=cut.before, match=cut.match, after=cut.after
         )
     return places

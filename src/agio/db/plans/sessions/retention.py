@@ -3,21 +3,37 @@
 import msgspec
 
 from agio.core.identity.team import TenantRecord
+from agio.core.store.jobs import RETENTION, Completion, NewJob
 from agio.db.plan import Plan, ask, ask_one
+from agio.db.plans.jobs.jobs import arm_job, finish_job
 from agio.db.plans.people.identity import get_tenant
 from agio.db.plans.sessions.sessions import delete_session
 from agio.db.records import now_ms
 
 
 def set_retention(tenant: str, days: int | None) -> Plan[TenantRecord]:
-    """Set the days for which a tenant keeps sessions; None: for ever. Raises UserError `tenant_not_found`."""
+    """Set the days for which a tenant keeps sessions, None: for ever, and arm the job that deletes the others.
+
+    Raises UserError `tenant_not_found`.
+    """
     yield from ask("set_retention", tenant=tenant, days=days)
-    return (yield from get_tenant(tenant))
+    record = yield from get_tenant(tenant)
+    if days is not None:
+        yield from arm_job(NewJob(kind=RETENTION, key=tenant, tenant=tenant))
+    return record
 
 
-def old_sessions(limit: int) -> Plan[list[tuple[str, str, str]]]:
-    """Sessions past their retention time: tenant, user and id."""
-    rows = yield from ask("old_sessions", now=now_ms(), limit=limit)
+def finish_retention(tenant: str, job: Completion) -> Plan[None]:
+    """Complete a tenant's retention job, for good if the tenant has no retention time."""
+    yield from finish_job(job)
+    # The job's row is locked: `set_retention` arms it after this commit, or is seen here.
+    if (yield from get_tenant(tenant)).retention_days is None:
+        yield from ask("stop_job", job_id=job.job_id, epoch=job.epoch)
+
+
+def old_sessions(tenant: str, limit: int) -> Plan[list[tuple[str, str, str]]]:
+    """A tenant's sessions past their retention time: tenant, user and id."""
+    rows = yield from ask("old_sessions", tenant=tenant, now=now_ms(), limit=limit)
     return msgspec.convert(rows, list[tuple[str, str, str]])
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
+from agio.core.store.jobs import Completion
 from agio.core.store.records import (
     AgentRecord,
     FoundMessage,
@@ -21,11 +22,13 @@ from agio.core.store.repository import RunInfo
 from agio.db.cursors import page_of, page_size, read_cursor, write_cursor
 from agio.db.plan import Forget, Plan, Row, ask, ask_one
 from agio.db.plans.agents.agents import forget_inline_agent, get_agent
+from agio.db.plans.jobs.jobs import finish_job
 from agio.db.plans.people.identity import KEPT_MS
 from agio.db.plans.runs.log import BEYOND_ALL, all_current, check_session, current
+from agio.db.plans.runs.paths import session_head
 from agio.db.plans.sessions.places import find_places, needle_of
 from agio.db.records import message_record, now_ms, run_info, session_record
-from agio.db.refusals import agent_inactive, session_not_found
+from agio.db.refusals import agent_inactive, run_not_found, session_not_found
 from agio.db.rows import MessagePlace, MessageRow, SessionRow, as_row, to_struct
 from agio.errors import UserError
 from agio.protocol.ids import new_id
@@ -37,7 +40,7 @@ class NewSession(Struct, frozen=True):
     id: str
     title: str
     mark: str
-    """Fences untrusted text in the prompts of its runs."""
+    """Delimits untrusted text in the prompts of its runs."""
     now: int
 
 
@@ -160,18 +163,46 @@ def update_session(
     title: str | None = None,
     on_busy: OnBusy | None = None,
     seen_pos: int | None = None,
+    leaf_run_id: str | None = None,
 ) -> Plan[SessionRecord]:
-    """Change the fields that are given. Raises UserError `session_not_found`.
+    """Change the fields that are given. Raises UserError `session_not_found`, `run_not_found`, `session_busy`.
 
     `seen_pos` only grows, up to the session's last position. `updated_at`, the last activity, does not change.
     """
     place = {"tenant": tenant, "user_id": user, "session_id": session_id}
+    if leaf_run_id is not None:
+        yield from _choose_leaf(place, leaf_run_id)
     if title is not None or on_busy is not None:
         yield from ask("update_session", title=title, on_busy=on_busy, **place)
     if seen_pos is not None:
         there_is = (yield from get_session(tenant, user, session_id)).last_pos
         yield from ask("see_session", seen_pos=min(seen_pos, there_is), **place)
     return (yield from get_session(tenant, user, session_id))
+
+
+def _choose_leaf(place: Mapping[str, object], run_id: str) -> Plan[None]:
+    """Let the session's next message continue a run. Raises as `update_session` does."""
+    session_id = str(place["session_id"])
+    if (yield from ask_one("lock_session", **place)) is None:
+        raise session_not_found(session_id)
+    active = yield from ask("active_runs", **place)
+    if active:
+        raise UserError(
+            "session_busy",
+            "A run of this session has not ended. Wait for it, or cancel it.",
+            {"run_id": run_info(active[0]).run_id},
+        )
+    yield from check_leaf(session_id, run_id)
+    newest = (yield from session_head(session_id)).run_id
+    yield from ask("move_leaf", session_id=session_id, leaf=None if run_id == newest else run_id)
+
+
+def check_leaf(session_id: str, run_id: str) -> Plan[None]:
+    """Raise UserError `run_not_found` for a run that is not the session's or has not begun."""
+    row = yield from ask_one("get_run", run_id=run_id)
+    run = None if row is None else run_info(row)
+    if run is None or run.session_id != session_id or run.status == "queued":
+        raise run_not_found(run_id)
 
 
 def delete_session(tenant: str, user: str, session_id: str) -> Plan[list[RunInfo]]:
@@ -212,22 +243,27 @@ def list_messages(
     after: str | None = None,
     limit: int = 200,
     limit_bytes: int | None = None,
+    leaf: str | None = None,
+    queued: bool = True,
 ) -> Plan[Page[MessageRecord]]:
     """A session's finished messages in the order of the conversation, those of queued runs last.
 
-    A page ends at `limit` messages or `limit_bytes` of them, and has one at least.
-    Raises UserError `session_not_found`, `invalid_cursor`.
+    With `leaf` only the messages of the path to that run; `queued` False leaves out those of queued runs. A page
+    ends at `limit` messages or `limit_bytes` of them, and has one at least.
+    Raises UserError `session_not_found`, `invalid_cursor`, `run_not_found`.
     """
     yield from check_session(tenant, user, session_id)
+    of_path = yield from _path_values(session_id, leaf)
     start = (-1, 0, -1) if after is None else read_cursor(after, tuple[int | None, int, int])
     pos, number, idx = start
     asked = page_size(limit) + 1
     values = {"tenant": tenant, "user_id": user, "session_id": session_id}
     rows: list[Row] = []
     if pos is not None:
-        rows += yield from ask("list_messages", pos=pos, run_number=number, idx=idx, limit=asked, **values)
+        query = "list_path_messages" if of_path else "list_messages"
+        rows += yield from ask(query, pos=pos, run_number=number, idx=idx, limit=asked, **values, **of_path)
         number, idx = 0, -1
-    if len(rows) < asked:
+    if queued and len(rows) < asked:
         left = asked - len(rows)
         rows += yield from ask("list_queued_messages", run_number=number, idx=idx, limit=left, **values)
     found = [as_row(MessagePlace, row) for row in rows]
@@ -247,28 +283,42 @@ def last_messages(
     before: str | None = None,
     limit: int = 200,
     limit_bytes: int | None = None,
+    leaf: str | None = None,
+    queued: bool = True,
 ) -> Plan[Page[MessageRecord]]:
-    """The newest of a session's finished messages, or those before a cursor, in the order of `list_messages`.
+    """The newest of a session's finished messages, or those before a cursor, as `list_messages` returns them.
 
-    Raises UserError `session_not_found`, `invalid_cursor`.
+    Raises UserError `session_not_found`, `invalid_cursor`, `run_not_found`.
     """
     yield from check_session(tenant, user, session_id)
+    of_path = yield from _path_values(session_id, leaf)
     end = (None, BEYOND_ALL, 0) if before is None else read_cursor(before, tuple[int | None, int, int])
     pos, number, idx = end
     size = page_size(limit)
     values = {"tenant": tenant, "user_id": user, "session_id": session_id}
     rows: list[Row] = []
     if pos is None:
-        rows += yield from ask("last_queued_messages", run_number=number, idx=idx, limit=size + 1, **values)
+        if queued:
+            rows += yield from ask(
+                "last_queued_messages", run_number=number, idx=idx, limit=size + 1, **values
+            )
         pos, number, idx = BEYOND_ALL, 0, 0
     if (left := size + 1 - len(rows)) > 0:
-        rows += yield from ask("last_messages", pos=pos, run_number=number, idx=idx, limit=left, **values)
+        query = "last_path_messages" if of_path else "last_messages"
+        rows += yield from ask(query, pos=pos, run_number=number, idx=idx, limit=left, **values, **of_path)
     shown = fit_page([as_row(MessagePlace, row) for row in rows], size, limit_bytes)[::-1]
     return Page(
         (yield from _read_messages(values, shown)),
         write_cursor(shown[-1].place) if before is not None and shown else None,
         write_cursor(shown[0].place) if len(rows) > len(shown) else None,
     )
+
+
+def _path_values(session_id: str, leaf: str | None) -> Plan[dict[str, object]]:
+    if leaf is None:
+        return {}
+    yield from check_leaf(session_id, leaf)
+    return {"leaf": leaf}
 
 
 def fit_page(places: list[MessagePlace], limit: int, limit_bytes: int | None) -> list[MessagePlace]:
@@ -303,8 +353,9 @@ def list_interrupts(tenant: str, user: str, session_id: str) -> Plan[list[Interr
     return [to_struct(InterruptRecord, row) for row in rows]
 
 
-def expire_interrupts() -> Plan[int]:
+def expire_interrupts(*, job: Completion | None = None) -> Plan[int]:
     """Close expired questions; returns how many."""
+    yield from finish_job(job)
     return len((yield from ask("expire_interrupts", now=now_ms())))
 
 

@@ -58,26 +58,34 @@ with stored as (
 update runs set last_seq = :last_seq where run_id = :run_id;
 
 -- name: log_sizes
--- The sizes of the logs of a session's runs, up to the run that begins at a position.
-select l.run_id, cast(sum(length(l.payload)) as bigint)
+-- The sizes of the logs of a session's runs, unpacked, up to the run that begins at a position.
+select l.run_id, cast(sum(coalesce(l.plain_bytes, length(l.payload))) as bigint)
 from runs r join frames l on l.run_id = r.run_id
 where r.session_id = :session_id and r.first_pos >= 0 and r.first_pos <= :last_pos
 group by l.run_id;
 
 -- name: logs_between
 -- In any order.
-select l.run_id, l.first_seq, l.last_seq, l.payload
+select l.first_seq, l.last_seq, l.payload, l.codec, l.plain_bytes, l.run_id
 from runs r join frames l on l.run_id = r.run_id
 where {runs_between};
 
--- name: copy_log
--- Events of a copied run.
-insert into frames (run_id, epoch, first_seq, last_seq, payload)
-select run_id, epoch, :first_seq, :last_seq, :payload from runs where run_id = :run_id;
+-- name: take_frames
+-- The frames of ended runs, to be packed. The runs are locked first, as by their deletion.
+with ended as (
+    select run_id from runs where run_id = any(:run_ids::text[]) and status <> 'running' order by run_id for key share
+)
+delete from frames f using ended where f.run_id = ended.run_id and f.codec is null
+returning f.first_seq, f.last_seq, f.payload, f.codec, f.plain_bytes, f.run_id;
+
+-- name: put_log
+-- Events of an ended run.
+insert into frames (run_id, epoch, first_seq, last_seq, payload, codec, plain_bytes)
+select run_id, epoch, :first_seq, :last_seq, :payload, :codec, :plain_bytes from runs where run_id = :run_id;
 
 -- name: read_frames
 -- A run's frames that hold events after `after` and up to `upto`.
-select first_seq, last_seq, payload from frames
+select first_seq, last_seq, payload, codec, plain_bytes from frames
 where run_id = :run_id and last_seq > :after and first_seq <= :upto order by last_seq limit :limit;
 
 -- name: lock_draft
@@ -95,7 +103,7 @@ select id from agent_sessions
 where id in (select session_id from runs where run_id = any(:run_ids::text[])) order by id for no key update;
 
 -- name: tools_of_agents
-select x.agent_id, t.name, x.approval, t.id, t.definition, t.updated_at
+select x.agent_id, t.name, x.approval, t.id, t.kind, t.definition, t.updated_at
 from agent_tool_assignments x join agent_tools t on t.id = x.tool_id
 where x.agent_id = any(:agent_ids::text[]) and t.tenant_id = :tenant
 order by x.agent_id, x.idx;
@@ -145,10 +153,10 @@ where r.tenant_id = :tenant and i.run_id = any(:run_ids::text[]);
 
 -- name: find_places
 -- The newest matching message of each session, queued runs first: position, length of its text, text around.
-select s.id, f.id, f.place, length(f.said) as chars,
+select s.id, f.id, f.run_id, f.place, length(f.said) as chars,
     substr(f.said, greatest(f.place - :around::int, 1), :span::int) as words
 from agent_sessions s cross join lateral (
-    select m.id, {said} as said, {said_at} as place
+    select m.id, m.run_id, {said} as said, {said_at} as place
     from agent_session_messages m
     where m.session_id = s.id and m.role in ('user', 'assistant') and {said_at} > 0
     order by m.pos desc nulls first, m.run_number desc, m.idx desc limit 1
@@ -182,8 +190,8 @@ select id from tenants where id = :tenant for no key update;
 
 -- name: lock_session
 -- A session and its agent, for accepting.
-select {agent_columns}, s.title, s.on_busy, s.mark, s.pending, a.deleted_at
-from agent_sessions s join agents a on a.id = s.agent_id join tenants t on t.id = s.tenant_id
+select {agent_columns}, s.title, s.on_busy, s.mark, a.deleted_at, {head_columns}
+from agent_sessions s join agents a on a.id = s.agent_id join tenants t on t.id = s.tenant_id {newest_run}
 where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id
 for no key update of t, s;
 
@@ -208,6 +216,7 @@ where r.status = 'queued' and r.tenant_id = :tenant
         or r.cancel_requested_at is not null or r.created_at < :queued_before
     )
     and (:must_end::int = 0 or r.cancel_requested_at is not null or r.created_at < :queued_before)
+    and r.log_level <= :log_level
 order by r.kind, r.number limit 1
 
 -- name: next_run
@@ -217,3 +226,14 @@ order by r.kind, r.number limit 1
 -- Skips rows that another transaction is changing.
 {next_run}
 for no key update of s, r skip locked;
+
+-- part: clock
+-- The database's time, in milliseconds.
+    (extract(epoch from statement_timestamp()) * 1000)::bigint
+
+-- part: is_known
+-- Whether a job is of one of these kinds.
+    (kind = any(:kinds::text[]))
+
+-- part: skip_locked
+    for update skip locked

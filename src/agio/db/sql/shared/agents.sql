@@ -23,6 +23,12 @@ where tenant_id = :tenant and deleted_at is null and source <> 'inline' and name
     and (lower(name) like :pattern escape '\' or lower(description) like :pattern escape '\')
 order by name limit :limit;
 
+-- name: name_agents
+-- Oldest first.
+select id, name from agents
+where tenant_id = :tenant and deleted_at is null and source <> 'inline' and status = 'active'
+order by created_at, id;
+
 -- name: get_agent
 select {agent_columns} from agents a
 where id = :agent_id and tenant_id = :tenant and deleted_at is null and source <> 'inline';

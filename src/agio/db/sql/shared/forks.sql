@@ -10,10 +10,10 @@ limit 1;
 
 -- name: begin_fork
 insert into agent_sessions (
-    id, tenant_id, user_id, agent_id, title, on_busy, alias, mark, pending, created_at, updated_at, seen_pos, forked_from
+    id, tenant_id, user_id, agent_id, title, on_busy, alias, mark, created_at, updated_at, seen_pos, forked_from
 )
 select
-    :fork_id, :nobody, :nobody, :agent_id, :title, on_busy, :alias, mark, '[]', :now, :now, :seen_pos, id
+    :fork_id, :nobody, :nobody, :agent_id, :title, on_busy, :alias, mark, :now, :now, :seen_pos, id
 from agent_sessions where id = :session_id and tenant_id = :tenant and user_id = :user_id
 returning id;
 
@@ -26,13 +26,13 @@ insert into runs (
     run_id, session_id, agent_id, agent_name, tenant_id, user_id, model, status, kind, epoch, last_seq, first_pos,
     created_at, started_at, ended_at, cancel_requested_at, mark, title, error_code, goal_met, token_hash,
     turns_at_claim, fruitless, request_id, steps, input_tokens, output_tokens, cost, usage_partial, error_message,
-    copied_from
+    copied_from, parent_run_id, parent_seq, definition, log_level
 )
 select
-    :new_run_id, :fork_id, agent_id, agent_name, :nobody, :nobody, model, status, kind, epoch, last_seq, first_pos,
+    :new_run_id, :fork_id, agent_id, agent_name, :nobody, :nobody, model, status, kind, epoch, last_seq, :first_pos,
     created_at, started_at, ended_at, cancel_requested_at, mark, title, error_code, goal_met, :token_hash,
     turns_at_claim, fruitless, request_id, steps, input_tokens, output_tokens, cost, usage_partial, error_message,
-    coalesce(copied_from, run_id)
+    coalesce(copied_from, run_id), :parent_run_id, parent_seq, definition, log_level
 from runs where run_id = :run_id and ended_at is not null;
 
 -- name: messages_between

@@ -20,7 +20,7 @@ order by m.idx desc limit 1;
 
 -- name: open_interrupts
 -- In a session that was found for its user.
-select id, expires_at from interrupts where session_id = :session_id and state = 'open';
+select id, expires_at, run_id from interrupts where session_id = :session_id and state = 'open';
 
 -- name: interrupt_state
 -- In a session that was found for its user.
@@ -80,16 +80,49 @@ select
 insert into runs (
     run_id, session_id, agent_id, agent_name, tenant_id, user_id, model, status, kind, epoch, last_seq, first_pos,
     created_at, started_at, mark, title, alias, input, worker, token_hash, turns_at_claim, fruitless,
-    request_id, key_id
+    request_id, key_id, parent_run_id, parent_seq, branched, definition, log_level
 ) values (
     :run_id, :session_id, :agent_id, :agent_name, :tenant, :user_id, :model, :status, :kind, :epoch, 0, :first_pos,
     :created_at, :started_at, :mark, :title, :alias, :input, :worker, :token_hash, 0, 0,
-    :request_id, :key_id
+    :request_id, :key_id, :parent_run_id, :parent_seq, :branched, :definition, :log_level
 ) on conflict do nothing returning number;
+
+-- name: newest_input
+select
+    number, coalesce((select max(idx) from run_inputs where run_id = :run_id), 0),
+    (select count(*) from run_inputs where run_id = :run_id and consumed = 0)
+from runs where run_id = :run_id;
+
+-- name: add_input
+insert into run_inputs (run_id, idx, message_id) values (:run_id, :idx, :message_id);
+
+-- name: waiting_inputs
+select i.idx, m.message
+from run_inputs i
+join runs r on r.run_id = i.run_id
+join agent_session_messages m on m.session_id = r.session_id and m.id = i.message_id
+where i.run_id = :run_id and i.consumed = 0 order by i.idx;
+
+-- name: consume_inputs
+update run_inputs set consumed = 1 where run_id = :run_id and idx <= :upto;
+
+-- name: drop_inputs
+delete from run_inputs where run_id = :run_id and consumed = 0;
+
+-- name: requeue_run
+-- A run that continues the one that ends, with the input that is left.
+insert into runs (
+    run_id, session_id, agent_id, agent_name, tenant_id, user_id, model, status, kind, epoch, last_seq,
+    created_at, mark, title, input, token_hash, turns_at_claim, fruitless, request_id, key_id, branched, log_level
+)
+select
+    :made, session_id, agent_id, agent_name, tenant_id, user_id, model, 'queued', 'message', 0, 0,
+    :now, mark, :title, :input, token_hash, 0, 0, request_id, key_id, 0, log_level
+from runs where run_id = :run_id returning number;
 
 -- name: take_in
 -- A session has a new run.
-update agent_sessions set title = :title, pending = '[]', updated_at = :now
+update agent_sessions set title = :title, updated_at = :now
 where id = :session_id and tenant_id = :tenant and user_id = :user_id;
 
 -- name: flag_cancel
@@ -103,10 +136,21 @@ select min(tenant_id) from runs where status = 'queued' and tenant_id > :after;
 -- name: queued_input
 select input from runs where run_id = :run_id and status = 'queued';
 
--- name: session_end
--- The position of a session's last event, if no run of it is running.
-select first_pos + last_seq from runs where session_id = :session_id and first_pos is not null
-order by first_pos desc, number desc limit 1;
+-- part: head_columns
+-- In the order of SessionHead's fields. `last_seq` is current if no run of the session is running.
+    r.run_id, coalesce(r.first_pos, 0), coalesce(r.last_seq, 0), coalesce(r.branched, 0), coalesce(r.log_level, 1),
+    s.leaf_run_id
+
+-- name: session_head
+select {head_columns} from agent_sessions s {newest_run} where s.id = :session_id;
+
+-- name: move_leaf
+-- In a session that was found for its user.
+update agent_sessions set leaf_run_id = :leaf where id = :session_id;
+
+-- name: pending_of_run
+-- The calls that a run ended with and whose results are expected.
+select pending from runs where run_id = :run_id;
 
 -- name: newest_title
 -- The title of a session's run that began last.
@@ -116,7 +160,8 @@ order by first_pos desc, number desc limit 1;
 -- name: start_run
 update runs set
     status = 'running', epoch = epoch + 1, first_pos = :first_pos, started_at = :now, worker = :worker,
-    token_hash = :token_hash, input = null
+    token_hash = :token_hash, input = null, parent_run_id = :parent_run_id, parent_seq = :parent_seq,
+    branched = :branched, definition = :definition
 where run_id = :run_id and status = 'queued' returning epoch;
 
 -- name: fail_queued
@@ -125,9 +170,21 @@ update runs set
     status = 'failed', error_code = 'run_unreadable', error_message = :error_message, ended_at = :now, input = null
 where run_id = :run_id and status = 'queued';
 
--- name: expect_nothing
--- A new run answers the pending calls or drops them.
-update agent_sessions set pending = '[]' where id = :session_id and pending <> '[]';
+-- name: put_definition
+insert into definitions (agent_id, digest, body, created_at) values (:agent_id, :digest, :body, :now)
+on conflict do nothing;
+
+-- name: get_definition
+select body from definitions where agent_id = :agent_id and digest = :digest;
+
+-- name: delete_definitions
+delete from definitions where agent_id = :agent_id;
+
+-- name: raise_level
+-- Also of the session's queued runs: they continue this one.
+update runs set log_level = :level
+where session_id = (select session_id from runs where run_id = :run_id) and log_level < :level
+    and status in ('running', 'queued');
 
 -- name: claim_state
 select epoch, fruitless, turns_at_claim, (select count(*) from turns where turns.run_id = runs.run_id) as turns
@@ -153,12 +210,11 @@ select {run_columns} from runs where status = 'running' order by created_at, run
 update runs set
     status = :status, error_code = :error_code,
     ended_at = case when :ended_at < started_at then :now else :ended_at end, last_seq = :last_seq, goal_met = :goal_met,
-    steps = :steps, input_tokens = :input_tokens, output_tokens = :output_tokens, cost = :cost,
-    usage_partial = :usage_partial, error_message = :error_message
-where run_id = :run_id returning session_id, first_pos, number;
+    steps = :steps, error_message = :error_message, pending = :pending
+where run_id = :run_id returning session_id, first_pos, number, log_level;
 
 -- name: settle_session
-update agent_sessions set pending = :pending, updated_at = :now where id = :session_id;
+update agent_sessions set updated_at = :now where id = :session_id;
 
 -- name: open_interrupt
 insert into interrupts (

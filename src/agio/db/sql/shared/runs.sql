@@ -5,7 +5,7 @@
     run_id, session_id, agent_name, model, status, epoch, last_seq, created_at, ended_at, mark, tenant_id, user_id,
     coalesce(first_pos, 0) as first_pos, error_code, title, agent_id, alias, cancel_requested_at, worker, token_hash,
     started_at, goal_met, request_id, steps, input_tokens, output_tokens, cost, usage_partial, error_message,
-    copied_from
+    copied_from, parent_run_id, parent_seq, branched, definition, log_level
 
 -- name: get_run
 select {run_columns} from runs where run_id = :run_id;
@@ -125,6 +125,14 @@ order by runs.first_pos desc, number desc limit :limit;
 insert into turns (run_id, seq, step, record) values (:run_id, :seq, :step, :record)
 on conflict (run_id, seq, step) do update set record = excluded.record;
 
+-- name: charge_run
+update runs set
+    input_tokens = coalesce(input_tokens + :input_tokens, :input_tokens, input_tokens),
+    output_tokens = coalesce(output_tokens + :output_tokens, :output_tokens, output_tokens),
+    cost = coalesce(cost + :cost, :cost, cost),
+    usage_partial = case when usage_partial = 1 then 1 else :partial end
+where run_id = :run_id;
+
 -- name: read_turns
 select record from turns where run_id = :run_id and seq > :after and seq <= :upto order by seq, step;
 
@@ -132,8 +140,8 @@ select record from turns where run_id = :run_id and seq > :after and seq <= :upt
 select content, error from tool_executions where run_id = :run_id and key = :key;
 
 -- name: begin_tool
-insert into tool_executions (run_id, key, tool, effect, state, started_at)
-values (:run_id, :key, :tool, :effect, 'started', :now) on conflict do nothing;
+insert into tool_executions (run_id, key, tool, effect, lane, state, started_at)
+values (:run_id, :key, :tool, :effect, :lane, 'started', :now) on conflict do nothing;
 
 -- name: end_tool
 -- The first result stays.

@@ -14,12 +14,21 @@
         )
     ) as active,
     (select count(*) from interrupts where session_id = s.id and state = 'open') as questions,
-    s.alias, s.pending, s.created_at, s.updated_at, r.run_id, r.first_pos, r.last_seq, r.status, s.seen_pos,
-    s.forked_from
+    s.alias,
+    case
+        when s.leaf_run_id is null then coalesce(r.pending, '[]')
+        else (select pending from runs where run_id = s.leaf_run_id)
+    end as pending,
+    s.created_at, s.updated_at, r.run_id, r.first_pos, r.last_seq, r.status, s.seen_pos, s.forked_from, s.leaf_run_id,
+    coalesce(r.branched, 0)
 
 -- part: session_tables
     agent_sessions s
     join agents a on a.id = s.agent_id
+    {newest_run}
+
+-- part: newest_run
+-- The newest run of session `s` that has begun.
     left join runs r on r.run_id = (
         select run_id from runs where session_id = s.id and first_pos is not null
         order by first_pos desc, number desc limit 1
@@ -61,9 +70,9 @@ select id from agent_sessions where id = :session_id and tenant_id = :tenant and
 
 -- name: add_session
 insert into agent_sessions (
-    id, tenant_id, user_id, agent_id, title, on_busy, alias, mark, pending, created_at, updated_at
+    id, tenant_id, user_id, agent_id, title, on_busy, alias, mark, created_at, updated_at
 ) values (
-    :session_id, :tenant, :user_id, :agent_id, :title, :on_busy, :alias, :mark, '[]', :now, :now
+    :session_id, :tenant, :user_id, :agent_id, :title, :on_busy, :alias, :mark, :now, :now
 ) on conflict do nothing returning id;
 
 -- name: update_session
@@ -96,7 +105,7 @@ delete from agent_sessions where id = :session_id and tenant_id = :tenant and us
 -- By user, as the index of sessions is; SQLite keeps the order of a cross join.
 select s.tenant_id, s.user_id, s.id
 from tenants t cross join users u cross join agent_sessions s
-where t.retention_days is not null and u.tenant_id = t.id and s.tenant_id = t.id and s.user_id = u.id and {is_old}
+where t.id = :tenant and u.tenant_id = t.id and s.tenant_id = t.id and s.user_id = u.id and {is_old}
 limit :limit;
 
 -- name: old_session
@@ -151,10 +160,58 @@ where m.session_id = :session_id and m.pos is null and (m.run_number, m.idx) < (
     )
 order by m.run_number desc, m.idx desc limit :limit;
 
+-- part: path
+-- The runs that lead to `leaf`, back to the first one before which nothing branched.
+with recursive path (run_id, parent_run_id, branched, last_pos) as (
+    select run_id, parent_run_id, branched, first_pos + last_seq from runs
+    where run_id = :leaf and session_id = :session_id and first_pos is not null
+    union all
+    select p.run_id, p.parent_run_id, p.branched, p.first_pos + p.last_seq
+    from path join runs p on p.run_id = path.parent_run_id
+    where path.branched = 1
+)
+
+-- part: on_path
+    m.session_id = :session_id
+    and (m.run_id in (select run_id from path) or m.pos <= (select max(last_pos) from path where branched = 0))
+    and exists (
+        select 1 from agent_sessions s where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id
+    )
+
+-- name: list_path_messages
+{path}
+select {message_places} from agent_session_messages m
+where {on_path} and (m.pos, m.run_number, m.idx) > (:pos, :run_number, :idx)
+order by m.pos, m.run_number, m.idx limit :limit;
+
+-- name: last_path_messages
+-- Newest first.
+{path}
+select {message_places} from agent_session_messages m
+where {on_path} and (m.pos, m.run_number, m.idx) < (:pos, :run_number, :idx)
+order by m.pos desc, m.run_number desc, m.idx desc limit :limit;
+
+-- name: path_to
+-- Newest first.
+{path}
+select {run_columns}, number from runs where run_id in (select run_id from path)
+order by runs.first_pos desc, number desc;
+
+-- name: tree_of_session
+-- The runs of a session that have begun, in the order of its stream.
+select run_id, parent_run_id from runs
+where session_id = :session_id and first_pos is not null order by first_pos, number;
+
 -- name: put_message
--- A message with the same id stays.
+-- A message with the same id stays; input of the running run gets its place.
 insert into agent_session_messages (session_id, id, run_id, run_number, idx, pos, role, message, created_at)
-values (:session_id, :id, :run_id, :run_number, :idx, :pos, :role, :message, :now) on conflict do nothing;
+values (:session_id, :id, :run_id, :run_number, :idx, :pos, :role, :message, :now)
+on conflict (session_id, id) do update set idx = excluded.idx, pos = excluded.pos
+where agent_session_messages.pos is null and agent_session_messages.run_id = excluded.run_id;
+
+-- name: move_message
+update agent_session_messages set run_id = :run_id, run_number = :run_number, idx = :idx
+where session_id = :session_id and id = :id;
 
 -- name: place_messages
 -- Gives the messages of a starting run their position.

@@ -16,6 +16,11 @@ select {tool_columns} from agent_tools where id = :tool_id and tenant_id = :tena
 -- name: find_tool_definition
 select {tool_columns} from agent_tools where tenant_id = :tenant and name = :name and kind = 'http';
 
+-- name: agent_tool_by_name
+-- As `tools_of_agents`: the team's own tool of a name, assigned to no agent.
+select '', name, null, id, kind, definition, updated_at from agent_tools
+where tenant_id = :tenant and name = :name and kind <> 'named';
+
 -- name: add_http_tool
 insert into agent_tools (id, tenant_id, name, kind, definition, created_at, updated_at)
 values (:tool_id, :tenant, :name, 'http', :definition, :now, :now) on conflict do nothing returning id;

@@ -222,7 +222,7 @@ create table agent_sessions (
     title text not null,
     on_busy text not null,                  -- queue, refuse, interrupt
     alias text,                             -- the thread id an AG-UI client gave it
-    mark text not null,                     -- fences untrusted text in the prompts of its runs
+    mark text not null,                     -- delimits untrusted text in the prompts of its runs
     pending text not null,                  -- JSON: client-side calls whose results are expected
     seen_pos integer not null default 0,    -- the position up to which it was read
     forked_from text,                       -- the session it was copied from, which may be gone

@@ -31,7 +31,7 @@ vacuum into :path;
 select max(created_at) from (select created_at from runs order by number desc limit 1);
 
 -- name: tools_of_agents
-select x.agent_id, t.name, x.approval, t.id, t.definition, t.updated_at
+select x.agent_id, t.name, x.approval, t.id, t.kind, t.definition, t.updated_at
 from agent_tool_assignments x join agent_tools t on t.id = x.tool_id
 where x.agent_id in (select value from json_each(:agent_ids)) and t.tenant_id = :tenant
 order by x.agent_id, x.idx;
@@ -65,7 +65,7 @@ where r.tenant_id = :tenant and i.run_id in (select value from json_each(:run_id
 -- name: find_places
 -- The newest matching message of each session, queued runs first: position, length of its text, text around.
 -- SQLite sorts NULLs first, so they are looked up separately.
-select s.id, m.id, {said_at} as place, length({said}) as chars,
+select s.id, m.id, m.run_id, {said_at} as place, length({said}) as chars,
     substr({said}, max({said_at} - :around, 1), :span) as words
 from agent_sessions s join agent_session_messages m on m.session_id = s.id and m.id = coalesce(
     (
@@ -106,8 +106,8 @@ select id from tenants where id = :tenant;
 
 -- name: lock_session
 -- A session and its agent, for accepting. The one writer is the lock.
-select {agent_columns}, s.title, s.on_busy, s.mark, s.pending, a.deleted_at
-from agent_sessions s join agents a on a.id = s.agent_id
+select {agent_columns}, s.title, s.on_busy, s.mark, a.deleted_at, {head_columns}
+from agent_sessions s join agents a on a.id = s.agent_id {newest_run}
 where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id;
 
 -- name: lock_owner
@@ -143,6 +143,7 @@ where r.status = 'queued' and r.tenant_id = :tenant
         or r.cancel_requested_at is not null or r.created_at < :queued_before
     )
     and (:must_end = 0 or r.cancel_requested_at is not null or r.created_at < :queued_before)
+    and r.log_level <= :log_level
 order by r.kind, r.number limit 1
 
 -- name: next_run
@@ -160,29 +161,26 @@ select run_id, epoch, last_seq from runs where status = 'running';
 -- The log of a running run grew by a row.
 update runs set last_seq = :last_seq where run_id = :run_id;
 
--- name: append_log
-insert into logs (run_id, first_seq, last_seq, payload) values (:run_id, :first_seq, :last_seq, :payload);
+-- name: put_log
+insert into logs (run_id, first_seq, last_seq, payload, codec, plain_bytes)
+values (:run_id, :first_seq, :last_seq, :payload, :codec, :plain_bytes);
 
 -- name: log_sizes
--- The sizes of the logs of a session's runs, up to the run that begins at a position.
-select l.run_id, cast(sum(length(l.payload)) as bigint)
+-- The sizes of the logs of a session's runs, unpacked, up to the run that begins at a position.
+select l.run_id, cast(sum(coalesce(l.plain_bytes, length(l.payload))) as bigint)
 from runs r join logs l on l.run_id = r.run_id
 where r.session_id = :session_id and r.first_pos >= 0 and r.first_pos <= :last_pos
 group by l.run_id;
 
 -- name: logs_between
 -- In any order.
-select l.run_id, l.first_seq, l.last_seq, l.payload
+select l.first_seq, l.last_seq, l.payload, l.codec, l.plain_bytes, l.run_id
 from runs r join logs l on l.run_id = r.run_id
 where {runs_between};
 
--- name: copy_log
--- Events of a copied run.
-insert into logs (run_id, first_seq, last_seq, payload) values (:run_id, :first_seq, :last_seq, :payload);
-
 -- name: read_logs
 -- The rows that hold events after `after` and up to `upto`.
-select first_seq, last_seq, payload from logs
+select first_seq, last_seq, payload, codec, plain_bytes from logs
 where run_id = :run_id and last_seq > :after and first_seq <= :upto order by first_seq;
 
 -- name: append_tail
@@ -194,3 +192,14 @@ delete from tail where id < :first;
 
 -- name: read_tail
 select id, frames from tail order by id;
+
+-- part: clock
+-- The database's time, in milliseconds.
+    cast(unixepoch('subsec') * 1000 as integer)
+
+-- part: is_known
+-- Whether a job is of one of these kinds; the `+` leaves the choice of the index to the other conditions.
+    +kind in (select value from json_each(:kinds))
+
+-- part: skip_locked
+-- The one writer is the lock.

@@ -14,11 +14,13 @@ interface EditMessageProps {
   /** Whether it also has files, so that it may be without words. */
   hasFiles: boolean;
   onSend: (text: string) => Promise<void>;
+  /** Sends it in a copy of the chat. */
+  onSendElsewhere: (text: string) => Promise<void>;
   onCancel: () => void;
 }
 
 export function EditMessage(props: EditMessageProps): ReactNode {
-  const { id, takesFocus, text, hasFiles, onSend, onCancel } = props;
+  const { id, takesFocus, text, hasFiles, onSend, onSendElsewhere, onCancel } = props;
   const [draft, setDraft] = useKeptState(`edit ${id}`, text);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
@@ -34,12 +36,12 @@ export function EditMessage(props: EditMessageProps): ReactNode {
     onCancel();
   };
   const empty = !draft.trim() && !hasFiles;
-  const send = async () => {
+  const send = async (how: typeof onSend = onSend) => {
     if (empty || busy) return;
     setBusy(true);
     setProblem(null);
     try {
-      await onSend(draft);
+      await how(draft);
     } catch (thrown) {
       setProblem(thrown);
     } finally {
@@ -69,9 +71,17 @@ export function EditMessage(props: EditMessageProps): ReactNode {
       {problem !== null && <ProblemNote problem={problem} />}
       <div className="flex flex-wrap items-center justify-between gap-2">
         <p className="min-w-40 flex-1 text-[0.8125rem] text-soft">
-          Sending creates a copy of this chat. The original stays unchanged.
+          Sending adds a new version. You can switch back at any time.
         </p>
-        <div className="flex gap-2">
+        <div className="flex flex-wrap justify-end gap-2">
+          <Button
+            size="small"
+            look="quiet"
+            disabled={empty || busy}
+            onClick={() => void send(onSendElsewhere)}
+          >
+            Continue in a new chat
+          </Button>
           <Button size="small" onClick={cancel}>
             Cancel
           </Button>

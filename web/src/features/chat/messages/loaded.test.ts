@@ -41,7 +41,7 @@ const NOT_OURS: Record<string, string[]> = {
     "two runs",
     "a run after a failed one, which left things open",
   ],
-  "there are no subagents": [
+  "a sub-agent is given a task, and answers a call": [
     "a step of the same name in agent and subagent",
     "a subagent at work",
     "a subagent of a subagent",
@@ -84,7 +84,7 @@ function seen(turn: Turn): unknown {
 }
 
 const asks = (turns: Turn[]) =>
-  openQuestions({ turns, pos: 0 }).map(({ id, callId, message }) => [id, callId, message]);
+  openQuestions({ ...EMPTY, turns }).map(({ id, callId, message }) => [id, callId, message]);
 
 function seenPart(part: Part, turn: Turn): unknown {
   switch (part.kind) {
@@ -98,7 +98,12 @@ function seenPart(part: Part, turn: Turn): unknown {
     case "notice":
       return [part.id, part.level, part.code, part.message, part.retryAt];
     case "subagent":
-      return [part.kind, part.id, part.status, part.parts.map((inner) => seenPart(inner, turn))];
+      return [
+        ...[part.kind, part.id, part.name, part.task, part.status, part.message],
+        part.parts.map((inner) => seenPart(inner, turn)),
+      ];
+    case "input":
+      return [part.kind, part.id, part.content];
     default:
       return [part.kind, part.id, part.text];
   }
@@ -116,7 +121,7 @@ test("what is let off is there, and does look different", () => {
 });
 
 test.each(ours)("a page that has read it and is told it again shows nothing twice: $name", (given) => {
-  const again = foldEvents({ turns: loaded(given), pos: 0 }, 1, given.events).turns;
+  const again = foldEvents({ ...EMPTY, turns: loaded(given) }, 1, given.events).turns;
   const shown = (turns: Turn[]) => turns.map((turn) => turn.parts.map((part) => seenPart(part, turn)));
   expect(shown(again)).toEqual(shown(followed(given)));
 });

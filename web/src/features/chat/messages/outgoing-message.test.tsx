@@ -39,6 +39,15 @@ test("a message without a connection waits for it", () => {
   expect(screen.getByRole("status").textContent).toContain("Waiting for connection");
 });
 
+test("a message that the server has says when the agent sees it", () => {
+  show({ messageId: "m1" });
+  show({ messageId: "m2", steer: true });
+  expect(screen.getAllByRole("status").map((status) => status.textContent?.trim())).toEqual([
+    "Queued: sends when this answer finishes",
+    "Joins the answer at its next step",
+  ]);
+});
+
 test("a refused message says why, and is sent again or given up", async () => {
   const acts = show({ problem: { code: "too_large", message: "It is too large." } });
   expect(screen.getByRole("alert").textContent).toContain("It is too large.");

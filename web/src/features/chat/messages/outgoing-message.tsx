@@ -38,7 +38,8 @@ export function OutgoingMessage({ item, onRetry, onDiscard }: OutgoingMessagePro
         <div role="status" className="flex items-center gap-1.5 text-xs text-soft">
           {item.messageId !== null ? (
             <>
-              <Clock className="size-3" aria-hidden /> Queued: sends when this answer finishes
+              <Clock className="size-3" aria-hidden />{" "}
+              {item.steer ? "Joins the answer at its next step" : "Queued: sends when this answer finishes"}
             </>
           ) : (
             <>

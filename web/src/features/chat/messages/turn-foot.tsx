@@ -1,33 +1,31 @@
 /** The foot of a turn that is over: what can be done with the answer, and what it took. */
 import { Link } from "@tanstack/react-router";
-import { RotateCcw } from "lucide-react";
 import type { ReactNode } from "react";
 import { QUIET } from "@/components/turn/looks";
-import { IconButton } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/copy-button";
 import { cx } from "@/lib/class-names";
 import { formatCost, formatDuration } from "@/lib/format";
 import { tokenWords, usageOfMetrics } from "@/lib/usage-words";
 import type { Turn } from "@/state/thread";
+import { Regenerate } from "./regenerate";
 
 interface TurnFootProps {
+  sessionId: string;
   turn: Turn;
   /** The last one's foot is there for all to see, the others' when they are pointed at. */
   last: boolean;
-  onRetry?: (() => void) | undefined;
+  /** Why no branch can be made now. */
+  blocked: string | null;
+  onRegenerate?: ((model?: string) => void) | undefined;
 }
 
-export function TurnFoot({ turn, last, onRetry }: TurnFootProps): ReactNode {
+export function TurnFoot({ sessionId, turn, last, blocked, onRegenerate }: TurnFootProps): ReactNode {
   const text = answerOf(turn);
   const facts = factsOf(turn);
   return (
     <div className={cx("mt-1 -ml-2 flex flex-wrap items-center gap-x-0.5 text-soft", !last && QUIET)}>
       {text && <CopyButton text={text} label="Copy answer" />}
-      {onRetry && (
-        <IconButton label="Regenerate" onClick={onRetry}>
-          <RotateCcw className="size-4" aria-hidden />
-        </IconButton>
-      )}
+      {onRegenerate && <Regenerate sessionId={sessionId} blocked={blocked} onRegenerate={onRegenerate} />}
       <span className="px-2 text-xs">{facts.join(" · ")}</span>
       <Link
         to="/runs/$runId"

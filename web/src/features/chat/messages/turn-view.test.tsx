@@ -8,10 +8,11 @@ import {
 import { render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { Tooltip } from "radix-ui";
-import { expect, test, vi } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { Problem } from "@/api/problem";
 import { KeptStates } from "@/components/turn/kept-state";
 import { ToastProvider } from "@/components/ui/toast";
+import type { Branch } from "@/protocol/api";
 import type { Answer } from "@/protocol/commands";
 import { newCall } from "@/state/fold";
 import { newTurn, type Part, type Turn } from "@/state/thread";
@@ -29,7 +30,7 @@ function show(turn: Partial<Turn>, props: Partial<TurnViewProps> = {}) {
     ...props,
   };
   return render(
-    <QueryClientProvider client={new QueryClient()}>
+    <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { enabled: false } } })}>
       <RouterContextProvider router={router as never}>
         <Tooltip.Provider>
           <ToastProvider>
@@ -54,6 +55,16 @@ const text = (id: string, words: string): Part => ({
 const postcard = (id: string, known = {}) =>
   newCall(id, "send_postcard", { args: '{"to":"Ada","id":12345678901234567890}', asked: true, ...known });
 const question = (id: string, callId: string) => ({ id, callId, message: "May it?", expiresAt: null });
+
+// The card is loaded with the first question that is asked.
+beforeAll(async () => {
+  const { unmount } = show(
+    { status: "interrupted", parts: [postcard("c1")], questions: [question("q1", "c1")] },
+    { answerable: true },
+  );
+  await screen.findByRole("button", { name: "Approve" });
+  unmount();
+});
 
 test("a message is shown as it was written, and can be linked to", () => {
   const { container } = show({ asked: [{ id: "m1", content: "**not bold** <b>x</b>", at: 1 }] });
@@ -90,6 +101,7 @@ test("a message can be edited, keeps its files, and Escape leaves it as it is", 
   const onEdit = vi.fn(async () => undefined);
   show({ asked: [{ id: "m1", content, at: null }] }, { onEdit });
   await userEvent.click(screen.getByRole("button", { name: "Edit message" }));
+  await screen.findByRole("textbox");
   await userEvent.keyboard("{Escape}");
   expect(screen.queryByRole("textbox")).toBeNull();
   await userEvent.click(screen.getByRole("button", { name: "Edit message" }));
@@ -107,7 +119,7 @@ test("an edit that is refused says why and keeps the words", async () => {
   };
   show({ asked: [{ id: "m1", content: "one", at: null }] }, { onEdit });
   await userEvent.click(screen.getByRole("button", { name: "Edit message" }));
-  await userEvent.click(screen.getByRole("button", { name: "Send" }));
+  await userEvent.click(await screen.findByRole("button", { name: "Send" }));
   expect((await screen.findByRole("alert")).textContent).toContain("There is no room.");
   expect(screen.getByRole("textbox")).toHaveProperty("value", "one");
 });
@@ -284,7 +296,7 @@ test("a retry is counted down, and is one line when it is over", () => {
 
 test("the foot says what the turn took and copies the answer as it was written", async () => {
   const user = userEvent.setup();
-  const onRetry = vi.fn();
+  const onRegenerate = vi.fn();
   show(
     {
       step: 2,
@@ -293,7 +305,7 @@ test("the foot says what the turn took and copies the answer as it was written",
       endedAt: 3_000,
       parts: [text("t1", "**a**"), text("t2", "b")],
     },
-    { onRetry },
+    { onRegenerate },
   );
   const answer = screen.getByRole("article", { name: "Answer" });
   expect(answer.textContent).toContain("2 steps · 950 tokens · $0.50 · 2.0 s");
@@ -301,12 +313,46 @@ test("the foot says what the turn took and copies the answer as it was written",
   await user.click(within(answer).getByRole("button", { name: "Copy answer" }));
   await waitFor(async () => expect(await navigator.clipboard.readText()).toBe("**a**\n\nb"));
   await user.click(within(answer).getByRole("button", { name: "Regenerate" }));
-  expect(onRetry).toHaveBeenCalledOnce();
+  expect(onRegenerate).toHaveBeenCalledExactlyOnceWith();
+});
+
+const versions = (shown: string): Branch => ({
+  run_id: shown,
+  alternatives: ["run_1", "run_2", "run_3"].map((id) => ({ run_id: id, leaf_run_id: `${id} leaf` })),
+});
+
+test("a turn with versions says which one it is, and leads to those beside it", async () => {
+  const onChoose = vi.fn();
+  show({ asked: [{ id: "m1", content: "a", at: null }] }, { branch: versions("run_2"), onChoose });
+  const group = await screen.findByRole("group", { name: "Versions" });
+  expect(within(group).getByRole("status").textContent).toBe("Version 2/ of 3");
+  await userEvent.click(within(group).getByRole("button", { name: "Previous version" }));
+  await userEvent.click(within(group).getByRole("button", { name: "Next version" }));
+  expect(onChoose.mock.calls.map(([, leaf]) => leaf)).toEqual(["run_1 leaf", "run_3 leaf"]);
+});
+
+test("what cannot be done now keeps its place and says why", async () => {
+  const [onChoose, onEdit, onRegenerate] = [vi.fn(), vi.fn(), vi.fn()];
+  show(
+    { asked: [{ id: "m1", content: "a", at: null }], parts: [text("t1", "b")] },
+    { branch: versions("run_2"), onChoose, onEdit, onRegenerate, blocked: "Wait." },
+  );
+  for (const name of ["Previous version", "Next version", "Edit message", "Regenerate"]) {
+    const button = await screen.findByRole("button", { name });
+    expect([button.getAttribute("aria-disabled"), button.getAttribute("aria-description")]).toEqual([
+      "true",
+      "Wait.",
+    ]);
+    await userEvent.click(button);
+  }
+  expect(screen.queryByRole("textbox")).toBeNull();
+  for (const call of [onChoose, onEdit, onRegenerate]) expect(call).not.toHaveBeenCalled();
 });
 
 test("a helper unfolds to its own parts", async () => {
   const part: Part = {
     kind: "subagent",
+    task: "",
     id: "s1",
     name: "researcher",
     parts: [text("t9", "Inside.")],
@@ -329,6 +375,6 @@ test("the foot of the last answer is there for all to see, those of others when 
     unmount();
     return hides;
   };
-  expect(footOf({ onRetry: () => undefined })).toBe(false);
+  expect(footOf({ last: true })).toBe(false);
   expect(footOf({})).toBe(true);
 });

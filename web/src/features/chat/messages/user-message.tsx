@@ -1,6 +1,6 @@
 /** What a person said: a bubble on the right, with its files, and what can be done with it. */
 import { Link2, Pencil } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, Suspense, useState } from "react";
 import { AskedContent } from "@/components/turn/asked-content";
 import { useKeptState } from "@/components/turn/kept-state";
 import { HIGHLIGHT, QUIET } from "@/components/turn/looks";
@@ -14,21 +14,31 @@ import { copyText } from "@/lib/clipboard";
 import { formatClock, formatMoment } from "@/lib/format";
 import type { Content } from "@/protocol/commands";
 import { type Asked, textOf } from "@/state/thread";
-import { EditMessage } from "./edit-message";
+import { hashOf } from "../deep-link";
+import type { TurnActions } from "../turn-actions";
+
+import { EditMessage } from "./later";
 
 interface UserMessageProps {
+  runId: string;
   asked: Asked;
   highlighted: boolean;
-  onEdit?: ((asked: Asked, content: Content) => Promise<void>) | undefined;
+  /** Why it cannot be edited now. */
+  blocked: string | null;
+  onEdit: TurnActions["edit"] | undefined;
+  onEditElsewhere: TurnActions["editElsewhere"] | undefined;
+  /** What is always shown below it. */
+  children?: ReactNode;
 }
 
-export function UserMessage({ asked, highlighted, onEdit }: UserMessageProps): ReactNode {
+export function UserMessage(props: UserMessageProps): ReactNode {
+  const { runId, asked, highlighted, blocked, onEdit, onEditElsewhere, children } = props;
   const [editing, setEditing] = useKeptState(`editing ${asked.id}`, false);
   const [opened, setOpened] = useState(false);
   const text = textOf(asked.content);
   const files = filesOf(asked.content);
-  const send = async (edited: string) => {
-    await onEdit?.(asked, files.length > 0 ? withText(edited, files) : edited);
+  const sending = (send: typeof onEdit) => async (edited: string) => {
+    await send?.(asked, files.length > 0 ? withText(edited, files) : edited);
     setEditing(false);
   };
   return (
@@ -41,30 +51,37 @@ export function UserMessage({ asked, highlighted, onEdit }: UserMessageProps): R
       <h2 className="sr-only">You said</h2>
       <AskedContent content={editing ? files : asked.content} className={highlighted && HIGHLIGHT} />
       {editing ? (
-        <EditMessage
-          id={asked.id}
-          takesFocus={opened}
-          text={text}
-          hasFiles={files.length > 0}
-          onSend={send}
-          onCancel={() => setEditing(false)}
-        />
+        <Suspense>
+          <EditMessage
+            id={asked.id}
+            takesFocus={opened}
+            text={text}
+            hasFiles={files.length > 0}
+            onSend={sending(onEdit)}
+            onSendElsewhere={sending(onEditElsewhere)}
+            onCancel={() => setEditing(false)}
+          />
+        </Suspense>
       ) : (
-        <div className={cx("-mt-1 -mb-2 flex items-center gap-0.5 text-soft [&_button]:size-7!", QUIET)}>
-          {asked.at !== null && <Time at={asked.at} />}
-          <CopyLink messageId={asked.id} />
-          <CopyButton text={text} label="Copy message" />
-          {onEdit && (
-            <IconButton
-              label="Edit message"
-              onClick={() => {
-                setOpened(true);
-                setEditing(true);
-              }}
-            >
-              <Pencil className="size-4" aria-hidden />
-            </IconButton>
-          )}
+        <div className="-mt-1 -mb-2 flex items-center gap-0.5 text-soft [&_button]:size-7!">
+          <div className={cx("flex items-center gap-0.5", QUIET)}>
+            {asked.at !== null && <Time at={asked.at} />}
+            <CopyLink hash={hashOf(asked.id, runId)} />
+            <CopyButton text={text} label="Copy message" />
+            {onEdit && (
+              <IconButton
+                label="Edit message"
+                unavailable={blocked}
+                onClick={() => {
+                  setOpened(true);
+                  setEditing(true);
+                }}
+              >
+                <Pencil className="size-4" aria-hidden />
+              </IconButton>
+            )}
+          </div>
+          {children}
         </div>
       )}
     </article>
@@ -81,10 +98,10 @@ function Time({ at }: { at: number }): ReactNode {
   );
 }
 
-function CopyLink({ messageId }: { messageId: string }): ReactNode {
+function CopyLink({ hash }: { hash: string }): ReactNode {
   const toast = useToast();
   const copy = async () => {
-    const copied = await copyText(`${location.origin}${location.pathname}#message-${messageId}`);
+    const copied = await copyText(`${location.origin}${location.pathname}#${hash}`);
     if (copied) toast.done("Link copied.");
     else toast.failed(new Error("Your browser blocked copying."));
   };

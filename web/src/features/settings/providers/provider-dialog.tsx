@@ -51,7 +51,7 @@ interface ProviderDialogProps {
 const PLACES = {
   provider_exists: "name",
   invalid_base_url: "baseUrl",
-  missing_api_key: "apiKey",
+  missing_provider_key: "apiKey",
 } as const;
 const KEY_AGAIN =
   "The address changed: enter the key again, or leave it empty if none is needed. A key is only sent to the address it was entered for.";

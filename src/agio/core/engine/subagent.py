@@ -1,0 +1,111 @@
+"""Sub-agents: an agent that another one calls like a tool. Its loop runs in a lane of the same journal."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET, Struct
+
+from agio.core.engine.context import ContextSource, NoContext
+from agio.core.log_level import LANES
+from agio.core.model import ModelDriver, ToolSpec
+from agio.core.run.lane import Lane
+from agio.core.run.spec import AgentSpec
+from agio.core.tool import ToolAnswer, ToolRunner
+from agio.errors import LimitExceeded, ModelError, UserError
+from agio.protocol.events import SubagentFinished, SubagentStarted, SubagentSuccess, SubagentSuspended
+from agio.protocol.ids import id_body
+from agio.protocol.messages import Json, ToolCall, decoded_object
+
+if TYPE_CHECKING:
+    from agio.core.engine.loop import LoopState
+
+MAX_DEPTH = 3
+"""How deep sub-agents may call each other."""
+MAX_SUBAGENTS = 16
+"""How many sub-agents a run may start."""
+_PARAMETERS: dict[str, Json] = {
+    "type": "object",
+    "properties": {"input": {"type": "string", "description": "The task, with everything needed to do it."}},
+    "required": ["input"],
+    "additionalProperties": False,
+}
+
+
+class SubAgent(Struct, frozen=True):
+    """An agent that another may call: its definition, and the components that run it."""
+
+    tool: ToolSpec
+    spec: AgentSpec
+    driver: ModelDriver
+    tools: ToolRunner
+    source: ContextSource = NoContext()
+    subagents: Mapping[str, "SubAgent"] = MappingProxyType({})
+
+
+FAILED = ("Not run: the agent failed.", "not_run")
+"""The result of a failed agent's open calls, and its error code."""
+NO_SUBAGENTS: Mapping[str, SubAgent] = MappingProxyType({})
+
+
+def subagent_tool(name: str, description: str) -> ToolSpec:
+    """Return the tool that stands for a sub-agent."""
+    return ToolSpec(name, description, _PARAMETERS)
+
+
+async def call_subagent(state: "LoopState", call: ToolCall, subagent: SubAgent) -> ToolAnswer | None:
+    """Run a sub-agent to its answer; None if it waits for a person or a client.
+
+    What the log has of it is not repeated. A model that fails, or a limit, fails the sub-agent and not its caller.
+    """
+    lane = state.fold.lanes.get(f"sub_{id_body(call.id)}")
+    if lane is None or lane.state == "waiting":
+        problem = _open(state, call, subagent, lane)
+        if problem is not None:
+            return problem
+        lane = state.fold.lanes[f"sub_{id_body(call.id)}"]
+    child = state.child(subagent, lane)
+    if lane.state == "open":
+        try:
+            await child.context.gather(lane.task)
+            await child.run()
+        except (LimitExceeded, ModelError, UserError) as error:
+            child.count_partial_usage()
+            child.close(FAILED, (error.message, error.code), keep=False)
+        else:
+            _finish(child)
+    if lane.state == "suspended":
+        state.asked.extend(child.questions())
+        return None
+    if lane.state == "failed":
+        return ToolAnswer(f"{lane.agent} failed: {lane.result}", lane.error_code)
+    return ToolAnswer(lane.result)
+
+
+def _open(state: "LoopState", call: ToolCall, subagent: SubAgent, lane: Lane | None) -> ToolAnswer | None:
+    """Open the lane of a sub-agent. Return the answer instead if it may not start."""
+    task = decoded_object(call.function.arguments).get("input")
+    if not isinstance(task, str) or not task.strip():
+        return ToolAnswer(f"{call.function.name} needs the text of its task as input.", "bad_arguments")
+    if lane is None and state.depth >= MAX_DEPTH:
+        return ToolAnswer(f"Agents may call each other {MAX_DEPTH} deep: do the task yourself.", "too_deep")
+    if lane is None and state.fold.lanes_begun >= MAX_SUBAGENTS:
+        return ToolAnswer(f"The run has started all of its {MAX_SUBAGENTS} agents.", "too_many_agents")
+    event = SubagentStarted(f"sub_{id_body(call.id)}", subagent.spec.name, parent_tool_call_id=call.id)
+    event.parent_subagent_run_id = state.lane.key or UNSET
+    event.metadata = {"task": task}
+    state.journal.raise_level(LANES)
+    state.journal.emit(event)
+    return None
+
+
+def _finish(child: "LoopState") -> None:
+    """Close the lane of a sub-agent that has answered, or suspend it."""
+    child.end_step()
+    event = SubagentFinished(child.lane.key)
+    if child.lane.pending:
+        event.outcome = SubagentSuspended([question.id for question in child.questions()] or UNSET)
+    else:
+        event.outcome = SubagentSuccess()
+        event.result = child.answer()
+    child.journal.emit(event)

@@ -1,0 +1,9 @@
+"""Log levels: which features of the fold a log uses. A worker claims only runs of levels that it knows."""
+
+PLAIN = 1
+LANES = 2
+"""The log has lanes of sub-agents."""
+INPUTS = 3
+"""The log has input that arrived during the run."""
+KNOWN = INPUTS
+"""The newest level that this program knows."""

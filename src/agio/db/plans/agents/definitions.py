@@ -1,0 +1,53 @@
+"""Definitions: the agent with its tools as a run pins it, so that a later edit changes no run under way (law 15)."""
+
+import hashlib
+
+import msgspec
+from msgspec import structs
+
+from agio.core.store.records import AgentFields, AgentRecord, AgentTool, definition_of
+from agio.core.store.repository import RunInfo
+from agio.db.plan import Plan, ask, ask_one
+from agio.db.plans.agents.agents import agent_of_run
+from agio.db.records import agent_tool, now_ms
+from agio.db.rows import BlobRow, ToolRow, as_row
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+_decode = msgspec.json.Decoder(AgentRecord).decode
+
+
+def pin(agent: AgentRecord) -> Plan[str]:
+    """Keep an agent's definition and return its digest. Equal definitions of an agent are one row."""
+    body = _encode(structs.replace(agent, created_at=0, updated_at=0, tools=list(map(_undated, agent.tools))))
+    digest = hashlib.sha256(body).hexdigest()
+    yield from ask("put_definition", agent_id=agent.id, digest=digest, body=body, now=now_ms())
+    return digest
+
+
+def pinned(run: RunInfo) -> Plan[AgentRecord | None]:
+    """The definition that a run pinned; None if it was not recorded, or was deleted with its agent."""
+    if run.definition is None:
+        return None
+    row = yield from ask_one("get_definition", agent_id=run.agent_id, digest=run.definition)
+    return None if row is None else _decode(as_row(BlobRow, row).data)
+
+
+def agent_to_run(run: RunInfo) -> Plan[AgentRecord]:
+    """The agent that a run has pinned, else the agent as it is now."""
+    return (yield from pinned(run)) or (yield from agent_of_run(run.tenant, run.agent_id))
+
+
+def changed(agent: AgentRecord, fields: AgentFields) -> Plan[AgentRecord]:
+    """An agent with another definition. Its tools are looked up by their names."""
+    own = {tool.name: tool for tool in agent.tools}
+    tools: list[AgentTool] = []
+    for tool in fields.tools:
+        if (known := own.get(tool.name)) is None:
+            row = yield from ask_one("agent_tool_by_name", tenant=agent.tenant, name=tool.name)
+            known = tool if row is None else _undated(agent_tool(as_row(ToolRow, row)))
+        tools.append(structs.replace(known, approval=tool.approval or known.approval))
+    return structs.replace(agent, **definition_of(fields), tools=tools)
+
+
+def _undated(tool: AgentTool) -> AgentTool:
+    return structs.replace(tool, updated_at=0) if tool.updated_at else tool

@@ -1,0 +1,1 @@
+"""Plans of background jobs and leases."""

@@ -1,0 +1,2 @@
+drop table run_inputs;
+alter table tool_executions drop column lane;

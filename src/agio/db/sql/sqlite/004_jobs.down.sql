@@ -1,0 +1,2 @@
+drop table leases;
+drop table jobs;

@@ -1,0 +1,1 @@
+"""Background jobs: runs them, and the recurring ones of the server itself."""

@@ -1,0 +1,1 @@
+"""Agents, and which tools they may use."""

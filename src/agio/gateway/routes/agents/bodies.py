@@ -1,0 +1,106 @@
+"""Request bodies of the routes of agents."""
+
+from typing import Annotated, TypeAlias
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from agio.core.config import AgentLimits
+from agio.core.store.records import AgentFields, AgentStatus, AgentTool, ApprovalPolicy
+from agio.core.store.repository import Approval
+from agio.gateway.routes.body import AS_WHOLE, NOT_BLANK, Body, Name
+
+MAX_STEPS = 1000
+MAX_RUN_S = 24 * 3600
+MAX_TURN_S = 3600
+MAX_TOKENS = 10**9
+MAX_HISTORY = 1000
+TOOL_NAME_CHARS = 64
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("it must not be blank")
+    return text
+
+
+def _named(given: object) -> object:
+    return {"name": given} if isinstance(given, str) else given
+
+
+SystemPrompt: TypeAlias = Annotated[
+    str, Field(min_length=1, max_length=100_000, json_schema_extra=NOT_BLANK), AfterValidator(_not_blank)
+]
+ProviderName: TypeAlias = Annotated[str, Field(min_length=1, max_length=100)]
+ModelName: TypeAlias = Annotated[str, Field(min_length=1, max_length=200)]
+ToolName: TypeAlias = Annotated[str, Field(min_length=1, max_length=TOOL_NAME_CHARS)]
+
+
+class ToolBody(Body):
+    """A tool an agent may use; `approval` overrides the tool's own."""
+
+    name: ToolName
+    approval: Approval | None = None
+
+
+GivenTool: TypeAlias = Annotated[
+    ToolBody, BeforeValidator(_named, json_schema_input_type=ToolName | ToolBody), Field(title="Tool")
+]
+
+
+class LimitsBody(Body):
+    """The limits of an agent's runs; omitted ones are the server's defaults."""
+
+    run_timeout_s: Annotated[float, Field(gt=0, le=MAX_RUN_S)] | None = None
+    turn_timeout_s: Annotated[float, Field(gt=0, le=MAX_TURN_S)] | None = None
+    """How long the model may take for one turn."""
+    tool_timeout_s: Annotated[float, Field(gt=0, le=MAX_TURN_S)] | None = None
+    """How long a tool may take that does not say so itself; an HTTP tool two minutes at most."""
+    max_tokens: Annotated[int, Field(ge=1, le=MAX_TOKENS), AS_WHOLE] | None = None
+    """Input and output tokens of all model calls of a run together."""
+    max_history_messages: Annotated[int, Field(ge=0, le=MAX_HISTORY), AS_WHOLE] | None = None
+    max_tool_tokens: Annotated[int, Field(ge=1, le=MAX_TOKENS), AS_WHOLE] | None = None
+    """Past so many tokens of tool declarations the model searches MCP tools with `find_tools`."""
+
+    def said(self) -> AgentLimits | None:
+        """Return the limits as the store takes them; None if nothing is said."""
+        limits = AgentLimits(**self.model_dump())
+        return limits if limits.said() else None
+
+
+class AgentBody(Body):
+    """An agent."""
+
+    name: Name
+    system_prompt: SystemPrompt
+    model_provider: ProviderName
+    model_name: ModelName
+    description: Annotated[str, Field(max_length=2000)] = ""
+    goal: Annotated[str, Field(min_length=1, max_length=10_000)] | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    max_steps: Annotated[int, Field(ge=1, le=MAX_STEPS), AS_WHOLE] | None = None
+    status: AgentStatus = "active"
+    approval: ApprovalPolicy = "tool"
+    output_schema: dict[str, object] | None = None
+    """What the final answer must be, as a JSON schema of at most 64 KiB; null: text."""
+    limits: LimitsBody | None = None
+    tools: Annotated[list[GivenTool], Field(default=[], max_length=100)]
+    """Names, or objects with a name and an approval."""
+
+    def fields(self) -> AgentFields:
+        """Return the agent as the store takes it."""
+        given = self.model_dump(exclude={"tools", "limits"})
+        limits = None if self.limits is None else self.limits.said()
+        return AgentFields(**given, limits=limits, tools=self.agent_tools())
+
+    def agent_tools(self) -> list[AgentTool]:
+        """Return the tools, each once."""
+        tools: dict[str, AgentTool] = {}
+        for tool in self.tools:
+            tools.setdefault(tool.name, AgentTool(tool.name, tool.approval))
+        return list(tools.values())
+
+
+class AssignmentBody(Body):
+    """The assignment of a tool to an agent; `approval` overrides the tool's own."""
+
+    approval: Approval | None = None

@@ -1,0 +1,1 @@
+"""Accounts, sign-in, teams, invitations, API keys, profiles, the audit log."""

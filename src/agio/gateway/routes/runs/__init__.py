@@ -1,0 +1,1 @@
+"""Runs, their logs, and runs whose caller waits for the end."""

@@ -1,0 +1,1 @@
+"""Sessions with their messages, files and drafts."""

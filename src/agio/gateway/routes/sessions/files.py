@@ -1,0 +1,149 @@
+"""Files: upload, get, download, delete. An upload is plain ASGI, because FastAPI would hold it in memory."""
+
+import time
+from collections.abc import AsyncIterator
+from typing import Annotated
+from urllib.parse import parse_qs
+
+from fastapi import Query
+from fastapi.responses import Response
+from msgspec import Struct
+
+from agio.core.file import FileQuota, FileRecord
+from agio.errors import UserError
+from agio.gateway.gateway import Gateway
+from agio.gateway.http.asgi import Application, Receive, Scope, Send
+from agio.gateway.http.query import ID_CHARS, Id
+from agio.gateway.http.route import PRIVATE, Call, Route, admit_call, answer, authenticate_again, refused
+from agio.gateway.http.upload import Spool, receive_file
+from agio.gateway.routes.runs.log import Download
+from agio.protocol.ids import new_id
+
+UPLOAD_BODY = {
+    "required": True,
+    "content": {
+        "multipart/form-data": {
+            "schema": {
+                "type": "object",
+                "properties": {
+                    "file": {"type": "string", "format": "binary"},
+                    "session_id": {"type": "string", "maxLength": ID_CHARS},
+                },
+                "required": ["file"],
+                "additionalProperties": False,
+            }
+        },
+        "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+    },
+}
+"""What `POST /api/files` takes, for the description."""
+_DOWNLOAD = {
+    **PRIVATE,
+    "cache-control": "private, no-store",
+    "content-security-policy": "sandbox; default-src 'none'",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+class FileView(Struct, frozen=True):
+    """A file. Messages refer to it by its id."""
+
+    id: str
+    name: str
+    media_type: str
+    size: int
+    created_at: int
+
+
+async def upload_file(
+    call: Call, session_id: Annotated[str | None, Query(min_length=1, max_length=ID_CHARS)] = None
+) -> Response:
+    """Upload a file, as the form part `file` or as the request body."""
+    limits, who = call.gateway.limits, call.who
+    call.gateway.rates.take("file", who.credential, f"{who.tenant}/{who.user}")
+    with Spool(limits.file_bytes) as spool:
+        named = await receive_file(call.receive, call.scope["headers"], spool, limits.file_bytes)
+        if session_id and named and named != session_id:
+            raise UserError("invalid_body", "The query and the form name different sessions. Name one.")
+        await authenticate_again(call, _ROUTE)
+        kind = spool.media_type()
+        file_id = new_id("file")
+        record = FileRecord(
+            id=file_id,
+            tenant=who.tenant,
+            user=who.user,
+            session_id=session_id or named or None,
+            name=f"{file_id}.{kind.ending}",
+            media_type=kind.name,
+            size=spool.size,
+            digest=spool.digest,
+            created_at=time.time_ns() // 1_000_000,
+        )
+        quota = FileQuota(limits.unused_files, limits.unused_file_bytes)
+        async with call.gateway.storing:
+            await call.gateway.store.add_file(record, spool.chunks(), quota)
+    return answer(_view(record), 201)
+
+
+async def get_file(call: Call, file_id: Id) -> Response:
+    """Get a file's name, type and size."""
+    return answer(_view(await _record(call, file_id)))
+
+
+async def download_file(call: Call, file_id: Id) -> Response:
+    """Download a file as an attachment."""
+    record = await _record(call, file_id)
+    headers = {
+        **_DOWNLOAD,
+        "content-length": str(record.size),
+        "content-disposition": f'attachment; filename="{record.name}"',
+    }
+    return Download(call, _pieces(call, record), headers, record.media_type)
+
+
+async def delete_file(call: Call, file_id: Id) -> Response:
+    """Delete a file. Messages that refer to it are kept."""
+    await call.gateway.store.delete_file(call.who.tenant, call.who.user, file_id)
+    return Response(status_code=204)
+
+
+_ROUTE = Route("POST", "/api/files", upload_file, 201, FileView)
+
+
+def file_door(gateway: Gateway) -> Application:
+    """Make the application of `POST /api/files`."""
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["gateway"] = gateway
+        try:
+            call = await admit_call(scope, receive, _ROUTE, body=False)
+            response = await upload_file(call, _session_id(scope))
+        except Exception as error:
+            response = refused(error)
+        await response(scope, receive, send)
+
+    return serve
+
+
+def _session_id(scope: Scope) -> str | None:
+    given = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True).get("session_id")
+    if given is None:
+        return None
+    if len(given) > 1 or not 0 < len(given[0]) <= ID_CHARS:
+        raise UserError("invalid_query", f"session_id must have 1 to {ID_CHARS} characters.")
+    return given[0]
+
+
+async def _record(call: Call, file_id: str) -> FileRecord:
+    return await call.gateway.store.get_file(call.who.tenant, call.who.user, file_id)
+
+
+async def _pieces(call: Call, record: FileRecord) -> AsyncIterator[bytes]:
+    idx = 0
+    while data := await call.gateway.store.read_file(record.tenant, record.user, record.id, idx):
+        yield data
+        idx += 1
+
+
+def _view(record: FileRecord) -> FileView:
+    return FileView(record.id, record.name, record.media_type, record.size, record.created_at)

@@ -1,0 +1,1 @@
+"""OAuth towards MCP servers: discovery, Connect, and tokens that are renewed once for all gateways."""

@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import type { PinnedAgent } from "@/protocol/api";
+import { changesOf } from "./definition-words";
+
+const agent: PinnedAgent = {
+  name: "clerk",
+  description: "",
+  system_prompt: "Be brief.",
+  model_provider: "openai",
+  model_name: "small",
+  status: "active",
+  approval: "tool",
+  temperature: null,
+  goal: null,
+  limits: null,
+  max_steps: null,
+  output_schema: null,
+  tools: [],
+};
+
+test("each changed field says what it was and what it is, also where it was not set", () => {
+  const http = { url: "https://example.com" };
+  const after: PinnedAgent = {
+    ...agent,
+    temperature: 0.5,
+    limits: { run_timeout_s: 9 } as PinnedAgent["limits"],
+    tools: [
+      { name: "clock", approval: null, http: null },
+      { name: "pay", approval: "ask", http },
+    ],
+  };
+  expect(changesOf(["temperature", "limits", "tools", "model_name"], agent, after)).toEqual([
+    { name: "Temperature", before: "Not set", after: "0.5" },
+    { name: "Limits", before: "Not set", after: '{\n  "run_timeout_s": 9\n}' },
+    {
+      name: "Tools",
+      before: "None",
+      after: `clock\npay (always asks)\n${JSON.stringify(http, null, 2)}`,
+    },
+    { name: "Model", before: "small", after: "small" },
+  ]);
+});
