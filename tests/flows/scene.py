@@ -4,10 +4,13 @@ from collections.abc import Sequence
 
 from agio import Agent, AgentRunConfig, ScriptedDriver, ScriptedTurn, tool
 from agio.core.engine.runner import RunResult
+from agio.core.store.repository import Append, NewRun, TurnRecord
 from agio.core.tool import AnyTool
+from agio.db.repository import Repository, open_store
 from agio.library import Run
 from agio.protocol.codec import encode
 from agio.protocol.events import AgentEvent, Custom
+from agio.protocol.frames import Frame
 from agio.protocol.messages import Json, json_object
 from tests.support.official import OfficialVerifier, check_flow
 
@@ -56,3 +59,13 @@ def customs(events: Sequence[AgentEvent], name: str) -> list[dict[str, Json]]:
 def lines(events: Sequence[AgentEvent]) -> bytes:
     """Return events as the log has them."""
     return b"".join(encode(event) + b"\n" for event in events)
+
+
+async def stopped(events: list[AgentEvent], turns: list[TurnRecord]) -> Repository:
+    """Make a store in which the run stopped after these events and turns, and was claimed again."""
+    repository = await open_store(":memory:")
+    await repository.create_run(NewRun("run_x", "thr_1", "agent", "scripted:model", "m" * 16, title="Add"))
+    payload = b"".join(encode(event) + b"\n" for event in events)
+    await repository.append(Append(Frame("run_x", 1, 1, len(events), payload), turns))
+    await repository.claim_run("run_x")
+    return repository

@@ -7,18 +7,17 @@ from msgspec import UNSET
 
 from agio import AgentRunConfig, ScriptedCall, ScriptedDriver, ScriptedTurn, tool
 from agio.core.engine.runner import AgentRunner, RunResult
-from agio.core.engine.subagent import SubAgent, subagent_tool
+from agio.core.engine.team import Member
+from agio.core.handoff import Handoff, edges_of
 from agio.core.model import ModelRequest
 from agio.core.run.fold import Fold, fold_log
 from agio.core.run.spec import AgentSpec, RunRequest
-from agio.core.store.repository import Append, NewRun, RunLog, TurnRecord
+from agio.core.store.repository import RunLog
 from agio.core.tool import AnyTool
 from agio.db.repository import Repository, open_store
 from agio.errors import ModelError
 from agio.execution.tool_executor import ToolExecutor
-from agio.protocol.codec import encode
 from agio.protocol.events import AgentEvent, Custom, SubagentError, SubagentFinished
-from agio.protocol.frames import Frame
 from agio.protocol.messages import (
     ActivityMessage,
     AssistantMessage,
@@ -28,7 +27,7 @@ from agio.protocol.messages import (
     UserMessage,
     text_of,
 )
-from tests.flows.scene import customs
+from tests.flows.scene import customs, stopped
 from tests.support.official import OfficialVerifier, check_flow
 
 Turns = list[ScriptedTurn]
@@ -68,14 +67,12 @@ class Team:
     def runner(self) -> AgentRunner:
         """Make the boss's runner."""
         below = {
-            name: SubAgent(
-                subagent_tool(name, "Adds."), self._spec(name), self._driver(name), self._executor()
-            )
-            for name in ("left", "right")
+            name: Member(self._spec(name), self._driver(name), self._executor()) for name in ("left", "right")
         }
+        edges = edges_of([Handoff(name, "tool", "Adds.", tool=name) for name in below], ())
         spec = self._spec("boss")
         executor = ToolExecutor((), spec.config, self.repository)
-        return AgentRunner(spec, self._driver("boss"), executor, self.repository, subagents=below)
+        return AgentRunner(spec, self._driver("boss"), executor, self.repository, edges=edges, team=below)
 
     def _spec(self, name: str) -> AgentSpec:
         config = AgentRunConfig(retries={"stream_broken": 2}, backoff_s=0.0)
@@ -125,16 +122,6 @@ def told(fold: Fold) -> list[object]:
 async def played(team: Team) -> tuple[list[AgentEvent], RunLog]:
     events = [event async for event in team.runner().run_stream(request())]
     return events, await team.repository.get_log("run_x")
-
-
-async def stopped(events: list[AgentEvent], turns: list[TurnRecord]) -> Repository:
-    """Make a store in which the run stopped after these events and turns, and was claimed again."""
-    repository = await open_store(":memory:")
-    await repository.create_run(NewRun("run_x", "thr_1", "boss", "scripted:boss", "m" * 16, title="Add"))
-    payload = b"".join(encode(event) + b"\n" for event in events)
-    await repository.append(Append(Frame("run_x", 1, 1, len(events), payload), turns))
-    await repository.claim_run("run_x")
-    return repository
 
 
 async def test_two_lanes_stopped_after_every_event_end_the_same(official: OfficialVerifier) -> None:

@@ -5,5 +5,7 @@ LANES = 2
 """The log has lanes of sub-agents."""
 INPUTS = 3
 """The log has input that arrived during the run."""
-KNOWN = INPUTS
+HANDOFFS = 4
+"""The log has handoffs."""
+KNOWN = HANDOFFS
 """The newest level that this program knows."""

@@ -79,7 +79,7 @@ class ModelSettings(Struct, frozen=True):
     """Vendor options, merged last into the request's JSON body."""
 
 
-class VendorTurn(Struct, frozen=True):
+class VendorTurn(Struct, frozen=True, omit_defaults=True):
     """Vendor data that a driver needs back verbatim when its turn is sent again as history.
 
     `wire` names the wire format that made the items (`openai`, `openai-chat`, `anthropic`, `gemini`). A driver of
@@ -88,6 +88,8 @@ class VendorTurn(Struct, frozen=True):
 
     wire: str
     items: list[Json]
+    model: str = ""
+    """The model id (`provider:model`) of the turn, set when it is folded. Another model ignores the items."""
 
 
 class ModelRequest(Struct, frozen=True):

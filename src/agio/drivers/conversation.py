@@ -166,6 +166,8 @@ class _History:
     def _vendor_items(self, vendor: VendorTurn | None, call_count: int) -> list[Json] | None:
         if vendor is None or vendor.wire != self._ids.wire or not vendor.items:
             return None
+        if vendor.model and vendor.model.partition(":")[2] != self._request.model:
+            return None
         # A message whose calls were edited no longer matches its vendor turn.
         return vendor.items if len(self._ids.find(vendor.items)) == call_count else None
 

@@ -319,6 +319,7 @@ NOTICE = "agio.notice"
 REWIND = "agio.rewind"
 TOOL_PROGRESS = "agio.tool_progress"
 INPUT = "agio.input"
+HANDOFF = "agio.handoff"
 
 AgentEvent: TypeAlias = (
     RunStarted

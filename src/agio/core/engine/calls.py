@@ -8,12 +8,13 @@ from msgspec import UNSET
 
 from agio.core.engine.finder import FIND_TOOLS, find_tools
 from agio.core.engine.goal import check_goal
+from agio.core.engine.handoffs import finish_handoff, hand_over, handoff_calls
+from agio.core.engine.results import emit_result
 from agio.core.engine.subagent import call_subagent
 from agio.core.run.answers import answer_problem
-from agio.core.run.closing import result_event
 from agio.core.run.lane import COMPLETE_GOAL
 from agio.core.run.metrics import now_s
-from agio.core.store.repository import ToolBegin, ToolEnd
+from agio.core.store.repository import ToolBegin
 from agio.core.tool import Decision, ToolAnswer, ToolContext
 from agio.protocol.events import TOOL_PROGRESS, Interrupt
 from agio.protocol.ids import id_body
@@ -41,11 +42,14 @@ async def call_tools(state: "LoopState") -> None:
     its start record is durable. Calls that stay pending wait for a person's approval or for the client.
     """
     started = now_s()
+    finish_handoff(state)
+    handoffs = handoff_calls(state) if state.edges else []
     decisions = decisions_of(state)
     due = [
         call
         for call in state.lane.pending
-        if call.id in decisions or not (state.tools.is_client(call) or state.tools.asks(call))
+        if (call.id in decisions or not (state.tools.is_client(call) or state.tools.asks(call)))
+        and call not in handoffs
     ]
     for call in due:
         effect = state.tools.effect_of(call)
@@ -56,12 +60,12 @@ async def call_tools(state: "LoopState") -> None:
 
     async def run(call: ToolCall) -> None:
         async with room:
-            subagent = state.subagents.get(call.function.name)
-            if subagent is None:
+            edge = state.edges.get(call.function.name)
+            if edge is None:
                 state.begun[call.id] = state.tools.effect_of(call)
                 answer = await _answer(state, call, decisions.get(call.id))
             else:
-                answer = await call_subagent(state, call, subagent)
+                answer = await call_subagent(state, call, edge)
         if answer is not None:
             emit_result(state, call.id, answer)
 
@@ -76,6 +80,8 @@ async def call_tools(state: "LoopState") -> None:
         raise errors.exceptions[0] from None
     finally:
         state.watch.tools_s += now_s() - started
+    if handoffs:
+        hand_over(state)
 
 
 async def _answer(state: "LoopState", call: ToolCall, decision: Decision | None) -> ToolAnswer:
@@ -92,13 +98,6 @@ async def _answer(state: "LoopState", call: ToolCall, decision: Decision | None)
     if decision.arguments is None or answer.error == "bad_arguments" or not isinstance(answer.content, str):
         return answer
     return ToolAnswer(f"(Run with arguments a person changed.)\n{answer.content}", answer.error)
-
-
-def emit_result(state: "LoopState", call_id: str, answer: ToolAnswer) -> None:
-    """Append a call's result to the log. Also finish the call's record if this process started the call."""
-    state.journal.emit(state.lane.own(result_event(call_id, answer.content, answer.error)))
-    if call_id in state.begun:
-        state.journal.finish(ToolEnd(call_id, answer.error))
 
 
 def _context(state: "LoopState", call: ToolCall) -> ToolContext:

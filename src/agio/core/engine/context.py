@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from agio.core.config import AgentRunConfig
 from agio.core.engine.attachments import Attachments, ReadFile
-from agio.core.engine.history import Unit, current_from, drop_oldest, group
+from agio.core.engine.history import Unit, conversation, drop_oldest, group
 from agio.core.engine.untrusted import Delimiter
 from agio.core.run.lane import Lane
 from agio.core.run.spec import AgentSpec
@@ -184,11 +184,11 @@ class ContextBuilder:
         fixed = estimate_tokens(self._system) + reserved
         budget = (context if left is None else min(context, left)) - fixed
         history_budget = budget if left is None else min(budget, left // 2 - fixed)
-        start = current_from(lane)
-        earlier = group(lane.messages[:start])
+        said, start = conversation(lane)
+        earlier = group(said[:start])
         dropped = drop_oldest(earlier, self._config.max_history_messages)
         history = [Unit(messages, self._show) for messages in earlier]
-        current = [Unit(messages, self._show) for messages in group(lane.messages[start:])]
+        current = [Unit(messages, self._show) for messages in group(said[start:])]
         blocks = list(self._blocks)
         cut = 0
         lost: list[str] = []

@@ -40,8 +40,17 @@ class Unit:
         return before - self.tokens
 
 
-def current_from(lane: Lane) -> int:
-    """Return the index where the current exchange begins: the run's own user message, or the one it continues."""
+def conversation(lane: Lane) -> tuple[list[Message], int]:
+    """Return the messages that the lane's agent may see, and the index where the current exchange begins."""
+    if not lane.cuts:
+        return lane.messages, _current_from(lane)
+    shown = lane.shown
+    asked = (at for at in range(len(shown) - 1, -1, -1) if isinstance(shown[at], UserMessage))
+    return shown, next(asked, 0)
+
+
+def _current_from(lane: Lane) -> int:
+    """Return where the run's own user message is, or the one it continues."""
     own = lane.first_message
     if any(isinstance(message, UserMessage) for message in lane.messages[own:]):
         return own

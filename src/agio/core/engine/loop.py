@@ -10,27 +10,28 @@ from collections.abc import Mapping
 from msgspec import UNSET
 
 from agio.core.config import Price
+from agio.core.engine.attachments import ReadFile
 from agio.core.engine.calls import call_tools, interrupts_of
 from agio.core.engine.context import ContextBuilder
 from agio.core.engine.finder import shown_tools
 from agio.core.engine.goal import goal_tool
 from agio.core.engine.journal import Journal
-from agio.core.engine.subagent import NO_SUBAGENTS, SubAgent
+from agio.core.engine.team import Member, Team
 from agio.core.engine.turn import take_turn
-from agio.core.log_level import INPUTS
+from agio.core.log_level import HANDOFFS, INPUTS
 from agio.core.model import ModelDriver, ModelEvent, ModelRequest, ToolSpec, Usage
 from agio.core.run.boundary import run_finished
 from agio.core.run.closing import Why, close_events, take_back_events
 from agio.core.run.lane import Lane
 from agio.core.run.metrics import Stopwatch, cost, now_s, report, run_cost
-from agio.core.run.spec import AgentSpec, RunRequest
+from agio.core.run.spec import RunRequest
 from agio.core.schema.schema import to_json
 from agio.core.store.repository import Effect, RunInput
-from agio.core.tool import ToolRunner
 from agio.errors import LimitExceeded
 from agio.protocol.codec import encode
 from agio.protocol.events import (
     ERROR,
+    HANDOFF,
     INPUT,
     METRICS,
     NOTICE,
@@ -42,7 +43,7 @@ from agio.protocol.events import (
     StepStarted,
     SuccessOutcome,
 )
-from agio.protocol.messages import Json
+from agio.protocol.messages import Json, UserMessage, text_of
 
 __all__ = ["LoopState", "ModelDriver", "ModelEvent", "ModelRequest", "run_loop"]
 
@@ -59,8 +60,10 @@ async def run_lane(state: "LoopState") -> None:
     """Drive one lane until it has answered, met its goal, or waits for a person or a client. Raises AgioError."""
     lane = state.lane
     while True:
+        await state.follow()
         if lane.pending:
             await call_tools(state)
+            await state.follow()
         if lane.pending or lane.goal is not None:
             return
         state.take_inputs()
@@ -73,32 +76,29 @@ async def run_lane(state: "LoopState") -> None:
 
 
 class LoopState:
-    """The loop's state of a lane: its agent's definition, the log so far, and the components it uses."""
+    """The loop's state of a lane: its active agent, the log so far, and the components it uses."""
 
     def __init__(
         self,
-        agent: AgentSpec,
+        member: Member,
+        team: Team,
         request: RunRequest,
-        driver: ModelDriver,
-        tools: ToolRunner,
-        context: ContextBuilder,
         journal: Journal,
         prices: dict[str, Price],
-        subagents: Mapping[str, SubAgent] = NO_SUBAGENTS,
+        files: ReadFile | None = None,
         caller: "LoopState | None" = None,
         lane: Lane | None = None,
     ) -> None:
-        self.agent = agent
+        self.first = member
+        """The agent with which the lane began."""
+        self.team = team
         self.request = request
-        self.config = agent.config
-        self.driver = driver
-        self.tools = tools
-        self.context = context
         self.journal = journal
         self.prices = prices
         """The prices of all models that the run uses."""
-        self.subagents = subagents
-        """The agents that this one may call, by the name of the tool that stands for each."""
+        self.files = files
+        self.mark: str = request.mark if caller is None else caller.mark
+        self._become(member)
         self.fold = journal.fold
         """The state of the thread and the run, folded from the log."""
         self.lane = lane or self.fold
@@ -125,12 +125,51 @@ class LoopState:
             self.inputs = deque()
             self.states = self.root.states
             self.states.append(self)
-            self.prices.update(agent.config.prices)
         self.calling = False
         """Whether a model call is in progress or broke off, so that its token usage is incomplete."""
         self.partial_usage = Usage()
         """The usage reported so far by a model call that is in progress or broke off."""
         self.started_s = now_s()
+
+    def _become(self, member: Member) -> None:
+        """Let an agent drive the lane."""
+        self.agent, self.config = member.spec, member.spec.config
+        self.driver, self.tools, self.edges = member.driver, member.tools, member.edges
+        self.context = ContextBuilder(self.agent, member.source, self.mark, self.files)
+        self.mark = self.context.mark
+        self.prices.update(self.config.prices)
+
+    async def follow(self) -> bool:
+        """Let the agent drive the lane to which it was handed over. Return whether that is another than before.
+
+        An agent that is not in the team any more is replaced by the one with which the lane began.
+        """
+        name = self.lane.agent or self.first.spec.name
+        if name == self.agent.name:
+            return False
+        member = self.team.get(name)
+        if member is None:
+            member = self.first
+            words = f"{name} is not available any more: {member.spec.name} continues."
+            self.notice("agent_unavailable", words)
+            self.hand_over({"from": name, "to": member.spec.name, "filter": "all"})
+            if member.spec.name == self.agent.name:
+                return False
+        self._become(member)
+        await self.gather()
+        return True
+
+    def hand_over(self, value: dict[str, Json]) -> None:
+        """Emit a handoff of the lane."""
+        self.journal.raise_level(HANDOFFS)
+        self.tell(HANDOFF, value)
+
+    async def gather(self) -> None:
+        """Fetch the context of the active agent."""
+        asked = (text_of(m.content) for m in reversed(self.lane.messages) if isinstance(m, UserMessage))
+        for what in await self.context.gather(next(asked, "")):
+            message = f"The {what} could not be fetched; the run goes on without."
+            self.tell(ERROR, {"code": "context_unavailable", "message": message})
 
     @property
     def root(self) -> "LoopState":
@@ -163,7 +202,7 @@ class LoopState:
     def tool_specs(self) -> list[ToolSpec]:
         """Every tool the model may call, including sub-agents, and `complete_goal` if the agent has a goal."""
         offered = shown_tools(self.tools.specs, self.lane.messages, self.config.max_tool_tokens)
-        specs = [*offered, *(subagent.tool for subagent in self.subagents.values())]
+        specs = [*offered, *(edge.tool for edge in self.edges.values())]
         return [*specs, goal_tool(self.agent.output)] if self.agent.goal else specs
 
     def count_partial_usage(self) -> None:
@@ -255,20 +294,9 @@ class LoopState:
         self.tell(ERROR, {"code": "output_invalid", "message": problem, "tell_model": correction})
         return False
 
-    def child(self, subagent: SubAgent, lane: Lane) -> "LoopState":
+    def child(self, member: Member, lane: Lane) -> "LoopState":
         """Return the state of a sub-agent that this lane's agent has called."""
-        return LoopState(
-            subagent.spec,
-            self.request,
-            subagent.driver,
-            subagent.tools,
-            ContextBuilder(subagent.spec, subagent.source, self.context.mark),
-            self.journal,
-            self.prices,
-            subagent.subagents,
-            self,
-            lane,
-        )
+        return LoopState(member, self.team, self.request, self.journal, self.prices, None, self, lane)
 
     async def run(self) -> None:
         """Drive the lane: see `run_lane`."""

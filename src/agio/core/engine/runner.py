@@ -9,11 +9,13 @@ from typing import Self
 from msgspec import UNSET, Struct
 
 from agio.core.engine.attachments import ReadFile
-from agio.core.engine.calls import decisions_of, emit_result
-from agio.core.engine.context import ContextBuilder, ContextSource, NoContext
+from agio.core.engine.calls import decisions_of
+from agio.core.engine.context import ContextSource, NoContext
 from agio.core.engine.journal import Journal
 from agio.core.engine.loop import LoopState, run_loop
-from agio.core.engine.subagent import NO_SUBAGENTS, SubAgent
+from agio.core.engine.results import emit_result
+from agio.core.engine.team import NO_EDGES, NO_TEAM, Member, Team
+from agio.core.handoff import Edge
 from agio.core.model import ModelDriver, Usage
 from agio.core.run.admission import check_run
 from agio.core.run.boundary import run_failed, run_finished, run_started
@@ -27,7 +29,6 @@ from agio.core.text import clean
 from agio.core.tool import ToolAnswer, ToolRunner
 from agio.errors import AgioError, LimitExceeded, StoreError, UserError
 from agio.protocol.events import (
-    ERROR,
     AgentEvent,
     CancelledOutcome,
     Interrupt,
@@ -39,7 +40,6 @@ from agio.protocol.messages import (
     Message,
     RunAgentInput,
     UserMessage,
-    text_of,
 )
 
 _log = logging.getLogger("agio.runner")
@@ -90,16 +90,15 @@ class AgentRunner:
         source: ContextSource | None = None,
         hooks: RunHooks | None = None,
         files: ReadFile | None = None,
-        subagents: Mapping[str, SubAgent] = NO_SUBAGENTS,
+        edges: Mapping[str, Edge] = NO_EDGES,
+        team: Team = NO_TEAM,
     ) -> None:
         self.agent = agent
-        self.driver = driver
-        self.tools = tools
+        self.member = Member(agent, driver, tools, source or NoContext(), edges)
+        self.team = {**team, agent.name: self.member} if edges else team
         self.repository = repository
-        self.source = source or NoContext()
         self.hooks = hooks or RunHooks()
         self.files = files
-        self.subagents = subagents
 
     async def run(self, request: RunRequest, history: Fold | None = None) -> RunResult:
         """Run to the end. A failed run is a result with an error. Raises only if it cannot start or be stored."""
@@ -145,17 +144,7 @@ class RunStream(AsyncIterator[AgentEvent]):
         append = runner.repository.append
         self._journal = Journal(fold, request.run_id, epoch, append, limit_bytes, prices)
         self._journal.on_failure = self.cancel
-        self._context = ContextBuilder(runner.agent, runner.source, request.mark, runner.files)
-        self._state = LoopState(
-            runner.agent,
-            request,
-            runner.driver,
-            runner.tools,
-            self._context,
-            self._journal,
-            prices,
-            runner.subagents,
-        )
+        self._state = LoopState(runner.member, runner.team, request, self._journal, prices, runner.files)
         self._task: asyncio.Task[None] | None = None
         self._begun = False
         self._cancelling = False
@@ -324,11 +313,8 @@ class RunStream(AsyncIterator[AgentEvent]):
 
     async def _prepare(self) -> None:
         """Fetch the run's context, then call the `run_started` hook."""
-        fold = self._journal.fold
-        questions = [text_of(m.content) for m in fold.messages if isinstance(m, UserMessage)]
-        for what in await self._context.gather(questions[-1] if questions else ""):
-            message = f"The {what} could not be fetched; the run goes on without."
-            self._state.tell(ERROR, {"code": "context_unavailable", "message": message})
+        if not await self._state.follow():
+            await self._state.gather()
         await self._runner.hooks.run_started(self._request)
 
     def _start(self) -> None:
@@ -342,7 +328,7 @@ class RunStream(AsyncIterator[AgentEvent]):
                 session_id=request.session_id,
                 agent=agent.name,
                 model=agent.model_id,
-                mark=self._context.mark,
+                mark=self._state.mark,
                 tenant=request.tenant,
                 user=request.user,
                 title=title_of(request.messages if spoken else fold.messages),
@@ -354,7 +340,7 @@ class RunStream(AsyncIterator[AgentEvent]):
         given.tools = list(request.tools) or UNSET
         given.context = list(request.context) or UNSET
         parent = (fold.run_id, fold.seq) if fold.run_id else (None, None)
-        self._journal.emit(run_started(request.session_id, request.run_id, given, parent))
+        self._journal.emit(run_started(request.session_id, request.run_id, given, parent, agent=fold.agent))
 
     def _settle_orphans(self, fold: Fold) -> None:
         """Settle calls of the previous run that were still unanswered when the user sent a new message."""

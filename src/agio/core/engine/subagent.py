@@ -1,21 +1,17 @@
 """Sub-agents: an agent that another one calls like a tool. Its loop runs in a lane of the same journal."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET
 
-from agio.core.engine.context import ContextSource, NoContext
+from agio.core.handoff import Edge
 from agio.core.log_level import LANES
-from agio.core.model import ModelDriver, ToolSpec
 from agio.core.run.lane import Lane
-from agio.core.run.spec import AgentSpec
-from agio.core.tool import ToolAnswer, ToolRunner
+from agio.core.tool import ToolAnswer
 from agio.errors import LimitExceeded, ModelError, UserError
 from agio.protocol.events import SubagentFinished, SubagentStarted, SubagentSuccess, SubagentSuspended
 from agio.protocol.ids import id_body
-from agio.protocol.messages import Json, ToolCall, decoded_object
+from agio.protocol.messages import ToolCall, decoded_object
 
 if TYPE_CHECKING:
     from agio.core.engine.loop import LoopState
@@ -24,50 +20,26 @@ MAX_DEPTH = 3
 """How deep sub-agents may call each other."""
 MAX_SUBAGENTS = 16
 """How many sub-agents a run may start."""
-_PARAMETERS: dict[str, Json] = {
-    "type": "object",
-    "properties": {"input": {"type": "string", "description": "The task, with everything needed to do it."}},
-    "required": ["input"],
-    "additionalProperties": False,
-}
-
-
-class SubAgent(Struct, frozen=True):
-    """An agent that another may call: its definition, and the components that run it."""
-
-    tool: ToolSpec
-    spec: AgentSpec
-    driver: ModelDriver
-    tools: ToolRunner
-    source: ContextSource = NoContext()
-    subagents: Mapping[str, "SubAgent"] = MappingProxyType({})
-
-
 FAILED = ("Not run: the agent failed.", "not_run")
 """The result of a failed agent's open calls, and its error code."""
-NO_SUBAGENTS: Mapping[str, SubAgent] = MappingProxyType({})
 
 
-def subagent_tool(name: str, description: str) -> ToolSpec:
-    """Return the tool that stands for a sub-agent."""
-    return ToolSpec(name, description, _PARAMETERS)
-
-
-async def call_subagent(state: "LoopState", call: ToolCall, subagent: SubAgent) -> ToolAnswer | None:
+async def call_subagent(state: "LoopState", call: ToolCall, edge: Edge) -> ToolAnswer | None:
     """Run a sub-agent to its answer; None if it waits for a person or a client.
 
     What the log has of it is not repeated. A model that fails, or a limit, fails the sub-agent and not its caller.
     """
     lane = state.fold.lanes.get(f"sub_{id_body(call.id)}")
     if lane is None or lane.state == "waiting":
-        problem = _open(state, call, subagent, lane)
+        problem = _open(state, call, edge, lane)
         if problem is not None:
             return problem
         lane = state.fold.lanes[f"sub_{id_body(call.id)}"]
-    child = state.child(subagent, lane)
+    child = state.child(state.team[edge.agent], lane)
     if lane.state == "open":
         try:
-            await child.context.gather(lane.task)
+            if not await child.follow():
+                await child.gather()
             await child.run()
         except (LimitExceeded, ModelError, UserError) as error:
             child.count_partial_usage()
@@ -82,7 +54,7 @@ async def call_subagent(state: "LoopState", call: ToolCall, subagent: SubAgent) 
     return ToolAnswer(lane.result)
 
 
-def _open(state: "LoopState", call: ToolCall, subagent: SubAgent, lane: Lane | None) -> ToolAnswer | None:
+def _open(state: "LoopState", call: ToolCall, edge: Edge, lane: Lane | None) -> ToolAnswer | None:
     """Open the lane of a sub-agent. Return the answer instead if it may not start."""
     task = decoded_object(call.function.arguments).get("input")
     if not isinstance(task, str) or not task.strip():
@@ -91,7 +63,7 @@ def _open(state: "LoopState", call: ToolCall, subagent: SubAgent, lane: Lane | N
         return ToolAnswer(f"Agents may call each other {MAX_DEPTH} deep: do the task yourself.", "too_deep")
     if lane is None and state.fold.lanes_begun >= MAX_SUBAGENTS:
         return ToolAnswer(f"The run has started all of its {MAX_SUBAGENTS} agents.", "too_many_agents")
-    event = SubagentStarted(f"sub_{id_body(call.id)}", subagent.spec.name, parent_tool_call_id=call.id)
+    event = SubagentStarted(f"sub_{id_body(call.id)}", edge.agent, parent_tool_call_id=call.id)
     event.parent_subagent_run_id = state.lane.key or UNSET
     event.metadata = {"task": task}
     state.journal.raise_level(LANES)

@@ -23,10 +23,12 @@ def run_started(
     parent: tuple[str | None, int | None] = (None, None),
     *,
     is_branch: bool = False,
+    agent: str = "",
 ) -> RunStarted:
     """Build RUN_STARTED. `given` is the run's input, None if the stored input cannot be read.
 
     `parent` is the run that it continues and that run's last event. A branch does not continue the newest run.
+    `agent` is the agent that the conversation was handed to before, if it was.
     """
     event = RunStarted(session_id, run_id, PROTOCOL_VERSION, input=given or UNSET)
     parent_run_id, parent_seq = parent
@@ -35,6 +37,8 @@ def run_started(
     )
     if is_branch:
         metadata["branch"] = True
+    if agent:
+        metadata["agent"] = agent
     event.metadata = metadata or UNSET
     return event
 

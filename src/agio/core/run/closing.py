@@ -124,6 +124,7 @@ def outcome_of(fold: Fold, status: RunStatus) -> Outcome:
         if status == "interrupted"
         else (),
         pending=list(calls) if status == "completed" else (),
+        active_agent=fold.agent,
         goal_met=goal_met if isinstance(goal_met, bool) else None,
         steps=fold.last_step,
         ended_at=fold.ended_at_ms or None,

@@ -7,14 +7,16 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
+from agio.core.handoff import Handoff
 from agio.core.model import Usage, VendorTurn
 from agio.core.run.lane import CallDraft, Lane
 from agio.core.run.metrics import usage_by_model
 from agio.core.store.repository import RunLog, RunStatus, TurnRecord
 from agio.protocol.events import (
     ERROR,
+    HANDOFF,
     INPUT,
     NOTICE,
     REWIND,
@@ -89,6 +91,8 @@ class Fold(Lane):
         """The number of the newest input that arrived during the run."""
         self.lanes_begun = 0
         """The number of sub-agents that began in the run."""
+        self.handoffs = 0
+        """The number of handoffs in the run."""
         self.usage: dict[str, Usage] = {}
         self.uncharged: list[tuple[str, Usage]] = []
         """The usage of model calls, by model, that no append has taken yet."""
@@ -224,7 +228,7 @@ class Fold(Lane):
                 lane.close_draft()
                 lane.result, lane.error_code, lane.state = event.message, event.code or None, "failed"
             case MessagesSnapshot():
-                self.messages = list(event.messages)
+                self.messages, self.cuts = list(event.messages), []
             case _:
                 pass
 
@@ -233,7 +237,7 @@ class Fold(Lane):
         lane = self.lane(record.lane)
         message_id = lane.close_turn(record.stop)
         if message_id:
-            lane.vendor[message_id] = record.vendor
+            lane.vendor[message_id] = structs.replace(record.vendor, model=record.model)
         if record.usage.total:
             self.count(record.model, record.usage, lane)
         else:
@@ -254,6 +258,8 @@ class Fold(Lane):
     def _start(self, event: RunStarted) -> None:
         self.close_draft()
         self._begin(event.run_id, event.thread_id, self.seq)
+        active = None if event.metadata is UNSET else event.metadata.get("agent")
+        self.agent = active if isinstance(active, str) else ""
         if event.timestamp is not UNSET:
             self.started_at_ms = event.timestamp
         if event.input is UNSET:
@@ -294,6 +300,13 @@ class Fold(Lane):
             self.inputs = msgspec.convert(value.get("idx"), int)
             lane.add(msgspec.convert(value.get("message"), UserMessage))
             lane.corrected = True
+            return
+        if event.name == HANDOFF:
+            self.handoffs += 1
+            handoff = msgspec.convert(
+                {"agent": value.get("to"), "filter": value.get("filter", "all")}, Handoff
+            )
+            lane.hand_over(handoff.agent, handoff.filter, str(value.get("call", "")))
             return
         if event.name not in (ERROR, NOTICE):
             return

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType, field
 
+from agio.core.handoff import HandoffFilter, filtered
 from agio.core.model import Usage, VendorTurn
 from agio.protocol.events import Attributed, Custom, ToolCallResult
 from agio.protocol.messages import (
@@ -32,6 +33,16 @@ A = TypeVar("A", bound=Attributed)
 
 LaneState: TypeAlias = Literal["open", "suspended", "waiting", "finished", "failed"]
 """A sub-agent's state. `suspended`: it waits for a person or a client, `waiting`: since an earlier run."""
+
+
+class Cut(Struct, frozen=True):
+    """A handoff that did not pass on all of the conversation."""
+
+    filter: HandoffFilter
+    at: int
+    """How many messages it concerns."""
+    call_id: str
+    """The handoff's call. Its result follows, and is not shown either."""
 
 
 class CallDraft(Struct):
@@ -70,7 +81,11 @@ class Lane:
         self.key = key
         """The `subagentRunId` of its events; empty for the agent's own lane."""
         self.agent = ""
-        """The name of the sub-agent; empty for the run's agent."""
+        """The name of the agent that the conversation was handed to, or of the sub-agent; empty: the run's agent."""
+        self.handed_by = ""
+        """The call by which it was handed over last."""
+        self.cuts: list[Cut] = []
+        """The handoffs that the agent knows only in part."""
         self.parent = ""
         """The key of the lane that called the sub-agent."""
         self.call_id = ""
@@ -104,7 +119,7 @@ class Lane:
         self.step = 0
         """The number of the lane's newest step. Steps are numbered over all lanes of the run."""
         self.steps = 0
-        """How many steps the lane has begun in this run."""
+        """How many steps the lane's agent has begun in this run."""
         self.step_open = False
         self.turn_done = False
         """Whether the current step's model turn is complete."""
@@ -146,6 +161,26 @@ class Lane:
         for at, note in reversed(self.notes):
             own.insert(at, note)
         return [*self.earlier_results, *own]
+
+    @property
+    def shown(self) -> list[Message]:
+        """The messages that the agent may see, as handoffs passed them on."""
+        kept: list[Message] = []
+        done = 0
+        for cut in self.cuts:
+            kept = filtered([*kept, *self.messages[done : cut.at]], cut.filter)
+            done = cut.at
+        hidden = {cut.call_id for cut in self.cuts}
+        rest = (
+            m for m in self.messages[done:] if not (isinstance(m, ToolMessage) and m.tool_call_id in hidden)
+        )
+        return [*kept, *rest]
+
+    def hand_over(self, agent: str, kept: HandoffFilter, call_id: str) -> None:
+        """Give the conversation to another agent, which sees what the filter keeps of it."""
+        self.agent, self.handed_by, self.steps = agent, call_id, 0
+        if kept != "all":
+            self.cuts.append(Cut(kept, len(self.messages), call_id))
 
     def begin_step(self, number: int) -> None:
         """Begin a step."""

@@ -218,6 +218,8 @@ class Outcome(Struct, frozen=True):
     questions: Sequence[Question] = ()
     pending: Sequence[str] = ()
     """The ids of client-side calls whose results are expected."""
+    active_agent: str = ""
+    """The name of the agent that the conversation was handed to; empty: the session's."""
     goal_met: bool | None = None
     steps: int | None = None
     """The number of its steps; None: its log cannot be read."""
