@@ -220,20 +220,10 @@ async def test_handoffs_that_cannot_be_are_answers_to_the_model() -> None:
     fold = fold_log(Fold(), log)
     assert (fold.status, fold.text, fold.agent) == ("completed", "Enough.", "desk")
 
-    gone = Shop(shop.repository, REFUND)
-    runner = gone.runner(billing=True)
-    result = await runner.run(asked("run_y"), Fold())
-    assert (
-        result.status,
-        [text_of(m.content) for m in result.messages if isinstance(m, ToolMessage)][-1],
-    ) == (
-        "failed",
-        "billing is not available: answer yourself.",
-    )
     handed = fold_log(Fold(), log)
     handed.agent = "billing"
     alone = Shop(shop.repository, {"desk": [ScriptedTurn("Hello.")]})
     events = [event async for event in alone.runner(billing=True).run_stream(asked("run_z"), handed)]
-    assert [notice["code"] for notice in customs(events, "agio.notice")] == ["agent_unavailable"]
+    assert [notice["code"] for notice in customs(events, "agio.notice")] == ["agent_unavailable"] * 2
     assert [handoff["to"] for handoff in customs(events, "agio.handoff")] == ["desk"]
     await shop.repository.close()

@@ -19,7 +19,7 @@ _TOOL_CHARS = 64
 _UNFIT = re.compile(r"[^a-zA-Z0-9_-]+")
 
 
-class Handoff(Struct, frozen=True, omit_defaults=True):
+class Handoff(Struct, frozen=True):
     """An agent that another may hand over to, or call."""
 
     agent: str

@@ -7,6 +7,7 @@ from typing import Any, cast
 import msgspec
 
 from agio.core.config import AgentLimits
+from agio.core.handoff import Handoff
 from agio.core.http_tool import HttpTool
 from agio.core.mcp import McpTool
 from agio.core.store.records import (
@@ -33,6 +34,7 @@ _decode_names = msgspec.json.Decoder(list[str]).decode
 _AGENT_JSON: Mapping[str, Callable[[bytes], object]] = {
     "output_schema": msgspec.json.Decoder(dict[str, Json]).decode,
     "limits": msgspec.json.Decoder(AgentLimits).decode,
+    "handoffs": msgspec.json.Decoder(list[Handoff]).decode,
 }
 """The columns of an agent that are JSON."""
 
@@ -86,6 +88,7 @@ def run_of(row: RunRow) -> RunInfo:
         bool(row.branched),
         row.definition,
         row.log_level,
+        row.active_agent,
     )
 
 
@@ -95,6 +98,7 @@ def agent_record(row: Sequence[object], tools: Iterable[AgentTool] = ()) -> Agen
     for name, decode in _AGENT_JSON.items():
         if values[name] is not None:
             values[name] = decode(cast(bytes, values[name]))
+    values["handoffs"] = values["handoffs"] or []
     return AgentRecord(**cast("dict[str, Any]", values), tools=list(tools))
 
 
@@ -108,6 +112,7 @@ def agent_values(fields: AgentFields) -> dict[str, object]:
     """The columns of an agent's definition. Raises StoreError `not_storable`."""
     values = definition_of(fields)
     for name in _AGENT_JSON:
+        values[name] = values[name] or None
         if values[name] is not None:
             values[name] = encode_json(f"agent's {name}", values[name])
     return values

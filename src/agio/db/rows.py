@@ -60,6 +60,7 @@ class RunRow(Columns, frozen=True):
     branched: int
     definition: str | None
     log_level: int
+    active_agent: str
     number: int = 0
 
 

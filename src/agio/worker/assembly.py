@@ -10,7 +10,9 @@ from agio.core.config import AgentRunConfig
 from agio.core.engine.attachments import ReadFile
 from agio.core.engine.context import ContextSource, NoContext, PageContext, RememberedContext
 from agio.core.engine.runner import AgentRunner, RunHooks, RunStream
-from agio.core.link.link import AgentOffer, Job
+from agio.core.engine.team import Member
+from agio.core.handoff import edges_of
+from agio.core.link.link import AgentOffer, Job, JobAgent
 from agio.core.model import ModelEvent, ModelRequest
 from agio.core.run.fold import Fold, fold_slices
 from agio.core.run.spec import AgentSpec, RunRequest
@@ -58,25 +60,49 @@ async def open_run(job: Job, outbox: Outbox, parts: Parts, files: ReadFile) -> R
 
 
 def _runner(job: Job, outbox: Outbox, parts: Parts, files: ReadFile) -> AgentRunner:
-    given = job.log.input()
+    own = _member(JobAgent(job.agent, job.tools), job, outbox, parts)
+    team: dict[str, Member] = {}
+    for each in job.team:
+        try:
+            team[each.agent.name] = _member(each, job, outbox, parts)
+        except AgioError as error:  # the run continues without this agent, and says so
+            _log.warning("run %s goes without its agent %s: %s", job.claim.run_id, each.agent.name, error)
     code = _code_agent(job.agent, parts.app)
+    hooks = None if code is None else code.hooks
+    return AgentRunner(
+        own.spec,
+        own.driver,
+        own.tools,
+        outbox,
+        source=own.source,
+        hooks=hooks,
+        files=files,
+        edges=own.edges,
+        team=team,
+    )
+
+
+def _member(given: JobAgent, job: Job, outbox: Outbox, parts: Parts) -> Member:
+    """Assemble an agent of a run. Raises AgioError if a part is missing."""
+    agent, asked = given.agent, job.log.input()
+    code = _code_agent(agent, parts.app)
     if code is None:
-        spec = _spec(job.agent, parts.config)
-        driver = parts.drivers.get(job.agent.model_provider, job.agent.endpoint)
+        spec = _spec(agent, parts.config)
+        driver = parts.drivers.get(agent.model_provider, agent.endpoint)
         source: ContextSource = NoContext()
     else:
-        spec, driver, source = _priced(code.spec, job.agent), code.driver(), code.source
-    tools = _tools(job, {} if code is None else {tool.name: tool for tool in code.tools}, parts)
-    if given is not None and given.tools is not UNSET:
-        tools += offered_tools(given.tools)
+        spec, driver, source = _priced(code.spec, agent), code.driver(), code.source
+    tools = _tools(given, {} if code is None else {tool.name: tool for tool in code.tools}, parts)
+    if asked is not None and asked.tools is not UNSET:
+        tools += offered_tools(asked.tools)
     if job.context:
         source = RememberedContext(source, job.context)
-    if given is not None and given.context is not UNSET:
-        source = PageContext(source, given.context)
-    elsewhere = [offer.name for offer in job.tools if offer.place == "gateway"]
+    if asked is not None and asked.context is not UNSET:
+        source = PageContext(source, asked.context)
+    elsewhere = [offer.name for offer in given.tools if offer.place == "gateway"]
     executor = ToolExecutor(tools, spec.config, outbox, elsewhere, standing=outbox)
-    hooks = None if code is None else code.hooks
-    return AgentRunner(spec, driver, executor, outbox, source=source, hooks=hooks, files=files)
+    edges = edges_of(agent.handoffs, [tool.name for tool in tools])
+    return Member(spec, driver, executor, source, edges)
 
 
 def _code_agent(offer: AgentOffer, app: App) -> CodeAgent | None:
@@ -118,12 +144,12 @@ def _priced(spec: AgentSpec, offer: AgentOffer) -> AgentSpec:
     return structs.replace(spec, config=structs.replace(spec.config, prices=prices))
 
 
-def _tools(job: Job, own: Mapping[str, AnyTool], parts: Parts) -> list[AnyTool]:
-    """Return a job's tools: the offered ones, and the others that the agent has in code."""
+def _tools(given: JobAgent, own: Mapping[str, AnyTool], parts: Parts) -> list[AnyTool]:
+    """Return an agent's tools: the offered ones, and the others that the agent has in code."""
     known = {**parts.app.tools, **own} if own else parts.app.tools
-    always_ask = job.agent.approval == "ask"
+    always_ask = given.agent.approval == "ask"
     tools: dict[str, AnyTool] = {}
-    for offer in job.tools:
+    for offer in given.tools:
         approval: Approval = "ask" if always_ask else offer.approval
         if offer.place == "gateway":
             tools[offer.name] = parts.toolbox.gateway_tool(offer, approval)

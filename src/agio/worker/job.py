@@ -85,7 +85,7 @@ class RunningJob:
         self._calls[key] = context
         try:
             return await self._outbox.persist(
-                lambda: link.call_tool(claim, key, tool, arguments, context.lane)
+                lambda: link.call_tool(claim, key, tool, arguments, context.lane, context.agent)
             )
         except ToolError:
             raise

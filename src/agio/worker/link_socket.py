@@ -137,11 +137,11 @@ class SocketLink:
         await self._calls.ask(number, wire.End(number, claim, key, record), claim.run_id)
 
     async def call_tool(
-        self, claim: Claim, key: str, tool: str, arguments: dict[str, Json], lane: str = ""
+        self, claim: Claim, key: str, tool: str, arguments: dict[str, Json], lane: str = "", agent: str = ""
     ) -> ToolReply:
         """Run a tool at the gateway."""
         number = self._calls.number()
-        frame = wire.Use(number, claim, key, tool, msgspec.json.encode(arguments), lane)
+        frame = wire.Use(number, claim, key, tool, msgspec.json.encode(arguments), lane, agent)
         return cast(ToolReply, await self._calls.ask(number, frame, claim.run_id))
 
     async def read_file(self, claim: Claim, file_id: str, idx: int) -> FilePiece:

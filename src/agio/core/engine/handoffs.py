@@ -67,8 +67,6 @@ def _refusal(state: "LoopState", edge: Edge) -> ToolAnswer | None:
         return ToolAnswer(
             f"The run has handed over {MAX_HANDOFFS} times: answer yourself.", "too_many_handoffs"
         )
-    if edge.agent not in state.team:
-        return ToolAnswer(f"{edge.agent} is not available: answer yourself.", "agent_unavailable")
     if not filtered(state.lane.shown, edge.filter):
         return ToolAnswer(
             f"{edge.agent} would see nothing of the conversation: answer yourself.", "handoff_empty"

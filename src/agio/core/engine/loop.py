@@ -134,7 +134,10 @@ class LoopState:
     def _become(self, member: Member) -> None:
         """Let an agent drive the lane."""
         self.agent, self.config = member.spec, member.spec.config
-        self.driver, self.tools, self.edges = member.driver, member.tools, member.edges
+        self.driver, self.tools = member.driver, member.tools
+        self.edges = {name: edge for name, edge in member.edges.items() if edge.agent in self.team}
+        self.missing = sorted({edge.agent for edge in member.edges.values()} - self.team.keys())
+        """The agents that it names and the run does not have."""
         self.context = ContextBuilder(self.agent, member.source, self.mark, self.files)
         self.mark = self.context.mark
         self.prices.update(self.config.prices)
@@ -165,7 +168,12 @@ class LoopState:
         self.tell(HANDOFF, value)
 
     async def gather(self) -> None:
-        """Fetch the context of the active agent."""
+        """Fetch the context of the active agent, and say which agents it must do without."""
+        said = [note.content.get("message") for _, note in self.lane.notes]
+        for name in self.missing:
+            words = f"{self.agent.name} cannot hand over to {name}, which is not available."
+            if words not in said:
+                self.notice("agent_unavailable", words)
         asked = (text_of(m.content) for m in reversed(self.lane.messages) if isinstance(m, UserMessage))
         for what in await self.context.gather(next(asked, "")):
             message = f"The {what} could not be fetched; the run goes on without."

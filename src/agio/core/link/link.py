@@ -75,6 +75,13 @@ class AgentOffer(AgentDefinition, frozen=True, kw_only=True):
     """The tenant's own provider; None: the worker's provider of that name."""
 
 
+class JobAgent(Struct, frozen=True):
+    """Another agent that a run may use: one that is called like a tool, or to which it may be handed over."""
+
+    agent: AgentOffer
+    tools: list[ToolOffer]
+
+
 class Job(Struct, frozen=True, kw_only=True):
     """A claimed run with everything needed to run it. Workers do not read the store."""
 
@@ -87,6 +94,7 @@ class Job(Struct, frozen=True, kw_only=True):
     """The session's earlier runs, oldest first."""
     context: list[ContextEntry] = field(default_factory=list[ContextEntry])
     """What the gateway knows about the user, if the agent may use it. The text is untrusted."""
+    team: list[JobAgent] = field(default_factory=list[JobAgent])
 
     @property
     def request_id(self) -> str:
@@ -188,9 +196,9 @@ class Link(Protocol):
         ...
 
     async def call_tool(
-        self, claim: Claim, key: str, tool: str, arguments: dict[str, Json], lane: str = ""
+        self, claim: Claim, key: str, tool: str, arguments: dict[str, Json], lane: str = "", agent: str = ""
     ) -> ToolReply:
-        """Run a tool in the gateway, for the agent of a lane.
+        """Run a tool in the gateway, for an agent of the run in a lane; empty: the run's own.
 
         Raises ToolError when the gateway refuses, which ends the run.
         """

@@ -88,6 +88,7 @@ class Use(_Frame, frozen=True):
     tool: str
     arguments: bytes
     lane: str = ""
+    agent: str = ""
 
     def decoded(self) -> dict[str, Json]:
         """Decode the arguments. Raises msgspec.DecodeError if they are not a JSON object."""

@@ -6,6 +6,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 from msgspec import Struct, field
 
 from agio.core.config import AgentLimits
+from agio.core.handoff import Handoff
 from agio.core.http_tool import HttpTool
 from agio.core.log_level import KNOWN
 from agio.core.mcp import McpTool
@@ -79,6 +80,8 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
     output_schema: dict[str, Json] | None = None
     """The JSON schema of its final answer; None: text."""
     limits: AgentLimits | None = None
+    handoffs: list[Handoff] = field(default_factory=list[Handoff])
+    """The agents that it may hand over to, or call."""
 
 
 def definition_of(agent: AgentDefinition) -> dict[str, Any]:
@@ -100,6 +103,8 @@ class AgentRecord(AgentFields, frozen=True, kw_only=True):
     source: AgentSource
     created_at: int
     updated_at: int
+    team: list["AgentRecord"] = field(default_factory=list["AgentRecord"])
+    """The agents that handoffs can lead to, for a run: filled in the definition that it pins."""
 
 
 class FoundMessage(Struct, frozen=True, kw_only=True):

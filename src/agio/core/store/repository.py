@@ -116,6 +116,8 @@ class RunInfo(Struct, frozen=True):
     """The digest of the definition it runs, pinned at its first claim; None: it was not recorded."""
     log_level: int = PLAIN
     """What a reader of its log must know: see `core.log_level`."""
+    active_agent: str = ""
+    """The agent to which it was handed over last; empty: its own."""
     user_name: str = ""
     """The user's current name. Only queries for people fill in this field and the next."""
     question: InterruptState | None = None

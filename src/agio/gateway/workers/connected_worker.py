@@ -12,6 +12,7 @@ from agio.core.link.link import Claim, Greeting, ToolOffer, Worker
 from agio.core.log_level import PLAIN
 from agio.core.store.records import AgentFields, AgentRecord, ClaimBy
 from agio.core.store.repository import RunInfo
+from agio.errors import ToolError
 from agio.gateway.workers.greeting_check import MAX_ROOM
 
 _OPERATORS = frozenset({DEFAULT_TENANT})
@@ -42,6 +43,13 @@ OPERATOR = Permit()
 """The operator's own key, or no key at all: a worker in this process."""
 
 
+class RunAgent(Struct, frozen=True):
+    """An agent of a run, and its tools by name."""
+
+    agent: AgentRecord
+    tools: dict[str, ToolOffer]
+
+
 class ClaimedRun(Struct, eq=False, kw_only=True):
     """A run under a worker's claim: what its calls are checked against."""
 
@@ -51,6 +59,8 @@ class ClaimedRun(Struct, eq=False, kw_only=True):
     token_hash: bytes
     worker: "ConnectedWorker"
     tools: dict[str, ToolOffer]
+    team: dict[str, RunAgent] = field(default_factory=dict[str, RunAgent])
+    """The other agents that the run may use, by name."""
     last_seq: int
     """The last event that was published to readers."""
     delivered: bool = False
@@ -63,6 +73,19 @@ class ClaimedRun(Struct, eq=False, kw_only=True):
     claimed_at: float = field(default_factory=time.monotonic)
     speaking: bool = False
     """Whether the model has produced text or reasoning."""
+
+    @property
+    def members(self) -> list[RunAgent]:
+        """All agents that the run may use."""
+        return [RunAgent(self.agent, self.tools), *self.team.values()]
+
+    def member(self, name: str) -> RunAgent:
+        """Return an agent of the run by its name; empty: the run's own. Raises ToolError `tool_not_allowed`."""
+        own = name in ("", self.agent.name)
+        found = RunAgent(self.agent, self.tools) if own else self.team.get(name)
+        if found is None:
+            raise ToolError("tool_not_allowed", f"Run {self.info.run_id} has no agent {name}.")
+        return found
 
 
 class OrphanedRun(Struct):

@@ -2,12 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import structs
 
 from agio.core.config import Price
-from agio.core.link.link import Claim, Job, Worker
+from agio.core.link.link import Claim, Job, JobAgent, Worker
 from agio.core.log_level import INPUTS
 from agio.core.store.records import AgentRecord
 from agio.core.store.repository import RunLog
@@ -55,7 +55,7 @@ class Delivery:
                 history: list[RunLog] = []
                 if info.first_pos:
                     history = await store.history(info, _enough(run.agent))
-                found = await self._endpoints.find(run.agent)
+                found = [await self._endpoints.find(each) for each in (run.agent, *run.agent.team)]
                 context: list[ContextEntry] = []
                 if knows_profile(run.tools):
                     context = offer_profile(await store.get_profile(info.tenant, info.user))
@@ -80,15 +80,18 @@ class Delivery:
         token: str,
         log: RunLog,
         history: list[RunLog],
-        found: Found,
+        found: Sequence[Found],
         context: list[ContextEntry] | None = None,
     ) -> None:
-        """Give a run to its worker, unless the claim was lost meanwhile. `found` is the model's endpoint."""
+        """Give a run to its worker, unless the claim was lost meanwhile.
+
+        `found` are the endpoints of the models: of the run's agent, and of each of its team.
+        """
         info, connection = run.info, run.worker.connection
         if self._pool.runs.get(info.run_id) is not run:
             return
         try:
-            endpoint = self._endpoints.open(found)
+            endpoint = self._endpoints.open(found[0])
         except AgioError as error:
             self._on_hopeless(run, error)
             return
@@ -99,6 +102,7 @@ class Delivery:
             log=_for_worker(log),
             history=[_for_worker(earlier) for earlier in history],
             context=context or [],
+            team=self._team(run, found[1:]),
         )
         if connection is None or not _start(connection, job):
             self._pool.hand_on(run)
@@ -106,6 +110,20 @@ class Delivery:
         run.delivered = True
         if run.cancelled:
             connection.cancel(info.run_id, info.epoch)
+
+    def _team(self, run: ClaimedRun, found: Sequence[Found]) -> list[JobAgent]:
+        """Describe the other agents of a run. One whose provider cannot be opened is left out."""
+        team: list[JobAgent] = []
+        for (agent, tools), end in zip(
+            ((each.agent, each.tools) for each in run.team.values()), found, strict=True
+        ):
+            try:
+                endpoint = self._endpoints.open(end)
+            except AgioError as error:
+                _log.warning("run %s goes without its agent %s: %s", run.info.run_id, agent.name, error)
+                continue
+            team.append(JobAgent(offer_agent(agent, endpoint, self._prices), list(tools.values())))
+        return team
 
 
 def _enough(agent: AgentRecord) -> int:

@@ -131,9 +131,10 @@ class Dispatcher:
         if claimed.started:
             events = EventSlice(info.run_id, info.first_pos + 1, 1, claimed.started)
             self._hub.publish(info.session_id, events)
-        found = self._endpoints.at_hand(claimed.agent)
+        agents = (claimed.agent, *claimed.agent.team)
+        found = [end for each in agents if (end := self._endpoints.at_hand(each)) is not None]
         at_once = claimed.started and not info.first_pos and not knows_profile(run.tools)
-        if at_once and found is not None:
+        if at_once and len(found) == len(agents):
             self._delivery.deliver(run, slot.token, RunLog(info, claimed.started), [], found)
         else:
             self._spawn(self._delivery.prepare(run, slot.token, claimed.started))

@@ -54,10 +54,10 @@ class WorkerLink:
         await self._pool.tools.end(self._check(claim), key, record)
 
     async def call_tool(
-        self, claim: Claim, key: str, tool: str, arguments: dict[str, Json], lane: str = ""
+        self, claim: Claim, key: str, tool: str, arguments: dict[str, Json], lane: str = "", agent: str = ""
     ) -> ToolReply:
         """See `Link`."""
-        return await self._pool.tools.call(self._check(claim), key, tool, arguments, lane)
+        return await self._pool.tools.call(self._check(claim), key, tool, arguments, lane, agent)
 
     async def read_file(self, claim: Claim, file_id: str, idx: int) -> FilePiece:
         """See `Link`. A run has the files of its session only."""

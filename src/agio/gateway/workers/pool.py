@@ -29,6 +29,7 @@ from agio.gateway.workers.connected_worker import (
     ConnectedWorker,
     OrphanedRun,
     Permit,
+    RunAgent,
     WorkerKey,
     fits,
 )
@@ -229,6 +230,9 @@ class WorkerPool:
             token_hash=token_hash,
             worker=worker,
             tools=tools_of(agent, self._built_in, worker.tools),
+            team={
+                each.name: RunAgent(each, tools_of(each, self._built_in, worker.tools)) for each in agent.team
+            },
             last_seq=info.last_seq,
             cancelled=info.cancel_requested,
         )

@@ -196,12 +196,12 @@ class RemoteWorker:
         match frame:
             case wire.Write(id=number, claim=claim, write=write):
                 self._call(link.append(claim, write), wire.Written, number)
-            case wire.Use(id=number, claim=claim, key=key, tool=tool, lane=lane):
+            case wire.Use(id=number, claim=claim, key=key, tool=tool, lane=lane, agent=agent):
                 try:
                     arguments = frame.decoded()
                 except msgspec.DecodeError as error:
                     raise _Closed(wire.GARBAGE) from error
-                self._call(link.call_tool(claim, key, tool, arguments, lane), wire.Used, number)
+                self._call(link.call_tool(claim, key, tool, arguments, lane, agent), wire.Used, number)
             case wire.Begin(id=number, claim=claim, key=key, tool=tool, effect=effect, lane=lane):
                 self._call(link.begin_tool(claim, key, tool, effect, lane), wire.Begun, number)
             case wire.End(id=number, claim=claim, key=key, record=record):

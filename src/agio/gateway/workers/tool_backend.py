@@ -5,6 +5,7 @@ The context of a call (tenant, user, session) comes from the run's row, never fr
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from functools import partial
 
 from agio.core.link.link import ToolOffer, ToolReply
@@ -17,7 +18,7 @@ from agio.gateway.counters import Counters
 from agio.gateway.tools.approvals import approved_arguments
 from agio.gateway.tools.offers import tool_timeout_s
 from agio.gateway.tools.rack import ToolRack
-from agio.gateway.workers.connected_worker import ClaimedRun
+from agio.gateway.workers.connected_worker import ClaimedRun, RunAgent
 from agio.gateway.workers.recorder import GONE
 from agio.protocol.ids import id_body
 from agio.protocol.messages import FunctionCall, Json, ToolCall
@@ -45,13 +46,20 @@ class ToolBackend:
         self._closing = False
 
     async def call(
-        self, run: ClaimedRun, key: str, tool: str, arguments: dict[str, Json], lane: str = ""
+        self,
+        run: ClaimedRun,
+        key: str,
+        tool: str,
+        arguments: dict[str, Json],
+        lane: str = "",
+        agent: str = "",
     ) -> ToolReply:
-        """Run a call, or wait for the same call that is running. It goes on if the worker disconnects.
+        """Run an agent's call, or wait for the same call that is running. It goes on if the worker disconnects.
 
         Raises ToolError `tool_not_allowed`, or the tool's own, and StoreError, `link_lost` when the gateway stops.
         """
-        offer = self._allowed(run, tool, "gateway")
+        caller = run.member(agent)
+        offer = _allowed(run, [caller], tool, "gateway")
         running = self._running.get((run.info.run_id, key))
         if running is None:
             await self._check_key(run, key)
@@ -61,7 +69,7 @@ class ToolBackend:
                 return _CANCELLED
             if offer.approval == "ask":
                 arguments = await approved_arguments(self._store, run.info, key, tool, arguments)
-            running = asyncio.create_task(self._perform(run, key, offer, arguments, lane))
+            running = asyncio.create_task(self._perform(run, caller, key, offer, arguments, lane))
             self._running[run.info.run_id, key] = running
             running.add_done_callback(lambda _: self._running.pop((run.info.run_id, key), None))
         await asyncio.wait([running])
@@ -71,7 +79,7 @@ class ToolBackend:
 
     async def begin(self, run: ClaimedRun, key: str, tool: str, lane: str = "") -> ToolRecord | None:
         """Record the start of a worker's tool. Raises as `call` does."""
-        offer = self._allowed(run, tool, "worker")
+        offer = _allowed(run, run.members, tool, "worker")
         await self._check_key(run, key)
         if run.cancelled:
             return ToolRecord(_CANCELLED.content, _CANCELLED.error)
@@ -103,15 +111,6 @@ class ToolBackend:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _allowed(self, run: ClaimedRun, tool: str, place: str) -> ToolOffer:
-        offer = run.tools.get(tool)
-        if offer is None or offer.place != place:
-            raise ToolError(
-                "tool_not_allowed",
-                f"The agent of run {run.info.run_id} has no tool {tool} that runs at the {place}.",
-            )
-        return offer
-
     async def _check_key(self, run: ClaimedRun, key: str) -> None:
         """Refuse a key of another session: a run may settle calls of earlier runs of its own session."""
         prefix, _, rest = key.partition("_")
@@ -127,9 +126,15 @@ class ToolBackend:
         raise ToolError("tool_not_allowed", f"{key} is not a call of run {run.info.run_id}.")
 
     async def _perform(
-        self, run: ClaimedRun, key: str, offer: ToolOffer, arguments: dict[str, Json], lane: str
+        self,
+        run: ClaimedRun,
+        caller: RunAgent,
+        key: str,
+        offer: ToolOffer,
+        arguments: dict[str, Json],
+        lane: str,
     ) -> ToolReply:
-        info = run.info
+        info, agent = run.info, caller.agent
         bind_run(info)
         fresh = key in run.begun and key not in run.called
         run.called.add(key)
@@ -152,16 +157,16 @@ class ToolBackend:
             run=info.run_id,
             call_id=key,
             report=partial(_report, run, key),
-            agent=run.agent.name,
+            agent=agent.name,
             lane=lane,
         )
         team = None
         if offer.kind in ("http", "mcp"):
-            team = next((tool for tool in run.agent.tools if tool.name == offer.name), None)
+            team = next((tool for tool in agent.tools if tool.name == offer.name), None)
         self._counters.tool_calls[offer.kind if team else offer.name] += 1
         call = ToolCall(key, FunctionCall(offer.name, ""))
         try:
-            executor = self._rack.executor(info.tenant, team, tool_timeout_s(run.agent))
+            executor = self._rack.executor(info.tenant, team, tool_timeout_s(agent))
             answer = await executor.call(call, context, arguments=arguments, recorded=True)
         except ToolError as error:
             await self._keep(run, key, offer, ToolAnswer(error.message, error.code))
@@ -185,6 +190,18 @@ class ToolBackend:
                 _log.warning("the result of call %s could not be stored and is retried: %s", key, error)
                 await asyncio.sleep(self._retry_s)
         return reply
+
+
+def _allowed(run: ClaimedRun, agents: Iterable[RunAgent], tool: str, place: str) -> ToolOffer:
+    """Return the offer of a tool that one of these agents has. Raises ToolError `tool_not_allowed`."""
+    for agent in agents:
+        offer = agent.tools.get(tool)
+        if offer is not None and offer.place == place:
+            return offer
+    raise ToolError(
+        "tool_not_allowed",
+        f"The agent of run {run.info.run_id} has no tool {tool} that runs at the {place}.",
+    )
 
 
 def _report(run: ClaimedRun, key: str, progress: Json) -> None:

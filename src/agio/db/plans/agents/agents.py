@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
+from agio.core.handoff import Handoff
 from agio.core.store.records import AgentFields, AgentRecord, AgentSource, AgentStatus, AgentTool, Page
 from agio.db.cursors import page_of, page_size, pattern_of, read_cursor
 from agio.db.plan import Plan, Row, ask, ask_one
@@ -78,6 +79,15 @@ def agent_named(tenant: str, name: str) -> Plan[AgentRecord | None]:
     return None if row is None else (yield from _with_tools(tenant, row))
 
 
+def agent_to_hand_over(tenant: str, name_or_id: str) -> Plan[AgentRecord | None]:
+    """The agent that a handoff names, without its tools."""
+    row = yield from ask_one("get_agent", tenant=tenant, agent_id=name_or_id)
+    if row is None:
+        row = yield from ask_one("agent_by_name", tenant=tenant, name=name_or_id)
+    agent = None if row is None else agent_record(row)
+    return agent if agent is not None and agent.source in ("stored", "code") else None
+
+
 def put_inline_agent(tenant: str, agent_id: str, fields: AgentFields) -> Plan[None]:
     """Create or replace a session's inline agent; its tools are looked up when it runs."""
     values = _values(tenant, agent_id, fields, "inline")
@@ -97,7 +107,7 @@ def create_agent(tenant: str, fields: AgentFields) -> Plan[AgentRecord]:
     """Add an agent. Raises UserError `agent_exists` if the name is taken in the tenant."""
     if fields.tools:
         yield from ask("lock_tenant", tenant=tenant)
-    return (yield from _add(tenant, fields, "stored"))
+    return (yield from _add(tenant, (yield from _linked(tenant, fields)), "stored"))
 
 
 def update_agent(
@@ -112,7 +122,11 @@ def update_agent(
     named = yield from ask_one("agent_by_name", tenant=tenant, name=fields.name)
     if named is not None and agent_record(named).id != agent_id:
         raise _agent_exists(fields.name)
-    return (yield from _replace(tenant, agent_id, fields, "stored", expected))
+    return (
+        yield from _replace(
+            tenant, agent_id, (yield from _linked(tenant, fields, agent_id)), "stored", expected
+        )
+    )
 
 
 def delete_agent(tenant: str, agent_id: str) -> Plan[None]:
@@ -159,6 +173,24 @@ def library_agent(tenant: str, name: str, model: str) -> Plan[str]:
     if row is None:
         raise agent_not_found(name)
     return agent_record(row).id
+
+
+def _linked(tenant: str, fields: AgentFields, agent_id: str = "") -> Plan[AgentFields]:
+    """The fields with the ids of the agents that handoffs name. Raises UserError `invalid_handoff`."""
+    handoffs: list[Handoff] = []
+    for handoff in fields.handoffs:
+        other = yield from agent_to_hand_over(tenant, handoff.agent)
+        if handoff.agent == fields.name or (other is not None and other.id == agent_id):
+            raise UserError(
+                "invalid_handoff", "An agent cannot hand over to itself.", {"agent": handoff.agent}
+            )
+        if other is None:
+            words = f"There is no agent {handoff.agent} to hand over to: it was deleted, or never existed."
+            raise UserError("invalid_handoff", words, {"agent": handoff.agent})
+        if any((each.agent, each.mode) == (other.id, handoff.mode) for each in handoffs):
+            raise UserError("invalid_handoff", f"{other.name} is listed twice.", {"agent": handoff.agent})
+        handoffs.append(structs.replace(handoff, agent=other.id))
+    return structs.replace(fields, handoffs=handoffs)
 
 
 def _add(tenant: str, fields: AgentFields, source: AgentSource) -> Plan[AgentRecord]:

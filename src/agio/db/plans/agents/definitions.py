@@ -5,10 +5,11 @@ import hashlib
 import msgspec
 from msgspec import structs
 
+from agio.core.handoff import MAX_TEAM, Handoff
 from agio.core.store.records import AgentFields, AgentRecord, AgentTool, definition_of
 from agio.core.store.repository import RunInfo
 from agio.db.plan import Plan, ask, ask_one
-from agio.db.plans.agents.agents import agent_of_run
+from agio.db.plans.agents.agents import agent_of_run, agent_to_hand_over, with_tools
 from agio.db.records import agent_tool, now_ms
 from agio.db.rows import BlobRow, ToolRow, as_row
 
@@ -18,7 +19,7 @@ _decode = msgspec.json.Decoder(AgentRecord).decode
 
 def pin(agent: AgentRecord) -> Plan[str]:
     """Keep an agent's definition and return its digest. Equal definitions of an agent are one row."""
-    body = _encode(structs.replace(agent, created_at=0, updated_at=0, tools=list(map(_undated, agent.tools))))
+    body = _encode(structs.replace(_fixed(agent), team=list(map(_fixed, agent.team))))
     digest = hashlib.sha256(body).hexdigest()
     yield from ask("put_definition", agent_id=agent.id, digest=digest, body=body, now=now_ms())
     return digest
@@ -34,7 +35,33 @@ def pinned(run: RunInfo) -> Plan[AgentRecord | None]:
 
 def agent_to_run(run: RunInfo) -> Plan[AgentRecord]:
     """The agent that a run has pinned, else the agent as it is now."""
-    return (yield from pinned(run)) or (yield from agent_of_run(run.tenant, run.agent_id))
+    if (known := (yield from pinned(run))) is not None:
+        return known
+    return (yield from with_team((yield from agent_of_run(run.tenant, run.agent_id))))
+
+
+def with_team(agent: AgentRecord) -> Plan[AgentRecord]:
+    """Add the agents that handoffs can lead to, each once. Handoffs then name their agents.
+
+    One to an agent that is not active, or beyond `MAX_TEAM`, leads to no agent of the team.
+    """
+    if not agent.handoffs:
+        return agent
+    known, waiting = {agent.id: agent}, [agent]
+    while waiting:
+        current = waiting.pop(0)
+        handoffs: list[Handoff] = []
+        for handoff in current.handoffs:
+            other = yield from agent_to_hand_over(agent.tenant, handoff.agent)
+            if other is None:
+                handoffs.append(handoff)
+                continue
+            handoffs.append(structs.replace(handoff, agent=other.name))
+            if other.id not in known and other.status == "active" and len(known) < MAX_TEAM:
+                known[other.id] = yield from with_tools(other)
+                waiting.append(known[other.id])
+        known[current.id] = structs.replace(current, handoffs=handoffs)
+    return structs.replace(known[agent.id], team=[each for each in known.values() if each.id != agent.id])
 
 
 def changed(agent: AgentRecord, fields: AgentFields) -> Plan[AgentRecord]:
@@ -47,6 +74,11 @@ def changed(agent: AgentRecord, fields: AgentFields) -> Plan[AgentRecord]:
             known = tool if row is None else _undated(agent_tool(as_row(ToolRow, row)))
         tools.append(structs.replace(known, approval=tool.approval or known.approval))
     return structs.replace(agent, **definition_of(fields), tools=tools)
+
+
+def _fixed(agent: AgentRecord) -> AgentRecord:
+    """An agent without times, which do not make another definition."""
+    return structs.replace(agent, created_at=0, updated_at=0, tools=list(map(_undated, agent.tools)))
 
 
 def _undated(tool: AgentTool) -> AgentTool:

@@ -108,6 +108,8 @@ def _start(info: RunInfo, agent: AgentRecord, by: ClaimBy, queued_before: int) -
     given = yield from _input_of(run_id)
     place = yield from _place_of(info)
     definition = info.definition or (yield from pin(agent))
+    if info.definition is not None:  # the client's: the agent that it replaces begins
+        place = msgspec.structs.replace(place, active_agent="")
     started = yield from ask_one(
         "start_run",
         run_id=run_id,
@@ -135,7 +137,7 @@ def _start(info: RunInfo, agent: AgentRecord, by: ClaimBy, queued_before: int) -
         worker=by.worker,
         token_hash=by.token_hash,
     )
-    line = b"" if has_log else started_line(info, given, now, is_branch=place.is_branch)
+    line = b"" if has_log else started_line(info, given, now, place)
     yield Hold(
         run_id, epoch, info.last_seq if has_log else 0, Frame(run_id, epoch, 1, 1, line) if line else None
     )
@@ -196,10 +198,15 @@ def request_cancel(
     return (yield from flag_cancel(tenant, user, found))
 
 
-def started_line(info: RunInfo, given: RunAgentInput | None, now: int, *, is_branch: bool = False) -> bytes:
-    """A run's first event, as a line of its log. `is_branch`: it does not continue the session's newest run."""
+def started_line(info: RunInfo, given: RunAgentInput | None, now: int, place: RunPlace) -> bytes:
+    """A run's first event, as a line of its log."""
     event = run_started(
-        info.session_id, info.run_id, given, (info.parent_run_id, info.parent_seq), is_branch=is_branch
+        info.session_id,
+        info.run_id,
+        given,
+        (info.parent_run_id, info.parent_seq),
+        is_branch=place.is_branch,
+        agent=place.active_agent,
     )
     event.timestamp = now
     event.metadata = {"run": info.run_id, "seq": 1, **(event.metadata or {})}

@@ -11,7 +11,7 @@ from agio.core.store.records import AgentRecord, ClaimBy, Claimed
 from agio.core.store.repository import RunInfo
 from agio.db.plan import Hold, Plan, ask, ask_one
 from agio.db.plans.agents.agents import with_tools
-from agio.db.plans.agents.definitions import changed, pin
+from agio.db.plans.agents.definitions import changed, pin, with_team
 from agio.db.plans.runs.arrivals import Arrival
 from agio.db.plans.runs.claims import started_line
 from agio.db.plans.runs.paths import place_run
@@ -43,6 +43,8 @@ def begin_run(
     """Add a run that is claimed at once, in the state that `claim_next` would give it."""
     place = yield from place_run(sent.given.session_id, sent.session.head, parent)
     agent = yield from _agent_of(sent)
+    if sent.given.definition is not None:
+        place = msgspec.structs.replace(place, active_agent="")
     info = msgspec.structs.replace(
         _new_info(sent, agent, (yield from _title(sent, kind, messages))),
         status="running",
@@ -57,7 +59,7 @@ def begin_run(
         token_hash=by.token_hash,
     )
     yield from _add(sent, kind, info, messages, None)
-    line = started_line(info, _input_of(sent, messages), sent.now, is_branch=place.is_branch)
+    line = started_line(info, _input_of(sent, messages), sent.now, place)
     yield Hold(info.run_id, 1, 0, Frame(info.run_id, 1, 1, 1, line))
     info = msgspec.structs.replace(info, last_seq=1)
     return Claimed(info, agent, info.session_id, None, line)
@@ -79,7 +81,7 @@ def _agent_of(sent: Arrival) -> Plan[AgentRecord]:
         agent = yield from with_tools(agent)
     if sent.given.definition is not None:
         agent = yield from changed(agent, sent.given.definition)
-    return agent
+    return (yield from with_team(agent))
 
 
 def _new_info(sent: Arrival, agent: AgentRecord, title: str) -> RunInfo:

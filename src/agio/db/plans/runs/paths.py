@@ -23,6 +23,7 @@ class SessionHead(Columns, frozen=True):
     branched: int
     log_level: int
     leaf_run_id: str | None
+    active_agent: str
 
     @property
     def last_pos(self) -> int:
@@ -30,7 +31,7 @@ class SessionHead(Columns, frozen=True):
         return self.first_pos + self.last_seq
 
 
-EMPTY_HEAD = SessionHead(None, 0, 0, 0, 1, None)
+EMPTY_HEAD = SessionHead(None, 0, 0, 0, 1, None, "")
 
 
 class RunPlace(Struct, frozen=True):
@@ -43,6 +44,8 @@ class RunPlace(Struct, frozen=True):
     """Whether the runs before it are not just the session's earlier ones."""
     is_branch: bool
     """Whether it continues another run than the newest."""
+    active_agent: str = ""
+    """The agent to which the conversation was handed over before; empty: the session's."""
 
     @property
     def columns(self) -> dict[str, object]:
@@ -69,12 +72,14 @@ def place_run(session_id: str, head: SessionHead, given: str | None) -> Plan[Run
     parent = head.leaf_run_id or head.run_id if given is None else given or None
     seq = head.last_seq if parent is not None else None
     is_branch = parent != head.run_id
+    active_agent = head.active_agent if parent is not None else ""
     if is_branch and parent is not None:
         row = yield from ask_one("get_run", run_id=parent)
-        seq = None if row is None else as_row(RunRow, row).last_seq
+        run = None if row is None else as_row(RunRow, row)
+        seq, active_agent = (None, "") if run is None else (run.last_seq, run.active_agent)
     if head.leaf_run_id is not None:
         yield from ask("move_leaf", session_id=session_id, leaf=None)
-    return RunPlace(head.last_pos, parent, seq, is_branch or bool(head.branched), is_branch)
+    return RunPlace(head.last_pos, parent, seq, is_branch or bool(head.branched), is_branch, active_agent)
 
 
 def history(run: RunInfo, enough: int) -> Plan[list[RunLog]]:

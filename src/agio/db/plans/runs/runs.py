@@ -193,6 +193,7 @@ def _end(write: Append, last_seq: int, now: int) -> Plan[None]:
         steps=outcome.steps,
         error_message=None if write.error_message is None else _kept(write.error_message),
         pending=encode_names(outcome.pending),
+        active_agent=outcome.active_agent,
     )
     ended = as_row(_EndedRow, row or ())
     session_id = ended.session_id

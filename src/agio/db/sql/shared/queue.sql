@@ -139,7 +139,7 @@ select input from runs where run_id = :run_id and status = 'queued';
 -- part: head_columns
 -- In the order of SessionHead's fields. `last_seq` is current if no run of the session is running.
     r.run_id, coalesce(r.first_pos, 0), coalesce(r.last_seq, 0), coalesce(r.branched, 0), coalesce(r.log_level, 1),
-    s.leaf_run_id
+    s.leaf_run_id, coalesce(r.active_agent, '')
 
 -- name: session_head
 select {head_columns} from agent_sessions s {newest_run} where s.id = :session_id;
@@ -210,7 +210,8 @@ select {run_columns} from runs where status = 'running' order by created_at, run
 update runs set
     status = :status, error_code = :error_code,
     ended_at = case when :ended_at < started_at then :now else :ended_at end, last_seq = :last_seq, goal_met = :goal_met,
-    steps = :steps, error_message = :error_message, pending = :pending
+    steps = :steps, error_message = :error_message, pending = :pending,
+    active_agent = case when :active_agent = agent_name then '' else :active_agent end
 where run_id = :run_id returning session_id, first_pos, number, log_level;
 
 -- name: settle_session

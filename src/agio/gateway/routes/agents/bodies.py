@@ -5,6 +5,7 @@ from typing import Annotated, TypeAlias
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from agio.core.config import AgentLimits
+from agio.core.handoff import Handoff, HandoffFilter, HandoffMode
 from agio.core.store.records import AgentFields, AgentStatus, AgentTool, ApprovalPolicy
 from agio.core.store.repository import Approval
 from agio.gateway.routes.body import AS_WHOLE, NOT_BLANK, Body, Name
@@ -15,6 +16,7 @@ MAX_TURN_S = 3600
 MAX_TOKENS = 10**9
 MAX_HISTORY = 1000
 TOOL_NAME_CHARS = 64
+MAX_HANDOFFS = 16
 
 
 def _not_blank(text: str) -> str:
@@ -40,6 +42,20 @@ class ToolBody(Body):
 
     name: ToolName
     approval: Approval | None = None
+
+
+class HandoffBody(Body):
+    """Another agent that the agent may hand over to (`handoff`), or call like a tool (`tool`)."""
+
+    agent: Annotated[str, Field(min_length=1, max_length=200)]
+    """Its id or name."""
+    mode: HandoffMode = "handoff"
+    description: Annotated[str, Field(max_length=1000)] = ""
+    """For the model: when to use it."""
+    filter: HandoffFilter = "all"
+    """What the other agent sees of the conversation, with `handoff`."""
+    tool: Annotated[str, Field(max_length=TOOL_NAME_CHARS, pattern=r"^([A-Za-z][A-Za-z0-9_-]*)?$")] = ""
+    """The name of the tool that stands for it; empty: made from its name."""
 
 
 GivenTool: TypeAlias = Annotated[
@@ -85,12 +101,14 @@ class AgentBody(Body):
     limits: LimitsBody | None = None
     tools: Annotated[list[GivenTool], Field(default=[], max_length=100)]
     """Names, or objects with a name and an approval."""
+    handoffs: Annotated[list[HandoffBody], Field(default=[], max_length=MAX_HANDOFFS)]
 
     def fields(self) -> AgentFields:
         """Return the agent as the store takes it."""
-        given = self.model_dump(exclude={"tools", "limits"})
+        given = self.model_dump(exclude={"tools", "limits", "handoffs"})
         limits = None if self.limits is None else self.limits.said()
-        return AgentFields(**given, limits=limits, tools=self.agent_tools())
+        handoffs = [Handoff(**each.model_dump()) for each in self.handoffs]
+        return AgentFields(**given, limits=limits, tools=self.agent_tools(), handoffs=handoffs)
 
     def agent_tools(self) -> list[AgentTool]:
         """Return the tools, each once."""

@@ -1,7 +1,9 @@
 """The definition that a run has pinned, beside the agent as it is now."""
 
+from collections.abc import Mapping
+
 from fastapi.responses import Response
-from msgspec import Struct, to_builtins
+from msgspec import Struct, structs, to_builtins
 
 from agio.core.store.records import AgentDefinition, AgentRecord, definition_of
 from agio.core.store.repository import Approval
@@ -42,9 +44,11 @@ async def run_definition(call: Call, run_id: Id) -> Response:
     """Get the definition that a run has pinned, and how it differs from the agent as it is now."""
     store, tenant = call.gateway.store, call.who.tenant
     run = await store.find_run(tenant, seen_by(call.who), run_id)
-    pinned, current = _shown(await store.run_definition(run)), None
+    used = await store.run_definition(run)
+    pinned, current = _shown(used), None
+    names = {} if used is None else {member.id: member.name for member in used.team}
     try:
-        current = _shown(await store.get_agent(tenant, run.agent_id))
+        current = _shown(await store.get_agent(tenant, run.agent_id), names)
     except UserError as error:
         if error.code != "agent_not_found":
             raise
@@ -59,8 +63,12 @@ async def run_definition(call: Call, run_id: Id) -> Response:
     return answer(RunDefinition(version=version, pinned=pinned, current=current, changed=changed))
 
 
-def _shown(agent: AgentRecord | None) -> PinnedAgent | None:
+def _shown(agent: AgentRecord | None, names: Mapping[str, str] | None = None) -> PinnedAgent | None:
+    """Show an agent; `names` are those of the agents that handoffs lead to, by id."""
     if agent is None:
         return None
+    handoffs = [
+        structs.replace(each, agent=(names or {}).get(each.agent, each.agent)) for each in agent.handoffs
+    ]
     tools = [PinnedTool(tool.name, tool.approval, to_builtins(tool.http)) for tool in agent.tools]
-    return PinnedAgent(**definition_of(agent), tools=tools)
+    return structs.replace(PinnedAgent(**definition_of(agent), tools=tools), handoffs=handoffs)

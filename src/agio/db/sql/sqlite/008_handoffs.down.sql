@@ -1,0 +1,2 @@
+alter table runs drop column active_agent;
+alter table agents drop column handoffs;
