@@ -28,6 +28,7 @@ from agio.db.postgres.driver import Connection as PostgresConnection
 from agio.db.postgres.driver import connect
 from agio.db.postgres.executor import open_postgres
 from agio.db.queries import load_queries, number_parameters, parameters_of
+from agio.db.records import agent_values
 from agio.db.repository import Repository, open_store
 from agio.db.sqlite.connector import Connection
 from agio.db.sqlite.database import open_writable
@@ -397,7 +398,7 @@ async def _fill(store: Repository) -> dict[str, object]:
         "offered": b"{}",
         "accepted": b"{}",
         "choice": b"{}",
-        **msgspec.structs.asdict(agent_fields()),
+        **agent_values(agent_fields()),
         "job_id": job.id,
         "payload": b"",
         "delay_ms": 0,
