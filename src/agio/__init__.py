@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         UserError,
     )
     from agio.execution.results import Image
-    from agio.library import Agent, Run
+    from agio.library import Agent, Run, Teammate, handoff
     from agio.protocol.events import (
         AgentEvent,
         Custom,
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "agio.library": ("Agent", "Run"),
+    "agio.library": ("Agent", "Run", "Teammate", "handoff"),
     "agio.core.config": ("AgentRunConfig", "Price"),
     "agio.core.model": ("ModelSettings",),
     "agio.core.tool": ("tool", "client_tool", "ToolContext"),
@@ -111,6 +111,8 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "Agent",
     "Run",
+    "Teammate",
+    "handoff",
     "AgentRunConfig",
     "Price",
     "ModelSettings",

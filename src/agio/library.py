@@ -7,11 +7,13 @@ from types import TracebackType
 from typing import Self
 from weakref import WeakKeyDictionary
 
-from msgspec import UNSET, structs
+from msgspec import UNSET, Struct, structs
 
 from agio.core.config import AgentRunConfig, checked_config
 from agio.core.engine.context import ContextSource, NoContext, PageContext
 from agio.core.engine.runner import AgentRunner, RunHooks, RunResult, RunStream
+from agio.core.engine.team import Member
+from agio.core.handoff import Handoff, HandoffFilter, edges_of
 from agio.core.model import ModelDriver
 from agio.core.name import name_problem
 from agio.core.run.fold import Fold
@@ -42,6 +44,24 @@ MEMORY = ":memory:"
 """The name of a store in memory, which is lost when the program ends."""
 
 
+class Teammate(Struct, frozen=True):
+    """Another agent that an agent may call or hand over to: see `handoff` and `Agent.as_tool`."""
+
+    agent: "Agent"
+    link: Handoff
+
+
+def handoff(
+    agent: "Agent", description: str = "", *, filter: HandoffFilter = "all", name: str = ""
+) -> Teammate:
+    """Let an agent hand the conversation over to another, in `Agent(handoffs=[...])`.
+
+    `description` says when to, `filter` what the other agent sees of the conversation, `name` names the tool by
+    which the model does it.
+    """
+    return Teammate(agent, Handoff(agent.spec.name, "handoff", description, filter, name))
+
+
 class Agent:
     """An agent: its instructions, its model, its tools, and the store of its runs.
 
@@ -55,7 +75,8 @@ class Agent:
         instructions: str = "You are a helpful assistant.",
         *,
         model: str | ModelDriver = "demo:demo",
-        tools: Sequence[AnyTool | Callable[..., object]] = (),
+        tools: Sequence["AnyTool | Teammate | Callable[..., object]"] = (),
+        handoffs: Sequence["Agent | Teammate"] = (),
         goal: str | None = None,
         output_type: object | None = None,
         config: AgentRunConfig | None = None,
@@ -76,7 +97,11 @@ class Agent:
             output=None if output_type is None else OutputType(output_type),
             config=checked_config(AgentRunConfig() if config is None else config),
         )
-        self.tools: list[AnyTool] = [entry if isinstance(entry, Tool) else tool(entry) for entry in tools]
+        self._called = [entry for entry in tools if isinstance(entry, Teammate)]
+        functions = [entry for entry in tools if not isinstance(entry, Teammate)]
+        self.tools: list[AnyTool] = [entry if isinstance(entry, Tool) else tool(entry) for entry in functions]
+        self.handoffs: list[Agent | Teammate] = list(handoffs)
+        """The agents that it may hand over to. Add to it to let two agents hand over to each other."""
         ToolExecutor(self.tools, self.spec.config)
         self._driver = None if isinstance(model, str) else model
         self._opened = isinstance(model, str)
@@ -91,6 +116,16 @@ class Agent:
         self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
         self.source = source or NoContext()
         self.hooks = hooks
+        self.team()
+
+    def as_tool(self, name: str = "", description: str = "") -> Teammate:
+        """Return this agent as a tool for `Agent(tools=[...])`: it does a task and answers its caller."""
+        return Teammate(self, Handoff(self.spec.name, "tool", description, tool=name))
+
+    def links(self) -> "list[tuple[Agent, Handoff]]":
+        """Return the agents that it may call or hand over to, with how."""
+        given = [entry if isinstance(entry, Teammate) else handoff(entry) for entry in self.handoffs]
+        return [(each.agent, each.link) for each in (*self._called, *given)]
 
     def arun_stream(
         self,
@@ -165,10 +200,9 @@ class Agent:
         return await (open_store(MEMORY) if self._path is None else acquire_store(self._path))
 
     async def aclose(self) -> None:
-        """Close the model's connections and the store. A driver or repository passed in stays open."""
-        if self._opened and self._driver is not None:
-            await self._driver.aclose()
-            self._driver = None
+        """Close the connections of its models, and the store. A driver or repository passed in stays open."""
+        for agent in self.team():
+            await agent.close_driver()
         repository, self._repository = self._repository, None
         if repository is None or repository is self._store:
             return
@@ -176,6 +210,12 @@ class Agent:
             await repository.close()
         else:
             await release_store(self._path)
+
+    async def close_driver(self) -> None:
+        """Close the connections of its model, unless the driver was passed in."""
+        if self._opened and self._driver is not None:
+            driver, self._driver = self._driver, None
+            await driver.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -225,10 +265,41 @@ class Agent:
         return self._driver
 
     def _runner(self, repository: AgentRunRepository, request: RunRequest) -> AgentRunner:
+        own, *others = [agent.member(repository, request) for agent in self.team()]
+        return AgentRunner(
+            own.spec,
+            own.driver,
+            own.tools,
+            repository,
+            source=own.source,
+            hooks=self.hooks,
+            edges=own.edges,
+            team={each.spec.name: each for each in others},
+        )
+
+    def member(self, repository: AgentRunRepository, request: RunRequest) -> Member:
+        """Return the agent as one of a run's."""
         tools = [*self.tools, *offered_tools(request.tools)]
         executor = ToolExecutor(tools, self.spec.config, repository)
         source = PageContext(self.source, request.context) if request.context else self.source
-        return AgentRunner(self.spec, self.driver(), executor, repository, source=source, hooks=self.hooks)
+        edges = edges_of([link for _, link in self.links()], [tool.name for tool in tools])
+        return Member(self.spec, self.driver(), executor, source, edges)
+
+    def team(self) -> "list[Agent]":
+        """Return this agent and those that its runs may use. Raises UserError `duplicate_agent`, `invalid_handoff`."""
+        team: dict[str, Agent] = {self.spec.name: self}
+        waiting: list[Agent] = [self]
+        while waiting:
+            current = waiting.pop()
+            for agent, link in current.links():
+                if agent is current and link.mode == "handoff":
+                    raise UserError("invalid_handoff", f"{current.spec.name} cannot hand over to itself.")
+                if link.agent not in team:
+                    team[link.agent] = agent
+                    waiting.append(agent)
+                elif team[link.agent] is not agent:
+                    raise UserError("duplicate_agent", f"Two agents are named {link.agent}.")
+        return list(team.values())
 
 
 def _request_of(log: RunLog) -> RunRequest:

@@ -3,7 +3,7 @@
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Protocol, cast, runtime_checkable
@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from agio.core.config import AgentLimits, AgentRunConfig
 from agio.core.engine.context import ContextSource
 from agio.core.engine.runner import RunHooks
+from agio.core.handoff import Handoff
 from agio.core.link.link import ToolOffer, offer_tool
 from agio.core.model import ModelDriver
 from agio.core.run.spec import AgentSpec
@@ -32,6 +33,10 @@ class CodeAgent(Protocol):
 
     def driver(self) -> ModelDriver:
         """Return the model's driver."""
+        ...
+
+    def links(self) -> "Sequence[tuple[CodeAgent, Handoff]]":
+        """Return the agents that it may call or hand over to, with how."""
         ...
 
     async def aclose(self) -> None:
@@ -132,10 +137,20 @@ def _collect(values: list[object]) -> App:
             if found.function is not None and tools.setdefault(found.name, found) is not found:
                 raise UserError("duplicate_tool", f"The module has two tools named {found.name}.")
         elif (agent := _agent(value)) is not None:
-            name = agent.spec.name
-            if agents.setdefault(name, agent) is not agent:
-                raise UserError("duplicate_agent", f"The module has two agents named {name}.")
+            _add(agents, agent)
     return App(agents, tools)
+
+
+def _add(agents: dict[str, CodeAgent], agent: CodeAgent) -> None:
+    """Add an agent and those that it may use. Raises UserError `duplicate_agent`."""
+    name = agent.spec.name
+    if name in agents:
+        if agents[name] is not agent:
+            raise UserError("duplicate_agent", f"The module has two agents named {name}.")
+        return
+    agents[name] = agent
+    for other, _ in agent.links():
+        _add(agents, other)
 
 
 def _agent(value: object) -> CodeAgent | None:
@@ -167,6 +182,7 @@ def _fields_of(agent: CodeAgent) -> AgentFields:
         output_schema=None if spec.output is None else spec.output.schema,
         limits=_limits_of(spec.config),
         tools=[AgentTool(tool.name) for tool in agent.tools if tool.function is not None],
+        handoffs=[link for _, link in agent.links()],
     )
 
 

@@ -82,7 +82,7 @@ class Ledger:
         self.records[key] = record
 
     async def call_tool(
-        self, claim: Claim, key: str, tool: str, arguments: dict[str, Json], lane: str = ""
+        self, claim: Claim, key: str, tool: str, arguments: dict[str, Json], lane: str = "", agent: str = ""
     ) -> ToolReply:
         self.called.append((key, tool, arguments))
         self.changed.set()
