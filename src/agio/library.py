@@ -52,7 +52,11 @@ class Teammate(Struct, frozen=True):
 
 
 def handoff(
-    agent: "Agent", description: str = "", *, filter: HandoffFilter = "all", name: str = ""
+    agent: "Agent",
+    description: str = "",
+    *,
+    filter: HandoffFilter = "all",  # noqa: A002 (the word of the API)
+    name: str = "",
 ) -> Teammate:
     """Let an agent hand the conversation over to another, in `Agent(handoffs=[...])`.
 

@@ -38,7 +38,7 @@ def _first_cells(heading: str) -> list[str]:
 
 def test_every_event_type_is_on_the_page_once_and_no_other_is() -> None:
     """L8: the tables of events name the 31 types of the protocol."""
-    sections = ("A run", "Text", "Reasoning", "Tool calls", "Events agio does not emit")
+    sections = ("A run", "Text", "Reasoning", "Tool calls", "Sub-agents", "Events agio does not emit")
     named = [name for section in sections for name in _first_cells(section)]
     assert sorted(named) == sorted(EVENT_TYPES)
     assert len(named) == 31
@@ -99,6 +99,9 @@ async def test_the_fields_of_agios_own_events_are_on_the_page() -> None:
     )
     steered.give([RunInput(1, UserMessage(id="u2", content="Faster."))])
     events = [event async for event in agent.arun_stream("Work.")] + [event async for event in steered]
+    desk_model = ScriptedDriver([ScriptedTurn(calls=[ScriptedCall("transfer_to_other", {"reason": "x"})])])
+    other = Agent("other", model=ScriptedDriver([ScriptedTurn("Here.")]))
+    events += [event async for event in Agent("desk", model=desk_model, handoffs=[other]).arun_stream("Hi")]
     carried = {
         (event.name, field)
         for event in events

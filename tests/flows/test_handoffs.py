@@ -16,7 +16,15 @@ from agio.core.store.repository import RunLog
 from agio.db.repository import Repository, open_store
 from agio.execution.tool_executor import ToolExecutor
 from agio.protocol.events import AgentEvent, ToolCallResult
-from agio.protocol.messages import ResumeEntry, ToolMessage, UserMessage, text_of
+from agio.protocol.messages import (
+    AssistantMessage,
+    FunctionCall,
+    ResumeEntry,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+    text_of,
+)
 from tests.flows.scene import customs, stopped
 from tests.support.official import OfficialVerifier, check_flow
 
@@ -179,6 +187,21 @@ async def test_a_filter_decides_what_the_next_agent_sees(kept: str, seen: list[s
     await played(again, asked("run_y", "Thanks"), fold)
     told = [message.role for message in again.requests[0][1].messages]
     assert told == [*seen, "assistant", "tool", "assistant", "user"]
+    await shop.repository.close()
+
+
+async def test_a_filter_that_would_leave_nothing_refuses_the_handoff() -> None:
+    """S7: a run that begins with a tool's result, and has no message of the user's to pass on."""
+    script = {"desk": [ScriptedTurn(calls=[TO_BILLING]), ScriptedTurn("Mine, then.")]}
+    shop = Shop(await open_store(":memory:"), script, kept="last_message")
+    call = ToolCall("call_1", FunctionCall("pay", "{}"))
+    history = Fold([AssistantMessage(id="msg_1", tool_calls=[call])])
+    paid = ToolMessage(id="res_1", content="paid", tool_call_id="call_1")
+    request = RunRequest(session_id="thr_1", run_id="run_x", messages=[paid], mark="m" * 16)
+    events, log = await played(shop, request, history)
+    [result] = [event for event in events if isinstance(event, ToolCallResult)]
+    assert result.metadata
+    assert (result.metadata["error"], fold_log(Fold(), log).text) == ("handoff_empty", "Mine, then.")
     await shop.repository.close()
 
 

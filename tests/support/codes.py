@@ -34,7 +34,7 @@ def result_codes() -> set[str]:
 
 
 def notice_codes() -> set[str]:
-    """Return the codes of notices: what the prompt leaves out, and how a turn may stop."""
+    """Return the codes of notices: what the prompt leaves out, how a turn may stop, and those that are emitted."""
     tree = ast.parse((SOURCE / "core" / "engine" / "context.py").read_text())
     pairs = [node for node in ast.walk(tree) if isinstance(node, ast.Tuple) and len(node.elts) == 2]
     left_out = {
@@ -44,7 +44,14 @@ def notice_codes() -> set[str]:
         for code in _strings(pair.elts[0])
         if "_" in code
     }
-    return left_out | {f"stopped_{stop}" for stop in get_args(StopReason) if stop not in _HEALTHY}
+    said = {
+        code
+        for tree in _trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "notice"
+        for code in _strings(node.args[0])
+    }
+    return left_out | said | {f"stopped_{stop}" for stop in get_args(StopReason) if stop not in _HEALTHY}
 
 
 def _trees() -> Iterator[ast.Module]:

@@ -1750,6 +1750,11 @@ export interface components {
             description: string;
             /** Goal */
             goal?: string | null;
+            /**
+             * Handoffs
+             * @default []
+             */
+            handoffs: components["schemas"]["HandoffBody"][];
             limits?: components["schemas"]["LimitsBody"] | null;
             /** Max Steps */
             max_steps?: number | null;
@@ -1879,6 +1884,7 @@ export interface components {
             created_at: number;
             description: string;
             goal: string | null;
+            handoffs: components["schemas"]["Handoff"][];
             id: string;
             limits: components["schemas"]["AgentLimits"] | null;
             max_steps: number | null;
@@ -2304,6 +2310,57 @@ export interface components {
         FunctionCall: {
             arguments: string;
             name: string;
+        };
+        /**
+         * Handoff
+         * @description An agent that another may hand over to, or call.
+         */
+        Handoff: {
+            agent: string;
+            /** @default  */
+            description: string;
+            /**
+             * @default all
+             * @enum {unknown}
+             */
+            filter: "all" | "last_message" | "no_tools";
+            /**
+             * @default handoff
+             * @enum {unknown}
+             */
+            mode: "handoff" | "tool";
+            /** @default  */
+            tool: string;
+        };
+        /**
+         * HandoffBody
+         * @description Another agent that the agent may hand over to (`handoff`), or call like a tool (`tool`).
+         */
+        HandoffBody: {
+            /** Agent */
+            agent: string;
+            /**
+             * Description
+             * @default
+             */
+            description: string;
+            /**
+             * Filter
+             * @default all
+             * @enum {string}
+             */
+            filter: "all" | "no_tools" | "last_message";
+            /**
+             * Mode
+             * @default handoff
+             * @enum {string}
+             */
+            mode: "handoff" | "tool";
+            /**
+             * Tool
+             * @default
+             */
+            tool: string;
         };
         /**
          * HeaderBody
@@ -2996,6 +3053,7 @@ export interface components {
             description: string;
             /** @default null */
             goal: string | null;
+            handoffs?: components["schemas"]["Handoff"][];
             /** @default null */
             limits: components["schemas"]["AgentLimits"] | null;
             /** @default null */
@@ -3878,6 +3936,8 @@ export type FileView = components['schemas']['FileView'];
 export type ForkBody = components['schemas']['ForkBody'];
 export type FoundView = components['schemas']['FoundView'];
 export type FunctionCall = components['schemas']['FunctionCall'];
+export type Handoff = components['schemas']['Handoff'];
+export type HandoffBody = components['schemas']['HandoffBody'];
 export type HeaderBody = components['schemas']['HeaderBody'];
 export type HeaderView = components['schemas']['HeaderView'];
 export type Health = components['schemas']['Health'];

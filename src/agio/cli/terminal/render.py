@@ -13,6 +13,7 @@ from agio.core.store.repository import RunStatus
 from agio.protocol.codec import encode
 from agio.protocol.events import (
     ERROR,
+    HANDOFF,
     METRICS,
     NOTICE,
     REWIND,
@@ -234,6 +235,10 @@ class EventRenderer:
             self.stage.remark("warning", f"{message}{again} [{value.get('code', '')}]")
         elif name == NOTICE:
             self.stage.remark("notice", message)
+        elif name == HANDOFF:
+            reason = printable(str(value.get("reason", "")))
+            words = f"{printable(str(value.get('to', '')))} takes over" + (f": {reason}" if reason else ".")
+            self.stage.remark("notice", words)
 
     def _settle(self) -> None:
         self._draft, self._thought = [], None

@@ -68,11 +68,11 @@ ROUTES: Sequence[Route] = [
 
     Route("GET", "/api/agents", agents.list_agents, 200, agent_views.Agents, "invalid_cursor"),
     Route("POST", "/api/agents", agents.create_agent, 201, agent_views.AgentView,
-          "agent_exists unknown_provider unknown_tool invalid_schema", needs="build"),
+          "agent_exists invalid_handoff unknown_provider unknown_tool invalid_schema", needs="build"),
     Route("GET", "/api/agents/{agent_id}", agents.get_agent, 200, agent_views.AgentView, "agent_not_found"),
     Route("PUT", "/api/agents/{agent_id}", agents.replace_agent, 200, agent_views.AgentView,
-          "agent_not_found agent_exists agent_read_only changed_elsewhere unknown_provider unknown_tool invalid_schema",
-          needs="build"),
+          "agent_not_found agent_exists invalid_handoff agent_read_only changed_elsewhere unknown_provider "
+          "unknown_tool invalid_schema", needs="build"),
     Route("DELETE", "/api/agents/{agent_id}", agents.delete_agent, 204, None,
           "agent_not_found agent_read_only", needs="build"),
 

@@ -13,12 +13,13 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from agio import tool
+from agio.core.handoff import Handoff
 from agio.core.identity.principal import Principal
 from agio.core.identity.worker_key import WorkerKey
 from agio.core.link import wire
 from agio.core.link.link import Claim, Greeting, Job, ToolOffer, Welcome
 from agio.core.model import Usage, VendorTurn
-from agio.core.store.records import AgentTool, SessionRecord
+from agio.core.store.records import AgentFields, AgentTool, SessionRecord
 from agio.core.store.repository import Append, NewRun, ToolRecord, TurnRecord
 from agio.errors import AgioError
 from agio.gateway.auth.authenticator import hash_secret
@@ -115,8 +116,8 @@ class Caller:
                     return await soon(link.begin_tool(claim, key, name, effect))
                 case wire.End(_, claim, key, record):
                     return await soon(link.end_tool(claim, key, record)) or "done"
-                case wire.Use(_, claim, key, name):
-                    return await soon(link.call_tool(claim, key, name, frame.decoded()))
+                case wire.Use(_, claim, key, name, _, lane, agent):
+                    return await soon(link.call_tool(claim, key, name, frame.decoded(), lane, agent))
                 case wire.Read(_, claim, file_id, idx):
                     return await soon(link.read_file(claim, file_id, idx))
                 case wire.Release(_, claim):
@@ -572,6 +573,34 @@ async def test_a_worker_does_not_offer_what_runs_at_the_gateway() -> None:
             refused = await caller.ask(wire.Use(1, job.claim, scene.key_of(job), name, b"{}"))
             assert isinstance(refused, AgioError), name
         assert scene.acts == []
+
+
+@pytest.mark.parametrize("transport", ["direct", "websocket"])
+async def test_a_run_has_the_tools_of_each_agent_of_its_team_and_no_others(transport: Transport) -> None:
+    """R7, S7: the token covers the pairs of agent and tool that the run has pinned."""
+    async with _scene(transport) as scene:
+        mate = AgentFields(name="mate", system_prompt="x", model_provider="demo", model_name="demo")
+        await scene.room.store.create_agent("default", structs.replace(mate, tools=[AgentTool("secret")]))
+        boss = structs.replace(
+            mate, name="boss", tools=[AgentTool("act")], handoffs=[Handoff("mate", "tool")]
+        )
+        agent = await scene.room.store.create_agent("default", boss)
+        session = await scene.room.store.start_session("default", ANN.user, agent.id)
+        caller = await scene.come("wrk_team", 1)
+        await scene.room.say(session)
+        job = await caller.inbox.next_job()
+        assert [(each.agent.name, [tool.name for tool in each.tools]) for each in job.team] == [
+            ("mate", ["secret"])
+        ]
+        key = scene.key_of(job)
+        for tool_name, agent_name in (("secret", ""), ("secret", "boss"), ("act", "mate"), ("act", "nobody")):
+            frame = wire.Use(caller.number, job.claim, key, tool_name, b"{}", "", agent_name)
+            refused = await caller.ask(frame)
+            assert isinstance(refused, AgioError)
+            assert refused.code == NOT_ALLOWED
+        assert scene.acts == []
+        await caller.ask(wire.Use(caller.number, job.claim, key, "secret", b"{}", "", "mate"))
+        assert scene.acts == ["secret"]
 
 
 Speak: TypeAlias = Callable[[Scene, Caller], Coroutine[Any, Any, object]]
