@@ -58,15 +58,15 @@ async def test_a_creating_append_may_be_repeated_but_takes_no_other_run(store: A
 
 
 async def test_turns_and_calls_can_be_recorded_without_events(store: AgentRunRepository) -> None:
-    """B1: an append without events carries turns and the calls that begin, also when it is repeated."""
+    """B1: an append without events carries turns, a charge and the calls that begin, once, also when it is repeated."""
     await begin(store, "r1")
     await store.append(Append(frame("r1", 1, 2)))
-    record = Append(
-        frame("r1", 3, 0), [turn("r1", 1, 2)], begins=[ToolBegin("1.0", "pay"), ToolBegin("1.1", "pay")]
-    )
-    await store.append(record)
+    calls = [ToolBegin("1.0", "pay"), ToolBegin("1.1", "pay")]
+    record = Append(frame("r1", 3, 0), [turn("r1", 1, 2)], begins=calls, charge=Charge(30, 5, 0.5))
+    await asyncio.gather(store.append(record), store.append(record))
     await store.append(record)
     log = await store.get_log("r1")
+    assert (log.info.input_tokens, log.info.output_tokens, log.info.cost) == (30, 5, 0.5)
     assert (log.info.last_seq, log.turns) == (2, [turn("r1", 1, 2)])
     assert await store.begin_tool("r1", "1.1") == ToolRecord(None)
     await store.append(Append(frame("r1", 3, 1)))

@@ -148,6 +148,8 @@ def keep_append(write: Append, last_seq: int, turns: Sequence[dict[str, object]]
     `last_seq` is the log's last event with the append, `turns` are the rows `pack_turns` made of it.
     """
     run_id, now = write.frame.run_id, now_ms()
+    if turns and not write.frame.count and (yield from ask_one("find_turn", **turns[0])) is not None:
+        return  # a repeat: without events, the fence cannot tell it from the next append
     if write.level > PLAIN:
         yield from ask("raise_level", run_id=run_id, level=write.level)
     if write.consumed:

@@ -125,6 +125,9 @@ order by runs.first_pos desc, number desc limit :limit;
 insert into turns (run_id, seq, step, record) values (:run_id, :seq, :step, :record)
 on conflict (run_id, seq, step) do update set record = excluded.record;
 
+-- name: find_turn
+select 1 from turns where run_id = :run_id and seq = :seq and step = :step;
+
 -- name: charge_run
 update runs set
     input_tokens = coalesce(input_tokens + :input_tokens, :input_tokens, input_tokens),
