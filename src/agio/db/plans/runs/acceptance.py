@@ -48,7 +48,7 @@ def accept(tenant: str, user: str, given: Submission, limits: Limits) -> Plan[Ac
 
 
 def _accepted_before(sent: Arrival) -> Plan[str | None]:
-    """The run that the same key or alias began. Raises UserError `idempotency_conflict`."""
+    """What the same key or alias made: see `_repeated`. Raises UserError `idempotency_conflict`."""
     key, alias = sent.given.idempotency_key, sent.given.alias
     if key is not None:
         row = yield from ask_one(
@@ -94,14 +94,15 @@ def _new_messages(sent: Arrival) -> Plan[tuple[Sequence[Message], str | None]]:
     return new, found[-1].run_id if repeats else None
 
 
-def _repeated(sent: Arrival, run_id: str) -> Plan[Accepted]:
-    row = yield from ask_one("message_of_run", tenant=sent.tenant, user_id=sent.user, run_id=run_id)
-    return Accepted(
-        session_id=sent.given.session_id,
-        run_id=run_id,
-        message_id=None if row is None else str(row[0]),
-        repeated=True,
-    )
+def _repeated(sent: Arrival, made_id: str) -> Plan[Accepted]:
+    """The answer to a repeat. `made_id` is the run that was made, or the message that was added to a running run."""
+    session_id = sent.given.session_id
+    found = yield from find_messages(sent.tenant, sent.user, session_id, [made_id])
+    run_id, message_id = (found[0].run_id, made_id) if found else (made_id, None)
+    if message_id is None:
+        row = yield from ask_one("message_of_run", tenant=sent.tenant, user_id=sent.user, run_id=run_id)
+        message_id = None if row is None else str(row[0])
+    return Accepted(session_id=session_id, run_id=run_id, message_id=message_id, repeated=True)
 
 
 def _take_in(sent: Arrival, messages: Sequence[Message], limits: Limits) -> Plan[Accepted]:
@@ -117,7 +118,7 @@ def _take_in(sent: Arrival, messages: Sequence[Message], limits: Limits) -> Plan
     if running is not None and kind == "message" and _steers(sent):
         yield from attach_files(sent.place, messages)
         yield from add_inputs(sent, running, messages, limits.queued_per_user)
-        yield from keep_key(sent, running.run_id)
+        yield from keep_key(sent, messages[-1].id)  # a run that ends without it gives it to the next one
         yield from ask("take_in", title=sent.session.title, now=sent.now, **sent.place)
         return Accepted(
             session_id=given.session_id,

@@ -169,8 +169,8 @@ def _add(
     yield from keep_key(sent, info.run_id)
 
 
-def keep_key(sent: Arrival, run_id: str) -> Plan[None]:
-    """Keep the submission's idempotency key, with the run that took it."""
+def keep_key(sent: Arrival, made_id: str) -> Plan[None]:
+    """Keep the submission's idempotency key, with the id of the run or message that it made."""
     if (key := sent.given.idempotency_key) is not None:
         yield from ask(
             "put_key",
@@ -180,6 +180,6 @@ def keep_key(sent: Arrival, run_id: str) -> Plan[None]:
             scope=sent.given.session_id,
             hash=hash_key(key),
             digest=sent.given.digest,
-            run_id=run_id,
+            run_id=made_id,
             now=sent.now,
         )

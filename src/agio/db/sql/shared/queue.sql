@@ -12,10 +12,11 @@ on conflict (tenant_id, user_id, kind, scope, hash)
 do update set digest = excluded.digest, run_id = excluded.run_id, created_at = excluded.created_at;
 
 -- name: message_of_run
--- The last user message of a run's input.
+-- The last user message with which a run began.
 select m.id
 from runs r join agent_session_messages m on m.session_id = r.session_id and m.run_number = r.number
 where r.run_id = :run_id and m.role = 'user' and r.tenant_id = :tenant and r.user_id = :user_id
+    and not exists (select 1 from run_inputs i where i.run_id = r.run_id and i.message_id = m.id)
 order by m.idx desc limit 1;
 
 -- name: open_interrupts
