@@ -91,13 +91,15 @@ def open_jobs(store: Path) -> int:
 
 
 def check_jobs(store: Path, keys: list[str]) -> list[str]:
-    """Every job that was added is done, and what it does happened exactly once."""
+    """Every job that was added is done, and what it does happened exactly once, under a lease of its own."""
     with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as connection:
         states = dict(connection.execute("select key, state from jobs where kind = 'tally'").fetchall())
-        done = Counter(
-            row[0] for row in connection.execute("select object from audit_log where action = 'tally'")
-        )
+        acts = "select object, cast(details as integer) from audit_log where action = 'tally' order by number"
+        rows = connection.execute(acts).fetchall()
+    done, epochs = Counter(key for key, _ in rows), [epoch for _, epoch in rows]
     problems = [f"{key} is {states.get(key)}" for key in keys if states.get(key) != "done"]
+    if epochs != sorted(set(epochs)):
+        problems.append(f"two held the lease at once: {epochs}")
     return problems + [f"the job {key} happened {done[key]} times" for key in keys if done[key] != 1]
 
 

@@ -42,7 +42,7 @@ POINTS = (
     "append_committed",
     "before_the_end",
 )
-JOB_POINTS = ("job_claimed", "job_acted", "job_completed")
+JOB_POINTS = ("job_claimed", "lease_acquired", "job_acted", "job_completed", "lease_released")
 JOBS = 5
 """How many jobs are added for a fault at one of these points."""
 LIMITS = {

@@ -22,9 +22,12 @@ POINTS = (
     "append_committed",
     "before_the_end",
     "job_claimed",
+    "lease_acquired",
     "job_acted",
     "job_completed",
+    "lease_released",
 )
+LEASE_MS = 700
 
 
 def reach(point: str) -> None:
@@ -97,19 +100,27 @@ def install() -> None:
 
 
 def add_tally() -> None:
-    """Add a kind of background job whose effect is a row for each time it happened, which nothing removes."""
+    """Add a kind of background job, one at a time by a lease, whose effect is a row for each time it happened.
+
+    Nothing removes the rows; each has the epoch of the lease, which is held until the commit.
+    """
     import agio.gateway.jobs.sweeps as sweeps
     from agio.db.plan import ask
     from agio.db.plans.jobs.jobs import finish_job
+    from agio.db.plans.jobs.leases import renew_lease
+    from agio.errors import StoreError
     from agio.gateway.jobs.runner import JobKind
 
     make = sweeps.Sweeps.__init__
     is_split = os.environ.get("AGIO_TEST_SABOTAGE") == "job"
 
-    def act(job: object) -> object:
+    def act(job: object, lease: object) -> object:
+        if not (yield from renew_lease(lease, LEASE_MS)):
+            raise StoreError("store_failed", "The lease has ended: another job may hold it.")
         entry = dict.fromkeys(("user_id", "credential", "address", "request_id"), "")
+        details = str(lease.epoch)
         yield from ask(
-            "add_audit", tenant="default", now=0, action="tally", object=job.key, details="{}", **entry
+            "add_audit", tenant="default", now=0, action="tally", object=job.key, details=details, **entry
         )
         if not is_split:
             reach("job_acted")
@@ -120,11 +131,16 @@ def add_tally() -> None:
 
         async def tally(job: object) -> None:
             reach("job_claimed")
-            await store.executor.write(partial(act, job))
+            while (lease := await store.acquire_lease("tally", job.id, LEASE_MS)) is None:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+            reach("lease_acquired")
+            await store.executor.write(partial(act, job, lease))
             if is_split:
                 reach("job_acted")
                 await store.finish_job(job.done())
             reach("job_completed")
+            await store.release_lease(lease)
+            reach("lease_released")
 
         self.kinds = {**self.kinds, "tally": JobKind(run=tally)}
 
