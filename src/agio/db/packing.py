@@ -14,6 +14,8 @@ from agio.db.rows import Columns
 BLOCK_BYTES = 64 * 1024
 """The size of a block before it is packed. An event that is longer is a block of its own."""
 _LEVEL = 1
+_SMALL_BYTES = 16 * 1024
+"""Up to this size a smaller window finds as much. The library's own needs 256 KB of fresh pages for each block."""
 
 
 class DamagedLog(Exception):
@@ -48,10 +50,15 @@ def pack(run_id: str, first_seq: int, lines: bytes) -> list[dict[str, object]]:
     rows: list[LogRow] = []
     for block in _blocks(lines):
         last_seq = first_seq + block.count(b"\n") - 1
-        packed = zlib.compress(block, _LEVEL)
-        rows.append(LogRow(first_seq, last_seq, packed, "zlib", len(block), run_id))
+        rows.append(LogRow(first_seq, last_seq, _compress(block), "zlib", len(block), run_id))
         first_seq = last_seq + 1
     return [msgspec.structs.asdict(row) for row in rows]
+
+
+def _compress(block: bytes) -> bytes:
+    window_bits, memory_level = (14, 5) if len(block) <= _SMALL_BYTES else (15, 8)
+    packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, window_bits, memory_level)
+    return packer.compress(block) + packer.flush()
 
 
 def _blocks(lines: bytes) -> Iterator[bytes]:
