@@ -25,6 +25,7 @@ from agio.core.model import (
     ToolCallDelta,
     ToolCallDone,
     ToolOutcome,
+    ToolSpec,
     TurnEnd,
     Usage,
 )
@@ -52,8 +53,9 @@ if TYPE_CHECKING:
 async def take_turn(state: "LoopState") -> None:
     """Take one model turn, with retries, and record it. Raises ModelError, LimitExceeded."""
     await state.context.fetch(state.lane)
-    prompt = _prompt(state)
-    request = _request(state, prompt)
+    tools = state.tool_specs
+    prompt = _prompt(state, tools)
+    request = _request(state, prompt, tools)
     failures: Counter[str] = Counter()
     while True:
         state.calling, state.partial_usage = True, Usage()
@@ -70,7 +72,7 @@ async def take_turn(state: "LoopState") -> None:
                 raise
             # The retry sends the same prompt, which takes at least the reported input tokens.
             prompt = structs.replace(prompt, tokens=max(prompt.tokens, state.partial_usage.input))
-            request = _request(state, prompt)
+            request = _request(state, prompt, tools)
             state.tell(
                 ERROR,
                 {
@@ -148,8 +150,8 @@ def retry_delay(config: AgentRunConfig, error: ModelError, failures: Counter[str
     return ceiling * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not cryptography
 
 
-def _prompt(state: "LoopState") -> Prompt:
-    prompt = state.context.compose(state.lane, sum(map(size_of, state.tool_specs)), state.tokens_left)
+def _prompt(state: "LoopState", tools: Sequence[ToolSpec]) -> Prompt:
+    prompt = state.context.compose(state.lane, sum(map(size_of, tools)), state.tokens_left)
     for code, message in prompt.notices:
         state.notice(code, message)
     return prompt
@@ -166,14 +168,14 @@ def _room(state: "LoopState", prompt: Prompt) -> int | None:
     return left if largest is None else min(left, largest)
 
 
-def _request(state: "LoopState", prompt: Prompt) -> ModelRequest:
+def _request(state: "LoopState", prompt: Prompt, tools: Sequence[ToolSpec]) -> ModelRequest:
     output = state.agent.output
     return ModelRequest(
         model=state.agent.model,
         system=prompt.system,
         messages=prompt.messages,
         vendor=state.lane.vendor,
-        tools=state.tool_specs,
+        tools=tools,
         output=None if output is None else OutputSpec(output.name, output.schema),
         settings=structs.replace(state.config.model, max_output_tokens=_room(state, prompt)),
     )

@@ -159,8 +159,10 @@ class Fold(Lane):
 
     def _lane_of(self, event: ToolCallArgs | ToolCallEnd | ToolCallResult) -> Lane:
         """Return the lane of a call. Only the call's first event must name it."""
+        if not self.lanes and event.subagent_run_id is UNSET:
+            return self
         named = self.lane(event.subagent_run_id or "")
-        if not self.lanes or named.has_call(event.tool_call_id):
+        if named.has_call(event.tool_call_id):
             return named
         return next((lane for lane in self.all_lanes if lane.has_call(event.tool_call_id)), named)
 
