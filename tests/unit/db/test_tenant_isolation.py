@@ -76,8 +76,8 @@ WITHOUT_TENANT = {
     "a run that is claimed, or whose claim is being made": (
         "put_message place_messages queued_input session_head start_run fail_queued claim_state "
         "take_over raise_epoch give_back end_run settle_session open_interrupt lock_run put_turn get_tool begin_tool "
-        "charge_run newest_input add_input waiting_inputs consume_inputs drop_inputs requeue_run move_message "
-        "end_tool put_definition get_definition delete_definitions raise_level"
+        "find_turn charge_run newest_input add_input waiting_inputs consume_inputs drop_inputs requeue_run "
+        "move_message end_tool put_definition get_definition delete_definitions raise_level"
     ),
     "a program's own store, or a caller that checked": (
         "get_run list_runs list_runs_of_session list_runs_of_agent list_runs_of_session_and_agent place_of_run "

@@ -38,6 +38,10 @@ class Connection(Protocol):
         """Run SQL."""
         ...
 
+    def executemany(self, statements: str, sequenceofbindings: Sequence[Mapping[str, object]]) -> Cursor:
+        """Run SQL for each of the bindings."""
+        ...
+
     def config(self, option: int, value: int, /) -> int:
         """Set one of SQLite's options for the connection."""
         ...

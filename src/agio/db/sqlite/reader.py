@@ -22,6 +22,7 @@ class LogReader:
         self, connection: Connection, queries: Mapping[str, str], find: Callable[[str], LiveRun | None]
     ) -> None:
         self._execute = connection.execute
+        self._execute_many = connection.executemany
         self._queries = queries
         self._find = find
 
@@ -35,8 +36,7 @@ class LogReader:
             case Ask(query, values):
                 return self.ask(query, values)
             case Each(query, many):
-                for values in many:
-                    self.ask(query, values)
+                self._execute_many(self._queries[query], many)
                 return ()
             case Head(run_id):
                 run = self._find(run_id)

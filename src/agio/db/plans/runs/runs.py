@@ -7,9 +7,9 @@ import msgspec
 from msgspec import UNSET
 
 from agio.core.log_level import INPUTS, PLAIN
-from agio.core.store.repository import Append, Effect, NewRun, Outcome, Question, RunInfo, ToolRecord
+from agio.core.store.repository import Append, Charge, Effect, NewRun, Outcome, Question, RunInfo, ToolRecord
 from agio.core.text import clean
-from agio.db.plan import Hold, Plan, ask, ask_one
+from agio.db.plan import Each, Hold, Plan, ask, ask_one
 from agio.db.plans.agents.agents import library_agent
 from agio.db.plans.runs.inputs import requeue_inputs
 from agio.db.plans.runs.log import get_run
@@ -166,15 +166,8 @@ def keep_append(write: Append, last_seq: int, turns: Sequence[dict[str, object]]
             lane=begun.lane,
             now=now,
         )
-    if (charge := write.charge) is not None:
-        yield from ask(
-            "charge_run",
-            run_id=run_id,
-            input_tokens=charge.input_tokens,
-            output_tokens=charge.output_tokens,
-            cost=None if charge.cost is None else float(charge.cost),
-            partial=int(charge.partial),
-        )
+    if write.charge is not None and write.end is None:
+        yield from ask("charge_run", run_id=run_id, **_columns(write.charge))
     for ended in write.ends:
         yield from ask("end_tool", run_id=run_id, key=ended.key, content=None, error=ended.error, now=now)
     if write.end is not None:
@@ -196,27 +189,38 @@ def _end(write: Append, last_seq: int, now: int) -> Plan[None]:
         error_message=None if write.error_message is None else _kept(write.error_message),
         pending=encode_names(outcome.pending),
         active_agent=outcome.active_agent,
+        **_columns(write.charge),
     )
     ended = as_row(_EndedRow, row or ())
     session_id = ended.session_id
-    for idx, message in enumerate(outcome.messages):
-        yield from ask(
-            "put_message",
-            session_id=session_id,
-            id=message.id,
-            run_id=run_id,
-            run_number=ended.number,
-            idx=idx,
-            pos=ended.first_pos + last_seq,
-            role=message.role,
-            message=encode_message(message),
-            now=now,
-        )
+    place = {
+        "session_id": session_id,
+        "run_id": run_id,
+        "run_number": ended.number,
+        "pos": ended.first_pos + last_seq,
+        "now": now,
+    }
+    rows = [
+        {"id": message.id, "idx": idx, "role": message.role, "message": encode_message(message), **place}
+        for idx, message in enumerate(outcome.messages)
+    ]
+    yield Each("put_message", rows)
     for question in outcome.questions:
         yield from _ask_person(question, session_id, run_id, now)
     if ended.log_level >= INPUTS:
         yield from requeue_inputs(run_id, session_id, now)
     yield from ask("settle_session", session_id=session_id, now=now)
+
+
+def _columns(charge: Charge | None) -> dict[str, object]:
+    """A charge, as parameters of `charged`; None changes nothing."""
+    given = charge or Charge()
+    return {
+        "input_tokens": given.input_tokens,
+        "output_tokens": given.output_tokens,
+        "cost": None if given.cost is None else float(given.cost),
+        "partial": None if charge is None else int(charge.partial),
+    }
 
 
 def _kept(message: str) -> str:

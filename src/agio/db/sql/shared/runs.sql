@@ -128,13 +128,14 @@ on conflict (run_id, seq, step) do update set record = excluded.record;
 -- name: find_turn
 select 1 from turns where run_id = :run_id and seq = :seq and step = :step;
 
--- name: charge_run
-update runs set
+-- part: charged
     input_tokens = coalesce(input_tokens + :input_tokens, :input_tokens, input_tokens),
     output_tokens = coalesce(output_tokens + :output_tokens, :output_tokens, output_tokens),
     cost = coalesce(cost + :cost, :cost, cost),
-    usage_partial = case when usage_partial = 1 then 1 else :partial end
-where run_id = :run_id;
+    usage_partial = case when usage_partial = 1 then 1 else coalesce(:partial, usage_partial) end
+
+-- name: charge_run
+update runs set {charged} where run_id = :run_id;
 
 -- name: read_turns
 select record from turns where run_id = :run_id and seq > :after and seq <= :upto order by seq, step;
