@@ -111,7 +111,7 @@ async def test_a_parent_must_be_an_ended_run_of_the_session_with_nothing_pending
 
 
 async def test_answers_and_results_continue_the_run_that_asked(store: Store) -> None:
-    """B3: a question is answered on its own branch, whichever branch was chosen meanwhile."""
+    """B3: a question is answered on its own branch, whichever was chosen meanwhile, by the agent as it is then."""
     who = await person(store)
     session = await who.session()
     one = await _say(who, session, "one")
@@ -119,9 +119,12 @@ async def test_answers_and_results_continue_the_run_that_asked(store: Store) -> 
     asking = await claim(store)
     await interrupt(store, asking, "int_1")
     await store.update_session("default", "local", session.id, leaf_run_id=one)
+    edited = agent_fields(asking.agent.name, system_prompt="Be brief.")
+    await store.update_agent("default", asking.agent.id, edited)
     await who.send(session, None, resume=[ResumeEntry("int_1", "resolved", {"approved": True})])
     answering = await claim(store)
     assert answering.info.parent_run_id == asking.info.run_id
+    assert (asking.agent.system_prompt, answering.agent.system_prompt) == ("Help.", "Be brief.")
     await end(store, answering, outcome=Outcome(pending=["call_1"]))
     result = ToolMessage(id="msg_r", content="done", tool_call_id="call_1")
     await store.update_session("default", "local", session.id, leaf_run_id=one)
