@@ -53,6 +53,7 @@ async def test_a_message_joins_the_running_run_and_survives_a_takeover(
     sent = await _steer(home, talk, "And double it.")
     again = await _steer(home, talk, "In words.")
     assert sent["run_id"] == again["run_id"]
+    assert (sent["status"], again["status"]) == ("running", "running")
     home.model.script(Reply(tool_calls=[Call("add", {"a": 1, "b": 2})]), Reply("Three, doubled: six."))
     [run] = home.gateway.pool.runs.values()
     home.gateway.pool.hand_on(run)

@@ -182,7 +182,7 @@ async def _send(
 async def accept(call: Call, given: Submission) -> Response:
     """Accept a submission and answer with its run."""
     accepted = await call.gateway.intake.accept(call.who, given)
-    status = "queued" if accepted.claimed is None else "running"
+    status = "running" if accepted.claimed is not None or accepted.steered else "queued"
     if accepted.repeated:
         run = await call.gateway.store.find_run(call.who.tenant, call.who.user, accepted.run_id)
         status = run.status
