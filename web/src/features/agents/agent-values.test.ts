@@ -25,6 +25,9 @@ const CLERK: AgentView = {
     { name: "calculator", approval: null },
     { name: "send_postcard", approval: "ask" },
   ],
+  handoffs: [
+    { agent: "agent_2", mode: "handoff", description: "Refunds.", filter: "no_tools", tool: "" },
+  ],
   approval: "ask",
   max_steps: 7,
   limits: {

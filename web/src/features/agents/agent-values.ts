@@ -23,6 +23,7 @@ export interface AgentValues {
   /** Empty: the model's default; so it is with every number here. */
   temperature: string;
   tools: ChosenTool[];
+  handoffs: AgentBody["handoffs"];
   approval: "tool" | "ask";
   max_steps: string;
   run_timeout_s: string;
@@ -48,6 +49,7 @@ export const NEW_AGENT: AgentValues = {
   model_name: "demo",
   temperature: "",
   tools: [],
+  handoffs: [],
   approval: "tool",
   max_steps: "",
   run_timeout_s: "",
@@ -112,6 +114,7 @@ export function valuesOf(agent: AgentView): AgentValues {
     model_name: agent.model_name,
     temperature: numberText(agent.temperature),
     tools: agent.tools.map(({ name, approval }) => ({ name, approval: approval ?? "tool" })),
+    handoffs: agent.handoffs,
     approval: agent.approval,
     max_steps: numberText(agent.max_steps),
     run_timeout_s: limit("run_timeout_s"),
@@ -155,6 +158,7 @@ export function bodyOf(values: AgentValues): AgentBody {
       name,
       approval: approval === "tool" ? null : approval,
     })),
+    handoffs: values.handoffs,
     approval: values.approval,
     max_steps: numberOf(values.max_steps),
     limits: Object.keys(limits).length > 0 ? limits : null,
