@@ -220,7 +220,9 @@ async def test_an_exception_nobody_foresaw_is_an_event_too(official: OfficialVer
 
 async def test_what_the_budget_left_out_is_said(official: OfficialVerifier) -> None:
     """L5: agio.notice says how much of the history did not fit."""
-    agent, driver = scripted(*[ScriptedTurn("word " * 100)] * 6, config=AgentRunConfig(context_tokens=400))
+    agent, driver = scripted(
+        *[ScriptedTurn("word " * 100)] * 6, config=AgentRunConfig(context_tokens=400, compact_at_tokens=0)
+    )
     async with agent:
         first = agent.arun_stream("start")
         await play(first, official)

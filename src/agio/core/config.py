@@ -67,6 +67,8 @@ class AgentRunConfig(Struct, frozen=True, kw_only=True):
 
     context_tokens: Count = 120_000
     max_history_messages: CountOrNone = 200
+    compact_at_tokens: CountOrNone | None = None
+    """The size of a prompt past which older messages are summarised; None: 80 % of `context_tokens`, 0: never."""
     max_rag_docs: CountOrNone = 8
     max_memories: CountOrNone = 20
     memory_update_async: bool = True
@@ -84,6 +86,13 @@ class AgentRunConfig(Struct, frozen=True, kw_only=True):
     max_text_file_bytes: Count = 64 * 1024
     """The number of bytes of a text file that the model gets."""
 
+    @property
+    def compact_at(self) -> int:
+        """The size of a prompt past which older messages are summarised; 0: never."""
+        if self.compact_at_tokens is None:
+            return self.context_tokens * 4 // 5
+        return min(self.compact_at_tokens, self.context_tokens)
+
     model: ModelSettings = ModelSettings()
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
     """Prices by `provider:model`. A model with a price has a cost in the metrics."""
@@ -96,7 +105,9 @@ class AgentLimits(Struct, frozen=True, kw_only=True):
     turn_timeout_s: float | None = None
     tool_timeout_s: float | None = None
     max_tokens: int | None = None
+    context_tokens: int | None = None
     max_history_messages: int | None = None
+    compact_at_tokens: int | None = None
     max_tool_tokens: int | None = None
 
     def said(self) -> dict[str, float | int]:

@@ -7,5 +7,7 @@ INPUTS = 3
 """The log has input that arrived during the run."""
 HANDOFFS = 4
 """The log has handoffs."""
-KNOWN = HANDOFFS
+SUMMARIES = 5
+"""The log has summaries of older parts of the conversation."""
+KNOWN = SUMMARIES
 """The newest level that this program knows."""

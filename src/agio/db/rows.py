@@ -61,6 +61,7 @@ class RunRow(Columns, frozen=True):
     definition: str | None
     log_level: int
     active_agent: str
+    needed: int | None
     number: int = 0
 
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from agio.core.config import AgentRunConfig
 from agio.core.engine.attachments import Attachments, ReadFile
-from agio.core.engine.history import Unit, conversation, drop_oldest, group
+from agio.core.engine.history import Unit, conversation, drop_oldest, group, size_of
 from agio.core.engine.untrusted import Delimiter
 from agio.core.run.lane import Lane
 from agio.core.run.spec import AgentSpec
@@ -116,6 +116,20 @@ class Prompt(Struct, frozen=True):
     notices: list[tuple[str, str]]
     context: list[str]
     """The ids of the memories and documents that it has."""
+    overfull: bool = False
+    """Whether older messages should be summarised first."""
+
+
+class Older(Struct, frozen=True):
+    """The part of a conversation that a summary replaces."""
+
+    messages: list[Message]
+    through_id: str
+    """Its newest message."""
+    kept_ids: list[str]
+    """The messages up to there that stay: what the person asked for in this run."""
+    summary: str
+    """What an earlier summary says of the messages before."""
 
 
 class ContextBuilder:
@@ -187,19 +201,25 @@ class ContextBuilder:
         said, start = conversation(lane)
         earlier = group(said[:start])
         dropped = drop_oldest(earlier, self._config.max_history_messages)
+        overfull = dropped > 0
         history = [Unit(messages, self._show) for messages in earlier]
         current = [Unit(messages, self._show) for messages in group(said[start:])]
         blocks = list(self._blocks)
         cut = 0
         lost: list[str] = []
+        before = self._summary(lane)
         total = sum(unit.tokens for unit in (*history, *current)) + sum(block.tokens for block in blocks)
-        for units, limit in ((history, history_budget), (current[:-1], budget)):
+        if before is not None:
+            total += size_of(before)
+        roomy = min(budget, self._config.compact_at - fixed) if self._config.compact_at else budget
+        for units, limit in ((history, min(history_budget, roomy)), (current[:-1], roomy)):
             for unit in units:
                 if total <= limit:
                     break
                 saved = unit.cut_tool_output()
                 cut += saved > 0
                 total -= saved
+        overfull = bool(self._config.compact_at) and (overfull or total > roomy)
         while total > history_budget and history:
             unit = history.pop(0)
             dropped += len(unit.messages)
@@ -219,7 +239,8 @@ class ContextBuilder:
                 f"The prompt needs about {tokens} tokens and the agent's "
                 f"limit is {context}. Send less, or raise context_tokens.",
             )
-        messages = [message for unit in history for message in unit.delimited]
+        messages = [] if before is None else [before]
+        messages += [message for unit in history for message in unit.delimited]
         if blocks:
             messages.append(UserMessage(id="context", content="\n".join(block.text for block in blocks)))
         messages += [message for unit in current for message in unit.delimited]
@@ -227,7 +248,47 @@ class ContextBuilder:
         if left is not None and left // 2 < context:
             kept_to = f"half of the {left} tokens that the run may still use"
         notices = self._notices(dropped, cut, lost, kept_to)
-        return Prompt(self._system, messages, tokens, notices, [block.id for block in blocks if block.id])
+        ids = [block.id for block in blocks if block.id]
+        return Prompt(self._system, messages, tokens, notices, ids, overfull)
+
+    def older(self, lane: Lane, reserved: int) -> "Older | None":
+        """Return the part of the conversation that a summary should replace: all that half the room does not hold.
+
+        None if there is nothing that it could replace.
+        """
+        said, start = conversation(lane)
+        current = {message.id for message in said[start:] if isinstance(message, UserMessage)}
+        groups, begin = group(said), len(group(said[:start]))
+        room = self._config.compact_at // 2 - estimate_tokens(self._system) - reserved
+        most = self._config.max_history_messages // 2
+        first = len(groups)
+        while first > 0:
+            unit = Unit(groups[first - 1], self._show)
+            unit.cut_tool_output()
+            room -= unit.tokens
+            most -= len(unit.messages) if first <= begin else 0
+            if first < len(groups) and (room < 0 or most < 0):
+                break
+            first -= 1
+        replaced = [message for each in groups[:first] for message in each if message.id not in current]
+        if not replaced:
+            return None
+        kept = [message.id for each in groups[:first] for message in each if message.id in current]
+        return Older(
+            replaced, groups[first - 1][-1].id, kept, "" if lane.summary is None else lane.summary.text
+        )
+
+    def quoted(self, label: str, text: str) -> str:
+        """Return text for the model as a block that it must not take instructions from."""
+        return self._delimiter.delimit(label, text)
+
+    def _summary(self, lane: Lane) -> Message | None:
+        """Return the summary of the older part of the conversation, as the model sees it."""
+        if lane.summary is None:
+            return None
+        return UserMessage(
+            id="summary", content=self.quoted("summary of the conversation before", lane.summary.text)
+        )
 
     def _show(self, message: Message) -> Message:
         """Return the message with untrusted text delimited and files resolved."""

@@ -36,13 +36,13 @@ class Unit:
     def cut_tool_output(self) -> int:
         """Shorten long tool output. Return the number of tokens saved."""
         before = self.tokens
-        self._set([_shortened(message) for message in self.messages])
+        self._set([shortened(message) for message in self.messages])
         return before - self.tokens
 
 
 def conversation(lane: Lane) -> tuple[list[Message], int]:
     """Return the messages that the lane's agent may see, and the index where the current exchange begins."""
-    if not lane.cuts:
+    if not lane.cuts and lane.summary is None:
         return lane.messages, _current_from(lane)
     shown = lane.shown
     asked = (at for at in range(len(shown) - 1, -1, -1) if isinstance(shown[at], UserMessage))
@@ -107,7 +107,8 @@ def _content_size(content: Content) -> int:
     return sum(estimate_tokens(part.text) if isinstance(part, TextPart) else _PART_TOKENS for part in content)
 
 
-def _shortened(message: Message) -> Message:
+def shortened(message: Message) -> Message:
+    """Return a message with long tool output cut; others as they are."""
     if not isinstance(message, ToolMessage):
         return message
     content = message.content

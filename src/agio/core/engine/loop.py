@@ -125,6 +125,8 @@ class LoopState:
             self.inputs = deque()
             self.states = self.root.states
             self.states.append(self)
+        self.compaction_failed = False
+        """Whether older messages could not be summarised in this run."""
         self.calling = False
         """Whether a model call is in progress or broke off, so that its token usage is incomplete."""
         self.partial_usage = Usage()

@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import random
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -10,9 +9,10 @@ from typing import TYPE_CHECKING, assert_never
 
 from msgspec import structs
 
-from agio.core.config import AgentRunConfig
+from agio.core.engine.compaction import compact
 from agio.core.engine.context import Prompt
 from agio.core.engine.finder import size_of
+from agio.core.engine.watchdog import Watchdog, retry_delay
 from agio.core.model import (
     ModelEvent,
     ModelRequest,
@@ -54,7 +54,7 @@ async def take_turn(state: "LoopState") -> None:
     """Take one model turn, with retries, and record it. Raises ModelError, LimitExceeded."""
     await state.context.fetch(state.lane)
     tools = state.tool_specs
-    prompt = _prompt(state, tools)
+    prompt = await _prompt(state, tools)
     request = _request(state, prompt, tools)
     failures: Counter[str] = Counter()
     while True:
@@ -140,18 +140,11 @@ def take_back(state: "LoopState") -> None:
         state.journal.emit(event)
 
 
-def retry_delay(config: AgentRunConfig, error: ModelError, failures: Counter[str]) -> float | None:
-    """Return the backoff before the next retry in seconds, or None if there is no retry."""
-    if not error.retryable or failures[error.code] > config.retries.get(error.code, 0):
-        return None
-    if error.retry_after_s is not None:
-        return error.retry_after_s if error.retry_after_s <= config.max_retry_after_s else None
-    ceiling = min(config.max_backoff_s, config.backoff_s * 2 ** (failures.total() - 1))
-    return ceiling * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not cryptography
-
-
-def _prompt(state: "LoopState", tools: Sequence[ToolSpec]) -> Prompt:
-    prompt = state.context.compose(state.lane, sum(map(size_of, tools)), state.tokens_left)
+async def _prompt(state: "LoopState", tools: Sequence[ToolSpec]) -> Prompt:
+    reserved = sum(map(size_of, tools))
+    prompt = state.context.compose(state.lane, reserved, state.tokens_left)
+    if prompt.overfull and await compact(state, reserved):
+        prompt = state.context.compose(state.lane, reserved, state.tokens_left)
     for code, message in prompt.notices:
         state.notice(code, message)
     return prompt
@@ -211,10 +204,9 @@ class _Attempt:
         watch = self._state.watch
         watch.attempts += 1
         started = now_s()
-        guard = _Watchdog(self._state.config)
+        guard = Watchdog(self._state.config)
         try:
-            async with asyncio.timeout(None) as scope, aclosing(self._state.driver.stream(request)) as stream:
-                guard.watch(scope)
+            async with guard.guarded(), aclosing(self._state.driver.stream(request)) as stream:
                 async for batch in stream:
                     said = any(event.__class__ is not PartialUsage for event in batch)
                     if said and watch.first_token_s is None:
@@ -228,14 +220,7 @@ class _Attempt:
                         await self._journal.drain()
                         guard.held = False
                         guard.alive(False)
-        except TimeoutError as error:
-            if not guard.struck:
-                raise ModelError(
-                    "connection_failed", f"The model's driver timed out: {error}.", retryable=True
-                ) from error
-            raise guard.error() from None
         finally:
-            guard.stop()
             watch.model_s += now_s() - started
         if self._end is None:
             raise ModelError(
@@ -289,66 +274,3 @@ class _Attempt:
         if len(text) <= self._piece:
             return (text,) if text else ()
         return [text[at : at + self._piece] for at in range(0, len(text), self._piece)]
-
-
-class _Watchdog:
-    """Ends a turn that does not start, stalls, or takes too long. It holds one timer at a time."""
-
-    def __init__(self, config: AgentRunConfig) -> None:
-        self._config = config
-        self._loop = asyncio.get_running_loop()
-        self._started = self._last = self._loop.time()
-        self._begun = False
-        self._expired = "first_token_timeout"
-        self.struck = False
-        """Whether this watchdog ended the turn."""
-        self.held = False
-        """Whether reading is paused while the store or the reader catches up."""
-        self._scope: asyncio.Timeout | None = None
-        self._timer: asyncio.TimerHandle | None = None
-
-    def watch(self, scope: asyncio.Timeout) -> None:
-        """Start the timer. A timeout expires `scope`."""
-        self._scope = scope
-        self._check()
-
-    def alive(self, begun: bool) -> None:
-        """Reset the idle timer. `begun` marks data that is part of the answer."""
-        self._last = self._loop.time()
-        if begun and not self._begun:
-            self._begun = True
-            self._check()
-
-    def stop(self) -> None:
-        """Cancel the timer."""
-        if self._timer is not None:
-            self._timer.cancel()
-
-    def error(self) -> ModelError:
-        """Return the error for the timeout that expired."""
-        code, config = self._expired, self._config
-        messages = {
-            "first_token_timeout": f"The model said nothing for {config.first_token_timeout_s:g} s.",
-            "idle_timeout": f"The model fell silent in the middle of its answer for {config.idle_timeout_s:g} s.",
-            "turn_timeout": f"The model was still answering after {config.turn_timeout_s:g} s.",
-        }
-        return ModelError(code, messages[code], retryable=code != "turn_timeout")
-
-    def _check(self) -> None:
-        self.stop()
-        config, now = self._config, self._loop.time()
-        if self._begun:
-            due, code = self._last + config.idle_timeout_s, "idle_timeout"
-        else:
-            due, code = self._started + config.first_token_timeout_s, "first_token_timeout"
-        end = self._started + config.turn_timeout_s
-        if end < due:
-            due, code = end, "turn_timeout"
-        if self.held:
-            self._timer = self._loop.call_at(now + config.idle_timeout_s, self._check)
-        elif due > now:
-            self._timer = self._loop.call_at(due, self._check)
-        elif self._scope is not None:
-            self._expired = code
-            self.struck = True
-            self._scope.reschedule(now)

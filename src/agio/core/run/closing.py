@@ -125,6 +125,7 @@ def outcome_of(fold: Fold, status: RunStatus) -> Outcome:
         else (),
         pending=list(calls) if status == "completed" else (),
         active_agent=fold.agent,
+        needed=fold.needed,
         goal_met=goal_met if isinstance(goal_met, bool) else None,
         steps=fold.last_step,
         ended_at=fold.ended_at_ms or None,

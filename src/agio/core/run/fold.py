@@ -15,6 +15,7 @@ from agio.core.run.lane import CallDraft, Lane
 from agio.core.run.metrics import usage_by_model
 from agio.core.store.repository import RunLog, RunStatus, TurnRecord
 from agio.protocol.events import (
+    COMPACTED,
     ERROR,
     HANDOFF,
     INPUT,
@@ -59,6 +60,20 @@ from agio.protocol.messages import (
 
 SLICE_BYTES = 32 * 1024
 """How much of a log is folded in one slice: about one millisecond of work."""
+
+
+class Compacted(msgspec.Struct, frozen=True, kw_only=True):
+    """The value of `agio.compacted`: a summary that replaces the older part of a conversation for the model."""
+
+    text: str
+    through_id: str
+    """The newest message that it stands for."""
+    kept_ids: list[str]
+    """The messages up to there that the model still sees."""
+    messages: int
+    """How many messages the summary stands for."""
+    model: str
+    usage: Usage = Usage()
 
 
 class Fold(Lane):
@@ -310,9 +325,17 @@ class Fold(Lane):
             )
             lane.hand_over(handoff.agent, handoff.filter, str(value.get("call", "")))
             return
-        if event.name not in (ERROR, NOTICE):
+        if event.name not in (ERROR, NOTICE, COMPACTED):
             return
         lane.note(event, f"{self.run_id}_n{self.seq}")
+        if event.name == COMPACTED:
+            compacted = msgspec.convert(value, Compacted)
+            lane.compact(compacted.text, compacted.through_id, frozenset(compacted.kept_ids))
+            if compacted.usage.total:
+                self.count(compacted.model, compacted.usage, lane)
+            else:
+                self._count_unknown(lane)
+            return
         if event.name == ERROR and isinstance(used := value.get("usage"), dict):
             self.count(str(value.get("model")), msgspec.convert(used, Usage), lane)
             self._count_unknown(lane)

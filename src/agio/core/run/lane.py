@@ -45,6 +45,16 @@ class Cut(Struct, frozen=True):
     """The handoff's call. Its result follows, and is not shown either."""
 
 
+class Summary(Struct, frozen=True):
+    """A text that stands for the older part of the conversation."""
+
+    text: str
+    at: int
+    """How many messages it concerns."""
+    kept: frozenset[str]
+    """The ids of those among them that the agent still sees."""
+
+
 class CallDraft(Struct):
     """A tool call whose arguments are still being streamed."""
 
@@ -86,6 +96,8 @@ class Lane:
         """The call by which it was handed over last."""
         self.cuts: list[Cut] = []
         """The handoffs that the agent knows only in part."""
+        self.summary: Summary | None = None
+        """What the agent sees of the older part of the conversation."""
         self.parent = ""
         """The key of the lane that called the sub-agent."""
         self.call_id = ""
@@ -140,6 +152,8 @@ class Lane:
         """The index of this run's first message in `messages`."""
         self.earlier_results: list[ToolMessage] = []
         """Results that this run received for calls of the previous run. They precede its own messages."""
+        self.summarised = False
+        """Whether the summary was written in this run."""
         self.notes: list[tuple[int, ActivityMessage]] = []
         """Errors and notices of this run, each with the number of the run's messages that precede it."""
 
@@ -164,10 +178,15 @@ class Lane:
 
     @property
     def shown(self) -> list[Message]:
-        """The messages that the agent may see, as handoffs passed them on."""
+        """The messages that the agent may see: those since the summary, as handoffs passed them on."""
         kept: list[Message] = []
         done = 0
+        if self.summary is not None:
+            done = self.summary.at
+            kept = [message for message in self.messages[:done] if message.id in self.summary.kept]
         for cut in self.cuts:
+            if cut.at < done:
+                continue
             kept = filtered([*kept, *self.messages[done : cut.at]], cut.filter)
             done = cut.at
         hidden = {cut.call_id for cut in self.cuts}
@@ -181,6 +200,22 @@ class Lane:
         self.agent, self.handed_by, self.steps = agent, call_id, 0
         if kept != "all":
             self.cuts.append(Cut(kept, len(self.messages), call_id))
+        if kept == "last_message":
+            self.summary = None
+
+    def compact(self, text: str, through: str, kept: frozenset[str]) -> None:
+        """Let a text stand for the conversation up to the message `through`, except for the messages `kept`."""
+        ids = [message.id for message in self.messages]
+        # An earlier part of the session, which is not loaded, may have the message.
+        at = ids.index(through) + 1 if through in ids else 0
+        self.summary, self.summarised = Summary(text, at, kept), True
+
+    @property
+    def needed(self) -> int | None:
+        """How many of the messages before this run the agent still sees; None: all, as far as they fit."""
+        if not self.summarised or self.summary is None:
+            return None
+        return max(0, self.first_message - self.summary.at)
 
     def begin_step(self, number: int) -> None:
         """Begin a step."""

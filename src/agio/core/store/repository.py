@@ -222,6 +222,8 @@ class Outcome(Struct, frozen=True):
     """The ids of client-side calls whose results are expected."""
     active_agent: str = ""
     """The name of the agent that the conversation was handed to; empty: the session's."""
+    needed: int | None = None
+    """How many messages before the run its agent still sees, where it summarised the others; None: all."""
     goal_met: bool | None = None
     steps: int | None = None
     """The number of its steps; None: its log cannot be read."""

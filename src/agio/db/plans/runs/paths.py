@@ -83,7 +83,10 @@ def place_run(session_id: str, head: SessionHead, given: str | None) -> Plan[Run
 
 
 def history(run: RunInfo, enough: int) -> Plan[list[RunLog]]:
-    """The logs of the newest runs before a run on its path that have `enough` messages together, oldest first."""
+    """The logs of the newest runs before a run on its path that have `enough` messages together, oldest first.
+
+    A run that wrote a summary needs only some of the messages before it.
+    """
     logs: list[RunLog] = []
     messages = 0
     first_pos, number = run.first_pos, 0
@@ -94,6 +97,7 @@ def history(run: RunInfo, enough: int) -> Plan[list[RunLog]]:
                 return logs[::-1]
             logs.append((yield from log_of((yield from current(run_of(earlier))), 0)))
             messages += _count(logs[-1])
+            enough = _enough(enough, messages, earlier)
         if not path or path[-1].branched:
             return logs[::-1]
         first_pos, number = path[-1].first_pos, path[-1].number
@@ -105,12 +109,17 @@ def history(run: RunInfo, enough: int) -> Plan[list[RunLog]]:
             earlier = as_row(RunRow, row)
             logs.append((yield from log_of((yield from current(run_of(earlier))), 0)))
             messages += _count(logs[-1])
+            enough = _enough(enough, messages, earlier)
             first_pos, number = earlier.first_pos, earlier.number
             if messages > enough:
                 break
         if len(rows) < PAGE_RUNS:
             break
     return logs[::-1]
+
+
+def _enough(enough: int, messages: int, run: RunRow) -> int:
+    return enough if run.needed is None else min(enough, messages + run.needed - 1)
 
 
 def path_of(session_id: str, leaf: str | None) -> Plan[list[RunInfo]]:

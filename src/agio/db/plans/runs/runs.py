@@ -189,6 +189,7 @@ def _end(write: Append, last_seq: int, now: int) -> Plan[None]:
         error_message=None if write.error_message is None else _kept(write.error_message),
         pending=encode_names(outcome.pending),
         active_agent=outcome.active_agent,
+        needed=outcome.needed,
         **_columns(write.charge),
     )
     ended = as_row(_EndedRow, row or ())

@@ -26,13 +26,13 @@ insert into runs (
     run_id, session_id, agent_id, agent_name, tenant_id, user_id, model, status, kind, epoch, last_seq, first_pos,
     created_at, started_at, ended_at, cancel_requested_at, mark, title, error_code, goal_met, token_hash,
     turns_at_claim, fruitless, request_id, steps, input_tokens, output_tokens, cost, usage_partial, error_message,
-    copied_from, parent_run_id, parent_seq, definition, log_level, active_agent
+    copied_from, parent_run_id, parent_seq, definition, log_level, active_agent, needed
 )
 select
     :new_run_id, :fork_id, agent_id, agent_name, :nobody, :nobody, model, status, kind, epoch, last_seq, :first_pos,
     created_at, started_at, ended_at, cancel_requested_at, mark, title, error_code, goal_met, :token_hash,
     turns_at_claim, fruitless, request_id, steps, input_tokens, output_tokens, cost, usage_partial, error_message,
-    coalesce(copied_from, run_id), :parent_run_id, parent_seq, definition, log_level, active_agent
+    coalesce(copied_from, run_id), :parent_run_id, parent_seq, definition, log_level, active_agent, needed
 from runs where run_id = :run_id and ended_at is not null;
 
 -- name: messages_between

@@ -212,7 +212,7 @@ update runs set
     status = :status, error_code = :error_code,
     ended_at = case when :ended_at < started_at then :now else :ended_at end, last_seq = :last_seq, goal_met = :goal_met,
     steps = :steps, error_message = :error_message, pending = :pending,
-    active_agent = case when :active_agent = agent_name then '' else :active_agent end,
+    active_agent = case when :active_agent = agent_name then '' else :active_agent end, needed = :needed,
 {charged}
 where run_id = :run_id returning session_id, first_pos, number, log_level;
 
