@@ -99,6 +99,14 @@ async def test_the_fields_of_agios_own_events_are_on_the_page() -> None:
     )
     steered.give([RunInput(1, UserMessage(id="u2", content="Faster."))])
     events = [event async for event in agent.arun_stream("Work.")] + [event async for event in steered]
+    short = Agent(
+        "short",
+        model=ScriptedDriver([ScriptedTurn("word " * 400)] * 2 + [ScriptedTurn("Fine.")]),
+        config=AgentRunConfig(context_tokens=700),
+    )
+    first = short.arun_stream("One")
+    events += [event async for event in first]
+    events += [event async for event in short.arun_stream("Two", thread_id=first.thread_id)]
     desk_model = ScriptedDriver([ScriptedTurn(calls=[ScriptedCall("transfer_to_other", {"reason": "x"})])])
     other = Agent("other", model=ScriptedDriver([ScriptedTurn("Here.")]))
     events += [event async for event in Agent("desk", model=desk_model, handoffs=[other]).arun_stream("Hi")]

@@ -51,6 +51,22 @@ async def test_a_run_continues_the_newest_unless_a_parent_is_named(store: Store)
     assert plain.metadata == {"run": three, "seq": 1, "parent": {"run": again, "seq": 2}}
 
 
+async def test_a_summary_leaves_earlier_runs_unread(store: Store) -> None:
+    """B13: a run that summarised says how many messages before it are needed; a later run reads no more."""
+    who = await person(store)
+    session = await who.session()
+    runs = [await _say(who, session, f"message {number}") for number in range(4)]
+    accepted = await who.send(session, "one too many")
+    claimed = await claim(store)
+    await end(store, claimed, outcome=Outcome(needed=2))
+    later = [accepted.run_id, await _say(who, session, "after it")]
+    await who.send(session, "and then")
+    claimed = await claim(store)
+    run = claimed.info
+    assert [log.info.run_id for log in await store.history(run, 100)] == [*runs[2:], *later]
+    assert [log.info.run_id for log in await store.history(run, 1)] == later
+
+
 async def test_the_chosen_branch_is_the_one_that_goes_on(store: Store) -> None:
     """B3: a chosen leaf is remembered, the next message continues it, and the new run is the leaf then."""
     who = await person(store)

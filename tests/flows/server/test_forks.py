@@ -8,6 +8,7 @@ from typing import cast
 
 import pytest
 
+from agio.protocol.codec import decode_lines
 from agio.protocol.messages import json_object
 from agio.testing import Call, Reply
 from tests.flows.server.home import Home, open_home
@@ -51,6 +52,31 @@ async def test_a_question_that_a_message_dismissed_is_dismissed_in_the_fork(sqli
     await SseTalkAt(home, fork).say("Never mind.")
     assert _given(home) == given
     assert home.model.problems == []
+
+
+async def test_a_fork_and_a_branch_see_the_summary_of_older_messages(home: Home) -> None:
+    """B13: in every home, a summary is written once; a fork and another branch are given what the original was."""
+    long = "word " * 400
+    home.model.script(*[Reply(long)] * 3, Reply("They said words."), *[Reply("Fine.")] * 4)
+    agent_id = await home.create_agent(limits={"context_tokens": 2000})
+    talk = await open_talk("sse", home, agent_id)
+    for said in ("One", "Two", "Three", "Four", "Five"):
+        lines = await talk.say(said)
+    assert "They said words." in _given(home)
+    assert _given(home).count(long) == 1
+    given = _given(home)
+    run_id = str(cast("dict[str, str]", decode_lines(lines[0])[0].metadata)["run"])
+    sent = await home.ask("POST", f"/api/runs/{run_id}/regenerate", expect=202)
+    assert isinstance(talk, SseTalk)
+    await talk.read(str(sent["run_id"]))
+    assert _given(home) == given
+    fork = await _fork(home, talk.session_id, (await _users(home, talk.session_id))[-1])
+    await SseTalkAt(home, fork).say("Five")
+    assert _given(home) == given
+    shown = await home.ask("GET", f"/api/agent-sessions/{fork}")
+    messages = [json_object(each["message"]) for each in cast("list[dict[str, object]]", shown["messages"])]  # type: ignore[arg-type]
+    [note] = [message for message in messages if message["role"] == "activity"]
+    assert json_object(note["content"])["through_id"] in [message["id"] for message in messages]
 
 
 async def _compare(home: Home, wire: str) -> None:

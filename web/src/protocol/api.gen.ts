@@ -1789,6 +1789,8 @@ export interface components {
          * @description An agent's limits, named as in `AgentRunConfig`; null: the server's default.
          */
         AgentLimits: {
+            compact_at_tokens: number | null;
+            context_tokens: number | null;
             max_history_messages: number | null;
             max_tokens: number | null;
             max_tool_tokens: number | null;
@@ -2643,6 +2645,10 @@ export interface components {
          * @description The limits of an agent's runs; omitted ones are the server's defaults.
          */
         LimitsBody: {
+            /** Compact At Tokens */
+            compact_at_tokens?: number | null;
+            /** Context Tokens */
+            context_tokens?: number | null;
             /** Max History Messages */
             max_history_messages?: number | null;
             /** Max Tokens */

@@ -12,6 +12,7 @@ from agio.cli.terminal.view import Card, Ending, Level, Thought, printable, read
 from agio.core.store.repository import RunStatus
 from agio.protocol.codec import encode
 from agio.protocol.events import (
+    COMPACTED,
     ERROR,
     HANDOFF,
     METRICS,
@@ -235,6 +236,8 @@ class EventRenderer:
             self.stage.remark("warning", f"{message}{again} [{value.get('code', '')}]")
         elif name == NOTICE:
             self.stage.remark("notice", message)
+        elif name == COMPACTED:
+            self.stage.remark("notice", f"Summarised {value.get('messages', 'the')} older messages.")
         elif name == HANDOFF:
             reason = printable(str(value.get("reason", "")))
             words = f"{printable(str(value.get('to', '')))} takes over" + (f": {reason}" if reason else ".")

@@ -169,7 +169,9 @@ async def test_an_agent_says_what_it_answers_and_its_limits() -> None:
             "turn_timeout_s": None,
             "tool_timeout_s": None,
             "max_tokens": 500,
+            "context_tokens": None,
             "max_history_messages": None,
+            "compact_at_tokens": None,
             "max_tool_tokens": None,
         }
         for limits in ({}, None, {"max_tokens": None}):

@@ -73,7 +73,11 @@ class LimitsBody(Body):
     """How long a tool may take that does not say so itself; an HTTP tool two minutes at most."""
     max_tokens: Annotated[int, Field(ge=1, le=MAX_TOKENS), AS_WHOLE] | None = None
     """Input and output tokens of all model calls of a run together."""
+    context_tokens: Annotated[int, Field(ge=1000, le=MAX_TOKENS), AS_WHOLE] | None = None
+    """The size of a prompt, estimated."""
     max_history_messages: Annotated[int, Field(ge=0, le=MAX_HISTORY), AS_WHOLE] | None = None
+    compact_at_tokens: Annotated[int, Field(ge=0, le=MAX_TOKENS), AS_WHOLE] | None = None
+    """The size of a prompt past which older messages are summarised: 80 % of `context_tokens` if omitted, 0: never."""
     max_tool_tokens: Annotated[int, Field(ge=1, le=MAX_TOKENS), AS_WHOLE] | None = None
     """Past so many tokens of tool declarations the model searches MCP tools with `find_tools`."""
 
