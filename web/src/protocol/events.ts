@@ -51,6 +51,7 @@ export interface OwnEvents {
     tell_model?: string;
   };
   "agio.notice": { code: string; message: string };
+  "agio.compacted": { text: string; messages: number };
   "agio.rewind": { to_seq: number };
   "agio.input": { idx: number; message: { id: string; content: string | ContentPart[] } };
   "agio.tool_progress": { tool_call_id: string; message?: string; fraction?: number };

@@ -255,7 +255,7 @@ function foldOwn(turn: Turn, event: EventOf<"CUSTOM">, seq: number): Turn {
   const progress = ownValue(event, "agio.tool_progress");
   if (progress) return changeCall(turn, progress.tool_call_id, (call) => ({ ...call, progress }));
   const trouble = ownValue(event, "agio.error");
-  const told = trouble ?? ownValue(event, "agio.notice");
+  const told = trouble ?? ownValue(event, "agio.notice") ?? ownValue(event, "agio.compacted");
   const id = `${turn.runId}_n${seq || turn.parts.length}`;
   if (!told || findPart(turn.parts, "notice", id)) return turn;
   const parts = insert(turn.parts, subagent, newNotice(id, event.name, told, at, seq));
@@ -366,16 +366,28 @@ function startCall(turn: Turn, event: Event, id: string | undefined, name: strin
   return withParts(turn, insert(turn.parts, inSubagent(event), part));
 }
 
+/** What an event that becomes a notice says. */
+export type Told = OwnEvents["agio.error" | "agio.notice" | "agio.compacted"];
+
 /** A notice that a run wrote, by the name of its event; `at`: when. */
-export function newNotice(
-  id: string,
-  name: string,
-  { code, message, retry_in_ms }: OwnEvents["agio.error"],
-  at: number | null,
-  seq = 0,
-): NoticePart {
+export function newNotice(id: string, name: string, told: Told, at: number | null, seq = 0): NoticePart {
+  if ("text" in told) {
+    const message = `${told.messages} older messages were summarised. The model sees the summary instead.`;
+    return {
+      kind: "notice",
+      id,
+      level: "notice",
+      code: "compacted",
+      message,
+      detail: told.text,
+      retryAt: null,
+      seq,
+    };
+  }
+  const { code, message } = told;
   const level = name === "agio.error" ? "error" : "notice";
-  const retryAt = retry_in_ms === undefined || at === null ? null : at + retry_in_ms;
+  const wait = "retry_in_ms" in told ? told.retry_in_ms : undefined;
+  const retryAt = wait === undefined || at === null ? null : at + wait;
   return { kind: "notice", id, level, code, message, retryAt, seq };
 }
 

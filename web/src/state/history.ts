@@ -3,8 +3,8 @@ import { UNKNOWN_FAILURE } from "@/lib/failure-words";
 import { usageOfRun } from "@/lib/usage-words";
 import type { InterruptView, MessageView } from "@/protocol/api";
 import type { Content } from "@/protocol/commands";
-import type { Message, OwnEvents } from "@/protocol/events";
-import { changeParts, newCall, newNotice } from "./fold";
+import type { Message } from "@/protocol/events";
+import { changeParts, newCall, newNotice, type Told } from "./fold";
 import {
   type Asked,
   answered,
@@ -204,7 +204,7 @@ function addMessage(turn: Turn, known: Known, view: MessageView): void {
       break;
     }
     case "activity": {
-      const told = message.content as OwnEvents["agio.error"];
+      const told = message.content as Told;
       parts.push(newNotice(message.id, message.activityType, told, timeIn(message.metadata, "at")));
       break;
     }

@@ -81,6 +81,8 @@ export interface NoticePart {
   level: "notice" | "error";
   code: string;
   message: string;
+  /** More of it, unfolded on demand. */
+  detail?: string;
   retryAt: number | null;
   seq: number;
 }

@@ -10,6 +10,17 @@ export function Notice({ part, over }: { part: NoticePart; over: boolean }): Rea
   const waiting = part.retryAt !== null && !over;
   const now = useNow(waiting);
   const left = part.retryAt === null ? 0 : Math.ceil((part.retryAt - now) / 1_000);
+  if (part.detail !== undefined)
+    return (
+      <details className="my-2 text-sm text-soft">
+        <summary className="cursor-pointer rounded-lg px-1.5 py-1 -ml-1.5 hover:bg-hover hover:text-ink">
+          {part.message}
+        </summary>
+        <p className="mt-1 ml-2 border-l-2 border-line pl-4 whitespace-pre-wrap wrap-anywhere">
+          {part.detail}
+        </p>
+      </details>
+    );
   const Icon = part.level === "error" ? RotateCcw : Info;
   return (
     <div

@@ -25,9 +25,7 @@ const CLERK: AgentView = {
     { name: "calculator", approval: null },
     { name: "send_postcard", approval: "ask" },
   ],
-  handoffs: [
-    { agent: "agent_2", mode: "handoff", description: "Refunds.", filter: "no_tools", tool: "" },
-  ],
+  handoffs: [{ agent: "agent_2", mode: "handoff", description: "Refunds.", filter: "no_tools", tool: "" }],
   approval: "ask",
   max_steps: 7,
   limits: {
@@ -35,7 +33,9 @@ const CLERK: AgentView = {
     turn_timeout_s: null,
     tool_timeout_s: null,
     max_tokens: 5000,
+    context_tokens: null,
     max_history_messages: 0,
+    compact_at_tokens: null,
     max_tool_tokens: null,
   },
   output_schema: { type: "object" },

@@ -30,7 +30,9 @@ export interface AgentValues {
   turn_timeout_s: string;
   tool_timeout_s: string;
   max_tokens: string;
+  context_tokens: string;
   max_history_messages: string;
+  compact_at_tokens: string;
   max_tool_tokens: string;
   /** JSON text; empty: the answer is text. */
   output_schema: string;
@@ -56,7 +58,9 @@ export const NEW_AGENT: AgentValues = {
   turn_timeout_s: "",
   tool_timeout_s: "",
   max_tokens: "",
+  context_tokens: "",
   max_history_messages: "",
+  compact_at_tokens: "",
   max_tool_tokens: "",
   output_schema: "",
 };
@@ -80,7 +84,9 @@ const NUMBERS = {
   turn_timeout_s: { least: 0, above: true, most: 3600, whole: false },
   tool_timeout_s: { least: 0, above: true, most: 3600, whole: false },
   max_tokens: { least: 1, most: 1_000_000_000, whole: true },
+  context_tokens: { least: 1000, most: 1_000_000_000, whole: true },
   max_history_messages: { least: 0, most: 1000, whole: true },
+  compact_at_tokens: { least: 0, most: 1_000_000_000, whole: true },
   max_tool_tokens: { least: 1, most: 1_000_000_000, whole: true },
 } as const satisfies Partial<Record<FieldName, NumberRule>>;
 
@@ -98,7 +104,9 @@ const LIMITS = [
   "turn_timeout_s",
   "tool_timeout_s",
   "max_tokens",
+  "context_tokens",
   "max_history_messages",
+  "compact_at_tokens",
   "max_tool_tokens",
 ] as const;
 
@@ -121,7 +129,9 @@ export function valuesOf(agent: AgentView): AgentValues {
     turn_timeout_s: limit("turn_timeout_s"),
     tool_timeout_s: limit("tool_timeout_s"),
     max_tokens: limit("max_tokens"),
+    context_tokens: limit("context_tokens"),
     max_history_messages: limit("max_history_messages"),
+    compact_at_tokens: limit("compact_at_tokens"),
     max_tool_tokens: limit("max_tool_tokens"),
     output_schema: agent.output_schema ? JSON.stringify(agent.output_schema, null, 2) : "",
   };

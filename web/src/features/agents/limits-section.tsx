@@ -42,9 +42,21 @@ export function LimitsSection(): ReactNode {
           inputMode="decimal"
         />
         <InputField
+          name="context_tokens"
+          label="Prompt tokens"
+          hint="The most a prompt may take. Set it for models with a small context. Default: 120000."
+          inputMode="numeric"
+        />
+        <InputField
           name="max_history_messages"
           label="History messages"
           hint="How many earlier messages the model sees. Default: 200."
+          inputMode="numeric"
+        />
+        <InputField
+          name="compact_at_tokens"
+          label="Summarise past (tokens)"
+          hint="A larger prompt has its older messages summarised. 0: never. Default: 80 % of the prompt tokens."
           inputMode="numeric"
         />
         <InputField
