@@ -38,6 +38,10 @@ async def regenerate_run(
 ) -> Response:
     """Answer the message of a run again. The new run continues the same run as the first; both stay readable."""
     run = await call.gateway.store.find_run(call.who.tenant, call.who.user, run_id)
+    if run.status == "queued":
+        raise UserError(
+            "parent_not_ended", f"Run {run_id} has not begun. Cancel it first.", {"run_id": run_id}
+        )
     begun = await call.gateway.store.read_run(run_id, 0, 1)
     given = RunLog(run, begun.payload).input()
     messages = [] if given is None else [_copied(message) for message in given.messages]
