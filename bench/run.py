@@ -55,6 +55,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--only", help="some of agio, openai-agents, pydantic-ai, agno, langgraph, floor")
     parser.add_argument("--name", default="", help="of the servers, those whose name begins so")
     parser.add_argument("--wire", choices=["chat", "responses"], help="of the libraries, one format for all")
+    parser.add_argument("--before", default=edge.BEFORE, help="of the edge, the commit to compare with")
     parser.add_argument(
         "--write-docs",
         action="store_true",
@@ -92,9 +93,9 @@ def bench_edge(args: argparse.Namespace) -> None:
     turns = args.passes or (2 if args.quick else 40)
     results = begin(args, turns)
     try:
-        measured = run(edge.bench(turns))
+        measured = run(edge.bench(turns, args.before))
     except edge.NoHistory as error:
-        print(f"What the edge adds was not measured: {error}", flush=True)
+        print(f"What was added was not measured: {error}", flush=True)
         return
     finish("edge", results | measured, edge.render(measured))
 
