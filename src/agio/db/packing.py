@@ -45,13 +45,14 @@ class LogRow(Columns, frozen=True):
             raise DamagedLog(f"events {self.first_seq} to {self.last_seq} of a log: {error}") from error
 
 
-def pack(run_id: str, first_seq: int, lines: bytes) -> list[dict[str, object]]:
-    """The rows that hold these events of a run, the first of which is `first_seq`, as values of `put_log`."""
+def pack(run_id: str, first_seq: int, last_seq: int, lines: bytes) -> list[dict[str, object]]:
+    """The rows that hold a run's events from `first_seq` to `last_seq`, as values of `put_log`."""
     rows: list[LogRow] = []
     for block in _blocks(lines):
-        last_seq = first_seq + block.count(b"\n") - 1
-        rows.append(LogRow(first_seq, last_seq, _compress(block), "zlib", len(block), run_id))
-        first_seq = last_seq + 1
+        is_all = len(block) == len(lines)
+        last = last_seq if is_all else first_seq + block.count(b"\n") - 1
+        rows.append(LogRow(first_seq, last, _compress(block), "zlib", len(block), run_id))
+        first_seq = last + 1
     return [msgspec.structs.asdict(row) for row in rows]
 
 

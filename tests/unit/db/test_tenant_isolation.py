@@ -199,11 +199,10 @@ async def rows(
 def test_what_does_not_bind_the_tenant_is_known() -> None:
     """S14: a query without a tenant is on the list, with a reason; none on the list binds one."""
     for dialect in ("sqlite", "postgres"):
-        without = {
-            name for name, query in load_queries(dialect).items() if "tenant" not in parameters_of(query)
-        }
+        queries = {name: query for name, query in load_queries(dialect).items() if query}
+        without = {name for name, query in queries.items() if "tenant" not in parameters_of(query)}
         assert without <= EXEMPT
-        assert not EXEMPT & (set(load_queries(dialect)) - without)
+        assert not EXEMPT & (set(queries) - without)
     assert load_queries("sqlite").keys() | load_queries("postgres").keys() >= EXEMPT
 
 
@@ -248,7 +247,7 @@ async def test_the_same_query_finds_or_changes_what_is_ones_own(rows: tuple[Rows
     database, values = rows
     before = await database.dump()
     for name, query in load_queries(database.dialect).items():
-        if name in EXEMPT or query.startswith("insert") or name == "touch_store":
+        if not query or name in EXEMPT or query.startswith("insert") or name == "touch_store":
             continue
         found = await database.ask(name, _values(name, values))
         if re.search("^(update|delete)", query, re.MULTILINE):

@@ -60,10 +60,12 @@ async def run_lane(state: "LoopState") -> None:
     """Drive one lane until it has answered, met its goal, or waits for a person or a client. Raises AgioError."""
     lane = state.lane
     while True:
-        await state.follow()
+        if lane.agent:
+            await state.follow()
         if lane.pending:
             await call_tools(state)
-            await state.follow()
+            if lane.agent:
+                await state.follow()
         if lane.pending or lane.goal is not None:
             return
         state.take_inputs()
@@ -211,8 +213,9 @@ class LoopState:
     @property
     def tool_specs(self) -> list[ToolSpec]:
         """Every tool the model may call, including sub-agents, and `complete_goal` if the agent has a goal."""
-        offered = shown_tools(self.tools.specs, self.lane.messages, self.config.max_tool_tokens)
-        specs = [*offered, *(edge.tool for edge in self.edges.values())]
+        specs = shown_tools(self.tools.specs, self.lane.messages, self.config.max_tool_tokens)
+        if self.edges:
+            specs += [edge.tool for edge in self.edges.values()]
         return [*specs, goal_tool(self.agent.output)] if self.agent.goal else specs
 
     def count_partial_usage(self) -> None:

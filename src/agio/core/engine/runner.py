@@ -97,7 +97,7 @@ class AgentRunner:
         self.member = Member(agent, driver, tools, source or NoContext(), edges)
         self.team = {**team, agent.name: self.member} if edges else team
         self.repository = repository
-        self.hooks = hooks or RunHooks()
+        self.hooks = hooks
         self.files = files
 
     async def run(self, request: RunRequest, history: Fold | None = None) -> RunResult:
@@ -209,7 +209,7 @@ class RunStream(AsyncIterator[AgentEvent]):
         if cancelled is not None:
             raise cancelled
 
-    async def drive(self) -> RunResult:
+    async def drive(self) -> None:
         """Run to the end without a reader; events are not buffered. Raises StoreError if the log cannot be written."""
         self._journal.shown = False
         self._task = asyncio.create_task(self._drive(), name=f"agio {self.run_id}")
@@ -220,7 +220,6 @@ class RunStream(AsyncIterator[AgentEvent]):
             raise
         if self._journal.failure is not None:
             raise self._journal.failure
-        return self._result()
 
     async def abandon(self) -> None:
         """Stop without writing another event, so that another process can resume the run."""
@@ -287,9 +286,10 @@ class RunStream(AsyncIterator[AgentEvent]):
         """Commit the end, call the `run_ended` hook, and release the reader."""
         try:
             await self._journal.commit()
-            if self._begun:
+            hooks = self._runner.hooks
+            if self._begun and hooks is not None:
                 async with asyncio.timeout(self._runner.agent.config.tool_timeout_s):
-                    await self._runner.hooks.run_ended(self._result())
+                    await hooks.run_ended(self._result())
         except AgioError as error:
             level = logging.DEBUG if error.code in LET_GO else logging.WARNING
             _log.log(level, "the log of run %s could not be written: %s", self.run_id, error)
@@ -315,7 +315,8 @@ class RunStream(AsyncIterator[AgentEvent]):
         """Fetch the run's context, then call the `run_started` hook."""
         if not await self._state.follow():
             await self._state.gather()
-        await self._runner.hooks.run_started(self._request)
+        if self._runner.hooks is not None:
+            await self._runner.hooks.run_started(self._request)
 
     def _start(self) -> None:
         """Check the request, create the run, and emit RUN_STARTED."""

@@ -89,12 +89,15 @@ class Fold(Lane):
         self.lanes: dict[str, Lane] = {}
         """The lanes of the thread's sub-agents, by key, in the order they began."""
         self.interrupts: dict[str, Interrupt] = {}
-        self._begin("", "", 0)
+        self._reset("", "", 0)
 
     def _begin(self, run_id: str, session_id: str, seq: int) -> None:
         self.begin_run()
         for lane in self.lanes.values():
             lane.begin_run()
+        self._reset(run_id, session_id, seq)
+
+    def _reset(self, run_id: str, session_id: str, seq: int) -> None:
         self.run_id = run_id
         self.session_id = session_id
         self.started_at_ms = 0

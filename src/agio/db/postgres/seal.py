@@ -73,5 +73,6 @@ def _pack(rows: Sequence[Row]) -> list[Mapping[str, object]]:
     blocks: list[Mapping[str, object]] = []
     for run_id, group in groupby(frames, key=attrgetter("run_id")):
         log = list(group)
-        blocks += pack(run_id, log[0].first_seq, b"".join(frame.payload for frame in log))
+        lines = b"".join(frame.payload for frame in log)
+        blocks += pack(run_id, log[0].first_seq, log[-1].last_seq, lines)
     return blocks

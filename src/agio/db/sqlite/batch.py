@@ -206,7 +206,8 @@ class Batch:
     def _append_log(self, run_id: str, run: LiveRun) -> None:
         self._begin()
         if run.held:
-            for values in pack(run_id, run.logged_seq + 1, run.payload_after(run.logged_seq)):
+            lines = run.payload_after(run.logged_seq)
+            for values in pack(run_id, run.logged_seq + 1, run.last_seq, lines):
                 self._execute(self._queries["put_log"], values)
             self._tail.pop(run_id, None)
         self._released = True

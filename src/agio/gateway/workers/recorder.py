@@ -52,8 +52,9 @@ class Recorder:
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         try:
             check_append(run.info, write, self._event_bytes)
-            if write.outcome is not None and write.outcome.active_agent not in run.team:
-                write = structs.replace(write, outcome=structs.replace(write.outcome, active_agent=""))
+            outcome = write.outcome
+            if outcome is not None and outcome.active_agent and outcome.active_agent not in run.team:
+                write = structs.replace(write, outcome=structs.replace(outcome, active_agent=""))
             written = asyncio.ensure_future(self._append(run, write))
         except AgioError as refusal:
             answer.set_exception(refusal)

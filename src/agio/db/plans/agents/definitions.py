@@ -19,7 +19,7 @@ _decode = msgspec.json.Decoder(AgentRecord).decode
 
 def pin(agent: AgentRecord) -> Plan[str]:
     """Keep an agent's definition and return its digest. Equal definitions of an agent are one row."""
-    body = _encode(structs.replace(_fixed(agent), team=list(map(_fixed, agent.team))))
+    body = _encode(_fixed(agent))
     digest = hashlib.sha256(body).hexdigest()
     yield from ask("put_definition", agent_id=agent.id, digest=digest, body=body, now=now_ms())
     return digest
@@ -77,8 +77,9 @@ def changed(agent: AgentRecord, fields: AgentFields) -> Plan[AgentRecord]:
 
 
 def _fixed(agent: AgentRecord) -> AgentRecord:
-    """An agent without times, which do not make another definition."""
-    return structs.replace(agent, created_at=0, updated_at=0, tools=list(map(_undated, agent.tools)))
+    """An agent and its team without times, which do not make another definition."""
+    tools, team = list(map(_undated, agent.tools)), list(map(_fixed, agent.team))
+    return structs.replace(agent, created_at=0, updated_at=0, tools=tools, team=team)
 
 
 def _undated(tool: AgentTool) -> AgentTool:

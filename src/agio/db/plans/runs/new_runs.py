@@ -67,7 +67,9 @@ def begin_run(
 
 def _title(sent: Arrival, kind: Kind, messages: Sequence[Message]) -> Plan[str]:
     """The beginning of the user's message; an answer takes the title of the run before."""
-    title = title_of(messages)
+    start = sent.given.start
+    is_made = sent.session.is_new and start is not None and not start.title
+    title = sent.session.title if is_made else title_of(messages)
     if title or kind == "message":
         return title
     row = yield from ask_one("newest_title", session_id=sent.given.session_id)

@@ -194,8 +194,8 @@ def _joined(logs: Sequence[LogRow]) -> dict[str, bytes]:
 
 
 def _log(fork: Fork, run_id: str, first_seq: int, lines: bytes) -> list[Filled]:
-    names = fork.names
-    return [("put_log", values) for values in pack(names.renamed_id(run_id), first_seq, names.renamed(lines))]
+    run, last_seq = fork.names.renamed_id(run_id), first_seq + lines.count(b"\n") - 1
+    return [("put_log", values) for values in pack(run, first_seq, last_seq, fork.names.renamed(lines))]
 
 
 def _turn(fork: Fork, row: _Turn) -> Filled:

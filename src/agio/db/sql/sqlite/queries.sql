@@ -101,8 +101,7 @@ union all
 select id from api_keys where id = :id and tenant_id = :tenant and revoked_at is null;
 
 -- name: lock_tenant
--- The one writer is the lock.
-select id from tenants where id = :tenant;
+-- The one writer is the lock: nothing to ask.
 
 -- name: lock_session
 -- A session and its agent, for accepting. The one writer is the lock.
