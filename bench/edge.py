@@ -1,8 +1,9 @@
 """What the edge adds to a run: who asks, limits, request ids, the audit log and the logs, beside agio without them.
 
 The other side is the last commit before there was an edge, or the one given with `--before`, from this repository's own
-history. Both serve at the same time and are asked in many short turns, one right after the other, so that a disturbance of the machine hits
-both; the median of the turns' differences counts, and a range that has it 95 times of 100.
+history. Both serve at the same time and are asked in many short turns, one right after the other, so that a
+disturbance of the machine hits both; the median of the turns' differences counts, and a range that has it 95 times of
+100. Two processes of the same commit differ by a few percent: for a small difference run it several times.
 """
 
 import asyncio

@@ -19,7 +19,7 @@ MEANING: dict[Permission, str] = {
     "use": "talk to agents; one's own sessions, files, drafts, profile, keys and account",
     "build": "agents, tools, providers",
     "manage": "members, invitations, the team's settings, everybody's keys",
-    "own": "owners, sign-in links for members, the audit log, new teams",
+    "own": "owners, sign-in links for members, the audit log, background jobs, new teams",
 }
 NOTES = {
     "create_tenant": "in the team `default` only, the operator's",
