@@ -1,4 +1,4 @@
-"""History and replay: runs in a file, a conversation that goes on, an answer that was taken back, a replay.
+"""History and replay: runs in a file, a continued conversation, a retracted answer, a replay.
 
 python examples/history_and_replay.py [runs.db]
 """

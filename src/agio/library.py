@@ -238,7 +238,7 @@ class Agent:
             if newest and newest[0].status == "running":
                 raise UserError(
                     "thread_busy",
-                    f"Run {newest[0].run_id} of this thread is not finished. Wait for it, or go on with it by "
+                    f"Run {newest[0].run_id} of this thread is not finished. Wait for it, or continue it by "
                     f"resume_run({newest[0].run_id!r}).",
                 )
             enough = self.spec.config.max_history_messages

@@ -397,7 +397,7 @@ class Repository:
     count_runs = _read(log.count_runs)
 
     async def accept(self, tenant: str, user: str, given: Submission, limits: Limits) -> Accepted:
-        """Take a message into its session; who answers a question about a call is told in the audit log."""
+        """Accept a message into its session. Answers to questions about calls are recorded in the audit log."""
         take = self._take_answers if given.resume else self._take_in
         return await take(tenant, user, given, limits)
 

@@ -84,7 +84,7 @@ class AnthropicTurn:
 
     def __init__(self, faults: Faults) -> None:
         self.ended = False
-        self.told = Usage()
+        self.partial_usage = Usage()
         self._faults = faults
         self._kept = Kept()
         self._calls = OpenCalls(self._kept)
@@ -117,8 +117,8 @@ class AnthropicTurn:
             elif kind == "message_start" and event.message is not None:
                 self._count(event.message.usage)
                 if self._counts:
-                    self.told = self._usage()
-                    out.append(PartialUsage(self.told))
+                    self.partial_usage = self._usage()
+                    out.append(PartialUsage(self.partial_usage))
             elif kind == "message_delta":
                 self._count(event.usage)
                 if event.delta is not None:

@@ -115,7 +115,7 @@ class GeminiTurn:
                 raise self._faults.from_stream(chunk.error)
             if chunk.usage_metadata is not None:
                 self._usage = chunk.usage_metadata
-                out.append(PartialUsage(self.told))
+                out.append(PartialUsage(self.partial_usage))
             if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason:
                 self._stop = "content_filter"
             if chunk.candidates:
@@ -134,10 +134,10 @@ class GeminiTurn:
         self._end_run()
         stop = "tool_calls" if self._calls.calls and self._stop == "end" else self._stop
         self.ended = True
-        return [TurnEnd(stop, self.told, VendorTurn(WIRE, self._items))]
+        return [TurnEnd(stop, self.partial_usage, VendorTurn(WIRE, self._items))]
 
     @property
-    def told(self) -> Usage:
+    def partial_usage(self) -> Usage:
         """The usage reported so far."""
         usage = self._usage
         thoughts = usage.thoughts_token_count or 0

@@ -34,7 +34,7 @@ class TurnDecoder(Protocol):
         ...
 
     @property
-    def told(self) -> Usage:
+    def partial_usage(self) -> Usage:
         """The usage reported so far."""
         ...
 
@@ -76,8 +76,8 @@ class ModelHttp:
                         events = decoder.read(items)
                     except (ModelError, *_GARBLED):
                         # The error discards the events of its read, but their usage still counts.
-                        if decoder.told.total:
-                            yield [PartialUsage(decoder.told)]
+                        if decoder.partial_usage.total:
+                            yield [PartialUsage(decoder.partial_usage)]
                         raise
                     if decoder.ended:
                         await _drain(reads)

@@ -100,7 +100,7 @@ class ChatTurn:
 
     def __init__(self, faults: Faults) -> None:
         self.ended = False
-        self.told = Usage()
+        self.partial_usage = Usage()
         self._faults = faults
         self._kept = Kept()
         self._calls = OpenCalls(self._kept)
@@ -138,8 +138,8 @@ class ChatTurn:
             if usage is None and chunk.x_groq is not None:
                 usage = chunk.x_groq.usage  # Groq reports usage only here
             if usage is not None:
-                self.told = _usage(usage)
-                out.append(PartialUsage(self.told))
+                self.partial_usage = _usage(usage)
+                out.append(PartialUsage(self.partial_usage))
             if chunk.error:
                 raise self._faults.from_stream(chunk.error)
         return out
@@ -218,7 +218,7 @@ class ChatTurn:
             stop = "tool_calls"
         self.ended = True
         said = self._text or self._refusal or self._calls.calls
-        out.append(TurnEnd(stop, self.told, VendorTurn(WIRE, [self._message()] if said else [])))
+        out.append(TurnEnd(stop, self.partial_usage, VendorTurn(WIRE, [self._message()] if said else [])))
 
     def _message(self) -> Json:
         message: dict[str, Json] = {"role": "assistant", "content": "".join(self._text) or None}

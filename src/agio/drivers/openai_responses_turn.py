@@ -78,7 +78,7 @@ class ResponsesTurn:
 
     def __init__(self, faults: Faults) -> None:
         self.ended = False
-        self.told = Usage()
+        self.partial_usage = Usage()
         self._faults = faults
         self._kept = Kept()
         self._calls = OpenCalls(self._kept)

@@ -105,7 +105,7 @@ class Gateway:
                 task.result()
 
     async def close(self) -> None:
-        """End every stream, task and call. Runs that are running go on at the next start."""
+        """End every stream, task and call. Running runs continue at the next start."""
         self.hub.close()
         for task in self.tasks:
             task.cancel()

@@ -125,7 +125,7 @@ class BoundedHttp(UnsentBytes, HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Go on to the next request. The rest of this one's body must come soon."""
+        """Continue with the next request. The rest of this one's body must arrive soon."""
         unread = self.cycle.more_body
         super().on_response_complete()
         if self.transport.is_closing():
@@ -137,7 +137,7 @@ class BoundedHttp(UnsentBytes, HttpToolsProtocol):
             self.data_received(early)
 
     def handle_websocket_upgrade(self) -> None:
-        """Go on as a WebSocket. An invalid handshake, which would wait forever, is refused."""
+        """Continue as a WebSocket. An invalid handshake, which would wait forever, is refused."""
         self._release()  # the transport now belongs to the other protocol
         super().handle_websocket_upgrade()
         upgraded = cast("WebSocketsSansIOProtocol", self.transport.get_protocol())

@@ -33,7 +33,7 @@ class Lifetime:
             loop.remove_signal_handler(number)
 
     def begin(self, name: str, part: Coroutine[object, object, None]) -> asyncio.Task[None]:
-        """Run a part that should go on as long as the server."""
+        """Run a part that should last as long as the server."""
         task = asyncio.create_task(part, name=name)
         self._parts.append(task)
         return task

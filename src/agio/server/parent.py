@@ -13,5 +13,5 @@ def end_with_parent() -> None:
 def _watch() -> None:
     while os.read(sys.stdin.fileno(), 1024):
         pass
-    # What was running goes on at the next start, from what is in the log.
+    # Running runs continue at the next start, from their logs.
     os._exit(1)

@@ -72,7 +72,7 @@ class WorkerProcesses:
             if lived_s > _SETTLED_S:
                 pause_s = _FIRST_PAUSE_S
             _log.warning(
-                "Worker process %d ended with code %s after %.1f s and begins again in %.1f s; its runs go on.",
+                "Worker process %d ended with code %s after %.1f s and restarts in %.1f s; its runs continue.",
                 *(number + 1, code, lived_s, pause_s),
             )
             await asyncio.sleep(pause_s)

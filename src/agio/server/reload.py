@@ -11,7 +11,7 @@ import agio
 from agio.errors import UserError
 
 _SOON_S = 3.0
-"""How long a server that is replaced may take to end: what it was doing goes on in the next one."""
+"""How long a replaced server may take to end; the next one continues its runs."""
 
 
 def serve_and_reload(app: str | None) -> int:

@@ -31,7 +31,7 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 def shown_tools(specs: Sequence[ToolSpec], messages: Sequence[Message], limit_tokens: int) -> list[ToolSpec]:
-    """Return the tools the model is told of: all, or `find_tools` in place of those not found or used yet."""
+    """Return the tools declared to the model: all, or `find_tools` in place of those not found or used yet."""
     if not any(spec.searchable for spec in specs) or sum(map(size_of, specs)) <= limit_tokens:
         return list(specs)
     if any(spec.name == FIND_TOOLS for spec in specs):  # the agent has its own
@@ -96,5 +96,5 @@ def _known(messages: Sequence[Message]) -> Iterator[str]:
 
 
 def _score(spec: ToolSpec, words: set[str]) -> int:
-    named, told = _WORD.findall(spec.name.lower()), _WORD.findall(spec.description.lower())
-    return sum(3 * (word in named) + (word in told) for word in words)
+    named, described = _WORD.findall(spec.name.lower()), _WORD.findall(spec.description.lower())
+    return sum(3 * (word in named) + (word in described) for word in words)

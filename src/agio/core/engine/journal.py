@@ -339,7 +339,7 @@ class Journal:
             if self._closed:
                 return None
             if self._reader is not None and not self._reader.done():
-                raise UserError("already_read", "Somebody reads this run already: a run has one reader.")
+                raise UserError("already_read", "This run is already being read: a run has one reader.")
             self._reader = asyncio.get_running_loop().create_future()
             await self._reader
 

@@ -180,7 +180,7 @@ class LoopState:
                 self.notice("agent_unavailable", words)
         asked = (text_of(m.content) for m in reversed(self.lane.messages) if isinstance(m, UserMessage))
         for what in await self.context.gather(next(asked, "")):
-            message = f"The {what} could not be fetched; the run goes on without."
+            message = f"The {what} could not be fetched; the run continues without it."
             self.tell(ERROR, {"code": "context_unavailable", "message": message})
 
     @property

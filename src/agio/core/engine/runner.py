@@ -351,7 +351,9 @@ class RunStream(AsyncIterator[AgentEvent]):
         for call in list(fold.pending):
             if call.id not in decided:
                 emit_result(
-                    self._state, call.id, ToolAnswer("Not run: nobody approved or answered it.", "not_run")
+                    self._state,
+                    call.id,
+                    ToolAnswer("Not run: it was neither approved nor answered.", "not_run"),
                 )
 
     async def _run(self) -> RunFinished:

@@ -85,7 +85,7 @@ def _check(provider: OidcProvider) -> None:
         if not _DOMAIN.fullmatch(domain.lower()):
             raise _wrong(f"{said}: {domain[:80]!r} is no domain; write it without @, such as example.com")
     if provider.tenant == "":
-        raise _wrong(f"{said}: the tenant is empty; leave it out if nobody new may come")
+        raise _wrong(f"{said}: the tenant is empty; leave it out to admit no new users")
 
 
 def _is_scope(scope: str) -> bool:

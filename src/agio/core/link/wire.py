@@ -329,4 +329,4 @@ def _message(batch: list[bytes]) -> bytes:
 
 
 def _garbage(error: Exception) -> UserError:
-    return UserError("invalid_link_message", f"This is no message of the link: {error}.")
+    return UserError("invalid_link_message", f"Not a message of the link: {error}.")

@@ -75,8 +75,8 @@ def close_events(
             yield from rewind_events(lane)
         for call in list(lane.pending):
             if call.id in acted:
-                told = f"{text} {call.function.name} was under way: it is unknown whether it took effect."
-                yield lane.own(result_event(call.id, told, "unknown"))
+                outcome = f"{text} {call.function.name} was under way: it is unknown whether it took effect."
+                yield lane.own(result_event(call.id, outcome, "unknown"))
             else:
                 yield lane.own(result_event(call.id, text, code))
         if lane.key:

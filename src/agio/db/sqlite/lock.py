@@ -20,7 +20,7 @@ class Holder(msgspec.Struct, frozen=True):
 
 
 def holder_of(store: Path) -> Holder | None:
-    """Return who holds a store, or held it until a crash; None if nobody does. Raises OSError."""
+    """Return who holds a store, or held it until a crash; None if it is free. Raises OSError."""
     try:
         return msgspec.json.decode(_lock_file(store).read_bytes(), type=Holder)
     except (FileNotFoundError, msgspec.DecodeError):
@@ -28,7 +28,7 @@ def holder_of(store: Path) -> Holder | None:
 
 
 class StoreLock:
-    """Exclusive locks on `<store>.lock`, which names the holder, and on the store, which nobody deletes in passing.
+    """Exclusive locks on `<store>.lock`, which names the holder, and on the store, which is not deleted by accident.
 
     The kernel releases both when the process dies. On Linux `flock` does not meet SQLite's own locks (`fcntl`); on
     other systems the two may exclude each other, so only the lock file is locked there.

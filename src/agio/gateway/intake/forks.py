@@ -25,7 +25,7 @@ class ForkRequest(Struct, frozen=True, kw_only=True):
 
 
 class Forks:
-    """Makes copies of sessions. A copy goes on if the caller disconnects. `close` stops those that run."""
+    """Makes copies of sessions. A copy continues if the caller disconnects. `close` stops those that run."""
 
     def __init__(self, store: Store, limits: ServerLimits) -> None:
         self._store = store

@@ -1,1 +1,1 @@
-"""Committed events on their way to readers: the hub, its slices, and the streams that are open."""
+"""Delivers committed events to readers: the hub, its slices, and the streams that are open."""

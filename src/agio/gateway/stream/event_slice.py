@@ -1,4 +1,4 @@
-"""Consecutive events on their way to readers: the log's bytes and their encodings for SSE and the WebSocket.
+"""Consecutive events for readers: the log's bytes and their encodings for SSE and the WebSocket.
 
 Each encoding is made once, when the first reader needs it, and shared by all of them.
 """

@@ -1,6 +1,6 @@
 """Tool calls of people and programs outside a run (S4): recorded as in a run.
 
-A call is recorded before it acts, its result before it is answered. It goes on if the caller
+A call is recorded before it acts, its result before it is answered. It continues if the caller
 disconnects; a retry with the same key waits for it, or gets its result.
 """
 

@@ -13,7 +13,7 @@ from agio.protocol.ids import new_id
 from agio.protocol.messages import FileSource
 
 _SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"})
-"""What models take. The type is read from the bytes, whatever the tool says."""
+"""The types that models accept. The type is read from the bytes, not from the tool's answer."""
 
 
 async def keep_tool_file(

@@ -181,7 +181,7 @@ def _shown_calls(info: RunInfo, events: list[AgentEvent]) -> dict[str, _ShownCal
             case ToolCallArgs(tool_call_id=call_id) | ToolCallEnd(tool_call_id=call_id):
                 call = calls.get(call_id)
                 if call is None or call.ended or call.lane != event.subagent_run_id:
-                    raise _invalid(info, f"the call {call_id} goes on after its end")
+                    raise _invalid(info, f"the call {call_id} continues after its end")
                 if isinstance(event, ToolCallArgs):
                     call.arguments.append(event.delta)
                 else:

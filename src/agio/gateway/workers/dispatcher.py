@@ -102,7 +102,7 @@ class Dispatcher:
         return not self._pool.draining and (await self._claim_orphan() or await self._claim_next())
 
     async def close(self) -> None:
-        """Stop what is being prepared or ended; the next claim goes on with it."""
+        """Stop what is being prepared or ended; the next claim continues it."""
         self._pool.draining = True
         for task in self._tasks:
             task.cancel()

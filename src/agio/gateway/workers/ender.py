@@ -48,7 +48,7 @@ class Ender:
         except StoreError as damage:
             if damage.code != "store_corrupt":
                 raise
-            # A log that cannot be read cannot be closed, but the session must be able to go on.
+            # An unreadable log cannot be closed, but the session must be able to continue.
             fold = Fold()
             fold.run_id, fold.session_id, fold.seq = info.run_id, info.session_id, info.last_seq
             status, error, damaged = "failed", damage, True

@@ -269,7 +269,7 @@ class WorkerPool:
         self.hand_on(run, given_back=run.worker.leaving)
 
     def hand_on(self, run: ClaimedRun, *, given_back: bool = False) -> None:
-        """Let another worker go on with a run, or end it if it was cancelled."""
+        """Let another worker continue a run, or end it if it was cancelled."""
         if not self.let_go(run):
             return
         if run.cancelled:

@@ -54,7 +54,7 @@ class ToolBackend:
         lane: str = "",
         agent: str = "",
     ) -> ToolReply:
-        """Run an agent's call, or wait for the same call that is running. It goes on if the worker disconnects.
+        """Run an agent's call, or wait for the same call that is running. It continues if the worker disconnects.
 
         Raises ToolError `tool_not_allowed`, or the tool's own, and StoreError, `link_lost` when the gateway stops.
         """

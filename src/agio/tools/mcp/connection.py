@@ -55,7 +55,7 @@ _ANSWER: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAda
 
 
 class _Request:
-    """Work on its way to the owner task."""
+    """Work sent to the owner task."""
 
     def __init__(self, work: "Work", timeout_s: float) -> None:
         self.work = work

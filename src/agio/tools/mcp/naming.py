@@ -8,7 +8,7 @@ _OTHER = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def tool_names(server: str, tool: str) -> list[str]:
-    """Return the names a tool may get, the best first; the last is its own whatever others are called."""
+    """Return the names a tool may get, the best first; the last is unique."""
     plain = _plain(f"{server}_{tool}")
     digest = hashlib.sha256(f"{server}\n{tool}".encode()).hexdigest()
     longer = [f"{plain[: _LONGEST - 1 - count]}_{digest[:count]}" for count in (4, 16)]

@@ -178,7 +178,7 @@ def choose_mcp_tool(
             raise _changed(tool, "it is not what the server offers now")
         accepted = tool.offered
     if accepted is None:
-        raise _changed(tool, "nobody has accepted it yet")
+        raise _changed(tool, "it has not been accepted yet")
     yield from ask(
         "choose_mcp_tool",
         tenant=tenant,

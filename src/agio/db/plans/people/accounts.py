@@ -207,7 +207,7 @@ def _role_of(tenant: str, user: str) -> Plan[object]:
 
 
 def _check_maker(tenant: str, user: str, made_by: str) -> Plan[None]:
-    """See that an owner may sign a member in: whoever has the link could switch to the account's other teams."""
+    """Check that an owner may sign a member in: the link's holder could switch to the account's other teams."""
     maker = yield from _role_of(tenant, made_by)
     member = yield from _role_of(tenant, user)
     if maker != "owner":

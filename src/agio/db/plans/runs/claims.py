@@ -102,7 +102,7 @@ def _has_room(tenant: str, limits: Limits) -> Plan[bool]:
 def _start(info: RunInfo, agent: AgentRecord, by: ClaimBy, queued_before: int) -> Plan[Claimed]:
     """Begin a queued run that may run: its first claim, its place in the session, RUN_STARTED.
 
-    One whose input cannot be read begins without it, to be ended. If it has a log already, that goes on.
+    A run with unreadable input begins without it, to be ended. An existing log is continued.
     """
     run_id, now = info.run_id, now_ms()
     given = yield from _input_of(run_id)

@@ -12,7 +12,7 @@ from agio.db.records import now_ms
 
 
 def set_retention(tenant: str, days: int | None) -> Plan[TenantRecord]:
-    """Set the days for which a tenant keeps sessions, None: for ever, and arm the job that deletes the others.
+    """Set the days for which a tenant keeps sessions (None: forever) and arm the job that deletes the others.
 
     Raises UserError `tenant_not_found`.
     """

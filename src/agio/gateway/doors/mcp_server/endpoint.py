@@ -117,5 +117,5 @@ def _connection(posted: Posted, request: JSONRPCRequest) -> Connection | Inbound
 
 
 def _caller(posted: Posted, request_id: RequestId) -> _Caller:
-    """Say whose request an id names: without sessions, programs with one key are told apart by what they send."""
+    """Return what makes a request id unique: without sessions, clients that share a key differ by address and agent."""
     return posted.who.credential, posted.address, posted.headers.get("user-agent", ""), request_id

@@ -30,7 +30,7 @@ class McpHeaderView(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class McpToolShape(Struct, frozen=True):
-    """What the model is told of a tool; the digest is of all of it."""
+    """A tool's declaration to the model, and its digest."""
 
     description: str
     parameters: dict[str, Json]

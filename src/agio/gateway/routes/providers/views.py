@@ -13,7 +13,7 @@ class ProviderView(Struct, frozen=True, kw_only=True):
     id: str | None
     name: str
     kind: str
-    """openai, openai-chat, anthropic, gemini or demo: how it is spoken to."""
+    """Its wire format: openai, openai-chat, anthropic, gemini or demo."""
     source: Literal["team", "operator"]
     base_url: str | None
     has_key: bool

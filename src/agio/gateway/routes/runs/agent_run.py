@@ -36,7 +36,7 @@ class AgentRunBody(Body):
     session_id: Identifier | None = None
     context: Annotated[list[ContextBody], Field(max_length=50)] | None = None
     timeout_s: Annotated[float, Field(gt=0, le=MAX_WAIT_S)] | None = None
-    """How long to wait for the end; the run goes on. Without it, as long as the run may take."""
+    """How long to wait for the end; the run continues. Default: as long as the run may take."""
 
 
 async def run_agent_once(call: Call, body: AgentRunBody, idempotency_key: IdempotencyKey = None) -> Response:

@@ -57,7 +57,7 @@ class RunOutcome(Struct, frozen=True, kw_only=True):
     output: list[Segment]
     tool_calls: list[TurnToolCall]
     usage: TurnUsage | None
-    """Null: no model call has told what it used."""
+    """Null: no model call has reported its usage."""
     interrupts: list[Interrupt] | UnsetType = UNSET
     """The open questions of one that was interrupted."""
 

@@ -24,7 +24,7 @@ class RunView(Struct, frozen=True, kw_only=True):
     goal_met: bool | None
     cancel_requested: bool
     epoch: int
-    """How often it was claimed: above 1 it was taken over from a worker that was lost."""
+    """How often it was claimed; above 1, it was taken over from a lost worker."""
     last_seq: int
     first_pos: int
     """Event `seq` of the run has the position `first_pos + seq` in its session."""
@@ -32,24 +32,24 @@ class RunView(Struct, frozen=True, kw_only=True):
     started_at: int | None
     ended_at: int | None
     request_id: str
-    """The id of the request that began it, as the server's log has it; empty for a run of the library's."""
+    """The id of the request that began it, as in the server's log; empty for a run of the library."""
     user: str
     """The id of the user whose run it is."""
     user_name: str
     question: InterruptState | None
-    """What became of what it asked a person; null if it asked nothing."""
+    """The state of its question to a person; null if it asked none."""
     steps: int | None
-    """This and the next four: what it used in all. Null until it has ended, and for runs of an older server."""
+    """This and the next four: totals of the run. Null until it has ended, and for runs of an older server."""
     input_tokens: int | None
-    """Null too if no model call told what it used."""
+    """Also null if no model call reported its usage."""
     output_tokens: int | None
     cost: float | None
     """In the currency of the server's prices; null if its model has none."""
     usage_partial: bool | None
-    """Whether a model call did not tell what it used, as one that was stopped: the figures are of the rest."""
+    """Whether the usage of a model call is unknown, e.g. of a stopped one: the figures are of the others."""
     copied_from: str | None
-    """The run it was copied from with its session, and with which its use was paid for: leave it out of sums. Null if
-    it is no copy, empty if what it is a copy of is not known."""
+    """The run it was copied from with its session; that run paid for its usage, so leave it out of sums. Null: not a
+    copy. Empty: a copy of an unknown run."""
     parent_run_id: str | None
     """The run it continues; null: it is the first of its path, or has not begun."""
     branched: bool

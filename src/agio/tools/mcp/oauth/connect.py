@@ -235,7 +235,7 @@ class Connecting:
 
 
 def not_oauth(server: McpServer) -> UserError:
-    """Return the error for a server that nobody connects to."""
+    """Return the error for a server that does not sign people in."""
     return UserError(
         "mcp_not_oauth", f"{server.name} is not set to sign people in.", {"server_id": server.id}
     )

@@ -118,7 +118,7 @@ class Grants:
     async def _renewed(
         self, server: McpServer, connection: McpConnection, tokens: Tokens, *, after_refusal: bool = False
     ) -> None:
-        """Renew tokens once, whoever asks for it at the same time."""
+        """Renew tokens; concurrent callers share one request."""
         task = self._renewals.get(connection.id)
         if task is None:
             work = self._renew(server, connection, tokens, after_refusal=after_refusal)
