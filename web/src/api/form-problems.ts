@@ -19,10 +19,10 @@ export function placeProblems<V extends FieldValues>(
   }
   const values = form.getValues();
   const isField = (path: string): path is Path<V> => path in values;
-  const told = Object.entries(fieldProblems(problem));
-  for (const [path, message] of told)
+  const given = Object.entries(fieldProblems(problem));
+  for (const [path, message] of given)
     if (isField(path)) form.setError(path, { message }, { shouldFocus: true });
-  if (told.length === 0 || told.some(([path]) => !isField(path)))
+  if (given.length === 0 || given.some(([path]) => !isField(path)))
     form.setError("root.server", { type: problem.code, message: problem.message });
 }
 
@@ -30,8 +30,8 @@ export function placeProblems<V extends FieldValues>(
 export function formProblem(form: {
   formState: { errors: { root?: Record<string, unknown> } };
 }): Problem | undefined {
-  const told = form.formState.errors.root?.server;
-  if (typeof told !== "object" || told === null || !("message" in told) || !("type" in told))
+  const given = form.formState.errors.root?.server;
+  if (typeof given !== "object" || given === null || !("message" in given) || !("type" in given))
     return undefined;
-  return new Problem(String(told.type), String(told.message));
+  return new Problem(String(given.type), String(given.message));
 }

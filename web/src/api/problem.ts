@@ -26,8 +26,8 @@ export function problemOf(thrown: unknown): Problem {
 export function fieldProblems(problem: Problem): Record<string, string> {
   const fields = problem.details.fields;
   if (!Array.isArray(fields)) return {};
-  const told = fields.flatMap((entry: { path?: unknown; problem?: unknown }) =>
+  const given = fields.flatMap((entry: { path?: unknown; problem?: unknown }) =>
     typeof entry?.path === "string" && typeof entry.problem === "string" ? [[entry.path, entry.problem]] : [],
   );
-  return Object.fromEntries(told);
+  return Object.fromEntries(given);
 }

@@ -21,12 +21,12 @@ type Counted = Partial<Pick<RunView, "steps" | "input_tokens" | "output_tokens" 
 
 /** The usage of a run. An older server may send 0 for what was not reported. */
 export function usageOfRun(run: Counted): Usage {
-  return told(run.input_tokens, run.output_tokens, run.cost, run.usage_partial, run.steps);
+  return reported(run.input_tokens, run.output_tokens, run.cost, run.usage_partial, run.steps);
 }
 
 export function usageOfMetrics(metrics: Metrics): Usage {
   const { input_tokens, output_tokens, cost, usage_partial, model_calls } = metrics;
-  return told(input_tokens, output_tokens, cost, usage_partial ?? false, model_calls);
+  return reported(input_tokens, output_tokens, cost, usage_partial ?? false, model_calls);
 }
 
 export function sumUsage(one: Usage, other: Usage): Usage {
@@ -46,15 +46,15 @@ export function tokenWords({ inputTokens, outputTokens, partial }: Usage): strin
 
 type Maybe = number | null | undefined;
 
-function told(
+function reported(
   input: Maybe,
   output: Maybe,
   cost: Maybe,
   partial: boolean | null | undefined,
   calls: Maybe,
 ): Usage {
-  const isUntold = !input && !output && calls && partial !== false;
-  if (isUntold) return { ...NOTHING_USED, partial: partial === true || typeof input === "number" };
+  const isUnknown = !input && !output && calls && partial !== false;
+  if (isUnknown) return { ...NOTHING_USED, partial: partial === true || typeof input === "number" };
   return {
     inputTokens: input ?? null,
     outputTokens: output ?? null,

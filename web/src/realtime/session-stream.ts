@@ -29,7 +29,7 @@ export interface Stream {
 }
 
 const PAGE = 100;
-const ANSWERS_TOLD = 10;
+const ANSWERS_SHOWN = 10;
 const FLUSH_MS = 28;
 const HIDDEN_MS = 100;
 const BEGIN: Stream = {
@@ -252,11 +252,11 @@ export class SessionStream {
     const following = turns.flatMap((turn, at) =>
       asking.has(turn.runId) ? (turns[at + 1]?.runId ?? []) : [],
     );
-    for (const runId of following.slice(-ANSWERS_TOLD)) {
+    for (const runId of following.slice(-ANSWERS_SHOWN)) {
       const event = await firstEvent(runId).catch(() => undefined);
       if (!this.goesOn(life) || event?.type !== "RUN_STARTED") continue;
       const thread = (event.input?.resume ?? []).reduce(
-        (told, entry) => noteAnswer(told, answered.get(entry.interruptId), entry.payload),
+        (shown, entry) => noteAnswer(shown, answered.get(entry.interruptId), entry.payload),
         this.stream.thread,
       );
       this.change({ thread });

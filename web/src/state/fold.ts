@@ -255,10 +255,10 @@ function foldOwn(turn: Turn, event: EventOf<"CUSTOM">, seq: number): Turn {
   const progress = ownValue(event, "agio.tool_progress");
   if (progress) return changeCall(turn, progress.tool_call_id, (call) => ({ ...call, progress }));
   const trouble = ownValue(event, "agio.error");
-  const told = trouble ?? ownValue(event, "agio.notice") ?? ownValue(event, "agio.compacted");
+  const notice = trouble ?? ownValue(event, "agio.notice") ?? ownValue(event, "agio.compacted");
   const id = `${turn.runId}_n${seq || turn.parts.length}`;
-  if (!told || findPart(turn.parts, "notice", id)) return turn;
-  const parts = insert(turn.parts, subagent, newNotice(id, event.name, told, at, seq));
+  if (!notice || findPart(turn.parts, "notice", id)) return turn;
+  const parts = insert(turn.parts, subagent, newNotice(id, event.name, notice, at, seq));
   if (trouble?.tell_model === undefined) return withParts(turn, parts);
   const idOf = (number: number) => correctionId(subagent ?? turn.runId, number);
   let number = 1;

@@ -204,8 +204,8 @@ function addMessage(turn: Turn, known: Known, view: MessageView): void {
       break;
     }
     case "activity": {
-      const told = message.content as Told;
-      parts.push(newNotice(message.id, message.activityType, told, timeIn(message.metadata, "at")));
+      const notice = message.content as Told;
+      parts.push(newNotice(message.id, message.activityType, notice, timeIn(message.metadata, "at")));
       break;
     }
     default:

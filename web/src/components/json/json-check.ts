@@ -46,11 +46,11 @@ interface Unfit {
 function problemsOf(errors: Unfit[]): string[] {
   const outer = new Set(["properties", "items", "prefixItems", "$ref", "allOf", "additionalProperties"]);
   const leaves = errors.filter(({ keyword }) => !outer.has(keyword));
-  const told = (leaves.length > 0 ? leaves : errors).map(({ instanceLocation, error }) => {
+  const problems = (leaves.length > 0 ? leaves : errors).map(({ instanceLocation, error }) => {
     const path = instanceLocation.replace(/^#\/?/, "").replaceAll("/", ".");
     return path ? `${path}: ${error}` : error;
   });
-  return [...new Set(told)];
+  return [...new Set(problems)];
 }
 
 /** The first whole number that JavaScript would change. */

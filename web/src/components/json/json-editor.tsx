@@ -24,7 +24,7 @@ export interface JsonEditorProps {
   autoFocus?: boolean;
 }
 
-const TOLD = 4;
+const MAX_PROBLEMS = 4;
 
 export function JsonEditor(props: JsonEditorProps): ReactNode {
   const {
@@ -40,7 +40,7 @@ export function JsonEditor(props: JsonEditorProps): ReactNode {
   } = props;
   const checked = useMemo(() => (optional && !value.trim() ? null : checkJson(value)), [value, optional]);
   const unfit = useUnfit(checked && checked.problem === null ? checked.value : undefined, schema);
-  const told = checked?.problem ?? problem ?? unfit.slice(0, TOLD).join(" ");
+  const shown = checked?.problem ?? problem ?? unfit.slice(0, MAX_PROBLEMS).join(" ");
   const area = useRef<HTMLTextAreaElement>(null);
   const gutter = useRef<HTMLDivElement>(null);
   const wantsFocus = props.autoFocus ?? false;
@@ -57,7 +57,7 @@ export function JsonEditor(props: JsonEditorProps): ReactNode {
   return (
     <Field
       label={label}
-      problem={told || undefined}
+      problem={shown || undefined}
       {...(hint ? { hint } : {})}
       {...(optional ? { optional } : {})}
     >
@@ -66,7 +66,7 @@ export function JsonEditor(props: JsonEditorProps): ReactNode {
           className={cx(
             "overflow-hidden rounded-lg border bg-raised",
             "focus-within:outline-2 focus-within:outline-accent/40",
-            told ? "border-bad" : "border-strong-line/60 focus-within:border-accent",
+            shown ? "border-bad" : "border-strong-line/60 focus-within:border-accent",
           )}
         >
           <div className="flex font-mono text-[0.8125rem] leading-5">

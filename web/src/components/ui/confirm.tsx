@@ -27,7 +27,7 @@ export function ConfirmProvider({ children }: { children: ReactNode }): ReactNod
     (question) =>
       new Promise((answer) =>
         setAsked((before) => {
-          before?.answer(false); // whoever asked it must not wait for ever
+          before?.answer(false); // its caller must not wait forever
           return { ...question, answer };
         }),
       ),

@@ -22,7 +22,7 @@ export const RunMeter = memo(function RunMeter({ sessionId, newest, running }: R
   const usage = useMemo(() => usageOf(runs ?? [], newest), [runs, newest]);
   const { inputTokens, outputTokens } = usage;
   const tokens = inputTokens === 0 && outputTokens === 0 ? "" : tokenWords(usage);
-  const told =
+  const lines =
     inputTokens === null || outputTokens === null
       ? []
       : [`${formatCount(inputTokens)} tokens in, ${formatCount(outputTokens)} out.`];
@@ -37,7 +37,7 @@ export const RunMeter = memo(function RunMeter({ sessionId, newest, running }: R
         </span>
       )}
       {lastRun && tokens && (
-        <Tooltip label={[...told, ...(usage.partial ? [PARTIAL_WORDS] : []), "View run"].join(" ")}>
+        <Tooltip label={[...lines, ...(usage.partial ? [PARTIAL_WORDS] : []), "View run"].join(" ")}>
           <Link
             to="/runs/$runId"
             params={{ runId: lastRun }}

@@ -21,7 +21,7 @@ interface SessionListProps {
   agentId: string;
   /** A search of which the first chat is to be opened as soon as it is found; empty if none is. */
   entered: string;
-  /** Told when the search is over: whether it leads to another chat. */
+  /** Called when the search is over, with whether it leads to another chat. */
   onOpened: (elsewhere: boolean) => void;
 }
 

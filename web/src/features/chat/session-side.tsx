@@ -28,7 +28,7 @@ function SessionSide(): ReactNode {
   );
   const opened = useCallback((elsewhere: boolean) => {
     setEntered("");
-    if (elsewhere) input.current?.blur(); // whoever goes to a chat goes on writing there
+    if (elsewhere) input.current?.blur(); // in a chat that was opened, typing goes to its message box
   }, []);
   return (
     <section

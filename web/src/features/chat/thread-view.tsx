@@ -43,7 +43,7 @@ interface ThreadViewProps extends Omit<ThreadRows, "turns" | "versions"> {
   actions: TurnActions;
   /** Why no branch can be made or chosen now. */
   blocked: string | null;
-  /** Told whenever the reader gets to the end or leaves it. */
+  /** Called when the reader reaches the end or leaves it. */
   onAtEnd: (atEnd: boolean) => void;
   handle: RefObject<ThreadHandle | null>;
 }

@@ -123,8 +123,8 @@ function ownSummary(event: Event): string {
     const which = metrics.scope === "run" ? "run" : `step ${metrics.step ?? "?"}`;
     return `${which}: ${readAndWritten(usageOfMetrics(metrics))}, model ${metrics.model_ms} ms, tools ${metrics.tool_ms} ms`;
   }
-  const told = ownValue(event, "agio.error") ?? ownValue(event, "agio.notice");
-  if (told) return `${told.code}: ${told.message}`;
+  const given = ownValue(event, "agio.error") ?? ownValue(event, "agio.notice");
+  if (given) return `${given.code}: ${given.message}`;
   const rewind = ownValue(event, "agio.rewind");
   if (rewind) return `back to event ${rewind.to_seq}`;
   const progress = ownValue(event, "agio.tool_progress");

@@ -7,9 +7,9 @@ import type { Event } from "@/protocol/events";
 
 export function RunFailure({ run, events }: { run: RunView; events: readonly Event[] }): ReactNode {
   const last = events.at(-1);
-  const told = last?.type === "RUN_ERROR" ? last : null; // also before the run is read again
-  const code = run.error_code ?? told?.code;
-  if (run.status !== "failed" && !told) return null;
+  const ended = last?.type === "RUN_ERROR" ? last : null; // also before the run is read again
+  const code = run.error_code ?? ended?.code;
+  if (run.status !== "failed" && !ended) return null;
   const advice = code ? adviceFor(code) : null;
   return (
     <section
@@ -19,7 +19,7 @@ export function RunFailure({ run, events }: { run: RunView; events: readonly Eve
       <CircleAlert className="mt-0.5 size-4 shrink-0" aria-hidden />
       <div className="min-w-0">
         <p className="wrap-anywhere">
-          {run.error_message ?? told?.message ?? UNKNOWN_FAILURE}{" "}
+          {run.error_message ?? ended?.message ?? UNKNOWN_FAILURE}{" "}
           {code && <span className="font-mono text-xs">{code}</span>}
         </p>
         {advice && <p className="mt-1 text-ink">{advice}</p>}

@@ -134,9 +134,9 @@ function Tokens({ usage }: { usage: Usage }): ReactNode {
       </Tooltip>
     );
   }
-  const told = `${formatTokens(inputTokens)} in, ${formatTokens(outputTokens)} out`;
+  const words = `${formatTokens(inputTokens)} in, ${formatTokens(outputTokens)} out`;
   return (
-    <Tooltip label={partial ? `${told}. ${PARTIAL_WORDS}` : told}>
+    <Tooltip label={partial ? `${words}. ${PARTIAL_WORDS}` : words}>
       <span className="relative">
         {partial && "at least "}
         {formatCount(inputTokens + outputTokens)}

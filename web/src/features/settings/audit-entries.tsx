@@ -12,7 +12,7 @@ export function AuditTable({ entries, nameOf }: EntriesProps): ReactNode {
   return (
     <section
       className="hidden overflow-x-auto rounded-2xl border border-line bg-raised xl:block"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: whoever has only a keyboard scrolls it, too
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls by keyboard, too
       tabIndex={0}
       aria-label="Entries"
     >

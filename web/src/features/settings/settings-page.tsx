@@ -38,7 +38,7 @@ export function SettingsPage(): ReactNode {
 
 function Sections({ sections, open }: { sections: Section[]; open: string | undefined }): ReactNode {
   const here = useRef<HTMLAnchorElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whatever is opened comes into view
+  // biome-ignore lint/correctness/useExhaustiveDependencies: an opened section comes into view
   useEffect(() => {
     const link = here.current;
     const row = link?.closest("nav");

@@ -149,9 +149,9 @@ export function placesOf(problem: Problem, form: ToolForm): [Place, string][] {
     case "invalid_tool":
       return placeOfInvalid(message);
     default:
-      return Object.entries(fieldProblems(problem)).flatMap(([path, told]): [Place, string][] => {
+      return Object.entries(fieldProblems(problem)).flatMap(([path, message]): [Place, string][] => {
         const place = placeOfPath(path);
-        return place ? [[place, told]] : [];
+        return place ? [[place, message]] : [];
       });
   }
 }

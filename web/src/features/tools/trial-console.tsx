@@ -29,7 +29,7 @@ export function TrialConsole({ tool, unsaved = false }: TrialConsoleProps): Reac
   const [typed, setTyped] = useState(() => firstTyped(fields));
   const [more, setMore] = useState<JsonObject>({});
   const [text, setText] = useState("");
-  const [told, setTold] = useState(false);
+  const [showsProblems, setShowsProblems] = useState(false);
   const confirm = useConfirm();
   const run = useMutation({ mutationFn: (given: JsonObject) => tryTool(tool, given) });
 
@@ -53,7 +53,7 @@ export function TrialConsole({ tool, unsaved = false }: TrialConsoleProps): Reac
   };
   const start = async (event: FormEvent) => {
     event.preventDefault();
-    setTold(true);
+    setShowsProblems(true);
     if (!given || run.isPending) return;
     const sure = tool.approval === "never" || (await confirm(askedFirst(tool.name)));
     if (sure) run.mutate(given);
@@ -81,7 +81,7 @@ export function TrialConsole({ tool, unsaved = false }: TrialConsoleProps): Reac
                 <ArgumentsForm
                   fields={fields}
                   typed={typed}
-                  problems={told ? read.problems : {}}
+                  problems={showsProblems ? read.problems : {}}
                   onType={type}
                 />
               ),

@@ -7,57 +7,57 @@ import { buttonClass } from "@/components/ui/button";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { takeSignedOut } from "@/lib/signed-out";
+import { type DocumentProblem, useDocumentProblem } from "./document-problem";
 import { keepInvitation, keptInvitation } from "./invitation-token";
 import { ProviderButtons } from "./provider-buttons";
 import { safeReturnTo } from "./return-to";
 import { SignInForm } from "./sign-in-form";
-import { type Told, useTold } from "./told-problem";
 import { TurnedBack } from "./turned-back";
 import { Notice, Or, WelcomeCard, Words } from "./welcome-card";
 
 export function SignInPage(): ReactNode {
-  const told = useTold();
+  const given = useDocumentProblem();
   const [another, setAnother] = useState(false);
-  if (told?.signedIn && !another) return <TurnedBack told={told} onAnother={() => setAnother(true)} />;
-  return <SignIn told={another ? undefined : told} another={another} />;
+  if (given?.signedIn && !another) return <TurnedBack given={given} onAnother={() => setAnother(true)} />;
+  return <SignIn given={another ? undefined : given} another={another} />;
 }
 
 interface SignInProps {
-  told: Told | undefined;
+  given: DocumentProblem | undefined;
   /** The user wants to sign in with another account. */
   another: boolean;
 }
 
-function SignIn({ told, another }: SignInProps): ReactNode {
+function SignIn({ given, another }: SignInProps): ReactNode {
   const methods = useQuery(signInMethodsQuery);
   const { return_to } = useSearch({ strict: false });
-  const returnTo = told?.returnTo ?? safeReturnTo(return_to);
+  const returnTo = given?.returnTo ?? safeReturnTo(return_to);
   const wasIn = useWasSignedIn();
   const invitation = keptInvitation();
   const providers = methods.data?.providers ?? [];
-  const nobody = methods.data && !methods.data.password && providers.length === 0;
+  const noAccounts = methods.data && !methods.data.password && providers.length === 0;
   // A user who was refused or signed out is asked again at the provider, not signed in silently.
-  const anew = told || another || wasIn ? { anew: "true" } : {};
+  const anew = given || another || wasIn ? { anew: "true" } : {};
   return (
     <WelcomeCard title="Sign in to agio" below={<Trouble />}>
-      {told && (
+      {given && (
         <Notice warn>
-          <Words text={told.problem.message} />
+          <Words text={given.problem.message} />
         </Notice>
       )}
-      {told && invitation && (
+      {given && invitation && (
         <a href={`/invitation#${encodeURIComponent(invitation)}`} className={buttonClass("plain")}>
           Back to the invitation
         </a>
       )}
-      {!told && wasIn && (
+      {!given && wasIn && (
         <Notice>
           You've signed out.
           {providers.length > 0 &&
             ` At ${providers.map(({ name }) => name).join(" or ")} you may still be signed in. Sign out there too if others use this browser.`}
         </Notice>
       )}
-      {!told && !wasIn && !another && returnTo !== "/" && <Notice>Sign in to continue.</Notice>}
+      {!given && !wasIn && !another && returnTo !== "/" && <Notice>Sign in to continue.</Notice>}
       {methods.isPending && <SkeletonRows rows={3} className="h-9" />}
       {methods.isError && <ProblemNote problem={methods.error} onRetry={() => void methods.refetch()} />}
       {methods.data?.password && <SignInForm onSignedIn={() => location.assign(returnTo)} />}
@@ -67,7 +67,7 @@ function SignIn({ told, another }: SignInProps): ReactNode {
         given={{ return_to: returnTo, ...anew }}
         onLeave={() => keepInvitation(null)}
       />
-      {nobody && (
+      {noAccounts && (
         <p className="text-sm text-soft">
           There are no accounts yet. Open the sign-in link that the server printed when it started, or create
           a new one on the server: <code className="font-mono text-ink">agio keys sign-in --user local</code>.

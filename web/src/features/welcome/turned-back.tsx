@@ -1,7 +1,7 @@
 /** For a user who returned from a provider without success, and is still signed in as before. */
 import type { ReactNode } from "react";
 import { Button, buttonClass } from "@/components/ui/button";
-import type { Told } from "./told-problem";
+import type { DocumentProblem } from "./document-problem";
 import { Notice, WelcomeCard, Words } from "./welcome-card";
 
 const TITLES = {
@@ -11,13 +11,13 @@ const TITLES = {
 } as const;
 
 interface TurnedBackProps {
-  told: Told;
+  given: DocumentProblem;
   /** The user wants to sign in with another account. */
   onAnother: () => void;
 }
 
-export function TurnedBack({ told, onAnother }: TurnedBackProps): ReactNode {
-  const { problem, purpose, returnTo } = told;
+export function TurnedBack({ given, onAnother }: TurnedBackProps): ReactNode {
+  const { problem, purpose, returnTo } = given;
   return (
     <WelcomeCard title={TITLES[purpose]}>
       <Notice warn>

@@ -77,7 +77,7 @@ export function ServerRow({ server, mayBuild, onEdit, onDelete }: ServerRowProps
   );
 }
 
-/** A command is not started only because somebody looks at the page, and what is off is not connected to. */
+/** Looking at the page starts no command and connects to no server that is off. */
 export const isWatched = ({ enabled, transport }: McpServerView): boolean => enabled && transport !== "stdio";
 
 export function ServerBadges({ server }: { server: McpServerView }): ReactNode {

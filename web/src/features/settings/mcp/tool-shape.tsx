@@ -1,4 +1,4 @@
-/** What the model is told of a tool: its description and its schema; of a changed one the old beside the new. */
+/** A tool's declaration to the model: description and schema; of a changed tool the old beside the new. */
 import { type ReactNode, useMemo } from "react";
 import { CopyButton } from "@/components/ui/copy-button";
 import { cx } from "@/lib/class-names";

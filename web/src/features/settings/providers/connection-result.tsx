@@ -35,12 +35,12 @@ export function ConnectionResult({ trial }: { trial: Trial | undefined }): React
   }, [trial]);
   return (
     <div ref={place} role="status" className="scroll-mb-40">
-      {trial && <Told trial={trial} />}
+      {trial && <Outcome trial={trial} />}
     </div>
   );
 }
 
-function Told({ trial }: { trial: Trial }): ReactNode {
+function Outcome({ trial }: { trial: Trial }): ReactNode {
   if (trial.state === "trying")
     return (
       <p className="flex items-center gap-2 rounded-xl bg-hover px-4 py-3 text-sm text-soft">

@@ -4,7 +4,7 @@ import { useEffect } from "react";
 import { Problem } from "@/api/problem";
 import { safeReturnTo } from "./return-to";
 
-export interface Told {
+export interface DocumentProblem {
   problem: Problem;
   /** What the user went to the provider for. */
   purpose: "sign_in" | "link" | "confirm";
@@ -14,7 +14,7 @@ export interface Told {
   signedIn: boolean;
 }
 
-export function readTold(page: Document = document): Told | undefined {
+export function readDocumentProblem(page: Document = document): DocumentProblem | undefined {
   const content = page.querySelector<HTMLMetaElement>('meta[name="agio-problem"]')?.content;
   if (!content) return undefined;
   try {
@@ -32,14 +32,14 @@ export function readTold(page: Document = document): Told | undefined {
 }
 
 /** As long as this document is open: signing in, and every way out of the page, loads another. */
-const told = readTold();
+const given = readDocumentProblem();
 
 /** The problem; its address is replaced, so that a reload does not try again. */
-export function useTold(): Told | undefined {
+export function useDocumentProblem(): DocumentProblem | undefined {
   const navigate = useNavigate();
   useEffect(() => {
-    const search = told && told.returnTo !== "/" ? { return_to: told.returnTo } : {};
-    if (told) void navigate({ to: "/sign-in", search, replace: true });
+    const search = given && given.returnTo !== "/" ? { return_to: given.returnTo } : {};
+    if (given) void navigate({ to: "/sign-in", search, replace: true });
   }, [navigate]);
-  return told;
+  return given;
 }

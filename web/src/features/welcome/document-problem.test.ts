@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { readDocumentProblem } from "./document-problem";
 import { tokenOf } from "./invitation-token";
-import { readTold } from "./told-problem";
 
 function pageWith(content: string): Document {
   const page = document.implementation.createHTMLDocument();
@@ -12,8 +12,8 @@ function pageWith(content: string): Document {
 }
 
 test("the problem in the document is read", () => {
-  const told = readTold(pageWith('{"code":"sign_in_link_over","message":"It is over."}'));
-  expect(told).toMatchObject({
+  const given = readDocumentProblem(pageWith('{"code":"sign_in_link_over","message":"It is over."}'));
+  expect(given).toMatchObject({
     problem: { code: "sign_in_link_over", message: "It is over." },
     purpose: "sign_in",
     returnTo: "/",
@@ -23,17 +23,20 @@ test("the problem in the document is read", () => {
 
 test("with it comes the way on, which never leads to another server", () => {
   const more = '"code":"x","message":"No.","purpose":"link","signed_in":true';
-  expect(readTold(pageWith(`{${more},"return_to":"/runs?a=1"}`))).toMatchObject({
+  expect(readDocumentProblem(pageWith(`{${more},"return_to":"/runs?a=1"}`))).toMatchObject({
     purpose: "link",
     returnTo: "/runs?a=1",
     signedIn: true,
   });
-  expect(readTold(pageWith(`{${more},"return_to":"//evil.example"}`))?.returnTo).toBe("/");
+  expect(readDocumentProblem(pageWith(`{${more},"return_to":"//evil.example"}`))?.returnTo).toBe("/");
 });
 
-test.each(["", "{problem}", "[]", "null", '{"code":1,"message":"x"}'])("nothing is told by %j", (content) => {
-  expect(readTold(pageWith(content))).toBeUndefined();
-});
+test.each(["", "{problem}", "[]", "null", '{"code":1,"message":"x"}'])(
+  "nothing is read from %j",
+  (content) => {
+    expect(readDocumentProblem(pageWith(content))).toBeUndefined();
+  },
+);
 
 test("an invitation's token is what stands behind the #, however it is written", () => {
   expect(tokenOf("#abc-_123")).toBe("abc-_123");
