@@ -2890,7 +2890,7 @@ export interface components {
         };
         /**
          * McpToolShape
-         * @description What the model is told of a tool; the digest is of all of it.
+         * @description A tool's declaration to the model, and its digest.
          */
         McpToolShape: {
             description: string;
