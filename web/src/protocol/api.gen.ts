@@ -2389,7 +2389,7 @@ export interface components {
         };
         /**
          * HeaderView
-         * @description A header of an HTTP tool. A secret one has no value here.
+         * @description A header of requests. A secret one has no value here.
          */
         HeaderView: {
             name: string;
@@ -2736,17 +2736,6 @@ export interface components {
             authorization_url: string;
         };
         /**
-         * McpHeaderView
-         * @description A header of a server's requests. A secret one has no value here.
-         */
-        McpHeaderView: {
-            name: string;
-            /** @default false */
-            secret: boolean;
-            /** @default null */
-            value: string | null;
-        };
-        /**
          * McpOAuthBody
          * @description How people sign in at a server's authorization server. Without a client id agio finds or registers its own.
          */
@@ -2828,7 +2817,7 @@ export interface components {
             created_at: number | null;
             enabled: boolean;
             has_token: boolean;
-            headers: components["schemas"]["McpHeaderView"][];
+            headers: components["schemas"]["HeaderView"][];
             id: string;
             name: string;
             oauth: components["schemas"]["McpOAuthView"] | null;
@@ -2860,7 +2849,7 @@ export interface components {
             created_at: number | null;
             enabled: boolean;
             has_token: boolean;
-            headers: components["schemas"]["McpHeaderView"][];
+            headers: components["schemas"]["HeaderView"][];
             id: string;
             name: string;
             oauth: components["schemas"]["McpOAuthView"] | null;
@@ -3970,7 +3959,6 @@ export type McpAcceptBody = components['schemas']['McpAcceptBody'];
 export type McpCheck = components['schemas']['McpCheck'];
 export type McpClientDocument = components['schemas']['McpClientDocument'];
 export type McpConnectStart = components['schemas']['McpConnectStart'];
-export type McpHeaderView = components['schemas']['McpHeaderView'];
 export type McpOAuthBody = components['schemas']['McpOAuthBody'];
 export type McpOAuthView = components['schemas']['McpOAuthView'];
 export type McpProblem = components['schemas']['McpProblem'];

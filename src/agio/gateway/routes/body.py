@@ -1,7 +1,6 @@
 """Body and the field types that request bodies share. Unknown fields are refused; nothing is coerced."""
 
-from collections.abc import Sequence
-from typing import Annotated, Self, TypeAlias
+from typing import Annotated, TypeAlias
 
 import msgspec
 from pydantic import (
@@ -12,15 +11,12 @@ from pydantic import (
     Field,
     PlainValidator,
     WithJsonSchema,
-    model_validator,
 )
 from pydantic.config import JsonDict
 
-from agio.core.http_tool import HttpHeader
 from agio.core.name import name_problem, seen
 from agio.protocol.messages import Content, ContentPart
 
-MAX_SECRET_CHARS = 8192
 _PARTS = {"type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/ContentPart"}}
 
 
@@ -81,41 +77,3 @@ class Body(BaseModel):
     """A JSON object with these fields and no others, each of its own kind."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-_WITH_VALUE: JsonDict = {
-    "anyOf": [
-        {"required": ["value"], "properties": {"value": {"type": "string"}, "secret": {"const": False}}},
-        {
-            "required": ["secret"],
-            "properties": {"value": {"type": ["string", "null"], "minLength": 1}, "secret": {"const": True}},
-        },
-    ]
-}
-
-
-class HeaderBody(Body):
-    """A header of requests. The value of a secret header is write-only."""
-
-    model_config = ConfigDict(json_schema_extra=_WITH_VALUE)
-
-    name: Annotated[str, Field(min_length=1, max_length=200)]
-    value: Annotated[str, Field(max_length=MAX_SECRET_CHARS)] | None = None
-    """May be left out for a secret header that has one: it stays as it is."""
-    secret: bool = False
-
-    @model_validator(mode="after")
-    def _has_value(self) -> Self:
-        if self.value is None and not self.secret:
-            raise ValueError("give the header a value")
-        if self.value == "" and self.secret:
-            raise ValueError("a secret must not be empty")
-        return self
-
-
-def headers_of(given: Sequence[HeaderBody]) -> list[HttpHeader]:
-    """Return headers as the store takes them, without the values of secret ones."""
-    return [
-        HttpHeader(name=header.name, value="" if header.secret else header.value or "", secret=header.secret)
-        for header in given
-    ]

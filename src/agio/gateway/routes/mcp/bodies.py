@@ -15,7 +15,8 @@ from agio.core.mcp import (
 )
 from agio.core.store.repository import Approval, Effect
 from agio.egress import parse_target
-from agio.gateway.routes.body import Body, HeaderBody, headers_of
+from agio.gateway.routes.body import Body
+from agio.gateway.routes.headers import HeaderBody, headers_of
 
 MAX_TIMEOUT_S = 120
 

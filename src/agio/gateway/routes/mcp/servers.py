@@ -15,7 +15,7 @@ from agio.errors import AgioError, LimitExceeded, StoreError, UserError
 from agio.gateway.gateway import Gateway
 from agio.gateway.http.query import Id, IfMatch, expected_version
 from agio.gateway.http.route import Call, answer
-from agio.gateway.routes.body import HeaderBody
+from agio.gateway.routes.headers import HeaderBody
 from agio.gateway.routes.mcp.bodies import ConnectBody, McpServerBody
 from agio.gateway.routes.mcp.views import (
     McpServerList,

@@ -17,16 +17,9 @@ from agio.core.mcp import (
 from agio.core.mcp_oauth import McpConnection
 from agio.core.store.repository import Approval, Effect
 from agio.errors import AgioError
+from agio.gateway.routes.headers import HeaderView, headers_view
 from agio.protocol.messages import Json
 from agio.tools.mcp.servers import Checked
-
-
-class McpHeaderView(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A header of a server's requests. A secret one has no value here."""
-
-    name: str
-    value: str | None = None
-    secret: bool = False
 
 
 class McpToolShape(Struct, frozen=True):
@@ -81,7 +74,7 @@ class McpServerView(Struct, frozen=True, kw_only=True):
     source: Literal["team", "operator"]
     transport: McpTransport
     server_url: str | None
-    headers: list[McpHeaderView]
+    headers: list[HeaderView]
     auth: Literal["none", "header", "bearer", "oauth"]
     oauth: McpOAuthView | None
     """Set if `auth` is `oauth`."""
@@ -141,12 +134,7 @@ def server_view(
         source="operator" if server.transport == "stdio" else "team",
         transport=server.transport,
         server_url=server.url,
-        headers=[
-            McpHeaderView(name=header.name, secret=True)
-            if header.secret
-            else McpHeaderView(name=header.name, value=header.value)
-            for header in server.headers
-        ],
+        headers=headers_view(server.headers),
         auth=_auth(server),
         oauth=_oauth(server, connections),
         has_token=server.auth == "bearer",

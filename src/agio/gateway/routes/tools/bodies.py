@@ -6,7 +6,8 @@ from pydantic import Field
 
 from agio.core.http_tool import HttpMethod, HttpTool
 from agio.core.store.repository import Approval, Effect
-from agio.gateway.routes.body import Body, HeaderBody, Identifier, headers_of
+from agio.gateway.routes.body import Body, Identifier
+from agio.gateway.routes.headers import HeaderBody, headers_of
 
 
 def _no_parameters() -> dict[str, object]:

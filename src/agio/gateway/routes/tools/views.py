@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from agio.core.http_tool import HttpMethod, HttpTool, ToolDefinition, ToolRequestRecord
+from agio.core.http_tool import HttpMethod, ToolDefinition, ToolRequestRecord
 from agio.core.link.link import Place, ToolKind, ToolOffer
 from agio.core.mcp import McpTool
 from agio.core.store.repository import Approval, Effect
+from agio.gateway.routes.headers import HeaderView, headers_view
 from agio.protocol.messages import Content, Json
 
 
@@ -26,14 +27,6 @@ class Tools(Struct, frozen=True):
     """The built-in tools and those of connected workers, by name."""
 
     items: list[ToolView]
-
-
-class HeaderView(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A header of an HTTP tool. A secret one has no value here."""
-
-    name: str
-    value: str | None = None
-    secret: bool = False
 
 
 class ToolUser(Struct, frozen=True):
@@ -153,21 +146,12 @@ def tool_view(
         unchecked_patterns=unchecked,
         method=None if http is None else http.method,
         url=None if http is None else http.url,
-        headers=None if http is None else _shown_headers(http),
+        headers=None if http is None else headers_view(http.headers),
         result_path=None if http is None else http.result_path,
         created_at=None if made is None else made.created_at,
         updated_at=None if made is None else made.updated_at,
         server=tool.server,
     )
-
-
-def _shown_headers(http: HttpTool) -> list[HeaderView]:
-    return [
-        HeaderView(name=header.name, secret=True)
-        if header.secret
-        else HeaderView(name=header.name, value=header.value)
-        for header in http.headers
-    ]
 
 
 def result_view(made: ToolRequestRecord) -> ToolResult:
