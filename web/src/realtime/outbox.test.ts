@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 /** Messages on their way: in order, once, kept over a break and a reload. */
 import { beforeEach, expect, test, vi } from "vitest";
 import { Problem } from "@/api/problem";

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 /** A conversation that is opened in the middle of things: what its first page and its older ones must not lose. */
 import { expect, test, vi } from "vitest";
 import type { Event } from "@/protocol/events";

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 /** The socket, with the browser's end of the connection played by hand: it breaks, and nothing is lost or doubled. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Command, Heard } from "@/protocol/commands";

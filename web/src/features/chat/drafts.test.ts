@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { beforeEach, expect, test } from "vitest";
 import { loadDraft, moveDraft, NEW_CHAT, saveDraft } from "./drafts";
 
