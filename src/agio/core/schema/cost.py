@@ -54,6 +54,7 @@ class SchemaCost:
             self._most = self._visits(schema)
         except RecursionError:  # a chain of hundreds of references
             self._most = _MAX_VISITS + 1
+        self._roots, self._named, self._counted = [], {}, {}  # would keep the whole schema in memory
 
     def is_bounded(self) -> bool:
         """Whether the cost per node is bounded. A recursive reference counts once: the validator caches it."""

@@ -6,9 +6,10 @@ A pattern that this engine cannot compile, or whose compiled form is too large, 
 import re
 import time
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
+from weakref import proxy
 
+from agio.core.schema.weighed_cache import WeighedCache
 from agio.protocol.messages import Json, json_object
 
 if TYPE_CHECKING:
@@ -30,10 +31,19 @@ _FLAGS = re.compile(r"\(\?[A-Za-z-]+[:)]")
 """Inline flags are refused: ECMA 262 has none, and ignoring case is slow to compile."""
 
 
+_KEPT_BYTES = 16 * 1024 * 1024
+"""How much memory the compiled patterns of all schemas may take together."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Compiled:
     search: "Validator"
     is_small: bool
+
+    @property
+    def size_bytes(self) -> int:
+        """About how much memory it takes: the engine needs more than the compiled pattern."""
+        return 8 * SMALL_BYTES if self.is_small else _LARGE_BYTES
 
 
 class Patterns:
@@ -44,7 +54,8 @@ class Patterns:
         """The patterns that are not checked."""
         self.is_over = False
         """Whether the value exceeded the limits on text length or time."""
-        self.keyword: type[PatternKeyword] = type("Keyword", (PatternKeyword,), {"patterns": self})
+        # A class is freed by the garbage collector alone; the patterns, which may take megabytes, go before it.
+        self.keyword: type[PatternKeyword] = type("Keyword", (PatternKeyword,), {"patterns": proxy(self)})
         self._until = 0.0
         self._known: dict[str, _Compiled | None] = {}
 
@@ -63,6 +74,11 @@ class Patterns:
             if len(kept) < len(named):  # any other name may match an unchecked pattern
                 part["patternProperties"] = {**kept, "": kept.get("", {})}
         return part
+
+    @property
+    def size_bytes(self) -> int:
+        """About how much memory the compiled patterns take."""
+        return sum(found.size_bytes for found in self._known.values() if found is not None)
 
     def fits(self, pattern: str, text: str) -> bool:
         """Whether the pattern matches in the text. False once a limit is exceeded; True for an unknown pattern."""
@@ -103,8 +119,7 @@ class PatternKeyword:
             raise ValueError(f'"{instance}" does not match "{self._pattern}"')
 
 
-@lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> _Compiled | None:
+def _compile(pattern: str) -> _Compiled | None:
     """Compile a pattern. Return None if it is refused or too large."""
     import jsonschema_rs
 
@@ -118,3 +133,6 @@ def _compiled(pattern: str) -> _Compiled | None:
             continue
         return _Compiled(search, limit == SMALL_BYTES)
     return None
+
+
+_compiled = WeighedCache(_compile, lambda found: 0 if found is None else found.size_bytes, _KEPT_BYTES)

@@ -7,13 +7,14 @@ and pydantic models, which are recognised without importing pydantic.
 import dataclasses
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn, Protocol, TypeGuard, cast
 
 import msgspec
 
 from agio.core.schema.cost import SchemaCost
 from agio.core.schema.pattern import KEYWORD, SMALL_BYTES, Patterns
+from agio.core.schema.weighed_cache import WeighedCache
 from agio.errors import UserError
 from agio.protocol.messages import Json
 
@@ -25,6 +26,10 @@ MAX_SCHEMA_BYTES = 64 * 1024
 """The largest size of an untrusted schema as JSON."""
 _MAX_PARTS = 4_000
 """The most objects and lists in an untrusted schema, which then compiles in about 20 ms."""
+_PART_BYTES = 400
+"""About how much memory an object or list of a compiled schema takes."""
+_KEPT_BYTES = 64 * 1024 * 1024
+"""How much memory the compiled schemas of all tenants may take together."""
 _TOO_LARGE = "it is too large to be checked against this schema"
 _REF = "#/$defs/"
 _PROBLEM_CHARS = 2_000
@@ -146,13 +151,15 @@ def _plain(value: object) -> object:
 class Validator:
     """A compiled schema. Calling it with a value returns the first problem, or None."""
 
-    def __init__(self, schema: Schema, cost: SchemaCost | None = None) -> None:
+    def __init__(self, schema: Schema, cost: SchemaCost | None = None, size_bytes: int = 0) -> None:
         self._cost = cost
         self._patterns = Patterns()
         self._schema = schema if cost is None else cast(Schema, rewritten(schema, self._patterns.take))
         self._is_valid = self._compile(self._schema).is_valid
         self.left_out = self._patterns.left_out
         """The patterns that are not checked."""
+        self.size_bytes = size_bytes + self._patterns.size_bytes
+        """About how much memory it takes."""
 
     def __call__(self, value: Json) -> str | None:
         """Return the first problem of a value, or None."""
@@ -198,15 +205,17 @@ def validator(schema: Mapping[str, Json], what: str, *, is_trusted: bool = False
         return Validator(dict(schema)) if is_trusted else _compiled(msgspec.json.encode(schema))
 
 
-@lru_cache(maxsize=256)
-def _compiled(encoded: bytes) -> Validator:
+def _compile(encoded: bytes) -> Validator:
     if len(encoded) > MAX_SCHEMA_BYTES or count_parts(encoded) > _MAX_PARTS:
         raise ValueError(f"it has more than {MAX_SCHEMA_BYTES} bytes, or {_MAX_PARTS} objects and lists")
     schema = cast(Schema, msgspec.json.decode(encoded))
     cost = SchemaCost(schema)
     if not cost.is_bounded():
         raise ValueError("its references multiply: refer to fewer parts, or less often")
-    return Validator(schema, cost)
+    return Validator(schema, cost, len(encoded) + count_parts(encoded) * _PART_BYTES)
+
+
+_compiled = WeighedCache(_compile, lambda made: made.size_bytes, _KEPT_BYTES)
 
 
 def count_parts(encoded: bytes) -> int:
