@@ -49,7 +49,7 @@ INTRODUCTION = """\
 Every endpoint and who may call it, made from the lists in `src/agio/gateway`, `routes/table.py` and `doors.py`,
 and checked by the tests, route by route, role by role, and with an API key for each permission. Without a credential
 the answer is 401 `unauthenticated`, without the permission 403 `forbidden`, before anything of the request's body is
-read. What belongs to another team is 404, whatever one's role; so is what belongs to another user, for sessions, runs,
+read. What belongs to another team is 404 for every role; so is what belongs to another user, for sessions, runs,
 files, drafts, profiles and tool calls.
 
 A role has permissions. An API key has those of its user, or fewer, as its maker said; never more, also when the
