@@ -224,10 +224,15 @@ class _RestRoute(APIRoute):
                 call = await admit_call(request.scope, request.receive, line, body=has_body)
                 return await inner(call)
             except Exception as error:
-                if page is None or "text/html" not in request.headers.get("accept", ""):
-                    return refused(error)
-                problem = as_agio_error(error)
-                return page(status_of(problem), problem)
+                try:
+                    if page is None or "text/html" not in request.headers.get("accept", ""):
+                        return refused(error)
+                    problem = as_agio_error(error)
+                    return page(status_of(problem), problem)
+                finally:
+                    # FastAPI's frame refers to its error and the error to the frame: break the cycle, for with it
+                    # a refused body of a megabyte would stay until the next full garbage collection.
+                    error.__traceback__ = None
 
         return handle
 

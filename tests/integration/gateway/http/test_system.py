@@ -1,5 +1,6 @@
 """The server about itself: alive, ready, its figures, and the description of every route."""
 
+import gc
 import platform
 from importlib.metadata import version
 from typing import Any, cast
@@ -7,6 +8,7 @@ from typing import Any, cast
 import httpx
 import jsonschema_rs
 import pytest
+from fastapi.exceptions import RequestValidationError
 from prometheus_client.parser import text_string_to_metric_families
 
 from agio.gateway.doors.table import DOORS
@@ -268,3 +270,19 @@ async def test_the_description_says_what_comes_of_waiting_for_a_run() -> None:
     answer = paths["/api/sdk/session/message"]["post"]["responses"]["200"]
     assert set(answer["content"]) == {"application/json", "text/event-stream"}
     assert set(paths["/sign-in"]["get"]["responses"]["200"]["content"]) == {"text/html"}
+
+
+async def test_a_refused_body_is_freed_with_its_answer() -> None:
+    """S14: no error waits with its body for the garbage collector, which would pause the server for all of them."""
+    body = b'{"tools": [%s1]}' % (b"1," * 4000)
+    async with house() as place, place.client() as client:
+        gc.collect()
+        gc.disable()
+        try:
+            refused = await client.post(
+                "/api/agents", content=body, headers={"content-type": "application/json"}
+            )
+            assert code_of(refused) == "invalid_body"
+            assert not [kept for kept in gc.get_objects() if isinstance(kept, RequestValidationError)]
+        finally:
+            gc.enable()
