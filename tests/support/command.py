@@ -2,16 +2,19 @@
 
 import asyncio
 import json
+import multiprocessing
 import os
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from io import FileIO, TextIOWrapper
 from pathlib import Path
 from typing import cast
 
+from agio.cli.main import main
 from agio.core.store.repository import RunInfo
 from agio.db.repository import open_store
 from agio.errors import StoreError
@@ -20,6 +23,23 @@ WAIT_S = 120.0
 """No command may take longer, however busy the machine is."""
 
 AGIO = (sys.executable, "-m", "agio.cli.main")
+
+_FORKING = multiprocessing.get_context("forkserver")
+"""Forks commands from a process that has imported them: half of what they take is to import."""
+_FORKING.set_forkserver_preload(["tests.support.commands_imported"])
+
+
+def _run(arguments: Sequence[str], environment: Mapping[str, str], streams: Sequence[str]) -> None:
+    """Be `agio` in a forked process, with these files for its standard streams."""
+    os.environ.clear()
+    os.environ.update(environment)
+    for number, name in enumerate(streams):
+        os.dup2(os.open(name, os.O_RDWR | os.O_CREAT | (os.O_TRUNC if number else 0)), number)
+    sys.stdin, sys.stdout, sys.stderr = (
+        TextIOWrapper(FileIO(number, mode, closefd=False), "utf-8") for number, mode in enumerate("rww")
+    )
+    sys.argv = ["agio", *arguments]
+    main()
 
 
 class Cli:
@@ -39,18 +59,17 @@ class Cli:
         }
 
     def run(self, *arguments: str, given: str | bytes = b"") -> subprocess.CompletedProcess[str]:
-        """Run a command to its end; `given` is its standard input."""
-        done = subprocess.run(
-            [*AGIO, *arguments],
-            input=given.encode() if isinstance(given, str) else given,
-            capture_output=True,
-            env=self.environment,
-            timeout=WAIT_S,
-            check=False,
-        )
-        return subprocess.CompletedProcess(
-            done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
-        )
+        """Run a command to its end, in a process of its own; `given` is its standard input."""
+        names = [str(self.home / f"standard-{stream}") for stream in ("input", "output", "error")]
+        Path(names[0]).write_bytes(given.encode() if isinstance(given, str) else given)
+        process = _FORKING.Process(target=_run, args=(arguments, self.environment, names))
+        process.start()
+        process.join(WAIT_S)
+        if process.exitcode is None:
+            process.kill()
+            raise TimeoutError(f"{arguments} did not end")
+        output, error = (Path(name).read_bytes().decode() for name in names[1:])
+        return subprocess.CompletedProcess(arguments, process.exitcode, output, error)
 
     def start(self, *arguments: str) -> "subprocess.Popen[bytes]":
         """Begin a command whose standard input and output are pipes."""
