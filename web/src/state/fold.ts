@@ -367,26 +367,26 @@ function startCall(turn: Turn, event: Event, id: string | undefined, name: strin
 }
 
 /** What an event that becomes a notice says. */
-export type Told = OwnEvents["agio.error" | "agio.notice" | "agio.compacted"];
+export type NoticeValue = OwnEvents["agio.error" | "agio.notice" | "agio.compacted"];
 
 /** A notice that a run wrote, by the name of its event; `at`: when. */
-export function newNotice(id: string, name: string, told: Told, at: number | null, seq = 0): NoticePart {
-  if ("text" in told) {
-    const message = `${told.messages} older messages were summarised. The model sees the summary instead.`;
+export function newNotice(id: string, name: string, value: NoticeValue, at: number | null, seq = 0): NoticePart {
+  if ("text" in value) {
+    const message = `${value.messages} older messages were summarised. The model sees the summary instead.`;
     return {
       kind: "notice",
       id,
       level: "notice",
       code: "compacted",
       message,
-      detail: told.text,
+      detail: value.text,
       retryAt: null,
       seq,
     };
   }
-  const { code, message } = told;
+  const { code, message } = value;
   const level = name === "agio.error" ? "error" : "notice";
-  const wait = "retry_in_ms" in told ? told.retry_in_ms : undefined;
+  const wait = "retry_in_ms" in value ? value.retry_in_ms : undefined;
   const retryAt = wait === undefined || at === null ? null : at + wait;
   return { kind: "notice", id, level, code, message, retryAt, seq };
 }

@@ -4,7 +4,7 @@ import { usageOfRun } from "@/lib/usage-words";
 import type { InterruptView, MessageView } from "@/protocol/api";
 import type { Content } from "@/protocol/commands";
 import type { Message } from "@/protocol/events";
-import { changeParts, newCall, newNotice, type Told } from "./fold";
+import { changeParts, newCall, newNotice, type NoticeValue } from "./fold";
 import {
   type Asked,
   answered,
@@ -204,7 +204,7 @@ function addMessage(turn: Turn, known: Known, view: MessageView): void {
       break;
     }
     case "activity": {
-      const notice = message.content as Told;
+      const notice = message.content as NoticeValue;
       parts.push(newNotice(message.id, message.activityType, notice, timeIn(message.metadata, "at")));
       break;
     }

@@ -24,6 +24,13 @@ _AGENT: dict[str, Json] = {
     "model_name": "m",
     "tools": [{"name": "<tool_name>"}],
 }
+_HANDING_OVER: dict[str, Json] = {
+    "name": "Desk",
+    "system_prompt": "Be brief.",
+    "model_provider": "demo",
+    "model_name": "demo",
+    "handoffs": [{"agent": "<agent>"}],
+}
 _PROVIDER: dict[str, Json] = {"name": "<provider_name>", "kind": "openai", "api_key": "sk-test"}
 _TOOL: dict[str, Json] = {"name": "<tool_name>", "method": "GET", "url": "http://127.0.0.1:9/"}
 _SERVER: dict[str, Json] = {"name": "<mcp_name>", "server_url": "https://shop.example/mcp"}
@@ -145,10 +152,14 @@ CALLS: dict[str, list[Call]] = {
     "list_agent_sessions": [_at("agent")],
     "start_session": [_at("agent", {"title": "Talk"})],
     "list_agents": [Call(query={"search": "<agent_name>"}, foreign={"agent_name": 200})],
-    "create_agent": [Call(body=_AGENT, foreign={"agent_name": 201, **_OF_AGENT})],
+    "create_agent": [
+        Call(body=_AGENT, foreign={"agent_name": 201, **_OF_AGENT}),
+        Call(body=_HANDING_OVER, foreign={"agent": "invalid_handoff"}),
+    ],
     "get_agent": [_at("agent")],
     "replace_agent": [
-        Call(path={"agent_id": "<agent>"}, body=_AGENT, foreign={"agent_name": "agent_exists", **_OF_AGENT})
+        Call(path={"agent_id": "<agent>"}, body=_HANDING_OVER, foreign={"agent": "invalid_handoff"}),
+        Call(path={"agent_id": "<agent>"}, body=_AGENT, foreign={"agent_name": "agent_exists", **_OF_AGENT}),
     ],
     "delete_agent": [_at("agent")],
     "run_agent_once": [
