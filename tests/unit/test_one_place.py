@@ -1,7 +1,8 @@
 """What the architecture says is done in one place is done in one place."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import agio
@@ -12,12 +13,16 @@ SHARED = ("tests.support", "tests.checks")
 """What tests of every folder may import."""
 
 
-def nodes() -> Iterator[tuple[str, ast.AST]]:
-    """Every node of the source, with its file. The model servers of `testing` speak other protocols."""
-    for file in sorted(SOURCE.rglob("*.py")):
-        name = str(file.relative_to(SOURCE))
-        if not name.startswith("testing/"):
-            yield from ((name, node) for node in ast.walk(ast.parse(file.read_text())))
+@cache
+def nodes() -> Sequence[tuple[str, ast.AST]]:
+    """Every call and constant of the source, with its file. The model servers of `testing` speak other protocols."""
+    return [
+        (str(file.relative_to(SOURCE)), node)
+        for file in sorted(SOURCE.rglob("*.py"))
+        if not file.is_relative_to(SOURCE / "testing")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Call | ast.Constant)
+    ]
 
 
 def calls_of(name: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import subprocess
 import threading
 import time
@@ -15,7 +14,7 @@ import pytest
 
 from agio.db.repository import open_store
 from tests.acceptance.checker import Run, check_positions, check_run, read_runs
-from tests.support.command import AGIO, WAIT_S
+from tests.support.command import WAIT_S, Cli
 from tests.support.process import PAUSE_S, Server, answer_of, send, start_session, stream
 
 LIMITS = json.dumps({"running_per_user": 10})
@@ -27,14 +26,10 @@ def agio(
     folder: Path, *arguments: str, environment: dict[str, str] | None = None
 ) -> "subprocess.CompletedProcess[str]":
     """Run a command to its end."""
-    return subprocess.run(
-        [*AGIO, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=WAIT_S,
-        check=False,
-        env={"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8", **(environment or {})},
-    )
+    cli = Cli(folder)
+    del cli.environment["AGIO_DATA"]
+    cli.environment.update(environment or {})
+    return cli.run(*arguments)
 
 
 class Talkers:
