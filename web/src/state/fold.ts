@@ -370,7 +370,13 @@ function startCall(turn: Turn, event: Event, id: string | undefined, name: strin
 export type NoticeValue = OwnEvents["agio.error" | "agio.notice" | "agio.compacted"];
 
 /** A notice that a run wrote, by the name of its event; `at`: when. */
-export function newNotice(id: string, name: string, value: NoticeValue, at: number | null, seq = 0): NoticePart {
+export function newNotice(
+  id: string,
+  name: string,
+  value: NoticeValue,
+  at: number | null,
+  seq = 0,
+): NoticePart {
   if ("text" in value) {
     const message = `${value.messages} older messages were summarised. The model sees the summary instead.`;
     return {

@@ -4,7 +4,7 @@ import { usageOfRun } from "@/lib/usage-words";
 import type { InterruptView, MessageView } from "@/protocol/api";
 import type { Content } from "@/protocol/commands";
 import type { Message } from "@/protocol/events";
-import { changeParts, newCall, newNotice, type NoticeValue } from "./fold";
+import { changeParts, type NoticeValue, newCall, newNotice } from "./fold";
 import {
   type Asked,
   answered,
