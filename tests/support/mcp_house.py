@@ -11,13 +11,11 @@ from agio.tools.mcp.link import Command
 from tests.support.served import Served, served
 
 
-class McpHouse:
-    """The server, and a client of user `local`, who is an owner."""
+class McpTeam:
+    """A team that has MCP servers, by REST."""
 
-    def __init__(self, server: Served, client: httpx.AsyncClient) -> None:
-        self.server = server
+    def __init__(self, client: httpx.AsyncClient) -> None:
         self.client = client
-        self.store = server.gateway.store
 
     async def ask(self, method: str, path: str, body: object = None, *, expect: int = 200) -> dict[str, Any]:
         """Call the API; the status must be the expected one."""
@@ -52,13 +50,26 @@ class McpHouse:
         )
 
 
+class McpHouse(McpTeam):
+    """The server, and a client of user `local`, who is an owner."""
+
+    def __init__(self, server: Served, client: httpx.AsyncClient) -> None:
+        super().__init__(client)
+        self.server = server
+        self.store = server.gateway.store
+
+
 @asynccontextmanager
 async def mcp_house(
-    database: Path | str, *, commands: Mapping[str, Command] | None = None, allow: str = "127.0.0.1"
+    database: Path | str,
+    *,
+    commands: Mapping[str, Command] | None = None,
+    allow: str = "127.0.0.1",
+    public_url: str | None = None,
 ) -> AsyncGenerator[McpHouse]:
     """Open the house; it may call this machine."""
     async with (
-        served(database, egress_allow=[allow], commands=commands or {}) as server,
+        served(database, egress_allow=[allow], commands=commands or {}, public_url=public_url) as server,
         httpx.AsyncClient(base_url=server.url, headers=server.headers, timeout=60) as client,
     ):
         yield McpHouse(server, client)

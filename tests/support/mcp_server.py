@@ -51,6 +51,7 @@ class Fixture:
         self.waiting = asyncio.Event()
         self.cancelled = asyncio.Event()
         self.lists = 0
+        self.pay_url = "https://pay.example.com/1?a=b"
         self.request_ids: list[types.RequestId | None] = []
         self.tools: dict[str, tuple[str, dict[str, Any], Play]] = {
             "echo": ("Say it again.", _takes("text"), self._echo),
@@ -62,6 +63,8 @@ class Fixture:
             "big": ("Say much.", OBJECT, self._big),
             "fail": ("Fail.", OBJECT, self._fail),
             "ask": ("Ask a person.", OBJECT, self._ask),
+            "order": ("Order, asking for the colour and the number.", OBJECT, self._order),
+            "pay": ("Have a person pay on a page.", OBJECT, self._pay),
         }
 
     def server(self) -> Server[Any]:
@@ -155,6 +158,42 @@ class Fixture:
         return types.InputRequiredResult(
             input_requests={"colour": types.ElicitRequest(params=params)}, request_state="asked once"
         )
+
+    async def _order(
+        self, ctx: Context, arguments: dict[str, Any]
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """Ask twice: the state of the second question has the answer to the first."""
+        answers = cast("dict[str, Any] | None", arguments["_answers"])
+        if answers is None:
+            colour = {"type": "string", "title": "Colour", "enum": ["red", "green"]}
+            return asking("first", "Which colour?", {"colour": colour}, "secret state")
+        if "first" in answers:
+            assert arguments["_state"] == "secret state"
+            if answers["first"].action != "accept":
+                return text(f"{answers['first'].action}: nothing ordered")
+            number = {"type": "integer", "minimum": 1, "maximum": 9, "description": "How many of them"}
+            chosen = str(answers["first"].content["colour"])
+            return asking("second", "How many?", {"number": number}, f"secret {chosen}")
+        state = str(arguments["_state"]).removeprefix("secret ")
+        return text(f"{answers['second'].content['number']} {state} apples")
+
+    async def _pay(
+        self, ctx: Context, arguments: dict[str, Any]
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        answers = cast("dict[str, Any] | None", arguments["_answers"])
+        if answers is not None:
+            return text(f"{answers['pay'].action} {answers['pay'].content}")
+        params = types.ElicitRequestURLParams(message="Pay there.", url=self.pay_url)
+        return types.InputRequiredResult(input_requests={"pay": types.ElicitRequest(params=params)})
+
+
+def asking(key: str, message: str, fields: dict[str, Any], state: str) -> types.InputRequiredResult:
+    """A question with a form, all of whose fields are required."""
+    form: dict[str, Any] = {"type": "object", "properties": fields, "required": list(fields)}
+    params = types.ElicitRequestFormParams(message=message, requested_schema=form)
+    return types.InputRequiredResult(
+        input_requests={key: types.ElicitRequest(params=params)}, request_state=state
+    )
 
 
 def digest(token: str) -> str:

@@ -55,6 +55,7 @@ async def served(
     egress_allow: Sequence[str] = (),
     prices: Mapping[str, Price] | None = None,
     commands: Mapping[str, Command] | None = None,
+    public_url: str | None = None,
 ) -> AsyncGenerator[Served]:
     """Serve on a free loopback port until the test ends. The store is at a URL, or a file in a folder; it stays.
 
@@ -69,6 +70,7 @@ async def served(
         egress_allow=egress_allow,
         prices=prices or {},
         mcp=commands or {},
+        public_url=public_url,
     )
     worker = WorkerService(
         "w1",

@@ -139,3 +139,80 @@ async def test_a_server_with_oauth_is_connected_and_disconnected(tmp_path: Path)
         await page.get_by_role("button", name="Disconnect").click()
         await page.get_by_role("alertdialog").get_by_role("button", name="Disconnect").click()
         await expect(page.get_by_text("Not connected").first).to_be_visible()
+
+
+async def test_what_a_server_asks_is_answered_in_the_chat(tmp_path: Path) -> None:
+    """C4, C8: after the approval, a form in the card; after a reload it is still there; the answer reaches the server."""
+
+    def order(call: ModelCall) -> Reply:
+        if call.tool_results:
+            return Reply(f"Done: {call.tool_results[0].text}.")
+        return Reply(tool_calls=[Call("shop_order", {})])
+
+    async with (
+        fixture_server() as fixture,
+        process_scene(tmp_path, order, {"AGIO_EGRESS_ALLOW": "127.0.0.1"}) as here,
+    ):
+        page = await here.visitor()
+        await _give(here, page, await here.make_agent(page, "Buyer"), fixture.url, "order", approval="ask")
+        await say(page, "Order apples.")
+        await page.get_by_role("button", name="Approve", exact=True).click()
+        await expect(page.get_by_text("Which colour?")).to_be_visible()
+        await page.reload()
+        await expect(page.get_by_text("Which colour?")).to_be_visible()
+        await page.get_by_label("Colour").select_option("green")
+        await _looks_well(page)
+        await page.get_by_role("button", name="Send answer").click()
+        await expect(page.get_by_text("How many?")).to_be_visible()
+        await page.get_by_label("number").fill("3")
+        await page.get_by_role("button", name="Send answer").click()
+        await expect(page.get_by_text("Done: 3 green apples.")).to_be_visible()
+        await expect(page.get_by_text("Answered", exact=True)).to_be_visible()
+
+
+async def test_a_chat_leads_to_connect(tmp_path: Path) -> None:
+    """C4, C8: a call without a connection shows a card, whose link is the server's page with the button."""
+
+    def ask(call: ModelCall) -> Reply:
+        return Reply("I cannot.") if call.tool_results else Reply(tool_calls=[Call("shop_who", {})])
+
+    async with (
+        authorized_server() as (_, fixture),
+        process_scene(tmp_path, ask, {"AGIO_EGRESS_ALLOW": "127.0.0.1"}) as here,
+    ):
+        here.friends = ("http://127.0.0.1:",)
+        page = await here.visitor()
+        agent = await here.make_agent(page, "Asker")
+        server = await _give(here, page, agent, fixture.url, "who", auth="oauth")
+        await say(page, "Who am I?")
+        await expect(page.get_by_text("shop needs you to sign in.")).to_be_visible()
+        await _looks_well(page)
+        await page.get_by_role("link", name="Connect", exact=True).click()
+        await page.wait_for_url(f"**/settings/mcp-servers/{server}")
+        await page.get_by_role("button", name="Connect", exact=True).click()
+        await expect(page.get_by_role("button", name="Disconnect")).to_be_visible()
+
+
+async def _give(
+    here: Scene, page: Page, agent: str, url: str, tool: str, *, approval: str = "never", auth: str = "none"
+) -> str:
+    """Add a server with one tool, give it to the agent, and open a chat; returns the server's id.
+
+    One with OAuth is connected to see its tools, and disconnected again.
+    """
+    body = {"name": "shop", "server_url": url, **({"auth": auth} if auth == "oauth" else {})}
+    server = (await here.call(page, "POST", "/api/mcp-servers", body))["id"]
+    path = f"/api/mcp-servers/{server}"
+    if auth == "oauth":
+        begun = await here.call(page, "POST", f"{path}/connect", {})
+        await page.goto(begun["authorization_url"])
+        await page.wait_for_url("**/settings/mcp-servers/**")
+    await here.call(page, "POST", f"{path}/check", {})
+    found = (await here.call(page, "GET", path))["tools"]
+    tool_id = next(each["id"] for each in found if each["name"] == tool)
+    await here.call(page, "PUT", f"{path}/tools/{tool_id}", {"enabled": True, "approval": approval})
+    if auth == "oauth":
+        await here.call(page, "DELETE", f"{path}/connection")
+    await here.call(page, "PUT", f"/api/agents/{agent}/tools/shop_{tool}", {})
+    await page.goto(f"{here.url}/chat?agent={agent}")
+    return server

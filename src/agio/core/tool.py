@@ -12,6 +12,7 @@ from functools import partial
 from typing import (
     Annotated,
     Generic,
+    Literal,
     ParamSpec,
     Protocol,
     TypeAlias,
@@ -49,7 +50,46 @@ _MAX_OFFERED = 128
 _MAX_OFFERED_PARTS = 10_000
 """The number of objects and lists in all offered schemas together, which compile in about 20 ms."""
 _MAX_OFFERED_BYTES = 256 * 1024
+INPUT_REQUIRED = "input_required"
+"""The reason of a question that a tool asks during its call, and the state of a call that waits for its answer."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+
+
+class InputQuestion(Struct, frozen=True):
+    """What a tool asks a person during its call: to fill in a form, or to open a page."""
+
+    message: str
+    form: dict[str, Json] | None = None
+    """The JSON schema of the answer's content: an object of plain fields. None: there is nothing to fill in."""
+    url: str | None = None
+    """The page to open."""
+
+    @property
+    def response_schema(self) -> dict[str, Json]:
+        """The schema of an answer."""
+        properties: dict[str, Json] = {"approved": {"type": "boolean"}}
+        if self.form is not None:
+            properties["content"] = self.form
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": ["approved"],
+            "additionalProperties": False,
+        }
+
+
+class GivenInput(Struct, frozen=True):
+    """A person's answer to an `InputQuestion`."""
+
+    action: Literal["accept", "decline", "cancel"]
+    content: dict[str, Json] | None = None
+
+
+class Resumed(Struct, frozen=True):
+    """A call that goes on: what the tool kept when it asked, and the answers, in the order of its questions."""
+
+    state: str
+    given: list[GivenInput]
 
 
 class ToolContext:
@@ -67,6 +107,7 @@ class ToolContext:
         report: Callable[[Json], None],
         agent: str = "",
         lane: str = "",
+        resumed: Resumed | None = None,
     ) -> None:
         self.tenant = tenant
         self.user = user
@@ -79,6 +120,8 @@ class ToolContext:
         """The name of the calling agent."""
         self.lane = lane
         """The lane of the calling sub-agent; empty for the run's agent."""
+        self.resumed = resumed
+        """Set if the tool has asked a person, who has answered."""
         self.cancel_signal = threading.Event()
         """Set when the run is cancelled. A thread can wait for it."""
         self.report = report
@@ -354,6 +397,10 @@ class ToolAnswer(Struct, frozen=True):
 
     content: Content
     error: str | None = None
+    asks: Sequence[InputQuestion] = ()
+    """Questions instead of a result: the call goes on when a person has answered them."""
+    state: str = ""
+    """What the tool keeps until then. The gateway stores it, and no client sees it."""
 
 
 class ToolRunner(Protocol):

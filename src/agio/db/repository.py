@@ -104,6 +104,7 @@ class Repository:
 
     create_run = _write(runs.create_run)
     claim_run = _write(runs.claim_run)
+    find_tool = _read(runs.find_tool)
     begin_tool = _write(runs.begin_tool)
     end_tool = _write(runs.end_tool)
     get_run = _read(log.get_run)

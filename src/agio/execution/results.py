@@ -40,6 +40,8 @@ def answer_of(value: object, limit_bytes: int, event_bytes: int | None = None) -
     """Convert a return value to an answer: text within `limit_bytes`, the whole within `event_bytes`."""
     error = None
     if isinstance(value, ToolAnswer):
+        if value.asks:
+            return value
         value, error = value.content, value.error
     try:
         content = _content(value, limit_bytes)

@@ -66,6 +66,8 @@ class Answer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The reason of a refusal, for the model."""
     edited_args: dict[str, Json] | None = None
     """Arguments that replace the model's."""
+    content: dict[str, Json] | None = None
+    """What a tool asked for."""
 
     def entry(self) -> ResumeEntry:
         """Return the answer as an AG-UI entry."""
@@ -74,6 +76,8 @@ class Answer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             payload["reason"] = self.reason
         if self.edited_args is not None:
             payload["editedArgs"] = self.edited_args
+        if self.content is not None:
+            payload["content"] = self.content
         return ResumeEntry(self.interrupt_id, "resolved", payload)
 
 

@@ -45,7 +45,7 @@ class Toolbox:
         async def call(**given: object) -> ToolAnswer:
             context = cast(ToolContext, given.pop(_CONTEXT))
             reply = await self._call(context, offer.name, given)
-            return ToolAnswer(reply.content, reply.error)
+            return ToolAnswer(reply.content, reply.error, reply.asks)
 
         return Tool(
             name=offer.name,

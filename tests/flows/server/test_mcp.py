@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Any, cast
 
 from agio.protocol.codec import decode_lines
-from agio.protocol.events import TOOL_PROGRESS, AgentEvent, Custom, RunFinished, ToolCallResult
+from agio.protocol.events import (
+    TOOL_PROGRESS,
+    AgentEvent,
+    Custom,
+    Interrupt,
+    InterruptOutcome,
+    RunFinished,
+    ToolCallResult,
+)
 from agio.protocol.messages import FileSource, ImagePart, TextPart, json_object
 from agio.testing import Call, Reply
 from tests.flows.server.home import Home, open_home
@@ -53,6 +61,13 @@ def results(lines: list[bytes]) -> list[tuple[object, str | None]]:
         for event in events_of(lines)
         if isinstance(event, ToolCallResult)
     ]
+
+
+def questions(lines: list[bytes]) -> list[Interrupt]:
+    """What a run asks at its end."""
+    last = events_of(lines)[-1]
+    assert isinstance(last, RunFinished)
+    return last.outcome.interrupts if isinstance(last.outcome, InterruptOutcome) else []
 
 
 async def test_an_mcp_tool_is_called_with_its_progress_in_the_log(
@@ -262,3 +277,87 @@ async def test_past_its_token_limit_an_agent_searches_its_mcp_tools(
         assert (await home.ask("GET", f"/api/agents/{agent}"))["tools"] == [
             {"name": "clock", "approval": None}
         ]
+
+
+async def test_what_a_server_asks_becomes_a_question_to_the_person(
+    database: str | Path, link: LinkKind
+) -> None:
+    """C4: after the approval, as often as it asks; the call goes on with the answers, and is made once."""
+    async with open_shop(database, link) as (home, fixture):
+        tools = await add_server(home, fixture)
+        path = f"/api/mcp-servers/{tools['order']['server']}/tools/{tools['order']['id']}"
+        await home.ask("PUT", path, {"enabled": True, "approval": "ask"})
+        talk = cast(SseTalk, await open_talk("sse", home, await home.create_agent(tools=["shop_order"])))
+        home.model.script(Reply(tool_calls=[Call("shop_order", {})]), Reply("Ordered."))
+        lines = await talk.say("Apples, please.")
+        seen = list(lines)
+        [approval] = questions(lines)
+        assert approval.reason == "tool_call"
+        lines = await talk.answer([{"interrupt_id": approval.id, "approved": True}])
+        seen += lines
+        [colour] = questions(lines)
+        assert (colour.reason, colour.message) == ("input_required", "Which colour?")
+        session = f"/api/agent-sessions/{talk.session_id}"
+        status = await home.ask("GET", f"{session}/status")
+        [shown] = cast("list[dict[str, Any]]", status["interrupts"])
+        assert shown["form"]["properties"]["colour"]["enum"] == ["red", "green"]
+        for wrong in (
+            {"approved": True},
+            {"approved": True, "content": {"colour": "blue"}},
+            {"approved": True, "edited_args": {"a": 1}},
+        ):
+            body = {"answers": [{"interrupt_id": colour.id, **wrong}]}
+            refused = await home.ask("POST", f"{session}/answer", body, expect=422)
+            assert cast("dict[str, str]", refused["error"])["code"] == "invalid_answer"
+        given = {"interrupt_id": colour.id, "approved": True, "content": {"colour": "green"}}
+        lines = await talk.answer([given])
+        seen += lines
+        [number] = questions(lines)
+        assert number.message == "How many?"
+        assert number.id != colour.id
+        lines = await talk.answer([{"interrupt_id": number.id, "approved": True, "content": {"number": 3}}])
+        assert results(lines) == [("3 green apples", None)]
+        assert fixture.calls == ["order"] * 3
+        assert b"secret" not in b"".join([*seen, *lines])
+        home.model.script(Reply(tool_calls=[Call("shop_order", {})]), Reply("No."))
+        [approval] = questions(await talk.say("More."))
+        [colour] = questions(await talk.answer([{"interrupt_id": approval.id, "approved": True}]))
+        lines = await talk.answer([{"interrupt_id": colour.id, "approved": False}])
+        assert results(lines) == [("decline: nothing ordered", None)]
+        home.model.script(Reply(tool_calls=[Call("shop_order", {})]), Reply("Never mind."))
+        [approval] = questions(await talk.say("More."))
+        assert questions(await talk.answer([{"interrupt_id": approval.id, "approved": True}]))
+        lines = await talk.say("Leave it.")
+        assert [code for _, code in results(lines)] == ["not_run"]
+
+
+async def test_a_server_asks_for_a_page_to_be_opened_or_is_declined(
+    database: str | Path, link: LinkKind
+) -> None:
+    """C4: a page that is no https address is declined, and so are the questions of servers before 2026."""
+    async with open_shop(database, link) as (home, fixture):
+        await add_server(home, fixture)
+        talk = await open_talk("sse", home, await home.create_agent(tools=["shop_pay", "shop_ask"]))
+        home.model.script(
+            Reply(tool_calls=[Call("shop_pay", {}), Call("shop_ask", {})]),
+            Reply("Paid."),
+            Reply(tool_calls=[Call("shop_pay", {})]),
+            Reply("Declined."),
+        )
+        pay, ask = questions(await talk.say("Pay."))
+        assert (pay.metadata or {}) == {"url": fixture.pay_url}
+        answers = [
+            {"interrupt_id": pay.id, "approved": True},
+            {"interrupt_id": ask.id, "dismissed": True},
+        ]
+        assert sorted(str(content) for content, _ in results(await talk.answer(answers))) == [
+            "accept None",
+            "cancel None",
+        ]
+        fixture.pay_url = "javascript:alert(1)"
+        assert results(await talk.say("Again.")) == [("decline None", None)]
+    async with open_shop(database, link, old=True) as (home, fixture):
+        await add_server(home, fixture, name="old")
+        talk = await open_talk("sse", home, await home.create_agent(tools=["old_ask"]))
+        home.model.script(Reply(tool_calls=[Call("old_ask", {})]), Reply("So."))
+        assert results(await talk.say("Ask.")) == [("decline", None)]

@@ -62,6 +62,10 @@ const FAILURES: Record<string, string> = {
   egress_refused: "This address is blocked",
   secret_unreadable: "A secret header cannot be read",
   mcp_tool_changed: "Its server changed this tool",
+  mcp_not_connected: "Not connected",
+  mcp_unauthorized: "Its server refuses the credentials",
+  mcp_server_off: "Its server is switched off",
+  mcp_error: "Its server refuses the call",
   unknown: "It is unknown whether it took effect",
   cancelled: "It was cancelled",
 };

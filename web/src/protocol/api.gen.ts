@@ -1921,6 +1921,10 @@ export interface components {
         AnswerBody: {
             /** Approved */
             approved?: boolean | null;
+            /** Content */
+            content?: {
+                [key: string]: unknown;
+            } | null;
             /** Dismissed */
             dismissed?: true | null;
             /** Edited Args */
@@ -1938,10 +1942,12 @@ export interface components {
         } | {
             /** @constant */
             approved: false;
+            content?: null;
             dismissed?: null;
             edited_args?: null;
         } | {
             approved?: null;
+            content?: null;
             /** @constant */
             dismissed: true;
             edited_args?: null;
@@ -2510,14 +2516,20 @@ export interface components {
             arguments: string;
             created_at: number;
             expires_at: number;
+            form: {
+                [key: string]: unknown;
+            } | null;
             id: string;
             message: string;
+            /** @enum {unknown} */
+            reason: "input_required" | "tool_call";
             run_id: string;
             session_id: string;
             /** @enum {unknown} */
             state: "cancelled" | "expired" | "open" | "resolved";
             tool: string;
             tool_call_id: string;
+            url: string | null;
         };
         /**
          * InvitationBody

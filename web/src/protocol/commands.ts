@@ -8,6 +8,8 @@ export interface Answer {
   approved: boolean;
   reason?: string;
   edited_args?: Record<string, unknown>;
+  /** What a tool asked for. */
+  content?: Record<string, unknown>;
 }
 
 export type Command =

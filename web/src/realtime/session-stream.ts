@@ -244,9 +244,7 @@ export class SessionStream {
   /** Reads what people said to questions, arguments they changed above all: it begins the run that followed. */
   private async tellAnswers(asked: readonly InterruptView[]): Promise<void> {
     const { life } = this;
-    const answered = new Map(
-      asked.flatMap((one) => (one.state === "resolved" ? [[one.id, one.tool_call_id]] : [])),
-    );
+    const answered = new Map(asked.flatMap((one) => (one.state === "resolved" ? [[one.id, one]] : [])));
     const asking = new Set(asked.map((one) => one.run_id));
     const { turns } = this.stream.thread;
     const following = turns.flatMap((turn, at) =>
@@ -255,10 +253,10 @@ export class SessionStream {
     for (const runId of following.slice(-ANSWERS_SHOWN)) {
       const event = await firstEvent(runId).catch(() => undefined);
       if (!this.goesOn(life) || event?.type !== "RUN_STARTED") continue;
-      const thread = (event.input?.resume ?? []).reduce(
-        (shown, entry) => noteAnswer(shown, answered.get(entry.interruptId), entry.payload),
-        this.stream.thread,
-      );
+      const thread = (event.input?.resume ?? []).reduce((shown, { interruptId, payload }) => {
+        const one = answered.get(interruptId);
+        return noteAnswer(shown, one?.tool_call_id, payload, one?.reason === "input_required");
+      }, this.stream.thread);
       this.change({ thread });
     }
   }

@@ -178,7 +178,9 @@ test("a question is open until the next run answers it, whose result joins the c
       },
     }),
   ]);
-  expect(openQuestions(asks)).toEqual([{ id: "i1", callId: "c1", message: "Send it?", expiresAt: null }]);
+  expect(openQuestions(asks)).toMatchObject([
+    { id: "i1", callId: "c1", message: "Send it?", expiresAt: null },
+  ]);
   const answered = fold(
     [
       {

@@ -1,9 +1,11 @@
 /** The one reducer: folds the log's events into a thread. Pure, and what did not change stays the same object. */
+import { isObject } from "@/lib/json";
 import { sumUsage, usageOfMetrics } from "@/lib/usage-words";
 import type { Content } from "@/protocol/commands";
 import {
   type Event,
   type EventOf,
+  type Interrupt,
   type OwnEvents,
   ownValue,
   placeOf,
@@ -11,9 +13,11 @@ import {
 } from "@/protocol/events";
 import {
   type Asked,
+  type AskedInput,
   answered,
   type CallPart,
   correctionId,
+  findCall,
   hasBegun,
   type NoticePart,
   newTurn,
@@ -46,7 +50,9 @@ function foldEvent(thread: Thread, event: Event): Thread {
     case "TOOL_CALL_RESULT":
       return takeResult(thread, event);
     default:
-      return changeTurn(thread, currentRun(thread, event), (turn) => foldIntoTurn(turn, event));
+      return changeTurn(thread, currentRun(thread, event), (turn) =>
+        withTools(foldIntoTurn(turn, event), thread),
+      );
   }
 }
 
@@ -118,12 +124,18 @@ function onPath(thread: Thread, event: EventOf<"RUN_STARTED">): Thread {
 function takeAnswers(thread: Thread, event: EventOf<"RUN_STARTED">): Thread {
   return (event.input?.resume ?? []).reduce((noted, { interruptId, payload }) => {
     const questions = noted.turns.flatMap((turn) => turn.questions);
-    return noteAnswer(noted, questions.find((asked) => asked.id === interruptId)?.callId, payload);
+    const question = questions.find((asked) => asked.id === interruptId);
+    return noteAnswer(noted, question?.callId, payload, Boolean(question?.input));
   }, thread);
 }
 
 /** Notes what a person said when they were asked about a call. */
-export function noteAnswer(thread: Thread, callId: string | undefined, payload: unknown): Thread {
+export function noteAnswer(
+  thread: Thread,
+  callId: string | undefined,
+  payload: unknown,
+  toTool = false,
+): Thread {
   const asking = thread.turns.findLast((turn) => findPart(turn.parts, "call", callId));
   if (callId === undefined || !asking) return thread;
   const said = (payload ?? {}) as {
@@ -135,6 +147,7 @@ export function noteAnswer(thread: Thread, callId: string | undefined, payload: 
     approved: said.approved === true,
     reason: said.reason ?? null,
     editedArgs: said.editedArgs ?? null,
+    toTool,
   };
   return changeTurn(thread, asking.runId, (turn) =>
     changeCall(turn, callId, (call) => ({ ...call, answer })),
@@ -293,11 +306,33 @@ function finish(turn: Turn, event: EventOf<"RUN_FINISHED">): Turn {
     return {
       id: asked.id,
       callId: asked.toolCallId ?? "",
+      tool: findCall(turn.parts, asked.toolCallId ?? "")?.name ?? "",
       message: asked.message ?? "",
       expiresAt: Number.isNaN(expires) ? null : expires,
+      input: asked.reason === "input_required" ? inputOf(asked) : null,
     };
   });
   return { ...turn, status: "interrupted", endedAt, questions };
+}
+
+/** Names the tools that questions are about. A tool may ask in a later run than the call's. */
+function withTools(turn: Turn, thread: Thread): Turn {
+  if (turn.questions.every(({ tool }) => tool)) return turn;
+  const parts = thread.turns.flatMap((each) => each.parts);
+  const questions = turn.questions.map((asked) => ({
+    ...asked,
+    tool: findCall(parts, asked.callId)?.name ?? asked.callId,
+  }));
+  return { ...turn, questions };
+}
+
+function inputOf({ responseSchema, metadata }: Interrupt): AskedInput {
+  const { properties } = (responseSchema ?? {}) as { properties?: { content?: unknown } };
+  const { url } = (metadata ?? {}) as { url?: unknown };
+  return {
+    form: isObject(properties?.content) ? properties.content : null,
+    url: typeof url === "string" ? url : null,
+  };
 }
 
 /** A result belongs to its call, which may be of an earlier run: one that waited for a person or a client. */

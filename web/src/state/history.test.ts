@@ -122,6 +122,9 @@ test("a call that a person was asked about tells after a reload what they said",
     tool_call_id: "c1",
     expires_at: 2,
     state: "resolved",
+    reason: "tool_call",
+    form: null,
+    url: null,
   } as const;
   const answerTo = (messages: Parameters<typeof turnsOf>[0]) => {
     const call = turnsOf(messages)

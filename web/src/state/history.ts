@@ -10,6 +10,7 @@ import {
   answered,
   type CallPart,
   findCall,
+  type GivenAnswer,
   hasBegun,
   type InputPart,
   isCorrection,
@@ -123,30 +124,39 @@ export function withPending(turn: Turn, pending: readonly string[]): Turn {
 /** Puts the open questions to the turn that asked them: a stored conversation does not hold them. */
 export function withQuestions(turn: Turn, open: readonly InterruptView[]): Turn {
   const questions = open
-    .filter((asked) => asked.run_id === turn.runId && asked.state === "open")
-    .map(({ id, tool_call_id, message, expires_at }) => ({
+    .filter(({ state, run_id, tool_call_id }) => {
+      // A tool may ask in a later run than the call's, which then has no message and so no turn of its own.
+      return state === "open" && (run_id === turn.runId || findCall(turn.parts, tool_call_id));
+    })
+    .map(({ id, tool, tool_call_id, message, expires_at, reason, form, url }) => ({
       id,
       callId: tool_call_id,
+      tool,
       message,
       expiresAt: expires_at,
+      input: reason === "input_required" ? { form, url } : null,
     }));
   return questions.length > 0 ? { ...turn, status: "interrupted", questions } : turn;
 }
 
 /** Notes the answers to approval questions: approved, unless the result says otherwise. */
 export function withAnswers(turn: Turn, asked: readonly InterruptView[]): Turn {
-  const answered = new Set(
-    asked.flatMap(({ run_id, state, tool_call_id }) =>
-      run_id === turn.runId && state === "resolved" ? [tool_call_id] : [],
+  const answered = new Map(
+    asked.flatMap(({ run_id, state, tool_call_id, reason }) =>
+      run_id === turn.runId && state === "resolved" ? [[tool_call_id, reason === "input_required"]] : [],
     ),
   );
   if (answered.size === 0) return turn;
   const parts = mapParts(turn.parts, (part) =>
     part.kind === "call" && part.result !== null && answered.has(part.id)
-      ? { ...part, answer: { approved: part.error !== "not_approved", reason: null, editedArgs: null } }
+      ? { ...part, answer: givenAnswer(part.error !== "not_approved", answered.get(part.id) ?? false) }
       : part,
   );
   return { ...turn, parts };
+}
+
+function givenAnswer(approved: boolean, toTool: boolean): GivenAnswer {
+  return { approved, reason: null, editedArgs: null, toTool };
 }
 
 function addMessage(turn: Turn, known: Known, view: MessageView): void {

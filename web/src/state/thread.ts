@@ -1,4 +1,5 @@
 /** What a conversation looks like: turns in order, each a run with what was asked and the parts of its answer. */
+import type { JsonObject } from "@/lib/json";
 import { NOTHING_USED, type Usage } from "@/lib/usage-words";
 import type { Content } from "@/protocol/commands";
 import type { Metrics } from "@/protocol/events";
@@ -29,11 +30,13 @@ export interface TextPart {
   endedAt: number | null;
 }
 
-interface GivenAnswer {
+export interface GivenAnswer {
   approved: boolean;
   reason: string | null;
   /** The arguments it was called with instead of the model's. */
   editedArgs: Record<string, unknown> | null;
+  /** It answers what the tool asked during the call, which goes on whatever the answer. */
+  toTool: boolean;
 }
 
 export interface CallPart {
@@ -93,8 +96,18 @@ export type Part = TextPart | CallPart | SubagentPart | NoticePart | InputPart;
 export interface Question {
   id: string;
   callId: string;
+  /** The name of the tool; empty if the call is not known here. */
+  tool: string;
   message: string;
   expiresAt: number | null;
+  /** What the call's tool asks; null: whether the call may run. */
+  input: AskedInput | null;
+}
+
+/** A form to fill in or a page to open, for a tool during its call. */
+export interface AskedInput {
+  form: JsonObject | null;
+  url: string | null;
 }
 
 /** One run: what it was given, and what came of it. */

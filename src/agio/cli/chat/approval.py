@@ -8,8 +8,11 @@ from msgspec import UNSET
 
 from agio.cli.terminal.prompt import Prompt
 from agio.cli.terminal.view import Card
+from agio.core.run.answers import asked_input
+from agio.core.schema.schema import validator
+from agio.core.tool import InputQuestion
 from agio.protocol.events import Interrupt
-from agio.protocol.messages import Json, ResumeEntry
+from agio.protocol.messages import Json, ResumeEntry, json_object
 
 _CHOICES = "[y]es, [n]o or [e]dit the arguments: "
 NO_PERSON = "no person available to approve"
@@ -41,6 +44,8 @@ def _ask_one(
     interrupt: Interrupt, card: Card | None, prompt: Prompt, complain: Callable[[str], None]
 ) -> ResumeEntry:
     name = "this" if card is None else card.name
+    if (asked := asked_input(interrupt)) is not None:
+        return _ask_input(interrupt, asked, prompt, complain)
     while True:
         answer = prompt.question(f"Call {name}? {_CHOICES}").lower()
         if answer in ("y", "yes"):
@@ -54,6 +59,47 @@ def _ask_one(
                 return _entry(interrupt, {"approved": True, "editedArgs": edited})
         elif answer:
             complain("Please answer y, n or e.")
+
+
+def _ask_input(
+    interrupt: Interrupt, asked: InputQuestion, prompt: Prompt, complain: Callable[[str], None]
+) -> ResumeEntry:
+    """Ask for what a tool wants to know: yes or no, then each field of its form."""
+    while (answer := prompt.question("Answer it? [y]es or [n]o: ").lower()) not in ("y", "yes", "n", "no"):
+        if answer:
+            complain("Please answer y or n.")
+    if answer.startswith("n"):
+        return _entry(interrupt, {"approved": False})
+    if asked.form is None:
+        return _entry(interrupt, {"approved": True})
+    check = validator(asked.form, "The form")
+    while True:
+        content = {
+            name: value
+            for name, field in json_object(asked.form.get("properties")).items()
+            if (value := _field(name, json_object(field), prompt)) is not UNSET
+        }
+        problem = check(content)
+        if problem is None:
+            return _entry(interrupt, {"approved": True, "content": content})
+        complain(f"This does not fit: {problem}.")
+
+
+def _field(name: str, field: dict[str, Json], prompt: Prompt) -> Json:
+    """Ask for one field; UNSET if it is left empty. Text is taken as it is, everything else as JSON."""
+    words = str(field.get("description") or field.get("title") or name)
+    choices = field.get("enum")
+    named = [str(choice) for choice in cast("list[Json]", choices)] if isinstance(choices, list) else []
+    offered = f" ({', '.join(named)})" if named else ""
+    text = prompt.question(f"{words}{offered}: ")
+    if not text:
+        return UNSET
+    if field.get("type") == "string":
+        return text
+    try:
+        return cast(Json, msgspec.json.decode(text))
+    except msgspec.DecodeError:
+        return text
 
 
 def _edit(arguments: str, prompt: Prompt, complain: Callable[[str], None]) -> dict[str, Json] | None:

@@ -7,6 +7,7 @@ from agio.cli.chat.session import Playable, Unfinished
 from agio.cli.client.remote_runs import RemoteRuns
 from agio.cli.client.server_client import ServerClient
 from agio.core.store.repository import RunInfo
+from agio.core.tool import INPUT_REQUIRED, InputQuestion
 from agio.gateway.routes.runs.views import RunView
 from agio.gateway.routes.sessions.views import InterruptView, Sent, SessionStatus, SessionView
 from agio.protocol.commands import SendMessage
@@ -90,7 +91,11 @@ def _call_of(entry: InterruptView) -> ToolCall:
 
 
 def _question_of(entry: InterruptView) -> Interrupt:
-    return Interrupt(entry.id, "tool_call", tool_call_id=entry.tool_call_id, message=entry.message)
+    asked = Interrupt(entry.id, entry.reason, tool_call_id=entry.tool_call_id, message=entry.message)
+    if entry.reason == INPUT_REQUIRED:
+        asked.response_schema = InputQuestion(entry.message, entry.form).response_schema
+        asked.metadata = {"url": entry.url}
+    return asked
 
 
 def _answer_of(entry: ResumeEntry) -> dict[str, object]:
@@ -100,4 +105,6 @@ def _answer_of(entry: ResumeEntry) -> dict[str, object]:
         answer["reason"] = said["reason"]
     if said.get("editedArgs") is not None:
         answer["edited_args"] = said["editedArgs"]
+    if said.get("content") is not None:
+        answer["content"] = said["content"]
     return answer

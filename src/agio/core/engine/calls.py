@@ -11,11 +11,11 @@ from agio.core.engine.goal import check_goal
 from agio.core.engine.handoffs import finish_handoff, hand_over, handoff_calls
 from agio.core.engine.results import emit_result
 from agio.core.engine.subagent import call_subagent
-from agio.core.run.answers import answer_problem
+from agio.core.run.answers import answer_problem, input_id
 from agio.core.run.lane import COMPLETE_GOAL
 from agio.core.run.metrics import now_s
 from agio.core.store.repository import ToolBegin
-from agio.core.tool import Decision, ToolAnswer, ToolContext
+from agio.core.tool import INPUT_REQUIRED, Decision, ToolAnswer, ToolContext
 from agio.protocol.events import TOOL_PROGRESS, Interrupt
 from agio.protocol.ids import id_body
 from agio.protocol.messages import Json, ResumeEntry, ToolCall, json_object
@@ -66,7 +66,9 @@ async def call_tools(state: "LoopState") -> None:
                 answer = await _answer(state, call, decisions.get(call.id))
             else:
                 answer = await call_subagent(state, call, edge)
-        if answer is not None:
+        if answer is not None and answer.asks:
+            state.asking[call.id] = answer.asks
+        elif answer is not None:
             emit_result(state, call.id, answer)
 
     try:
@@ -134,6 +136,10 @@ def decisions_of(state: "LoopState") -> dict[str, Decision]:
 
 
 def _decision(entry: ResumeEntry, interrupt: Interrupt, answered_at_ms: int) -> Decision:
+    if interrupt.reason == INPUT_REQUIRED:
+        return Decision(
+            True
+        )  # the tool itself gets the answer, also a refusal: the gateway reads it from the log
     answered_at = datetime.fromtimestamp(answered_at_ms / 1000, UTC)
     if interrupt.expires_at is not UNSET and datetime.fromisoformat(interrupt.expires_at) < answered_at:
         return Decision(False, "the question has expired")
@@ -150,18 +156,36 @@ def _decision(entry: ResumeEntry, interrupt: Interrupt, answered_at_ms: int) -> 
 
 
 def interrupts_of(state: "LoopState") -> list[Interrupt]:
-    """Return the interrupts that end the run: one for each pending call of the lane that needs approval."""
+    """Return the interrupts that end the run: for each pending call of the lane its approval, or what its tool asks."""
     expires = datetime.now(UTC) + timedelta(seconds=state.config.approval_timeout_s)
-    return [
-        Interrupt(
-            id=f"int_{id_body(call.id)}",
-            reason="tool_call",
-            message=f"{state.agent.name} wants to run {call.function.name}",
-            tool_call_id=call.id,
-            response_schema=_RESPONSE_SCHEMA,
-            expires_at=expires.isoformat(timespec="seconds"),
-            subagent_run_id=state.lane.key or UNSET,
-        )
-        for call in state.lane.pending
-        if state.tools.asks(call)
-    ]
+    expires_at = expires.isoformat(timespec="seconds")
+    asked: list[Interrupt] = []
+    for call in state.lane.pending:
+        name = call.function.name
+        if call.id in state.asking:
+            asked += [
+                Interrupt(
+                    id=input_id(call.id, state.fold.run_id, at),
+                    reason=INPUT_REQUIRED,
+                    message=question.message,
+                    tool_call_id=call.id,
+                    response_schema=question.response_schema,
+                    expires_at=expires_at,
+                    subagent_run_id=state.lane.key or UNSET,
+                    metadata=UNSET if question.url is None else {"url": question.url},
+                )
+                for at, question in enumerate(state.asking[call.id])
+            ]
+        elif state.tools.asks(call):
+            asked.append(
+                Interrupt(
+                    id=f"int_{id_body(call.id)}",
+                    reason="tool_call",
+                    message=f"{state.agent.name} wants to run {name}",
+                    tool_call_id=call.id,
+                    response_schema=_RESPONSE_SCHEMA,
+                    expires_at=expires_at,
+                    subagent_run_id=state.lane.key or UNSET,
+                )
+            )
+    return asked

@@ -5,7 +5,7 @@ run that never stopped.
 """
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import UNSET
 
@@ -27,6 +27,7 @@ from agio.core.run.metrics import Stopwatch, cost, now_s, report, run_cost
 from agio.core.run.spec import RunRequest
 from agio.core.schema.schema import to_json
 from agio.core.store.repository import Effect, RunInput
+from agio.core.tool import InputQuestion
 from agio.errors import LimitExceeded
 from agio.protocol.codec import encode
 from agio.protocol.events import (
@@ -112,6 +113,8 @@ class LoopState:
         self.output: object = UNSET
         self.fresh: set[str] = set()
         """Calls of a turn that this process received: no other process can have started them."""
+        self.asking: dict[str, Sequence[InputQuestion]] = {}
+        """What the tools of pending calls ask a person."""
         if caller is None:
             self.total = Stopwatch()
             self.begun: dict[str, Effect | None] = {}

@@ -18,7 +18,7 @@ from agio.core.model import Usage
 from agio.core.provider import ModelEndpoint
 from agio.core.store.records import AgentDefinition, AgentFields, AgentSource
 from agio.core.store.repository import Append, Approval, Effect, RunInput, RunLog, ToolRecord
-from agio.core.tool import AnyTool
+from agio.core.tool import AnyTool, InputQuestion
 from agio.protocol.messages import Content, ContextEntry, Json
 
 ToolKind: TypeAlias = Literal["builtin", "module", "http", "mcp"]
@@ -113,6 +113,8 @@ class ToolReply(Struct, frozen=True):
 
     content: Content
     error: str | None = None
+    asks: list[InputQuestion] = []
+    """Questions instead of a result: the call waits for a person's answers."""
 
 
 class Task(Struct, frozen=True, kw_only=True):

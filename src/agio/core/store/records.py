@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
+import msgspec
 from msgspec import Struct, field
 
 from agio.core.config import AgentLimits
@@ -11,6 +12,7 @@ from agio.core.http_tool import HttpTool
 from agio.core.log_level import KNOWN
 from agio.core.mcp import McpTool
 from agio.core.store.repository import Approval, Effect, InterruptState, RunInfo
+from agio.core.tool import InputQuestion
 from agio.protocol.messages import ContextEntry, Json, Message, ResumeEntry, ToolDeclaration
 
 OnBusy: TypeAlias = Literal["queue", "refuse", "interrupt", "steer"]
@@ -189,6 +191,13 @@ class InterruptRecord(Struct, frozen=True, kw_only=True):
     state: InterruptState
     created_at: int
     expires_at: int
+    input: str | None = None
+    """What the call's tool asks, as JSON of an `InputQuestion`; None: whether the call may run."""
+
+    @property
+    def question(self) -> InputQuestion | None:
+        """What the call's tool asks; None: whether the call may run."""
+        return None if self.input is None else msgspec.json.decode(self.input, type=InputQuestion)
 
 
 class ToolExecution(Struct, frozen=True, kw_only=True):

@@ -40,7 +40,7 @@ from agio.core.store.records import (
     Submission,
     ToolExecution,
 )
-from agio.core.store.repository import AgentRunRepository, RunInfo, RunInput, RunLog
+from agio.core.store.repository import AgentRunRepository, RunInfo, RunInput, RunLog, ToolRecord
 
 
 class Store(
@@ -320,6 +320,10 @@ class Store(
 
     async def run_inputs(self, run_id: str) -> list[RunInput]:
         """Return the input of a running run that its log does not have yet. The caller has checked the tenant."""
+        ...
+
+    async def find_tool(self, run_id: str, key: str) -> ToolRecord | None:
+        """Return the record of a run's call; None: it has not begun. The caller has checked the tenant."""
         ...
 
     async def history(self, run: RunInfo, enough: int) -> list[RunLog]:

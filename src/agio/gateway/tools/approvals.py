@@ -6,7 +6,7 @@ import msgspec
 
 from agio.core.identity.principal import Principal
 from agio.core.link.link import ToolOffer
-from agio.core.run.answers import check_edit, edited_arguments
+from agio.core.run.answers import check_edit, check_input_answer, edited_arguments
 from agio.core.schema.schema import validator
 from agio.core.store.records import AgentRecord
 from agio.core.store.repository import RunInfo
@@ -27,7 +27,7 @@ async def approved_arguments(
     asked = await store.list_interrupts(run.tenant, run.user, run.session_id)
     question = next((entry for entry in asked if entry.tool_call_id == key and entry.tool == tool), None)
     if question is not None and question.state == "resolved":
-        for answer in await _answers(store, run.run_id):
+        for answer in await answers_of(store, run.run_id):
             payload = json_object(answer.payload)
             if answer.interrupt_id != question.id or payload.get("approved") is not True:
                 continue
@@ -45,30 +45,31 @@ async def check_edits(
     answers: Sequence[ResumeEntry],
     offers: Callable[[AgentRecord], Mapping[str, ToolOffer]],
 ) -> None:
-    """Refuse arguments a person wrote that do not fit the tool's schema, while the question is still open.
+    """Refuse what a person wrote if it does not fit what was asked, while the question is still open.
 
     Not checked: a tool that is not offered now, and an agent that was deleted. Raises UserError
     `invalid_answer`.
     """
-    edits = {
-        entry.interrupt_id: edited for entry in answers if (edited := edited_arguments(entry)) is not None
-    }
-    if not edits:
-        return
+    said = {entry.interrupt_id: entry for entry in answers}
+    known: Mapping[str, ToolOffer] = {}
     try:
-        session = await store.get_session(who.tenant, who.user, session_id)
         asked = await store.list_interrupts(who.tenant, who.user, session_id)
-        known = offers(await store.get_agent(who.tenant, session.agent_id))
+        if any(edited_arguments(entry) is not None for entry in answers):
+            session = await store.get_session(who.tenant, who.user, session_id)
+            known = offers(await store.get_agent(who.tenant, session.agent_id))
     except UserError:  # the store says it better when it is asked to accept this
         return
     for question in asked:
-        offer = known.get(question.tool)
-        if question.state == "open" and question.id in edits and offer is not None:
-            problem = validator(offer.parameters, question.tool)(edits[question.id])
-            check_edit(question.id, question.tool, problem)
+        if question.state != "open" or question.id not in said:
+            continue
+        entry, offer, wanted = said[question.id], known.get(question.tool), question.question
+        edited = edited_arguments(entry)
+        check_input_answer(question.id, wanted, entry)
+        if edited is not None and offer is not None:
+            check_edit(question.id, question.tool, validator(offer.parameters, question.tool)(edited))
 
 
-async def _answers(store: Store, run_id: str) -> list[ResumeEntry]:
+async def answers_of(store: Store, run_id: str) -> list[ResumeEntry]:
     """Return the answers a run was begun with: its first event has them."""
     first = (await store.read_run(run_id, 0, 1)).payload.partition(b"\n")[0]
     event = decode_event(first)

@@ -10,9 +10,11 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from agio.core.log_level import KNOWN, PLAIN
+from agio.core.run.answers import input_id
 from agio.core.run.closing import outcome_of
 from agio.core.run.fold import Fold
 from agio.core.store.repository import Append, Charge, Outcome, RunInfo, RunInput, RunStatus
+from agio.core.tool import INPUT_REQUIRED
 from agio.errors import StoreError
 from agio.protocol.events import (
     INPUT,
@@ -144,17 +146,25 @@ def checked_questions(info: RunInfo, fold: Fold, events: list[AgentEvent], given
     """Return the outcome of an interrupted run, with messages and questions derived from its log.
 
     `events` are all events of the run; `fold` has folded them. A person approves the call that the log shows, so each
-    question must concern a call of this run that was shown exactly once. Raises StoreError `invalid_append`.
+    approval must concern a call of this run that was shown exactly once. What a tool asks may concern a call of an
+    earlier run; the recorder compares it with what the tool asked. Raises StoreError `invalid_append`.
     """
     derived = outcome_of(fold, "interrupted")
     shown = _shown_calls(info, events)
-    asked = {question.interrupt.tool_call_id: question for question in derived.questions}
-    if len(asked) != len(fold.interrupts) or list(given.questions) != list(derived.questions):
+    asked = list(derived.questions)
+    if len(asked) != len(fold.interrupts) or list(given.questions) != asked:
         raise _invalid(info, "its questions are not those of its log")
-    for call_id, question in asked.items():
-        known = shown.get(str(call_id))
-        own = str(call_id).startswith(f"call_{id_body(info.run_id)}_")
-        if not own or question.interrupt.id != f"int_{id_body(str(call_id))}":
+    for question in asked:
+        call_id = str(question.interrupt.tool_call_id)
+        known = shown.get(call_id)
+        if question.interrupt.reason == INPUT_REQUIRED:
+            if not question.interrupt.id.startswith(input_id(call_id, info.run_id, 0)[:-1]):
+                raise _invalid(info, "a question of a tool is not of this run")
+            if known is None:
+                continue  # a call of an earlier run, which goes on: the fold has it from there
+        elif question.interrupt.id != f"int_{id_body(call_id)}":
+            raise _invalid(info, "a question is not about the call it names")
+        if not call_id.startswith(f"call_{id_body(info.run_id)}_"):
             raise _invalid(info, "a question is not about a call of its own")
         if known is None or (known.name, "".join(known.arguments)) != (question.tool, question.arguments):
             raise _invalid(info, "a question is not about the call that was shown")

@@ -18,6 +18,7 @@ from agio.errors import AgioError, StoreError
 from agio.gateway.counters import Counters
 from agio.gateway.stream.folds import Folds
 from agio.gateway.stream.hub import Hub
+from agio.gateway.tools.inputs import check_asked
 from agio.gateway.workers.append_check import ESCAPED, check_append, check_inputs, checked_questions
 from agio.gateway.workers.connected_worker import ClaimedRun
 from agio.protocol.frames import SPEECH, Frame
@@ -88,6 +89,7 @@ class Recorder:
             whole = RunLog(stored.info, stored.payload + write.frame.payload, [*stored.turns, *write.turns])
             fold = await self._folds.fold_run(self._store, whole)
             outcome = checked_questions(info, fold, whole.events(), write.outcome or Outcome())
+            await check_asked(self._store, info, outcome.questions)
             write = structs.replace(write, outcome=outcome)
         await self._store.append(write)
 

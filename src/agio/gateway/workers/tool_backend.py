@@ -16,6 +16,7 @@ from agio.errors import StoreError, ToolError, UserError
 from agio.execution.tool_executor import unknown_effect
 from agio.gateway.counters import Counters
 from agio.gateway.tools.approvals import approved_arguments
+from agio.gateway.tools.inputs import ResumedCall, asking_call, asking_record, resumed_call
 from agio.gateway.tools.offers import tool_timeout_s
 from agio.gateway.tools.rack import ToolRack
 from agio.gateway.workers.connected_worker import ClaimedRun, RunAgent
@@ -67,9 +68,12 @@ class ToolBackend:
         if running is None:
             if run.cancelled:
                 return _CANCELLED
-            if offer.approval == "ask":
+            going_on = await resumed_call(self._store, run.info, key, tool) if offer.kind == "mcp" else None
+            if going_on is not None:
+                arguments = going_on.arguments
+            elif offer.approval == "ask":
                 arguments = await approved_arguments(self._store, run.info, key, tool, arguments)
-            running = asyncio.create_task(self._perform(run, caller, key, offer, arguments, lane))
+            running = asyncio.create_task(self._perform(run, caller, key, offer, arguments, lane, going_on))
             self._running[run.info.run_id, key] = running
             running.add_done_callback(lambda _: self._running.pop((run.info.run_id, key), None))
         await asyncio.wait([running])
@@ -133,6 +137,7 @@ class ToolBackend:
         offer: ToolOffer,
         arguments: dict[str, Json],
         lane: str,
+        going_on: ResumedCall | None,
     ) -> ToolReply:
         info, agent = run.info, caller.agent
         bind_run(info)
@@ -142,6 +147,8 @@ class ToolBackend:
             known = await self._store.begin_tool(
                 info.run_id, key, tool=offer.name, effect=offer.effect, epoch=info.epoch, lane=lane
             )
+            if (asking := asking_call(known)) is not None:
+                return ToolReply("", None, asking.asks)
             if known is not None and known.content is not None:
                 return ToolReply(known.content, known.error)
             if known is not None and offer.effect == "once":
@@ -159,6 +166,7 @@ class ToolBackend:
             report=partial(_report, run, key),
             agent=agent.name,
             lane=lane,
+            resumed=None if going_on is None else going_on.resumed,
         )
         team = None
         if offer.kind in ("http", "mcp"):
@@ -173,14 +181,24 @@ class ToolBackend:
             raise
         except UserError as error:  # an invalid definition
             answer = ToolAnswer(error.message, error.code)
-        return await self._keep(run, key, offer, answer)
+        return await self._keep(run, key, offer, answer, arguments)
 
-    async def _keep(self, run: ClaimedRun, key: str, offer: ToolOffer, answer: ToolAnswer) -> ToolReply:
-        """Store a result before it is answered. A tool that only reads can be called again instead."""
-        reply = ToolReply(answer.content, answer.error)
-        while offer.effect != "read":
+    async def _keep(
+        self,
+        run: ClaimedRun,
+        key: str,
+        offer: ToolOffer,
+        answer: ToolAnswer,
+        arguments: dict[str, Json] | None = None,
+    ) -> ToolReply:
+        """Store a result, or what the tool asks, before it is answered. A tool that only reads can be called again."""
+        reply = ToolReply(answer.content, answer.error, list(answer.asks))
+        record = ToolRecord(answer.content, answer.error)
+        if answer.asks:
+            record = asking_record(answer, arguments or {})
+        while offer.effect != "read" or answer.asks:
             try:
-                await self._store.end_tool(run.info.run_id, key, ToolRecord(answer.content, answer.error))
+                await self._store.end_tool(run.info.run_id, key, record)
                 return reply
             except UserError:  # the run was deleted
                 return reply

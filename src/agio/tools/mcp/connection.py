@@ -30,15 +30,16 @@ from agio.core.mcp import McpOffer
 from agio.egress import Egress
 from agio.errors import AgioError, UpstreamError
 from agio.tools.mcp.catalogue import Catalogue
+from agio.tools.mcp.elicitation import declined, elicit_result, questions_of
 from agio.tools.mcp.http import MESSAGE_BYTES, Failures, GuardedTransport, open_client
-from agio.tools.mcp.link import Ask, Peer, Target
+from agio.tools.mcp.link import Ask, Asked, Peer, Target
 from agio.tools.mcp.stdio import StdioTransport
 
 _log = logging.getLogger("agio.mcp")
 for _noisy in ("mcp", "client", "httpx2", "httpcore2"):  # they log what servers send, with stack traces
     logging.getLogger(_noisy).setLevel(logging.CRITICAL)
 
-Result: TypeAlias = types.CallToolResult
+Result: TypeAlias = types.CallToolResult | Asked
 
 _CONNECT_S = 15.0
 _CLOSE_S = 1.0
@@ -49,6 +50,8 @@ _PAGES = 50
 _AGAIN_S = 0.1
 _ROUNDS = 100
 """How often a server of 2026 may answer a call with questions, or with its state alone."""
+_STATE_CHARS = 64 * 1024
+"""The longest state that is kept for a server while a person is asked."""
 _ANSWER: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
     types.CallToolResult | types.InputRequiredResult
 )
@@ -262,9 +265,11 @@ class Connection:
             request.fail(UpstreamError("upstream_timeout", words))
 
     async def _exchange(self, client: Client, request: _Request, ask: Ask) -> Result:
-        """Call a tool. A server of 2026 may answer with questions, which are declined as those before 2026 are."""
-        state: str | None = None
-        answers: types.InputResponses | None = None
+        """Call a tool. A server of 2026 may answer with questions: they are returned, or declined."""
+        state = ask.state
+        answers: types.InputResponses | None = {
+            key: elicit_result(given) for key, given in ask.answers.items()
+        } or None
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
             ask.report(message or "", progress / total if total else None)
@@ -281,9 +286,12 @@ class Connection:
             if isinstance(result, types.CallToolResult):
                 return result
             state, asked = result.request_state, result.input_requests or {}
-            if not all(isinstance(each, types.ElicitRequest) for each in asked.values()):
+            questions = questions_of(asked)
+            if questions is None:
                 raise self._unreadable("it asks for what it was not offered")
-            answers = {key: types.ElicitResult(action="decline") for key in asked} or None
+            if questions and ask.takes_questions and len(state or "") <= _STATE_CHARS:
+                return Asked(questions=questions, state=state)
+            answers = declined(asked)
             await asyncio.sleep(0 if asked else _AGAIN_S)
         raise self._unreadable("it asks without an end")
 

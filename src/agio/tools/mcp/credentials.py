@@ -53,6 +53,9 @@ class TeamCredential:
         """Return False: what was entered stays as it is."""
         return False
 
+    async def needs(self, scopes: list[str]) -> None:
+        """Do nothing: what was entered has the rights that it has."""
+
     def hidden(self, text: str) -> str:
         """Return a text without the secrets."""
         return self._mask.text(text)

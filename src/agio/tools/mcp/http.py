@@ -15,6 +15,7 @@ from agio.egress.headers import Headers
 from agio.egress.pool import EgressPool, EgressStream
 from agio.errors import AgioError, UpstreamError
 from agio.protocol.messages import Json, json_object
+from agio.tools.mcp.challenge import missing_scopes
 from agio.tools.mcp.link import Credential
 
 MESSAGE_BYTES = 8 * 1024 * 1024
@@ -72,6 +73,13 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             await stream.aclose()
             if await self._credential.refused(refused):
                 stream, _ = await self._exchange(request)
+        if (
+            stream.status == 403
+            and refused is not None
+            and (scopes := missing_scopes(stream.headers)) is not None
+        ):
+            await stream.aclose()
+            await self._credential.needs(scopes)
         if stream.status in (401, 403):
             await stream.aclose()
             raise UpstreamError(

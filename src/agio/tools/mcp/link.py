@@ -6,6 +6,7 @@ from typing import Protocol, TypeAlias
 from msgspec import Struct
 
 from agio.core.mcp import McpServer, McpTransport
+from agio.core.tool import GivenInput, InputQuestion
 from agio.egress.headers import Headers
 from agio.protocol.messages import Json
 
@@ -38,6 +39,10 @@ class Credential(Protocol):
 
     async def refused(self, headers: Headers) -> bool:
         """Note that the server refused these headers (401). Returns whether `headers` has others now."""
+        ...
+
+    async def needs(self, scopes: list[str]) -> None:
+        """Note that a request needs more rights (403). Raises AgioError if a person can give them."""
         ...
 
     def hidden(self, text: str) -> str:
@@ -80,6 +85,21 @@ class Ask(Struct, frozen=True, kw_only=True):
     arguments: Mapping[str, Json]
     timeout_s: float
     report: Report
+    takes_questions: bool = False
+    """Whether a person can be asked; else the server's questions are declined."""
+    state: str | None = None
+    """With what the server goes on after its questions were answered."""
+    answers: dict[str, GivenInput] = {}
+    """The answers, by the server's keys."""
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """What a server of 2026 asks a person, instead of a result."""
+
+    questions: dict[str, InputQuestion]
+    """By its keys."""
+    state: str | None
+    """What it gets back with the answers."""
 
 
 class Peer(Struct, frozen=True, kw_only=True):

@@ -4,26 +4,31 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import Struct, structs
 
 from agio.core.mcp import McpOffer, McpServer, McpServerFields, McpStore, McpTool, McpToolRecord
-from agio.core.tool import ToolAnswer, ToolContext
+from agio.core.tool import GivenInput, ToolAnswer, ToolContext
 from agio.egress import Egress
 from agio.errors import AgioError, UserError
 from agio.protocol.messages import FileSource, Json
 from agio.tools.mcp.catalogue import fingerprint
-from agio.tools.mcp.link import Ask, Command, Credential, Credentials, Peer, Target
+from agio.tools.mcp.link import Ask, Asked, Command, Credential, Credentials, Peer, Target
 from agio.tools.mcp.pool import McpPool
 
 KeepFile = Callable[[ToolContext, bytes], Awaitable[FileSource | None]]
 """Keeps a file of a call beside its session; None: it is not taken."""
 
 if TYPE_CHECKING:
+    from mcp_types import CallToolResult
+
     from agio.tools.mcp.connection import Result
 
 _REPORT_S = 0.2
 """The least time between two reports of a call's progress."""
 _KEPT = 10_000
+_ROUNDS = 10
+"""How often a call may ask a person; after that its questions are declined."""
 _LOST = frozenset({"upstream_unreachable", "upstream_timeout", "upstream_invalid", "upstream_too_large"})
 """Failures after which the server may have acted."""
 
@@ -34,6 +39,14 @@ class Checked(Struct, frozen=True, kw_only=True):
     peer: Peer
     offers: list[McpOffer]
     latency_ms: int
+
+
+class _Kept(Struct, frozen=True):
+    """What is kept of a call that asks a person: the server's state, and the keys of its questions in their order."""
+
+    state: str | None = None
+    keys: list[str] = []
+    rounds: int = 0
 
 
 class McpCall(Struct, frozen=True, kw_only=True):
@@ -73,7 +86,16 @@ class McpServers:
         server = _check_on(call.tool, await self._store.find_mcp_call(call.tenant, call.tool_id))
         target = self._target(server, context.user)
         await target.credential.headers()  # without a connection the server is not asked at all
-        ask = Ask(tool=call.tool.remote, arguments=arguments, timeout_s=timeout_s, report=_throttled(context))
+        kept, answers = _resumed(context)
+        ask = Ask(
+            tool=call.tool.remote,
+            arguments=arguments,
+            timeout_s=timeout_s,
+            report=_throttled(context),
+            takes_questions=bool(context.run) and kept.rounds < _ROUNDS,
+            state=kept.state,
+            answers=answers,
+        )
         try:
             try:
                 result = await self._try(target, call.tool, ask)
@@ -89,6 +111,8 @@ class McpServers:
                     "unknown",
                 )
             raise
+        if isinstance(result, Asked):
+            return _questions(result, kept.rounds + 1, target.credential)
         return await self._answer(result, target.credential, context)
 
     async def check(self, server: McpServer, user: str) -> Checked:
@@ -139,7 +163,9 @@ class McpServers:
                 raise _held_back(tool, gone=offer is None)
         return await connection.call(ask)
 
-    async def _answer(self, result: "Result", credential: Credential, context: ToolContext) -> ToolAnswer:
+    async def _answer(
+        self, result: "CallToolResult", credential: Credential, context: ToolContext
+    ) -> ToolAnswer:
         from agio.tools.mcp.results import answer_of
 
         return await answer_of(result, lambda data: self._keep_file(context, data), credential.hidden)
@@ -221,3 +247,21 @@ def _throttled(context: ToolContext) -> Callable[[str, float | None], None]:
             context.progress(message, None if fraction is None else min(1.0, max(0.0, fraction)))
 
     return report
+
+
+def _resumed(context: ToolContext) -> tuple[_Kept, dict[str, GivenInput]]:
+    """Return what was kept of a call that asked, and the answers by the server's keys."""
+    if context.resumed is None:
+        return _Kept(), {}
+    kept = msgspec.json.decode(context.resumed.state, type=_Kept)
+    return kept, dict(zip(kept.keys, context.resumed.given, strict=True))
+
+
+def _questions(asked: Asked, rounds: int, credential: Credential) -> ToolAnswer:
+    """Return a server's questions as an answer that waits for a person."""
+    kept = _Kept(asked.state, list(asked.questions), rounds)
+    asks = [
+        structs.replace(question, message=credential.hidden(question.message))
+        for question in asked.questions.values()
+    ]
+    return ToolAnswer("", None, asks, msgspec.json.encode(kept).decode())

@@ -18,7 +18,8 @@ from agio.testing import ModelServer, Reply
 from tests.support.clock import until
 from tests.support.engine import QUICK
 from tests.support.house import AGENT, code_of, house
-from tests.support.served import served
+from tests.support.inspector import inspect
+from tests.support.served import KEY, served
 
 NEW, OLD = "2026-07-28", "2025-11-25"
 METADATA = "/.well-known/oauth-protected-resource"
@@ -323,3 +324,16 @@ async def test_a_silent_call_is_kept_open_for_who_takes_events(accept: str, tmp_
         assert answer.headers["content-type"] == "application/json"
         [body] = lines
     assert json.loads(body)["result"]["structuredContent"]["answer"] == "Here."
+
+
+async def test_the_inspector_lists_and_calls_agents(tmp_path: Path) -> None:
+    """B8: the command line of the official Inspector needs an address and a key."""
+    async with served(tmp_path) as server:
+        async with httpx.AsyncClient(base_url=server.url, headers=server.headers) as client:
+            await add(client, "Tea shop", model_provider="demo", model_name="demo")
+        options = {"home": str(tmp_path)}
+        listed = await inspect(f"{server.url}/mcp", KEY, "--method", "tools/list", **options)
+        assert {tool["name"] for tool in listed["tools"]} >= {"Tea_shop"}
+        wanted = ("--method", "tools/call", "--tool-name", "Tea_shop", "--tool-arg", "message=Hello")
+        called = await inspect(f"{server.url}/mcp", KEY, *wanted, **options)
+        assert called["structuredContent"]["status"] == "completed"

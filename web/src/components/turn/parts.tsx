@@ -52,7 +52,7 @@ function PartView({ part, newest, ...rest }: PartViewProps): ReactNode {
       return <Reasoning part={part} live={newest} unfolded={unfolded} />;
     case "call": {
       const state = stateOf(part, turn, live);
-      if (asks && state === "asking") return null;
+      if (asks && (state === "asking" || state === "needing")) return null;
       return <ToolCard call={part} state={state} verdict={verdictOf(part, turn)} />;
     }
     case "input":

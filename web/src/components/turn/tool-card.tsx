@@ -11,7 +11,10 @@ import { type CallState, durationOf, type Verdict } from "./call-state";
 import { summaryOf } from "./call-summary";
 import { FoldCard } from "./fold-card";
 import { ResultView } from "./result-view";
+import { ServerHelp } from "./server-help";
 import { ToolTitle } from "./tool-title";
+
+const VERDICTS = { approved: "Approved", changed: "Approved with changes", answered: "Answered" };
 
 interface ToolCardProps {
   call: CallPart;
@@ -29,7 +32,13 @@ export const ToolCard = memo(function ToolCard({ call, state, verdict }: ToolCar
       title={<ToolTitle name={call.name || "tool"} />}
       summary={summaryOf(changed ? JSON.stringify(changed) : call.args)}
       state={<State call={call} state={state} verdict={verdict} />}
-      below={state === "running" && call.progress ? <Progress progress={call.progress} /> : null}
+      below={
+        state === "running" && call.progress ? (
+          <Progress progress={call.progress} />
+        ) : failed ? (
+          <ServerHelp tool={call.name} code={call.error ?? ""} />
+        ) : null
+      }
       bad={failed}
     >
       {() => (
@@ -84,6 +93,12 @@ function State({ call, state, verdict }: ToolCardProps): ReactNode {
           <CirclePause className="size-3.5 text-warn" aria-hidden /> Waiting for approval
         </>
       );
+    case "needing":
+      return (
+        <>
+          <CirclePause className="size-3.5 text-warn" aria-hidden /> Waiting for your answer
+        </>
+      );
     case "pending":
       return (
         <>
@@ -124,7 +139,7 @@ function State({ call, state, verdict }: ToolCardProps): ReactNode {
 }
 
 function Said({ verdict }: { verdict: Verdict }): ReactNode {
-  return verdict && <Badge tone="good">{verdict === "changed" ? "Approved with changes" : "Approved"}</Badge>;
+  return verdict && <Badge tone="good">{VERDICTS[verdict]}</Badge>;
 }
 
 function Running({ call }: { call: CallPart }): ReactNode {

@@ -5,8 +5,10 @@ import type { ToolServer } from "@/protocol/api";
 /** The MCP servers' tools by their names towards models. */
 export const ToolServers = createContext<ReadonlyMap<string, ToolServer>>(new Map());
 
+export const useToolServer = (name: string): ToolServer | undefined => useContext(ToolServers).get(name);
+
 export function ToolTitle({ name }: { name: string }): ReactNode {
-  const server = useContext(ToolServers).get(name);
+  const server = useToolServer(name);
   return server ? (
     <span title={name}>
       <span className="font-mono text-[0.8125rem]">{server.tool}</span>{" "}

@@ -1,6 +1,6 @@
-import { isObject, type JsonObject } from "@/lib/json";
 /** The parameters of a tool as rows of a table, and back: what the table cannot say stays as it is in the schema. */
-import { parseJson } from "./json";
+import { parseJson } from "@/components/json/parse-json";
+import { isObject, type JsonObject } from "@/lib/json";
 
 export const TYPES = {
   string: "Text",

@@ -3,10 +3,11 @@
 import { Plus } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { JsonEditor } from "@/components/json/json-editor";
+import { parseJson } from "@/components/json/parse-json";
 import { Button } from "@/components/ui/button";
 import { Tabs } from "@/components/ui/tabs";
 import { isObject, writeJson } from "@/lib/json";
-import { objectIn, parseJson } from "./json";
+import { objectIn } from "./json";
 import { ParameterLine } from "./parameter-line";
 import { newRow, type Row, rowProblem, rowsOf, schemaOf } from "./parameter-table";
 

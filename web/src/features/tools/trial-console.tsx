@@ -4,7 +4,15 @@ import { useMutation } from "@tanstack/react-query";
 import { Play } from "lucide-react";
 import { type FormEvent, type ReactNode, useMemo, useState } from "react";
 import { api, data } from "@/api/client";
+import { ArgumentsForm } from "@/components/arguments/arguments-form";
+import {
+  argumentFields,
+  firstTyped,
+  readArguments,
+  typedArguments,
+} from "@/components/arguments/call-arguments";
 import { JsonEditor } from "@/components/json/json-editor";
+import { parseJson } from "@/components/json/parse-json";
 import { Button } from "@/components/ui/button";
 import { useConfirm } from "@/components/ui/confirm";
 import { Card } from "@/components/ui/page";
@@ -12,9 +20,6 @@ import { ProblemNote } from "@/components/ui/problem-note";
 import { Tabs } from "@/components/ui/tabs";
 import { isObject, type JsonObject, writeJson } from "@/lib/json";
 import type { AgentToolDetails, ToolTrial } from "@/protocol/api";
-import { ArgumentsForm } from "./arguments-form";
-import { argumentFields, firstTyped, readArguments, typedArguments } from "./call-arguments";
-import { parseJson } from "./json";
 import { TrialResult } from "./trial-result";
 
 interface TrialConsoleProps {

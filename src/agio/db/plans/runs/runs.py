@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET
 
 from agio.core.log_level import INPUTS, PLAIN
+from agio.core.run.answers import asked_input
 from agio.core.store.repository import Append, Charge, Effect, NewRun, Outcome, Question, RunInfo, ToolRecord
 from agio.core.text import clean
 from agio.db.plan import Each, Hold, Plan, ask, ask_one
@@ -125,14 +126,22 @@ def begin_tool(
     info = yield from get_run(run_id)
     if epoch is not None and epoch != info.epoch:
         raise stale_epoch(run_id, info.epoch, epoch)
-    known = yield from ask_one("get_tool", run_id=run_id, key=key)
+    known = yield from find_tool(run_id, key)
     if known is not None:
-        found = as_row(ToolResultRow, known)
-        return tool_record(found.content, found.error)
+        return known
     if info.status != "running":
         raise run_ended(info)
     yield from ask("begin_tool", run_id=run_id, key=key, tool=tool, effect=effect, lane=lane, now=now_ms())
     return None
+
+
+def find_tool(run_id: str, key: str) -> Plan[ToolRecord | None]:
+    """The record of a call, None if it has not begun."""
+    known = yield from ask_one("get_tool", run_id=run_id, key=key)
+    if known is None:
+        return None
+    found = as_row(ToolResultRow, known)
+    return tool_record(found.content, found.error)
 
 
 def end_tool(run_id: str, key: str, record: ToolRecord) -> Plan[None]:
@@ -231,6 +240,7 @@ def _kept(message: str) -> str:
 
 def _ask_person(question: Question, session_id: str, run_id: str, now: int) -> Plan[None]:
     asked = question.interrupt
+    given = asked_input(asked)
     yield from ask(
         "open_interrupt",
         session_id=session_id,
@@ -240,6 +250,7 @@ def _ask_person(question: Question, session_id: str, run_id: str, now: int) -> P
         tool=question.tool,
         arguments=question.arguments,
         message="" if asked.message is UNSET else asked.message,
+        input=None if given is None else msgspec.json.encode(given).decode(),
         now=now,
         expires_at=now + ANSWER_WITHIN_MS if asked.expires_at is UNSET else _ms_of(asked.expires_at, now),
     )

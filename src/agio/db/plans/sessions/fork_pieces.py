@@ -57,6 +57,7 @@ class _Question(_OfRun, frozen=True):
     expires_at: int
     closed_at: int | None
     closed_by: str | None
+    input: str | None
 
 
 class _Message(_OfRun, frozen=True):
@@ -240,6 +241,7 @@ def _question(fork: Fork, row: _Question, copied: set[str], now: int) -> Filled:
         "expires_at": row.expires_at,
         "closed_at": row.closed_at,
         "closed_by": names.renamed_id(by) if by is not None and by in copied else None,
+        "input": row.input,
         "now": now,
     }
 

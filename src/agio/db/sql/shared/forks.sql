@@ -65,18 +65,19 @@ values (:run_id, :key, :tool, :effect, :state, :content, :error, :started_at, :e
 -- name: interrupts_between
 select
     i.run_id, i.id, i.tool_call_id, i.tool, i.arguments, i.message, i.state, i.created_at, i.expires_at, i.closed_at,
-    i.closed_by
+    i.closed_by, i.input
 from runs r join interrupts i on i.run_id = r.run_id
 where {runs_between};
 
 -- name: copy_interrupt
 -- An open question is cancelled in the copy.
 insert into interrupts (
-    session_id, id, run_id, tool_call_id, tool, arguments, message, state, created_at, expires_at, closed_at, closed_by
+    session_id, id, run_id, tool_call_id, tool, arguments, message, state, created_at, expires_at, closed_at, closed_by,
+    input
 ) values (
     :fork_id, :id, :run_id, :tool_call_id, :tool, :arguments, :message,
     case cast(:state as text) when 'open' then 'cancelled' else :state end,
-    :created_at, :expires_at, coalesce(cast(:closed_at as bigint), :now), :closed_by
+    :created_at, :expires_at, coalesce(cast(:closed_at as bigint), :now), :closed_by, :input
 );
 
 -- name: files_of_session

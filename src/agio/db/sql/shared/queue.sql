@@ -221,9 +221,9 @@ update agent_sessions set updated_at = :now where id = :session_id;
 
 -- name: open_interrupt
 insert into interrupts (
-    session_id, id, run_id, tool_call_id, tool, arguments, message, state, created_at, expires_at
+    session_id, id, run_id, tool_call_id, tool, arguments, message, state, created_at, expires_at, input
 ) values (
-    :session_id, :id, :run_id, :tool_call_id, :tool, :arguments, :message, 'open', :now, :expires_at
+    :session_id, :id, :run_id, :tool_call_id, :tool, :arguments, :message, 'open', :now, :expires_at, :input
 ) on conflict do nothing;
 
 -- name: expire_interrupts

@@ -219,7 +219,9 @@ update agent_session_messages set pos = :pos where session_id = :session_id and 
 
 -- name: list_interrupts
 -- In the order of InterruptRecord's fields.
-select i.id, i.session_id, i.run_id, i.tool_call_id, i.tool, i.arguments, i.message, i.state, i.created_at, i.expires_at
+select
+    i.id, i.session_id, i.run_id, i.tool_call_id, i.tool, i.arguments, i.message, i.state, i.created_at, i.expires_at,
+    i.input
 from interrupts i
 where i.session_id = :session_id and exists (
     select 1 from agent_sessions s where s.id = :session_id and s.tenant_id = :tenant and s.user_id = :user_id

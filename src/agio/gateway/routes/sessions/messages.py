@@ -39,7 +39,12 @@ _ONE_ANSWER: JsonDict = {
         },
         {
             "required": ["approved"],
-            "properties": {"approved": {"const": False}, "dismissed": _LEFT_OUT, "edited_args": _LEFT_OUT},
+            "properties": {
+                "approved": {"const": False},
+                "dismissed": _LEFT_OUT,
+                "edited_args": _LEFT_OUT,
+                "content": _LEFT_OUT,
+            },
         },
         {
             "required": ["dismissed"],
@@ -48,6 +53,7 @@ _ONE_ANSWER: JsonDict = {
                 "approved": _LEFT_OUT,
                 "reason": _LEFT_OUT,
                 "edited_args": _LEFT_OUT,
+                "content": _LEFT_OUT,
             },
         },
     ]
@@ -64,6 +70,8 @@ class AnswerBody(Body):
     dismissed: Literal[True] | None = None
     reason: Annotated[str, Field(max_length=10_000)] | None = None
     edited_args: dict[str, object] | None = None
+    content: dict[str, object] | None = None
+    """What a tool asked for, as the question's `response_schema` says."""
 
     @model_validator(mode="after")
     def _one_answer(self) -> Self:
@@ -71,6 +79,8 @@ class AnswerBody(Body):
             raise ValueError("send either approved (true or false) or dismissed (true)")
         if self.edited_args is not None and not self.approved:
             raise ValueError("edited_args requires approved: true")
+        if self.content is not None and not self.approved:
+            raise ValueError("content requires approved: true")
         if self.dismissed and self.reason is not None:
             raise ValueError("reason requires approved")
         return self
@@ -84,6 +94,8 @@ class AnswerBody(Body):
             payload["reason"] = self.reason
         if self.edited_args is not None:
             payload["editedArgs"] = self.edited_args
+        if self.content is not None:
+            payload["content"] = self.content
         return ResumeEntry(self.interrupt_id, "resolved", payload)
 
 

@@ -1,5 +1,7 @@
 """Sessions, their messages and questions as clients see them. Without FastAPI: the command line reads them too."""
 
+from typing import Literal
+
 from msgspec import Raw, Struct, convert
 
 from agio.core.store.records import (
@@ -12,6 +14,7 @@ from agio.core.store.records import (
     SessionState,
 )
 from agio.core.store.repository import InterruptState, RunStatus
+from agio.protocol.messages import Json
 
 
 class SessionView(Struct, frozen=True, kw_only=True):
@@ -107,6 +110,12 @@ class InterruptView(Struct, frozen=True, kw_only=True):
     state: InterruptState
     created_at: int
     expires_at: int
+    reason: Literal["tool_call", "input_required"]
+    """Whether the call may run, or what its tool asks during the call."""
+    form: dict[str, Json] | None
+    """The schema of the `content` of an answer to a tool."""
+    url: str | None
+    """The page a tool asks the person to open."""
 
 
 class Interrupts(Struct, frozen=True):
@@ -179,4 +188,19 @@ def message_view(record: MessageRecord) -> MessageView:
 
 def interrupt_view(record: InterruptRecord) -> InterruptView:
     """Show a question."""
-    return convert(record, InterruptView, from_attributes=True)
+    asked = record.question
+    return InterruptView(
+        id=record.id,
+        session_id=record.session_id,
+        run_id=record.run_id,
+        tool_call_id=record.tool_call_id,
+        tool=record.tool,
+        arguments=record.arguments,
+        message=record.message,
+        state=record.state,
+        created_at=record.created_at,
+        expires_at=record.expires_at,
+        reason="tool_call" if asked is None else "input_required",
+        form=None if asked is None else asked.form,
+        url=None if asked is None else asked.url,
+    )

@@ -69,6 +69,7 @@ class _Secret(Struct, frozen=True, kw_only=True):
     needs_iss: bool
     token_endpoint: str
     revocation_endpoint: str | None
+    wanted: list[str] = []
 
 
 class Pending(Struct, frozen=True, kw_only=True):
@@ -103,7 +104,8 @@ class Connecting:
         """
         vault = self._need_vault()
         entered = await self._team.of(server, user).headers()
-        found = await discover(self._egress, self._grants.auth, server, entered)
+        wanted = await self._grants.wanted(server, server.owner_of(user))
+        found = await discover(self._egress, self._grants.auth, server, entered, wanted)
         client = await self._client(server, found.server, place)
         state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(48)
         secret = _Secret(
@@ -114,6 +116,7 @@ class Connecting:
             needs_iss=found.server.authorization_response_iss_parameter_supported is True,
             token_endpoint=found.server.token_endpoint,
             revocation_endpoint=found.server.revocation_endpoint,
+            wanted=wanted,
         )
         sealed = vault.seal(_place(server.tenant, user, server.id), msgspec.json.encode(secret).decode())
         flow = _Flow(tenant=server.tenant, user=user, server_id=server.id, sealed=sealed)
@@ -182,6 +185,7 @@ class Connecting:
             resource=secret.resource,
             client=secret.client,
             lifetime_s=given.lifetime_s,
+            wanted=secret.wanted,
         )
         connection_id = new_id("mcpc")
         await self._store.connect_mcp_server(

@@ -63,6 +63,10 @@ class OAuthCredential:
         access = next((value for name, value in headers if name.lower() == _AUTHORIZATION), "")
         return await self._grants.refused(self._server, self._owner, access.removeprefix(_BEARER))
 
+    async def needs(self, scopes: list[str]) -> None:
+        """Note that a request needs more rights. Raises UserError `mcp_not_connected`."""
+        await self._grants.needs(self._server, self._owner, scopes)
+
     def hidden(self, text: str) -> str:
         """Return a text without the tokens and secrets."""
         return self._mask.text(self._entered.hidden(text))

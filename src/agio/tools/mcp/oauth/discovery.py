@@ -1,7 +1,5 @@
 """Finds the authorization server of an MCP server: its own metadata (RFC 9728), then the other's (RFC 8414, OIDC)."""
 
-import re
-
 import msgspec
 from msgspec import Struct
 
@@ -9,24 +7,21 @@ from agio.core.mcp import McpServer
 from agio.egress import Egress, EgressRequest, parse_target
 from agio.egress.headers import Headers
 from agio.errors import AgioError, UserError
+from agio.protocol.messages import Json
+from agio.tools.mcp.challenge import challenge_of, parameter, usable_scopes
 from agio.tools.mcp.oauth.provider import TIMEOUT_S, AuthClient, AuthServer, check_endpoint, failed
 
-_PARAMETER = r'(?:^|[\s,]){}\s*=\s*(?:"([^"]*)"|([^\s,"]+))'
-_SCOPE = re.compile(r"[!#-\[\]-~]{1,200}")
-_SCOPES = 50
 _LIMIT_BYTES = 64 * 1024
-_HELLO = msgspec.json.encode(
-    {
-        "jsonrpc": "2.0",
-        "id": 0,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": {"name": "agio", "version": "1"},
-        },
-    }
-)
+_HELLO: dict[str, Json] = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "agio", "version": "1"},
+}
+_PROBES = [
+    msgspec.json.encode({"jsonrpc": "2.0", "id": 0, "method": method, "params": params})
+    for method, params in (("initialize", _HELLO), ("tools/list", {}))
+]
+"""Some servers let anyone say hello, and ask for a token after that."""
 
 
 class Found(Struct, frozen=True, kw_only=True):
@@ -43,22 +38,27 @@ class _Resource(Struct, frozen=True, kw_only=True):
     scopes_supported: list[str] | None = None
 
 
-async def discover(egress: Egress, auth: AuthClient, server: McpServer, headers: Headers) -> Found:
-    """Find a server's authorization server. `headers` are the team's own for it. Raises UpstreamError, UserError."""
+async def discover(
+    egress: Egress, auth: AuthClient, server: McpServer, headers: Headers, wanted: list[str]
+) -> Found:
+    """Find a server's authorization server. `headers` are the team's own for it, `wanted` scopes that calls needed.
+
+    Raises UpstreamError, UserError.
+    """
     url = server.url or ""
     challenge = await _challenge(egress, url, headers)
-    described = await _resource(auth, url, _parameter(challenge, "resource_metadata"))
+    described = await _resource(auth, url, parameter(challenge, "resource_metadata"))
     if described is not None and not covers(described.resource, url):
         raise failed("its metadata is another resource's", "resource")
     issuer = _issuer(server, described)
     found = await _server(auth, issuer)
-    wanted = _parameter(challenge, "scope")
-    scopes = wanted.split() if wanted else (described and described.scopes_supported) or []
+    asked = parameter(challenge, "scope")
+    scopes = asked.split() if asked else (described and described.scopes_supported) or []
+    scopes = [*scopes, *wanted]
     if "offline_access" in (found.scopes_supported or []):
         scopes = [*scopes, "offline_access"]
-    known = [scope for scope in dict.fromkeys(scopes) if _SCOPE.fullmatch(scope)]
     resource = url.partition("#")[0] if described is None else described.resource
-    return Found(resource=resource, scopes=known[:_SCOPES], server=found)
+    return Found(resource=resource, scopes=usable_scopes(scopes), server=found)
 
 
 def covers(resource: str, url: str) -> bool:
@@ -75,15 +75,17 @@ def covers(resource: str, url: str) -> bool:
 async def _challenge(egress: Egress, url: str, headers: Headers) -> str:
     """Return how the server asks for a token; "": it does not."""
     sent = [("accept", "application/json, text/event-stream"), ("content-type", "application/json"), *headers]
-    request = EgressRequest("POST", url, sent, _HELLO, TIMEOUT_S, _LIMIT_BYTES, 0)
-    try:
-        answer = await egress.request(request)
-    except UserError:
-        raise
-    except AgioError:
-        return ""
-    challenges = [value for name, value in answer.headers if name.lower() == "www-authenticate"]
-    return ", ".join(challenges) if answer.status == 401 else ""
+    for probe in _PROBES:
+        request = EgressRequest("POST", url, sent, probe, TIMEOUT_S, _LIMIT_BYTES, 0)
+        try:
+            answer = await egress.request(request)
+        except UserError:
+            raise
+        except AgioError:
+            return ""
+        if answer.status == 401:
+            return challenge_of(answer.headers)
+    return ""
 
 
 async def _resource(auth: AuthClient, url: str, named: str) -> _Resource | None:
@@ -141,8 +143,3 @@ async def _checked(auth: AuthClient, found: AuthServer, issuer: str) -> AuthServ
 
 def _same(issuer: str, other: str) -> bool:
     return issuer.rstrip("/") == other.rstrip("/")
-
-
-def _parameter(challenge: str, name: str) -> str:
-    found = re.search(_PARAMETER.format(name), challenge, re.IGNORECASE)
-    return "" if found is None else found[1] or found[2] or ""

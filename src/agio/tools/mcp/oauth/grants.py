@@ -17,9 +17,10 @@ from msgspec import structs
 from agio.core.mcp import McpServer, McpStore
 from agio.core.mcp_oauth import McpConnection, McpOAuthStore, tokens_place
 from agio.core.provider import Sealed
-from agio.core.store.jobs import LeaseStore
+from agio.core.store.jobs import Lease, LeaseStore
 from agio.egress import Egress
 from agio.errors import AgioError, UpstreamError, UserError
+from agio.tools.mcp.challenge import usable_scopes
 from agio.tools.mcp.oauth.discovery import covers
 from agio.tools.mcp.oauth.provider import AuthClient, GrantEnded, TokenAnswer, Tokens, now_ms
 from agio.vault import Vault
@@ -82,6 +83,32 @@ class Grants:
             await self._renewed(server, connection, tokens, after_refusal=True)
         return (await self._current(server, owner))[1].access != access
 
+    async def needs(self, server: McpServer, owner: str, scopes: list[str]) -> None:
+        """Note scopes that a call lacked, for the next Connect; other calls go on with the tokens there are.
+
+        Raises UserError `mcp_not_connected`.
+        """
+        connection = await self._store.find_mcp_connection(server.tenant, server.id, owner)
+        lease = None if connection is None else await self._lease(connection)
+        if lease is not None:  # else a renewal is under way, and the next call notes them
+            try:
+                connection, tokens = await self._current(server, owner)
+                wanted = usable_scopes([*tokens.wanted, *scopes])
+                if wanted != tokens.wanted:
+                    sealed = self.seal(server.tenant, connection.id, structs.replace(tokens, wanted=wanted))
+                    await self._store.renew_mcp_connection(
+                        server.tenant, connection.id, connection.version, connection.expires_at, sealed
+                    )
+            finally:
+                await self._store.release_lease(lease)
+        raise _lacks_rights(server, scopes)
+
+    async def wanted(self, server: McpServer, owner: str) -> list[str]:
+        """Return the scopes that calls of the present connection lacked."""
+        connection = await self._store.find_mcp_connection(server.tenant, server.id, owner)
+        tokens = None if connection is None else self._opened(server, connection)
+        return [] if tokens is None else tokens.wanted
+
     async def revoke(self, server: McpServer, connection: McpConnection) -> None:
         """End a grant at its provider, as far as that can be reached."""
         try:
@@ -134,9 +161,8 @@ class Grants:
     async def _renew(
         self, server: McpServer, connection: McpConnection, tokens: Tokens, *, after_refusal: bool
     ) -> None:
-        name, holder = f"mcp_connection/{connection.id}", secrets.token_hex(8)
         until = time.monotonic() + _PATIENCE_S
-        while (lease := await self._store.acquire_lease(name, holder, _LEASE_MS)) is None:
+        while (lease := await self._lease(connection)) is None:
             if await self._changed(server, connection):
                 return
             if time.monotonic() > until:
@@ -149,6 +175,11 @@ class Grants:
                 await self._ask(server, connection, tokens, after_refusal=after_refusal)
         finally:
             await self._store.release_lease(lease)
+
+    async def _lease(self, connection: McpConnection) -> Lease | None:
+        """Take the right to change a connection's tokens; None: another has it."""
+        name, holder = f"mcp_connection/{connection.id}", secrets.token_hex(8)
+        return await self._store.acquire_lease(name, holder, _LEASE_MS)
 
     async def _changed(self, server: McpServer, connection: McpConnection) -> bool:
         """Whether another gateway has renewed the tokens, or a person has connected anew."""
@@ -201,6 +232,17 @@ def _left_ms(connection: McpConnection) -> int | None:
 def _is_due(tokens: Tokens, left_ms: int | None) -> bool:
     margin_s = min(_MARGIN_S, (tokens.lifetime_s or 0) / 5)
     return left_ms is not None and left_ms <= margin_s * 1000
+
+
+def _lacks_rights(server: McpServer, scopes: list[str]) -> UserError:
+    place = f"/settings/mcp-servers/{server.id}"
+    named = f" ({' '.join(scopes)[:200]})" if scopes else ""
+    return UserError(
+        "mcp_not_connected",
+        f"{server.name} asks for more rights{named} than the sign-in there gave. A person presses Connect again at "
+        f"{place}; then the tool can be called again.",
+        {"server_id": server.id, "connect": place, "sent": False},
+    )
 
 
 def _not_connected(server: McpServer, owner: str, *, ended: bool) -> UserError:

@@ -72,6 +72,8 @@ class Tokens(Struct, frozen=True, kw_only=True):
     lifetime_s: int | None
     after_refusal: bool = False
     """Whether they were renewed because the MCP server refused those before: refused again, they are not renewed."""
+    wanted: list[str] = []
+    """Scopes that calls lacked: the next connection asks for them."""
 
 
 class TokenAnswer(Struct, frozen=True, kw_only=True):

@@ -1,5 +1,5 @@
 /** The questions of a run about its calls. All are decided, then sent together, because the server wants them at once. */
-import { ShieldQuestion } from "lucide-react";
+import { MessageCircleQuestion, ShieldQuestion } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
 import { useKeptState } from "@/components/turn/kept-state";
 import { Button } from "@/components/ui/button";
@@ -21,6 +21,7 @@ export function ApprovalCard({ turn, onAnswer }: ApprovalCardProps): ReactNode {
   const card = useFocusUnlessAtWork();
   const { questions } = turn;
   const several = questions.length > 1;
+  const toTool = questions.some((question) => question.input !== null);
 
   const send = async (answers: Answer[]) => {
     setBusy(true);
@@ -45,12 +46,24 @@ export function ApprovalCard({ turn, onAnswer }: ApprovalCardProps): ReactNode {
     <section
       ref={card}
       tabIndex={-1}
-      aria-label={several ? `${questions.length} approval requests` : "Approval request"}
+      aria-label={
+        toTool ? "Questions of tools" : several ? `${questions.length} approval requests` : "Approval request"
+      }
       className="my-3 flex flex-col gap-4 rounded-2xl border border-warn/50 bg-raised p-4 shadow-sm"
     >
       <h3 className="flex items-center gap-2 text-sm font-semibold">
-        <ShieldQuestion className="size-4 text-warn" aria-hidden />
-        {several ? `Approve these ${questions.length} actions?` : "Approve this action?"}
+        {toTool ? (
+          <MessageCircleQuestion className="size-4 text-warn" aria-hidden />
+        ) : (
+          <ShieldQuestion className="size-4 text-warn" aria-hidden />
+        )}
+        {toTool
+          ? several
+            ? `${questions.length} questions to you`
+            : "A tool asks you"
+          : several
+            ? `Approve these ${questions.length} actions?`
+            : "Approve this action?"}
       </h3>
       {questions.map((question) => (
         <ApprovalQuestion

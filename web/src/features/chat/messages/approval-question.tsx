@@ -2,7 +2,9 @@
 import { Check, Pencil, X } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import { JsonView } from "@/components/json/json-view";
+import { InputQuestion } from "@/components/turn/input-question";
 import { useKeptState } from "@/components/turn/kept-state";
+import { ToolTitle } from "@/components/turn/tool-title";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { Field, Input } from "@/components/ui/field";
@@ -42,14 +44,24 @@ export function ApprovalQuestion(props: ApprovalQuestionProps): ReactNode {
   return (
     <div className="flex flex-col gap-3 border-line not-first-of-type:border-t not-first-of-type:pt-4">
       <div className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
-        <span className="font-mono text-sm font-medium wrap-anywhere">{call?.name ?? "Tool call"}</span>
+        <span className="text-sm font-medium wrap-anywhere">
+          <ToolTitle name={question.tool || "Tool call"} />
+        </span>
         <Expiry at={question.expiresAt} />
       </div>
       {question.message && (
         <p className="text-sm whitespace-pre-wrap text-soft wrap-anywhere">{visible(question.message)}</p>
       )}
       {decided ? (
-        <Decided answer={decided} busy={busy} onUndo={onUndo} />
+        <Decided answer={decided} toTool={question.input !== null} busy={busy} onUndo={onUndo} />
+      ) : question.input ? (
+        <InputQuestion
+          id={question.id}
+          tool={question.tool}
+          input={question.input}
+          busy={busy}
+          onDecide={decide}
+        />
       ) : mode === "editing" ? (
         <Suspense fallback={<SkeletonRows rows={1} className="h-32" />}>
           <Editing {...writing} args={args} onDecide={decide} />
@@ -132,16 +144,20 @@ function Rejecting({ id, takesFocus, busy, onCancel, onDecide }: DecidingProps):
 
 function Decided({
   answer,
+  toTool,
   busy,
   onUndo,
 }: {
   answer: Answer;
+  toTool: boolean;
   busy: boolean;
   onUndo?: (() => void) | undefined;
 }): ReactNode {
-  const [tone, words] = !answer.approved
-    ? (["bad", "Rejected"] as const)
-    : (["good", answer.edited_args ? "Approved with changes" : "Approved"] as const);
+  const [tone, words] = toTool
+    ? ([answer.approved ? "good" : "bad", answer.approved ? "Answered" : "Declined"] as const)
+    : !answer.approved
+      ? (["bad", "Rejected"] as const)
+      : (["good", answer.edited_args ? "Approved with changes" : "Approved"] as const);
   return (
     <div className="flex flex-col gap-2" aria-live="polite">
       <div className="flex flex-wrap items-center gap-2">

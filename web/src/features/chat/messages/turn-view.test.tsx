@@ -54,7 +54,14 @@ const text = (id: string, words: string): Part => ({
 });
 const postcard = (id: string, known = {}) =>
   newCall(id, "send_postcard", { args: '{"to":"Ada","id":12345678901234567890}', asked: true, ...known });
-const question = (id: string, callId: string) => ({ id, callId, message: "May it?", expiresAt: null });
+const question = (id: string, callId: string) => ({
+  id,
+  callId,
+  tool: "send_postcard",
+  message: "May it?",
+  expiresAt: null,
+  input: null,
+});
 
 // The card is loaded with the first question that is asked.
 beforeAll(async () => {
@@ -251,7 +258,7 @@ test("questions that were answered are calls that say how", () => {
 
 test("a call approved with changes shows both arguments, one rejected shows why", async () => {
   const changed = { approved: true, reason: null, editedArgs: { to: "Bob" } };
-  const refused = { approved: false, reason: "too much", editedArgs: null };
+  const refused = { approved: false, reason: "too much", editedArgs: null, toTool: false };
   const parts = [
     postcard("c1", { result: "sent", answer: changed }),
     newCall("c2", "delete_all", { answer: refused }),
@@ -377,4 +384,24 @@ test("the foot of the last answer is there for all to see, those of others when 
   };
   expect(footOf({ last: true })).toBe(false);
   expect(footOf({})).toBe(true);
+});
+
+test("what a tool asks is a form, whose answer is sent when it is complete", async () => {
+  const form = {
+    type: "object",
+    properties: { colour: { type: "string", enum: ["red", "green"], title: "Colour" } },
+    required: ["colour"],
+  };
+  const onAnswer = vi.fn(async () => undefined);
+  const asks = { ...question("q1", "c1"), message: "Which colour?", input: { form, url: null } };
+  show({ status: "interrupted", parts: [postcard("c1")], questions: [asks] }, { answerable: true, onAnswer });
+  await userEvent.click(await screen.findByRole("button", { name: "Send answer" }));
+  expect(onAnswer).not.toHaveBeenCalled();
+  await userEvent.selectOptions(screen.getByLabelText("Colour"), "green");
+  await userEvent.click(screen.getByRole("button", { name: "Send answer" }));
+  await waitFor(() =>
+    expect(onAnswer).toHaveBeenCalledWith([
+      { interrupt_id: "q1", approved: true, content: { colour: "green" } },
+    ]),
+  );
 });

@@ -1,13 +1,18 @@
-import { isObject, type JsonObject, writeJson } from "@/lib/json";
 /** The arguments to try a tool with: as fields of a form, made from its schema, and as JSON. */
-import { parseJson } from "./json";
+import { parseJson } from "@/components/json/parse-json";
+import { isObject, type JsonObject, writeJson } from "@/lib/json";
+
+export interface Choice {
+  value: unknown;
+  label: string;
+}
 
 export interface ArgumentField {
   name: string;
   kind: "text" | "number" | "integer" | "boolean" | "choice" | "json";
   required: boolean;
   description: string;
-  choices: unknown[];
+  choices: Choice[];
   schema: JsonObject;
 }
 
@@ -19,7 +24,7 @@ export function argumentFields(schema: JsonObject): ArgumentField[] {
   const required = Array.isArray(schema.required) ? schema.required : [];
   return Object.entries(properties).map(([name, given]) => {
     const property = isObject(given) ? given : {};
-    const choices = Array.isArray(property.enum) ? property.enum : [];
+    const choices = choicesOf(property);
     return {
       name,
       kind: kindOf(property, choices),
@@ -31,7 +36,18 @@ export function argumentFields(schema: JsonObject): ArgumentField[] {
   });
 }
 
-function kindOf(property: JsonObject, choices: unknown[]): ArgumentField["kind"] {
+/** What may be chosen: the values of `enum`, or of `oneOf` with a title each. */
+function choicesOf({ enum: values, enumNames: names, oneOf }: JsonObject): Choice[] {
+  if (Array.isArray(values)) {
+    const labels: unknown[] = Array.isArray(names) ? names : [];
+    return values.map((value, at) => ({ value, label: String(labels[at] ?? value) }));
+  }
+  const titled = Array.isArray(oneOf) ? oneOf.filter(isObject) : [];
+  if (titled.length === 0 || !titled.every((one) => "const" in one)) return [];
+  return titled.map((one) => ({ value: one.const, label: String(one.title ?? one.const) }));
+}
+
+function kindOf(property: JsonObject, choices: Choice[]): ArgumentField["kind"] {
   if (choices.length) return "choice";
   switch (property.type) {
     case "string":

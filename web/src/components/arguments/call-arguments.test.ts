@@ -9,7 +9,7 @@ const fields = argumentFields({
     radius: { type: "number", default: 2.5 },
     limit: { type: "integer", examples: [3] },
     open: { type: "boolean" },
-    kind: { enum: ["a", 1] },
+    kind: { enum: ["a", 1], enumNames: ["A", "One"] },
     near: { type: "object" },
   },
   required: ["city", "kind"],
@@ -19,6 +19,14 @@ test("fields are made from the schema, and begin with defaults and examples", ()
   expect(fields.map(({ kind }) => kind)).toEqual([
     ...["text", "text", "number", "integer", "boolean", "choice", "json"],
   ]);
+  const labels = ["A", "One"];
+  expect(fields[5]?.choices.map(({ label }) => label)).toEqual(labels);
+  const oneOf = [
+    { const: "a", title: "A" },
+    { const: 1, title: "One" },
+  ];
+  const [titled] = argumentFields({ type: "object", properties: { kind: { type: "string", oneOf } } });
+  expect(titled?.choices).toEqual(fields[5]?.choices);
   expect(firstTyped(fields)).toEqual({ radius: "2.5", limit: "3" });
 });
 

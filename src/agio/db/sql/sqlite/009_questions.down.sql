@@ -1,0 +1,1 @@
+alter table interrupts drop column input;
