@@ -9,6 +9,7 @@ import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { Field, Input } from "@/components/ui/field";
 import { SkeletonRows } from "@/components/ui/skeleton";
+import { cx } from "@/lib/class-names";
 import { formatDuration, formatMoment } from "@/lib/format";
 import { useNow } from "@/lib/use-now";
 import { visible } from "@/lib/visible";
@@ -50,7 +51,7 @@ export function ApprovalQuestion(props: ApprovalQuestionProps): ReactNode {
         <Expiry at={question.expiresAt} />
       </div>
       {question.message && (
-        <p className="text-sm whitespace-pre-wrap text-soft wrap-anywhere">{visible(question.message)}</p>
+        <p className={cx("text-sm whitespace-pre-wrap wrap-anywhere", !question.input && "text-soft")}>{visible(question.message)}</p>
       )}
       {decided ? (
         <Decided answer={decided} toTool={question.input !== null} busy={busy} onUndo={onUndo} />
