@@ -51,7 +51,9 @@ export function ApprovalQuestion(props: ApprovalQuestionProps): ReactNode {
         <Expiry at={question.expiresAt} />
       </div>
       {question.message && (
-        <p className={cx("text-sm whitespace-pre-wrap wrap-anywhere", !question.input && "text-soft")}>{visible(question.message)}</p>
+        <p className={cx("text-sm whitespace-pre-wrap wrap-anywhere", !question.input && "text-soft")}>
+          {visible(question.message)}
+        </p>
       )}
       {decided ? (
         <Decided answer={decided} toTool={question.input !== null} busy={busy} onUndo={onUndo} />
