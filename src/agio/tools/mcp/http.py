@@ -87,13 +87,13 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
                 f"{self._origin.authority} refuses the credentials ({stream.status}). Enter them anew in the "
                 "server's settings, or press Connect there.",
             )
-        if stream.status == 404 and "mcp-session-id" in request.headers:
-            self.session_lost = True
         kind = next((value for name, value in stream.headers if name.lower() == "content-type"), "")
         given = [pair for pair in stream.headers if pair[0].lower() != "content-encoding"]
         if kind.lower().startswith("text/event-stream") and stream.status < 400:
             return httpx2.Response(stream.status, headers=given, stream=_Body(stream, self._failures))
         body = await _whole(stream)
+        if "mcp-session-id" in request.headers and _forgot_session(stream.status, body):
+            self.session_lost = True
         return httpx2.Response(stream.status, headers=given, content=body)
 
     async def _exchange(self, request: httpx2.Request) -> tuple[EgressStream, Headers | None]:
@@ -134,6 +134,11 @@ class _Body(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._stream.aclose()
+
+
+def _forgot_session(status: int, body: bytes) -> bool:
+    """Whether a server does not know the session: 404, or as servers of the TypeScript SDK say it, 400 with words."""
+    return status == 404 or (status == 400 and b"session" in body[:2000].lower())
 
 
 async def _whole(stream: EgressStream) -> bytes:
