@@ -61,7 +61,7 @@ async def _connect(team: McpTeam, server_id: str) -> bool:
 async def _call(team: McpTeam, server_id: str, given: dict[str, Any]) -> int:
     """Call every tool: as the scenario says, else once with the arguments its schema requires."""
     checked = await team.ask("POST", f"/api/mcp-servers/{server_id}/check")
-    if (checked["error"] or {}).get("code") == "mcp_not_connected" and await _connect(team, server_id):
+    if _must_connect(checked) and await _connect(team, server_id):
         checked = await team.ask("POST", f"/api/mcp-servers/{server_id}/check")
     print(checked)
     tools = await team.tools(server_id)
@@ -78,10 +78,15 @@ async def _call(team: McpTeam, server_id: str, given: dict[str, Any]) -> int:
         # A schema without null takes none: what is null is left out.
         arguments = {name: value for name, value in call["arguments"].items() if value is not None}
         answer = await team.call(tool, arguments)
-        if (answer["error"] or {}).get("code") == "mcp_not_connected" and await _connect(team, server_id):
+        if _must_connect(answer) and await _connect(team, server_id):
             answer = await team.call(tool, arguments)
         print(answer)
     return 0 if checked["reachable"] else 1
+
+
+def _must_connect(answer: dict[str, Any]) -> bool:
+    """Whether a person must press Connect for it."""
+    return answer["error"] is not None and answer["error"]["code"] == "mcp_not_connected"
 
 
 def _arguments(schema: dict[str, Any]) -> dict[str, object]:

@@ -220,6 +220,9 @@ def _end_run(case: Case, fold: Fold, figures: dict[str, Json]) -> None:
             state="open",
             created_at=fold.ended_at_ms,
             expires_at=_FOREVER,
+            reason="tool_call",
+            form=None,
+            url=None,
         )
         for question in outcome.questions
     ]

@@ -162,6 +162,9 @@ class _Entered:
         """See `Credential`."""
         return False
 
+    async def needs(self, scopes: list[str]) -> None:
+        """See `Credential`."""
+
     def hidden(self, text: str) -> str:
         """See `Credential`."""
         return self._mask.text(text)
