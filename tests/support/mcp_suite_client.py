@@ -30,9 +30,12 @@ async def _use(url: str) -> int:
         if scenario.startswith("auth/"):
             body |= {"auth": "oauth", "oauth": _client(given, url)}
         server_id = str((await team.ask("POST", "/api/mcp-servers", body, expect=201))["id"])
-        if "auth" in body and not await _connect(team, server_id):
-            return 1
-        return await _call(team, server_id, given)
+        try:
+            if "auth" in body and not await _connect(team, server_id):
+                return 1
+            return await _call(team, server_id, given)
+        finally:  # the suite's server waits until its connections are closed
+            await team.ask("DELETE", f"/api/mcp-servers/{server_id}", expect=204)
 
 
 def _client(given: dict[str, Any], url: str) -> dict[str, object]:
