@@ -2,12 +2,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { Info } from "lucide-react";
 import type { ReactNode } from "react";
-import { assignedToolsQuery } from "@/api/queries";
+import { agentsQuery, assignedToolsQuery } from "@/api/queries";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Card } from "@/components/ui/page";
 import { formatCount, formatDuration, formatMoment } from "@/lib/format";
 import type { AgentView } from "@/protocol/api";
 import { AgentRuns } from "./agent-runs";
+import { TeamPicture } from "./team-picture";
+import { teamOf } from "./team-tree";
 
 const APPROVALS = {
   tool: "tool's default",
@@ -39,6 +41,7 @@ export function AgentDetails({ agent, mayBuild }: { agent: AgentView; mayBuild: 
           </Card>
         )}
         <Tools agent={agent} />
+        <Team agent={agent} />
         {agent.output_schema && (
           <Card title="Output">
             <LongText label="JSON schema" text={JSON.stringify(agent.output_schema, null, 2)} />
@@ -98,6 +101,16 @@ function Tools({ agent }: { agent: AgentView }): ReactNode {
           ))}
         </ul>
       )}
+    </Card>
+  );
+}
+
+function Team({ agent }: { agent: AgentView }): ReactNode {
+  const { data: agents } = useQuery({ ...agentsQuery, enabled: agent.handoffs.length > 0 });
+  if (agent.handoffs.length === 0) return null;
+  return (
+    <Card title={`Other agents (${agent.handoffs.length})`}>
+      {agents && <TeamPicture name={agent.name} nodes={teamOf(agent, agents)} described />}
     </Card>
   );
 }

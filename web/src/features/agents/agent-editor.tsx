@@ -1,7 +1,7 @@
 /** The form of an agent, new or known: checks while one types, saves, and lets nothing be lost by leaving. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
-import { FormProvider, type Resolver, useForm } from "react-hook-form";
+import { type FieldErrors, FormProvider, type Resolver, set, useForm } from "react-hook-form";
 import { api, data } from "@/api/client";
 import { ifMatch, isOvertaken } from "@/api/if-match";
 import { problemOf } from "@/api/problem";
@@ -22,6 +22,7 @@ import {
 } from "./agent-values";
 import { ApprovalSection } from "./approval-section";
 import { BasicsSection, InstructionsSection } from "./basics-section";
+import { HandoffsSection } from "./handoffs-section";
 import { LimitsSection, OutputSection } from "./limits-section";
 import { ModelSection } from "./model-section";
 import { ToolsSection } from "./tools-section";
@@ -40,10 +41,9 @@ interface AgentEditorProps {
 const resolver: Resolver<AgentValues> = (values) => {
   const found = Object.entries(checkValues(values));
   if (found.length === 0) return { values, errors: {} };
-  return {
-    values: {},
-    errors: Object.fromEntries(found.map(([name, message]) => [name, { type: "value", message }])),
-  };
+  const errors: FieldErrors<AgentValues> = {};
+  for (const [name, message] of found) set(errors, name, { type: "value", message });
+  return { values: {}, errors };
 };
 
 export function AgentEditor(props: AgentEditorProps): ReactNode {
@@ -69,7 +69,7 @@ export function AgentEditor(props: AgentEditorProps): ReactNode {
       setSeen(agent.updated_at);
       onSaved(agent);
     } catch (thrown) {
-      const refused = Object.entries(refusedFields(problemOf(thrown))) as [FieldName, string][];
+      const refused = Object.entries(refusedFields(problemOf(thrown), values)) as [FieldName, string][];
       refused.forEach(([name, message], index) => {
         form.setError(name, { type: "server", message }, { shouldFocus: index === 0 });
       });
@@ -81,7 +81,8 @@ export function AgentEditor(props: AgentEditorProps): ReactNode {
   });
 
   const wrong = Object.keys(errors).length;
-  const elsewhere = save.isError && Object.keys(refusedFields(problemOf(save.error))).length === 0;
+  const elsewhere =
+    save.isError && Object.keys(refusedFields(problemOf(save.error), save.variables.values)).length === 0;
   return (
     <FormProvider {...form}>
       <form onSubmit={(event) => void submit(event)} noValidate className="flex min-w-0 flex-col gap-4">
@@ -89,6 +90,7 @@ export function AgentEditor(props: AgentEditorProps): ReactNode {
         <InstructionsSection />
         <ModelSection />
         <ToolsSection agentId={agentId} />
+        <HandoffsSection agentId={agentId} />
         <ApprovalSection />
         <LimitsSection />
         <OutputSection />

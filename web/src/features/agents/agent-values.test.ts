@@ -52,6 +52,9 @@ const filled = (changes: Partial<AgentValues> = {}): AgentValues => ({
   ...changes,
 });
 
+const refused = (problem: Problem, handoffs: AgentValues["handoffs"] = []) =>
+  refusedFields(problem, { handoffs });
+
 test("what was read from the server is sent back as it was", () => {
   const { id, source, read_only, created_at, updated_at, limits, ...said } = CLERK;
   expect(bodyOf(valuesOf(CLERK))).toEqual({
@@ -120,18 +123,48 @@ test("a copy has a name of its own that fits", () => {
 });
 
 test("a refusal is told at the field it is about", () => {
-  expect(refusedFields(new Problem("agent_exists", "Taken.", 409))).toEqual({ name: "Taken." });
-  expect(refusedFields(new Problem("unknown_tool", "None.", 422))).toEqual({ tools: "None." });
-  expect(refusedFields(new Problem("unknown_provider", "None.", 422))).toEqual({ model_provider: "None." });
-  expect(refusedFields(new Problem("invalid_schema", "No.", 422))).toEqual({ output_schema: "No." });
+  expect(refused(new Problem("agent_exists", "Taken.", 409))).toEqual({ name: "Taken." });
+  expect(refused(new Problem("unknown_tool", "None.", 422))).toEqual({ tools: "None." });
+  expect(refused(new Problem("unknown_provider", "None.", 422))).toEqual({ model_provider: "None." });
+  expect(refused(new Problem("invalid_schema", "No.", 422))).toEqual({ output_schema: "No." });
   const fields = [
     { path: "limits.max_tokens", problem: "too many" },
     { path: "tools.0.name", problem: "too long" },
     { path: "toString", problem: "unknown" },
   ];
-  expect(refusedFields(new Problem("invalid_body", "No.", 422, { fields }))).toEqual({
+  expect(refused(new Problem("invalid_body", "No.", 422, { fields }))).toEqual({
     max_tokens: "too many",
     tools: "too long",
   });
-  expect(refusedFields(new Problem("forbidden", "No.", 403))).toEqual({});
+  expect(refused(new Problem("forbidden", "No.", 403))).toEqual({});
+});
+
+test("each other agent is checked by itself, and a refusal is told at the one it is about", () => {
+  const [billing] = CLERK.handoffs as AgentValues["handoffs"];
+  if (!billing) throw new Error();
+  const asked = { ...billing, mode: "tool" as const };
+  expect(checkValues(filled({ handoffs: [billing, asked] }))).toEqual({});
+  expect(
+    checkValues(
+      filled({
+        handoffs: [
+          billing,
+          { ...billing, tool: "9 lives", description: "x".repeat(1001) },
+          { ...asked, agent: "" },
+        ],
+      }),
+    ),
+  ).toEqual({
+    "handoffs.1.agent": expect.stringContaining("above"),
+    "handoffs.1.description": expect.stringContaining("1,000"),
+    "handoffs.1.tool": expect.stringContaining("64"),
+    "handoffs.2.agent": "Choose an agent.",
+  });
+  const gone = new Problem("invalid_handoff", "There is no agent.", 422, { agent: "agent_2" });
+  expect(refused(gone, [asked, billing])).toEqual({ "handoffs.1.agent": "There is no agent." });
+  expect(refused(gone)).toEqual({});
+  const fields = [{ path: "handoffs.0.tool", problem: "too long" }];
+  expect(refused(new Problem("invalid_body", "No.", 422, { fields }), [billing])).toEqual({
+    "handoffs.0.tool": "too long",
+  });
 });

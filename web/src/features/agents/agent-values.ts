@@ -2,7 +2,7 @@
 
 import { fieldProblems, type Problem } from "@/api/problem";
 import { isBlank } from "@/lib/blank";
-import type { AgentBody, AgentView } from "@/protocol/api";
+import type { AgentBody, AgentView, HandoffBody } from "@/protocol/api";
 
 /** Whether a person is asked before a call: as the tool says, always, or never. */
 export type ToolApproval = "tool" | "ask" | "never";
@@ -23,7 +23,7 @@ export interface AgentValues {
   /** Empty: the model's default; so it is with every number here. */
   temperature: string;
   tools: ChosenTool[];
-  handoffs: AgentBody["handoffs"];
+  handoffs: HandoffBody[];
   approval: "tool" | "ask";
   max_steps: string;
   run_timeout_s: string;
@@ -38,8 +38,18 @@ export interface AgentValues {
   output_schema: string;
 }
 
-export type FieldName = keyof AgentValues;
+/** A field of the form; each of another agent's is one of its own. */
+export type FieldName = keyof AgentValues | `handoffs.${number}.${keyof HandoffBody}`;
 type FieldWords = Partial<Record<FieldName, string>>;
+
+export const NEW_HANDOFF: HandoffBody = {
+  agent: "",
+  mode: "handoff",
+  description: "",
+  filter: "all",
+  tool: "",
+};
+export const MAX_HANDOFFS = 16;
 
 export const NEW_AGENT: AgentValues = {
   name: "",
@@ -68,6 +78,8 @@ export const NEW_AGENT: AgentValues = {
 const MAX_TOOLS = 100;
 const MAX_SCHEMA_BYTES = 64 * 1024;
 const NAME_CHARS = 100;
+const HANDOFF_CHARS = 1000;
+const TOOL_NAME = /^([A-Za-z][A-Za-z0-9_-]{0,63})?$/;
 
 interface NumberRule {
   least: number;
@@ -88,7 +100,7 @@ const NUMBERS = {
   max_history_messages: { least: 0, most: 1000, whole: true },
   compact_at_tokens: { least: 0, most: 1_000_000_000, whole: true },
   max_tool_tokens: { least: 1, most: 1_000_000_000, whole: true },
-} as const satisfies Partial<Record<FieldName, NumberRule>>;
+} as const satisfies Partial<Record<keyof AgentValues, NumberRule>>;
 
 const TEXTS = {
   name: { chars: NAME_CHARS, needed: "Enter a name." },
@@ -97,7 +109,7 @@ const TEXTS = {
   goal: { chars: 10_000, needed: "" },
   model_provider: { chars: 100, needed: "Choose a provider." },
   model_name: { chars: 200, needed: "Enter a model name." },
-} as const satisfies Partial<Record<FieldName, { chars: number; needed: string }>>;
+} as const satisfies Partial<Record<keyof AgentValues, { chars: number; needed: string }>>;
 
 const LIMITS = [
   "run_timeout_s",
@@ -168,7 +180,7 @@ export function bodyOf(values: AgentValues): AgentBody {
       name,
       approval: approval === "tool" ? null : approval,
     })),
-    handoffs: values.handoffs,
+    handoffs: values.handoffs.map((handoff) => ({ ...handoff, description: handoff.description.trim() })),
     approval: values.approval,
     max_steps: numberOf(values.max_steps),
     limits: Object.keys(limits).length > 0 ? limits : null,
@@ -190,6 +202,17 @@ export function checkValues(values: AgentValues): FieldWords {
     const words = numberProblem(values[name], rule);
     if (words) found[name] = words;
   }
+  for (const [at, handoff] of values.handoffs.entries()) {
+    const { agent, mode, description, tool } = handoff;
+    const same = values.handoffs.findIndex((other) => other.agent === agent && other.mode === mode);
+    if (!agent) found[`handoffs.${at}.agent`] = "Choose an agent.";
+    else if (same < at) found[`handoffs.${at}.agent`] = "This agent is listed above already.";
+    if (description.length > HANDOFF_CHARS)
+      found[`handoffs.${at}.description`] = `At most ${HANDOFF_CHARS.toLocaleString()} characters.`;
+    if (!TOOL_NAME.test(tool))
+      found[`handoffs.${at}.tool`] =
+        "A letter, then letters, digits, _ and -, at most 64 characters together.";
+  }
   if (values.tools.length > MAX_TOOLS) found.tools = `At most ${MAX_TOOLS} tools.`;
   const schema = schemaProblem(values.output_schema);
   if (schema) found.output_schema = schema;
@@ -203,21 +226,25 @@ const FIELD_OF_CODE: Record<string, FieldName> = {
   invalid_schema: "output_schema",
 };
 
-/** What the server found wrong, by field; empty when it is about no field. */
-export function refusedFields(problem: Problem): FieldWords {
+/** What the server found wrong with the values, by field; empty when it is about no field. */
+export function refusedFields(problem: Problem, { handoffs }: Pick<AgentValues, "handoffs">): FieldWords {
+  if (problem.code === "invalid_handoff") {
+    const at = handoffs.findLastIndex(({ agent }) => agent === problem.details.agent);
+    return at < 0 ? {} : { [`handoffs.${at}.agent`]: problem.message };
+  }
   const field = FIELD_OF_CODE[problem.code];
   if (field) return { [field]: problem.message };
   const found: FieldWords = {};
   for (const [path, words] of Object.entries(fieldProblems(problem))) {
     const [first = "", second = ""] = path.split(".");
-    const name = first === "limits" ? second : first;
+    const name = first === "limits" ? second : first === "handoffs" && second ? path : first;
     if (isField(name) && !found[name]) found[name] = words;
   }
   return found;
 }
 
 function isField(name: string): name is FieldName {
-  return Object.hasOwn(NEW_AGENT, name);
+  return Object.hasOwn(NEW_AGENT, name) || /^handoffs\.\d+\.\w+$/.test(name);
 }
 
 function entries<Key extends string, Value>(of: Record<Key, Value>): [Key, Value][] {

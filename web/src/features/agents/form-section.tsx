@@ -1,6 +1,6 @@
 /** Parts of the agent's form: a box with a heading, and the fields that are a line of text. */
 import type { ComponentProps, ReactNode } from "react";
-import { useFormContext } from "react-hook-form";
+import { get, useFormContext } from "react-hook-form";
 import { Field, Input, Textarea } from "@/components/ui/field";
 import { Card } from "@/components/ui/page";
 import type { AgentValues, FieldName } from "./agent-values";
@@ -22,7 +22,7 @@ export function FormSection({ title, hint, children }: FormSectionProps): ReactN
 }
 
 interface FieldOf {
-  name: Exclude<FieldName, "tools">;
+  name: Exclude<FieldName, "tools" | "handoffs">;
   label: string;
   hint?: ReactNode;
   optional?: boolean;
@@ -31,7 +31,7 @@ interface FieldOf {
 /** The words about what is wrong with a field. */
 export function useFieldProblem(name: FieldName): string | undefined {
   const { formState } = useFormContext<AgentValues>();
-  return formState.errors[name]?.message;
+  return (get(formState.errors, name) as { message?: string } | undefined)?.message;
 }
 
 export function InputField({

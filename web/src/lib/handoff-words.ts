@@ -1,0 +1,16 @@
+/** What the server's words about handoffs mean, for people. */
+import type { HandoffBody } from "@/protocol/api";
+
+export type HandoffFilter = HandoffBody["filter"];
+
+/** What the next agent sees. */
+export const FILTERS: Record<HandoffFilter, string> = {
+  all: "the whole conversation",
+  no_tools: "the conversation without tool calls and results",
+  last_message: "only the newest message",
+};
+
+export const MODES: Record<HandoffBody["mode"], { title: string; verb: string }> = {
+  handoff: { title: "Hand over to it", verb: "hands over to" },
+  tool: { title: "Ask it like a tool", verb: "asks" },
+};
