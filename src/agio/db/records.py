@@ -155,6 +155,7 @@ def session_record(row: SessionRow, last_pos: int) -> SessionRecord:
         forked_from=row.forked_from,
         leaf_run_id=row.leaf_run_id or row.last_run_id,
         branched=bool(row.last_branched) or row.leaf_run_id is not None,
+        active_agent=row.active_agent or None,
     )
 
 

@@ -101,6 +101,7 @@ class SessionRow(Columns, frozen=True):
     forked_from: str | None
     leaf_run_id: str | None
     last_branched: int
+    active_agent: str | None
 
 
 class MessageRow(Columns, frozen=True):

@@ -19,6 +19,7 @@ from agio.core.store.repository import RunInfo, RunLog, TurnRecord
 from agio.gateway.routes.sessions.views import InterruptView, MessageView
 from agio.protocol.codec import decode_event, encode
 from agio.protocol.events import (
+    HANDOFF,
     METRICS,
     AgentEvent,
     Custom,
@@ -162,7 +163,7 @@ def _ended_turn(fold: Fold, event: AgentEvent) -> Lane | None:
     match event:
         case ToolCallResult() | StepFinished():
             key = event.subagent_run_id
-        case Custom(name=name, value=value) if name == METRICS or "tell_model" in json_object(value):
+        case Custom(name=name, value=value) if name in (METRICS, HANDOFF) or "tell_model" in json_object(value):
             key = event.subagent_run_id
         case SubagentStarted():
             key = event.parent_subagent_run_id

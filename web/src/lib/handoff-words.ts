@@ -6,7 +6,7 @@ export type HandoffFilter = HandoffBody["filter"];
 /** What the next agent sees. */
 export const FILTERS: Record<HandoffFilter, string> = {
   all: "the whole conversation",
-  no_tools: "the conversation without tool calls and results",
+  no_tools: "no tool calls or results",
   last_message: "only the newest message",
 };
 

@@ -2679,6 +2679,7 @@ export interface components {
          * @description A session in a list.
          */
         ListedSession: {
+            active_agent: string | null;
             agent_id: string;
             agent_name: string;
             branched: boolean;
@@ -3288,6 +3289,7 @@ export interface components {
          * @description A run.
          */
         RunView: {
+            active_agent: string | null;
             agent_id: string;
             agent_name: string;
             branched: boolean;
@@ -3491,6 +3493,7 @@ export interface components {
          * @description A session of the caller with an agent.
          */
         SessionView: {
+            active_agent: string | null;
             agent_id: string;
             agent_name: string;
             branched: boolean;
@@ -3514,6 +3517,7 @@ export interface components {
          * @description A session with a page of its messages.
          */
         SessionWithMessages: {
+            active_agent: string | null;
             agent_id: string;
             agent_name: string;
             branched: boolean;

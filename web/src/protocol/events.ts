@@ -1,5 +1,6 @@
 /** Events as the log has them: AG-UI's, and agio's own, which travel as CUSTOM. */
 import type { Event as AgUiEvent, ContentPart } from "@ag-ui/core";
+import type { HandoffBody } from "./api";
 
 export type { ContentPart, Interrupt, Message } from "@ag-ui/core";
 
@@ -40,6 +41,17 @@ export interface Metrics {
   cost?: number;
 }
 
+/** An agent gives the conversation to another. */
+export interface Handoff {
+  from: string;
+  to: string;
+  /** What `to` sees of the conversation. */
+  filter: HandoffBody["filter"];
+  /** The call by which it was requested; left out if the agent before was gone. */
+  call?: string;
+  reason?: string;
+}
+
 /** The CUSTOM events the server writes, by name. One that is not listed here comes from elsewhere. */
 export interface OwnEvents {
   "agio.metrics": Metrics;
@@ -54,6 +66,7 @@ export interface OwnEvents {
   "agio.compacted": { text: string; messages: number };
   "agio.rewind": { to_seq: number };
   "agio.input": { idx: number; message: { id: string; content: string | ContentPart[] } };
+  "agio.handoff": Handoff;
   "agio.tool_progress": { tool_call_id: string; message?: string; fraction?: number };
 }
 

@@ -267,9 +267,14 @@ function foldOwn(turn: Turn, event: EventOf<"CUSTOM">, seq: number): Turn {
   if (input) return takeInput(turn, { id: input.message.id, content: input.message.content, at }, seq);
   const progress = ownValue(event, "agio.tool_progress");
   if (progress) return changeCall(turn, progress.tool_call_id, (call) => ({ ...call, progress }));
+  const id = `${turn.runId}_n${seq || turn.parts.length}`;
+  const handoff = ownValue(event, "agio.handoff");
+  if (handoff)
+    return findPart(turn.parts, "handoff", id)
+      ? turn
+      : withParts(turn, insert(turn.parts, subagent, { kind: "handoff", id, ...handoff, seq }));
   const trouble = ownValue(event, "agio.error");
   const notice = trouble ?? ownValue(event, "agio.notice") ?? ownValue(event, "agio.compacted");
-  const id = `${turn.runId}_n${seq || turn.parts.length}`;
   if (!notice || findPart(turn.parts, "notice", id)) return turn;
   const parts = insert(turn.parts, subagent, newNotice(id, event.name, notice, at, seq));
   if (trouble?.tell_model === undefined) return withParts(turn, parts);

@@ -3,7 +3,7 @@ import { UNKNOWN_FAILURE } from "@/lib/failure-words";
 import { usageOfRun } from "@/lib/usage-words";
 import type { InterruptView, MessageView } from "@/protocol/api";
 import type { Content } from "@/protocol/commands";
-import type { Message } from "@/protocol/events";
+import type { Handoff, Message } from "@/protocol/events";
 import { changeParts, type NoticeValue, newCall, newNotice } from "./fold";
 import {
   type Asked,
@@ -214,6 +214,10 @@ function addMessage(turn: Turn, known: Known, view: MessageView): void {
       break;
     }
     case "activity": {
+      if (message.activityType === "agio.handoff") {
+        parts.push({ kind: "handoff", id: message.id, ...(message.content as unknown as Handoff), seq: 0 });
+        break;
+      }
       const notice = message.content as NoticeValue;
       parts.push(newNotice(message.id, message.activityType, notice, timeIn(message.metadata, "at")));
       break;

@@ -2,7 +2,7 @@
 import type { JsonObject } from "@/lib/json";
 import { NOTHING_USED, type Usage } from "@/lib/usage-words";
 import type { Content } from "@/protocol/commands";
-import type { Metrics } from "@/protocol/events";
+import type { Handoff, Metrics } from "@/protocol/events";
 
 export type TurnStatus =
   | "queued"
@@ -90,7 +90,13 @@ export interface NoticePart {
   seq: number;
 }
 
-export type Part = TextPart | CallPart | SubagentPart | NoticePart | InputPart;
+export interface HandoffPart extends Handoff {
+  kind: "handoff";
+  id: string;
+  seq: number;
+}
+
+export type Part = TextPart | CallPart | SubagentPart | NoticePart | HandoffPart | InputPart;
 
 /** A question to a person about a call. */
 export interface Question {
@@ -169,6 +175,12 @@ export function runningTurn(thread: Thread): Turn | undefined {
 export function openQuestions(thread: Thread): Question[] {
   const newest = thread.turns.findLast((turn) => turn.status !== "queued");
   return newest?.status === "interrupted" ? newest.questions : [];
+}
+
+/** The agent that has the conversation after these turns; null if none of them handed it over. */
+export function activeAgent(turns: readonly Turn[]): string | null {
+  const handoffs = turns.flatMap(({ parts }) => parts.filter((part) => part.kind === "handoff"));
+  return handoffs.at(-1)?.to ?? null;
 }
 
 /** The call of an id, also one of a sub-agent's. */

@@ -326,6 +326,7 @@ class Fold(Lane):
             handoff = msgspec.convert(
                 {"agent": value.get("to"), "filter": value.get("filter", "all")}, Handoff
             )
+            lane.note(event, f"{self.run_id}_n{self.seq}")
             lane.hand_over(handoff.agent, handoff.filter, str(value.get("call", "")))
             return
         if event.name not in (ERROR, NOTICE, COMPACTED):

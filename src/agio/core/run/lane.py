@@ -155,7 +155,7 @@ class Lane:
         self.summarised = False
         """Whether the summary was written in this run."""
         self.notes: list[tuple[int, ActivityMessage]] = []
-        """Errors and notices of this run, each with the number of the run's messages that precede it."""
+        """Errors, notices and handoffs of this run, each with the number of the run's messages that precede it."""
 
     def own(self, event: A) -> A:
         """Attribute an event to the lane."""
@@ -321,7 +321,7 @@ class Lane:
             self.goal = decoded_object(call.function.arguments)
 
     def note(self, event: Custom, note_id: str) -> None:
-        """Keep an error or notice, placed after the messages that had begun before it."""
+        """Keep an error, a notice or a handoff, placed after the messages that had begun before it."""
         note = ActivityMessage(id=note_id, activity_type=event.name, content=json_object(event.value))
         note.metadata = times(at=event.timestamp)
         if self.key:

@@ -148,6 +148,8 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     """The run that the next message continues: the newest, unless the user chose another branch."""
     branched: bool = False
     """Whether its runs are not one line that ends with the leaf."""
+    active_agent: str | None = None
+    """The name of the agent to which it was handed over; None: its own."""
     found: FoundMessage | None = None
     """The match in a search result; None if only the title matches."""
 

@@ -2,9 +2,10 @@
 import { memo, type ReactNode } from "react";
 import { Markdown } from "@/components/markdown/markdown";
 import { cx } from "@/lib/class-names";
-import type { Part, TextPart, Turn } from "@/state/thread";
+import { type Part, subagentOf, type TextPart, type Turn } from "@/state/thread";
 import { AskedContent } from "./asked-content";
 import { stateOf, verdictOf } from "./call-state";
+import { HandoffMark } from "./handoff-mark";
 import { HIGHLIGHT } from "./looks";
 import { Notice } from "./notice";
 import { Reasoning } from "./reasoning";
@@ -23,7 +24,8 @@ interface PartsProps {
   unfolded?: boolean;
 }
 
-export function Parts({ turn, parts, ...rest }: PartsProps): ReactNode {
+export function Parts({ turn, parts: all, ...rest }: PartsProps): ReactNode {
+  const parts = shownOf(all);
   return parts.map((part, at) => (
     <PartView
       key={`${part.kind}-${part.id}`}
@@ -33,6 +35,17 @@ export function Parts({ turn, parts, ...rest }: PartsProps): ReactNode {
       {...rest}
     />
   ));
+}
+
+/** All but the calls for which an agent or a handoff stands. */
+function shownOf(parts: readonly Part[]): readonly Part[] {
+  const told = new Set(
+    parts.map((part) =>
+      part.kind === "subagent" ? part.id : part.kind === "handoff" ? part.call : undefined,
+    ),
+  );
+  if (told.size === 1 && told.has(undefined)) return parts;
+  return parts.filter(({ kind, id }) => kind !== "call" || !(told.has(id) || told.has(subagentOf(id))));
 }
 
 interface PartViewProps extends Omit<PartsProps, "parts"> {
@@ -68,6 +81,8 @@ function PartView({ part, newest, ...rest }: PartViewProps): ReactNode {
       );
     case "notice":
       return <Notice part={part} over={!newest} />;
+    case "handoff":
+      return <HandoffMark part={part} />;
     case "subagent":
       return (
         <SubagentCard part={part} live={live}>

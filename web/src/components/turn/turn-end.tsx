@@ -64,5 +64,5 @@ function isSilent({ parts }: Turn): boolean {
   if (last.kind === "call") return last.result !== null;
   if (last.kind === "subagent") return last.status !== "running";
   if (last.kind === "notice") return last.retryAt === null;
-  return last.kind === "system" || last.kind === "input" || (last.kind === "text" && !last.text);
+  return ["system", "input", "handoff"].includes(last.kind) || (last.kind === "text" && !last.text);
 }

@@ -17,12 +17,15 @@ import type { Spending } from "./usage";
 
 interface ChatHeaderProps {
   sessionId: string;
+  /** The agent that has the conversation. */
+  agent: string;
   newest: readonly Spending[];
   running: Pick<Turn, "runId" | "step" | "startedAt"> | null;
 }
 
 export const ChatHeader = memo(function ChatHeader({
   sessionId,
+  agent,
   newest,
   running,
 }: ChatHeaderProps): ReactNode {
@@ -63,14 +66,17 @@ export const ChatHeader = memo(function ChatHeader({
           </h1>
         )}
         {session && (
-          <Link
-            to="/chat"
-            search={{ agent: session.agent_id }}
-            title={`New chat with ${session.agent_name}`}
-            className="hidden max-w-40 shrink-0 truncate rounded-md text-[0.8125rem] text-soft hover:text-ink md:block"
-          >
-            {session.agent_name}
-          </Link>
+          <p className="hidden max-w-64 shrink-0 truncate text-[0.8125rem] text-soft md:block">
+            <Link
+              to="/chat"
+              search={{ agent: session.agent_id }}
+              title={`New chat with ${session.agent_name}`}
+              className="rounded-md hover:text-ink"
+            >
+              {session.agent_name}
+            </Link>
+            {agent !== session.agent_name && <span title={`${agent} has the conversation`}> → {agent}</span>}
+          </p>
         )}
       </div>
       <RunMeter sessionId={sessionId} newest={newest} running={running} />

@@ -17,7 +17,7 @@ import type { Content } from "@/protocol/commands";
 import { useOutbox } from "@/realtime/outbox-context";
 import { useSocket } from "@/realtime/socket-context";
 import { type AgentStream, useAgentStream } from "@/realtime/use-agent-stream";
-import { runningTurn, type Turn } from "@/state/thread";
+import { activeAgent, runningTurn, type Turn } from "@/state/thread";
 import { Announcer } from "./announcer";
 import { ChatHeader } from "./chat-header";
 import { Composer } from "./composer";
@@ -67,6 +67,7 @@ function Following({ sessionId, stream }: { sessionId: string; stream: AgentStre
   const { stop, stopping } = useStop(sessionId, turn?.runId, busy);
   const onBranch = useCallback(() => handle.current?.toBranch(), []);
   const servers = useToolServers(thread.turns);
+  const agent = activeAgent(thread.turns) ?? session?.active_agent ?? session?.agent_name ?? "";
   const actions = useTurnActions(sessionId, stream, onBranch);
   useChosenBranch(session, stream);
   useEffect(() => {
@@ -85,7 +86,7 @@ function Following({ sessionId, stream }: { sessionId: string; stream: AgentStre
 
   return (
     <div className="flex h-full flex-col">
-      <ChatHeader sessionId={sessionId} newest={newest} running={running} />
+      <ChatHeader sessionId={sessionId} agent={agent} newest={newest} running={running} />
       {phase === "loading" && waiting.length === 0 ? (
         <ThreadSkeleton />
       ) : (
@@ -109,7 +110,7 @@ function Following({ sessionId, stream }: { sessionId: string; stream: AgentStre
         <div className="mx-auto w-full max-w-3xl">
           <Composer
             draft={sessionId}
-            placeholder={session ? `Message ${session.agent_name}` : "Message"}
+            placeholder={agent ? `Message ${agent}` : "Message"}
             onSend={send}
             busy={busy}
             steerable={turn !== undefined && !stopping}

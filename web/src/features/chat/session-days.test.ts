@@ -8,6 +8,7 @@ const at = (day: number, hour: number, minute = 0) => new Date(2026, 2, day, hou
 const session = (id: string, updated: number): ListedSession => ({
   id,
   agent_id: "agt_1",
+  active_agent: null,
   agent_name: "demo",
   title: id,
   on_busy: "queue",

@@ -32,6 +32,7 @@ afterEach(() => vi.unstubAllGlobals());
 const session = (id: string, found: FoundView | null = null): ListedSession => ({
   id,
   agent_id: "agt_1",
+  active_agent: null,
   agent_name: "clerk",
   title: `Chat ${id}`,
   on_busy: "queue",

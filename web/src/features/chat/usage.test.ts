@@ -7,6 +7,7 @@ import { usageOf } from "./usage";
 const run = (id: string, tokens: number | null, cost: number | null = null): RunView => ({
   id,
   agent_id: "agt_1",
+  active_agent: null,
   agent_name: "demo",
   cancel_requested: false,
   copied_from: null,

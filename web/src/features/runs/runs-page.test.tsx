@@ -22,6 +22,7 @@ const run = (id: string, known: Partial<RunView> = {}): RunView => ({
   id,
   session_id: "ses_1",
   agent_id: "agt_1",
+  active_agent: null,
   agent_name: "clerk",
   model: "demo:demo",
   title: `Task ${id}`,

@@ -53,6 +53,7 @@ def begin_run(
         parent_run_id=place.parent_run_id,
         parent_seq=place.parent_seq,
         branched=place.branched,
+        active_agent=place.active_agent,
         definition=(yield from pin(agent)),
         started_at=sent.now,
         worker=by.worker,
@@ -149,6 +150,7 @@ def _add(
         branched=int(info.branched),
         definition=info.definition,
         log_level=info.log_level,
+        active_agent=info.active_agent,
         **sent.place,
     )
     if row is None:

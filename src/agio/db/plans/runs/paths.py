@@ -55,6 +55,7 @@ class RunPlace(Struct, frozen=True):
             "parent_run_id": self.parent_run_id,
             "parent_seq": self.parent_seq,
             "branched": int(self.branched),
+            "active_agent": self.active_agent,
         }
 
 

@@ -81,11 +81,11 @@ select
 insert into runs (
     run_id, session_id, agent_id, agent_name, tenant_id, user_id, model, status, kind, epoch, last_seq, first_pos,
     created_at, started_at, mark, title, alias, input, worker, token_hash, turns_at_claim, fruitless,
-    request_id, key_id, parent_run_id, parent_seq, branched, definition, log_level
+    request_id, key_id, parent_run_id, parent_seq, branched, definition, log_level, active_agent
 ) values (
     :run_id, :session_id, :agent_id, :agent_name, :tenant, :user_id, :model, :status, :kind, :epoch, 0, :first_pos,
     :created_at, :started_at, :mark, :title, :alias, :input, :worker, :token_hash, 0, 0,
-    :request_id, :key_id, :parent_run_id, :parent_seq, :branched, :definition, :log_level
+    :request_id, :key_id, :parent_run_id, :parent_seq, :branched, :definition, :log_level, :active_agent
 ) on conflict do nothing returning number;
 
 -- name: newest_input
@@ -162,7 +162,7 @@ order by first_pos desc, number desc limit 1;
 update runs set
     status = 'running', epoch = epoch + 1, first_pos = :first_pos, started_at = :now, worker = :worker,
     token_hash = :token_hash, input = null, parent_run_id = :parent_run_id, parent_seq = :parent_seq,
-    branched = :branched, definition = :definition
+    branched = :branched, definition = :definition, active_agent = :active_agent
 where run_id = :run_id and status = 'queued' returning epoch;
 
 -- name: fail_queued

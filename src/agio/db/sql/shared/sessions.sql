@@ -20,7 +20,11 @@
         else (select pending from runs where run_id = s.leaf_run_id)
     end as pending,
     s.created_at, s.updated_at, r.run_id, r.first_pos, r.last_seq, r.status, s.seen_pos, s.forked_from, s.leaf_run_id,
-    coalesce(r.branched, 0)
+    coalesce(r.branched, 0),
+    case
+        when s.leaf_run_id is null then r.active_agent
+        else (select active_agent from runs where run_id = s.leaf_run_id)
+    end as active_agent
 
 -- part: session_tables
     agent_sessions s

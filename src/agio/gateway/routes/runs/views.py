@@ -56,6 +56,8 @@ class RunView(Struct, frozen=True, kw_only=True):
     """Whether the runs before it on its path are not just the session's earlier ones."""
     definition: str | None
     """The version of the agent that it runs: a digest. Null until it begins, and for runs of an older server."""
+    active_agent: str | None
+    """The name of the agent that had the conversation at its end, or at its beginning while it runs; null: its own."""
 
 
 class Runs(Struct, frozen=True):
@@ -117,6 +119,7 @@ def run_view(run: RunInfo) -> RunView:
         parent_run_id=run.parent_run_id or None,
         branched=run.branched,
         definition=run.definition,
+        active_agent=run.active_agent or None,
     )
 
 

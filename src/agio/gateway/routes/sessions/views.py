@@ -40,6 +40,8 @@ class SessionView(Struct, frozen=True, kw_only=True):
     """The run that the next message continues: the newest, unless another branch was chosen."""
     branched: bool
     """Whether the session has more than one branch, or another run than the newest was chosen."""
+    active_agent: str | None
+    """The name of the agent that the conversation was handed over to; null: its own has it."""
 
 
 class FoundView(Struct, frozen=True, kw_only=True):

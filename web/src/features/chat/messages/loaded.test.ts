@@ -104,6 +104,8 @@ function seenPart(part: Part, turn: Turn): unknown {
       ];
     case "input":
       return [part.kind, part.id, part.content];
+    case "handoff":
+      return [part.kind, part.id, part.from, part.to, part.filter, part.call, part.reason];
     default:
       return [part.kind, part.id, part.text];
   }
