@@ -11,6 +11,6 @@ export const FILTERS: Record<HandoffFilter, string> = {
 };
 
 export const MODES: Record<HandoffBody["mode"], { title: string; verb: string }> = {
-  handoff: { title: "Hand over to it", verb: "hands over to" },
-  tool: { title: "Ask it like a tool", verb: "asks" },
+  handoff: { title: "Hand over", verb: "hands over to" },
+  tool: { title: "Ask like a tool", verb: "asks" },
 };

@@ -19,6 +19,8 @@ export interface Place {
 export interface RunPlace {
   parent?: { run: string; seq: number };
   branch?: boolean;
+  /** The agent to which the conversation was handed over before. */
+  agent?: string;
 }
 
 export interface Metrics {

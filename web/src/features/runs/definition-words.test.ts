@@ -40,3 +40,18 @@ test("each changed field says what it was and what it is, also where it was not 
     { name: "Model", before: "small", after: "small" },
   ]);
 });
+
+test("the agents that it names are one a line, with how and what they see", () => {
+  const handoffs: PinnedAgent["handoffs"] = [
+    { agent: "billing", mode: "handoff", filter: "no_tools", description: "Refunds.", tool: "" },
+    { agent: "clerk", mode: "tool", filter: "all", description: "", tool: "look_up" },
+  ];
+  expect(changesOf(["handoffs"], agent, { ...agent, handoffs })).toEqual([
+    {
+      name: "Other agents",
+      before: "None",
+      after:
+        "Hands over to billing, which sees no tool calls or results\n  Refunds.\nAsks clerk\n  Tool: look_up",
+    },
+  ]);
+});

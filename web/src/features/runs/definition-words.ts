@@ -1,11 +1,13 @@
 /** The fields of an agent's definition in words, to compare two versions of it. */
-import type { PinnedAgent } from "@/protocol/api";
+import { FILTERS } from "@/lib/handoff-words";
+import type { Handoff, PinnedAgent } from "@/protocol/api";
 
 const NAMES: Partial<Record<keyof PinnedAgent, string>> = {
   model_provider: "Provider",
   model_name: "Model",
   max_steps: "Step limit",
   output_schema: "Answer schema",
+  handoffs: "Other agents",
 };
 const APPROVALS = { ask: "always asks", never: "never asks" } as const;
 
@@ -30,9 +32,16 @@ function plainName(field: string): string {
 
 function wordsOf(key: keyof PinnedAgent, agent: PinnedAgent): string {
   if (key === "tools") return agent.tools.map(toolWords).join("\n") || "None";
+  if (key === "handoffs") return agent.handoffs?.map(handoffWords).join("\n") || "None";
   const value = agent[key];
   if (value === null || value === "") return "Not set";
   return typeof value === "object" ? JSON.stringify(value, null, 2) : String(value);
+}
+
+function handoffWords({ agent, mode, description, filter, tool }: Handoff): string {
+  const sees = mode === "handoff" ? `, which sees ${FILTERS[filter]}` : "";
+  const details = [tool && `Tool: ${tool}`, description].filter(Boolean).map((line) => `\n  ${line}`);
+  return `${mode === "handoff" ? "Hands over to" : "Asks"} ${agent}${sees}${details.join("")}`;
 }
 
 function toolWords({ name, approval, http }: PinnedAgent["tools"][number]): string {

@@ -123,6 +123,8 @@ function ownSummary(event: Event): string {
     const which = metrics.scope === "run" ? "run" : `step ${metrics.step ?? "?"}`;
     return `${which}: ${readAndWritten(usageOfMetrics(metrics))}, model ${metrics.model_ms} ms, tools ${metrics.tool_ms} ms`;
   }
+  const handoff = ownValue(event, "agio.handoff");
+  if (handoff) return `${handoff.from} → ${handoff.to}${handoff.reason ? `: ${handoff.reason}` : ""}`;
   const given = ownValue(event, "agio.error") ?? ownValue(event, "agio.notice");
   if (given) return `${given.code}: ${given.message}`;
   const rewind = ownValue(event, "agio.rewind");

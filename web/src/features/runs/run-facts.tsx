@@ -89,8 +89,17 @@ export function RunFacts({ run, now }: RunFactsProps): ReactNode {
   );
 }
 
-/** The agent's name, as a link while there still is such an agent. */
+/** The agent's name, as a link while there still is such an agent, and the one it handed over to. */
 function AgentName({ run }: { run: RunView }): ReactNode {
+  return (
+    <>
+      <OwnName run={run} />
+      {run.active_agent && ` → ${run.active_agent}`}
+    </>
+  );
+}
+
+function OwnName({ run }: { run: RunView }): ReactNode {
   const agents = useQuery(agentsQuery);
   if (!agents.data?.some((agent) => agent.id === run.agent_id)) return run.agent_name;
   return (

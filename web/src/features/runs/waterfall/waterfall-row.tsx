@@ -42,6 +42,17 @@ export const WaterfallRow = memo(function WaterfallRow(props: WaterfallRowProps)
         )}
       >
         <span className="sr-only">{words}</span>
+        {row.lanes.map(({ depth }) => (
+          <span
+            key={depth}
+            aria-hidden
+            className={cx(
+              "absolute bottom-0 w-0.5 bg-fuchsia-500/50",
+              depth === row.depth ? "top-6" : "top-0",
+            )}
+            style={{ left: `${0.875 + depth * 0.875}rem` }}
+          />
+        ))}
         <Label row={row} nowMs={nowMs} open={open} />
         <Bar {...props} />
         {hint && !open && <Hint text={hint} />}
@@ -111,8 +122,16 @@ function Bar({ row, nowMs, window }: WaterfallRowProps): ReactNode {
   const ran = row.kind === "tool" && row.ranMs !== null ? placeIn(window, row.ranMs, end) : null;
   const first = row.firstMs === null ? null : placeIn(window, row.firstMs, row.firstMs);
   const { fill } = KINDS[row.kind];
+  const lane = row.kind === "subagent" ? undefined : row.lanes.at(-1);
+  const band = lane && placeIn(window, lane.startMs, lane.endMs ?? nowMs);
   return (
     <span aria-hidden className="relative block h-4 overflow-hidden rounded bg-panel lg:bg-transparent">
+      {band && (
+        <span
+          className="absolute inset-y-0 bg-fuchsia-500/10"
+          style={{ left: `${band.left}%`, width: `max(3px, ${band.width}%)` }}
+        />
+      )}
       {place && isPoint(row) && (
         <span
           className={cx("absolute top-0.5 size-3 -translate-x-1/2 rotate-45 rounded-sm", fill)}

@@ -10,6 +10,7 @@ export type RowKind =
   | "subagent"
   | "retry"
   | "rewind"
+  | "handoff"
   | "approval"
   | "notice"
   | "error";
@@ -22,6 +23,8 @@ export interface Row {
   /** Of a tool: the id of its call. */
   callId: string;
   depth: number;
+  /** The sub-agents in which it is, outermost first; the row of one is in its own. */
+  lanes: readonly Lane[];
   step: number | null;
   /** From the beginning of the run; an end of null is not here yet. */
   startMs: number;
@@ -41,8 +44,15 @@ export interface Row {
   metrics: Metrics | null;
 }
 
+/** When a sub-agent was at work, and how deep its row is in others. */
+export interface Lane {
+  depth: number;
+  startMs: number;
+  endMs: number | null;
+}
+
 /** A row while the log is read. */
-export interface Growing extends Omit<Row, "key" | "depth"> {
+export interface Growing extends Omit<Row, "key" | "depth" | "lanes"> {
   id: string;
   seq: number;
   resultSeq: number;
@@ -77,11 +87,18 @@ export function bar(kind: RowKind, label: string, startMs: number): Growing {
 }
 
 /** The rows one below the other, each knowing how deep it is in others. */
-export function rowsOf(growing: readonly Growing[], depth = 0, above = ""): Row[] {
+export function rowsOf(
+  growing: readonly Growing[],
+  depth = 0,
+  above = "",
+  outer: readonly Lane[] = [],
+): Row[] {
   return growing.flatMap((row, place) => {
     const key = `${above}${place}`;
+    const { kind, startMs, endMs } = row;
+    const lanes = kind === "subagent" ? [...outer, { depth, startMs, endMs }] : outer;
     const { id: _id, seq: _seq, resultSeq: _resultSeq, heardMs: _heardMs, inner, ...shown } = row;
-    return [{ ...shown, key, depth }, ...rowsOf(inner, depth + 1, `${key}.`)];
+    return [{ ...shown, key, depth, lanes }, ...rowsOf(inner, depth + 1, `${key}.`, lanes)];
   });
 }
 

@@ -257,6 +257,34 @@ test("sub-agents hold what they did", () => {
     "      Model 10-20",
     "      Text 20-20",
   ]);
+  const lane = { depth: 1, startMs: 10, endMs: 40 };
+  expect(waterfall.rows.map(({ lanes }) => lanes)).toEqual([[], [], ...Array(4).fill([lane])]);
+});
+
+test("a handoff is a moment, and the steps after it say whose they are", () => {
+  const given = { from: "desk", to: "billing", filter: "no_tools", reason: "a refund" };
+  const handed: Parameters<typeof log> = [
+    [0, "STEP_STARTED", { stepName: "step-1" }],
+    [10, "CUSTOM", own("handoff", given)],
+    [20, "STEP_FINISHED", { stepName: "step-1" }],
+    [20, "STEP_STARTED", { stepName: "step-2" }],
+    [30, "STEP_FINISHED", { stepName: "step-2" }],
+    [30, "RUN_FINISHED", { threadId: "t", runId: "r" }],
+  ];
+  const started = (metadata: object) =>
+    buildWaterfall(
+      log([0, "RUN_STARTED", { threadId: "t", runId: "r", metadata }], ...structuredClone(handed)),
+    );
+  const waterfall = started({});
+  expect(words(waterfall)).toEqual([
+    "Step 1 0-20",
+    "  Model 0-10",
+    "  desk → billing 10-10",
+    "Step 2 · billing 20-30",
+    "  Model 20-30",
+  ]);
+  expect(waterfall.rows[2]?.note).toBe("a refund\nbilling sees no tool calls or results.");
+  expect(started({ agent: "clerk" }).rows[0]?.label).toBe("Step 1 · clerk");
 });
 
 test("a clock that goes back after a takeover makes no bar that ends before it begins", () => {

@@ -1,5 +1,14 @@
 /** What happened in a run and when, as rows on one time axis: made of the log's events alone. */
-import { type Event, type EventOf, type Metrics, ownValue, placeOf } from "@/protocol/events";
+import { FILTERS } from "@/lib/handoff-words";
+import {
+  type Event,
+  type EventOf,
+  type Handoff,
+  type Metrics,
+  ownValue,
+  placeOf,
+  type RunPlace,
+} from "@/protocol/events";
 import { bar, type Growing, type Row, rowsOf } from "./waterfall-rows";
 
 export interface Waterfall {
@@ -29,12 +38,16 @@ interface Owner {
   inside: Growing[];
   model: Growing | null;
   tries: number;
+  /** The agent it was handed over to; empty: the one it began with. */
+  agent: string;
 }
+
+const newOwner = (): Owner => ({ inside: [], model: null, tries: 0, agent: "" });
 
 class Builder {
   private readonly toolNames: ReadonlyMap<string, string>;
   private readonly top: Growing[] = [];
-  private readonly owners = new Map<string, Owner>([["", { inside: [], model: null, tries: 0 }]]);
+  private readonly owners = new Map<string, Owner>([["", newOwner()]]);
   /** What text, calls and sub-agents grow in, by kind and id. */
   private readonly growing = new Map<string, Growing>();
   private readonly lastSaid: { text?: string; reasoning?: string } = {};
@@ -53,6 +66,7 @@ class Builder {
     switch (event.type) {
       case "RUN_STARTED":
         this.ended = false;
+        owner.agent = (event.metadata as RunPlace | undefined)?.agent ?? "";
         for (const answer of event.input?.resume ?? []) this.answered(answer);
         break;
       case "STEP_STARTED":
@@ -130,7 +144,7 @@ class Builder {
   private owner(id: string): Owner {
     let owner = this.owners.get(id);
     if (!owner) {
-      owner = { inside: [], model: null, tries: 0 };
+      owner = newOwner();
       this.owners.set(id, owner);
     }
     return owner;
@@ -148,7 +162,7 @@ class Builder {
   private startStep(owner: Owner, event: EventOf<"STEP_STARTED">): void {
     const number = Number(/^step-(\d+)$/.exec(event.stepName)?.[1] ?? Number.NaN);
     const label = Number.isNaN(number) ? event.stepName : `Step ${number}`;
-    const step = bar("step", label, this.at);
+    const step = bar("step", owner.agent ? `${label} · ${owner.agent}` : label, this.at);
     step.id = event.stepName;
     step.step = Number.isNaN(number) ? null : number;
     this.add(owner, step, event);
@@ -281,9 +295,18 @@ class Builder {
     if (trouble) this.trouble(owner, event, trouble);
     const notice = ownValue(event, "agio.notice");
     if (notice) this.point(owner, "notice", notice.code, notice.message, event);
+    const handoff = ownValue(event, "agio.handoff");
+    if (handoff) this.handOver(owner, event, handoff);
     const progress = ownValue(event, "agio.tool_progress");
     const call = progress && this.growing.get(`call ${progress.tool_call_id}`);
     if (call && progress.message) call.note = progress.message;
+  }
+
+  private handOver(owner: Owner, event: Event, { from, to, filter, reason }: Handoff): void {
+    owner.agent = to;
+    this.endModel(owner);
+    const note = [reason, `${to} sees ${FILTERS[filter]}.`].filter(Boolean).join("\n");
+    this.point(owner, "handoff", `${from} → ${to}`, note, event);
   }
 
   private measure(owner: Owner, metrics: Metrics): void {
