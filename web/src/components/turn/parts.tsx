@@ -1,11 +1,11 @@
 /** The parts of an answer, in order. */
 import { memo, type ReactNode } from "react";
+import { type Lazily, useLazily } from "@/components/markdown/lazily";
 import { Markdown } from "@/components/markdown/markdown";
 import { cx } from "@/lib/class-names";
-import { type Part, subagentOf, type TextPart, type Turn } from "@/state/thread";
+import { type HandoffPart, type Part, subagentOf, type TextPart, type Turn } from "@/state/thread";
 import { AskedContent } from "./asked-content";
 import { stateOf, verdictOf } from "./call-state";
-import { HandoffMark } from "./handoff-mark";
 import { HIGHLIGHT } from "./looks";
 import { Notice } from "./notice";
 import { Reasoning } from "./reasoning";
@@ -82,7 +82,7 @@ function PartView({ part, newest, ...rest }: PartViewProps): ReactNode {
     case "notice":
       return <Notice part={part} over={!newest} />;
     case "handoff":
-      return <HandoffMark part={part} />;
+      return <Handoff part={part} />;
     case "subagent":
       return (
         <SubagentCard part={part} live={live}>
@@ -90,6 +90,13 @@ function PartView({ part, newest, ...rest }: PartViewProps): ReactNode {
         </SubagentCard>
       );
   }
+}
+
+const MARK: Lazily<typeof import("./handoff-mark")> = { load: () => import("./handoff-mark") };
+
+function Handoff({ part }: { part: HandoffPart }): ReactNode {
+  const mark = useLazily(MARK, true);
+  return mark && <mark.HandoffMark part={part} />;
 }
 
 interface TextProps {

@@ -1,7 +1,7 @@
 /** A call of a tool: what it is given, how far it is, what it gave back. */
 import { Check, CircleAlert, CirclePause, CircleSlash, LoaderCircle, Wrench } from "lucide-react";
 import { memo, type ReactNode } from "react";
-import { JsonView } from "@/components/json/json-view";
+import { type Lazily, useLazily } from "@/components/markdown/lazily";
 import { Badge } from "@/components/ui/badge";
 import { formatDuration } from "@/lib/format";
 import { failureWords } from "@/lib/tool-words";
@@ -10,7 +10,6 @@ import type { CallPart } from "@/state/thread";
 import { type CallState, durationOf, type Verdict } from "./call-state";
 import { summaryOf } from "./call-summary";
 import { FoldCard } from "./fold-card";
-import { ResultView } from "./result-view";
 import { ServerHelp } from "./server-help";
 import { ToolTitle } from "./tool-title";
 
@@ -41,39 +40,16 @@ export const ToolCard = memo(function ToolCard({ call, state, verdict }: ToolCar
       }
       bad={failed}
     >
-      {() => (
-        <>
-          <Labelled label={changed ? "Requested arguments" : "Arguments"}>
-            <JsonView text={call.args || "{}"} label="Arguments" />
-          </Labelled>
-          {changed && (
-            <Labelled label="Arguments used">
-              <JsonView text={JSON.stringify(changed)} label="Changed arguments" />
-            </Labelled>
-          )}
-          {call.answer?.reason && (
-            <Labelled label="Reason">
-              <p className="text-sm whitespace-pre-wrap wrap-anywhere">{call.answer.reason}</p>
-            </Labelled>
-          )}
-          {call.result !== null && (
-            <Labelled label={failed ? "Error" : "Result"}>
-              <ResultView result={call.result} failed={failed} />
-            </Labelled>
-          )}
-        </>
-      )}
+      {() => <Details call={call} failed={failed} />}
     </FoldCard>
   );
 });
 
-function Labelled({ label, children }: { label: string; children: ReactNode }): ReactNode {
-  return (
-    <div className="flex flex-col gap-1.5">
-      <div className="text-xs font-medium text-soft">{label}</div>
-      {children}
-    </div>
-  );
+const DETAILS: Lazily<typeof import("./tool-details")> = { load: () => import("./tool-details") };
+
+function Details(props: { call: CallPart; failed: boolean }): ReactNode {
+  const details = useLazily(DETAILS, true);
+  return details && <details.ToolDetails {...props} />;
 }
 
 function State({ call, state, verdict }: ToolCardProps): ReactNode {

@@ -29,6 +29,7 @@ export function RunFacts({ run, now }: RunFactsProps): ReactNode {
         <Fact name="Agent">
           <AgentName run={run} />
         </Fact>
+        {run.active_agent && <Fact name="Handed over to">{run.active_agent}</Fact>}
         <Fact name="Model">{run.model}</Fact>
         <Fact name="Person">{run.user_name || run.user}</Fact>
         <Fact name={run.started_at === null ? "Sent" : "Started"}>
@@ -89,17 +90,8 @@ export function RunFacts({ run, now }: RunFactsProps): ReactNode {
   );
 }
 
-/** The agent's name, as a link while there still is such an agent, and the one it handed over to. */
+/** The agent's name, as a link while there still is such an agent. */
 function AgentName({ run }: { run: RunView }): ReactNode {
-  return (
-    <>
-      <OwnName run={run} />
-      {run.active_agent && ` → ${run.active_agent}`}
-    </>
-  );
-}
-
-function OwnName({ run }: { run: RunView }): ReactNode {
   const agents = useQuery(agentsQuery);
   if (!agents.data?.some((agent) => agent.id === run.agent_id)) return run.agent_name;
   return (

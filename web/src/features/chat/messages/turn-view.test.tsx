@@ -136,7 +136,7 @@ test("a tool unfolds to its arguments, digit by digit, and its result", async ()
   const card = screen.getByRole("button", { name: /send_postcard/ });
   expect(card.textContent).toContain("1.5 s");
   await userEvent.click(card);
-  expect(screen.getByText("12345678901234567890")).toBeTruthy();
+  expect(await screen.findByText("12345678901234567890")).toBeTruthy();
   expect(screen.getByText("sent")).toBeTruthy();
 });
 
@@ -156,6 +156,7 @@ test("pictures of a result are shown only if they are carried along or ours", as
   ];
   const { container } = show({ parts: [postcard("c1", { result })] });
   await userEvent.click(screen.getByRole("button", { name: /send_postcard/ }));
+  await screen.findByText("Result");
   expect([...container.querySelectorAll("img")].map((image) => image.getAttribute("src"))).toEqual([
     "data:image/png;base64,iVBORw0KGgo=",
   ]);
