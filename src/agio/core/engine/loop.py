@@ -198,15 +198,33 @@ class LoopState:
 
     @property
     def tokens(self) -> int:
-        """The input and output tokens that the run's model calls have reported so far."""
-        partial = sum(state.partial_usage.total for state in self.states)
-        return self.fold.total_usage.total + partial + self.partial_usage.total
+        """The tokens that the model calls of the lane, and of the sub-agents within it, have reported in this run."""
+        if self.caller is None:
+            used, within = self.fold.total_usage.total, self.states
+        else:
+            lanes = self.fold.lanes_within(self.lane)
+            used = sum(lane.tokens for lane in lanes)
+            within = [state for state in self.states if state is not self and state.lane in lanes]
+        return used + self.partial_usage.total + sum(state.partial_usage.total for state in within)
+
+    @property
+    def budget(self) -> "tuple[int, LoopState] | None":
+        """The tokens that are left, and the agent whose limit this is; None without a limit.
+
+        The limit of each agent in the chain of callers applies, to what was used for it.
+        """
+        limit = self.config.max_tokens
+        own = None if limit is None else (limit - self.tokens, self)
+        outer = None if self.caller is None else self.caller.budget
+        if own is None or outer is None:
+            return own or outer
+        return own if own[0] <= outer[0] else outer
 
     @property
     def tokens_left(self) -> int | None:
-        """The run's remaining token budget, None without a limit."""
-        limit = self.root.config.max_tokens
-        return None if limit is None else limit - self.root.tokens
+        """The remaining token budget, None without a limit."""
+        budget = self.budget
+        return None if budget is None else budget[0]
 
     @property
     def cost(self) -> float | None:
@@ -237,20 +255,20 @@ class LoopState:
                 "bad_tool_arguments",
                 f"The model called tools with arguments that do not fit {self.lane.bad_arguments} times.",
             )
-        if self.tokens_left is not None and self.tokens_left <= 0:
-            raise self.over_token_budget(0)
+        self.check_budget(0)
 
-    def over_token_budget(self, prompt: int) -> LimitExceeded:
-        """Return the error for a model call that exceeds the remaining token budget."""
-        return LimitExceeded(
-            "token_budget",
-            f"The run has used {self.root.tokens} of its {self.root.config.max_tokens} tokens"
-            + (
-                f": {self.tokens_left} are left, and the prompt of the next call takes about {prompt}."
-                if prompt
-                else "."
-            ),
-        )
+    def check_budget(self, prompt: int) -> int | None:
+        """Return the tokens that a prompt of this size leaves, None without a limit. Raises LimitExceeded if none."""
+        budget = self.budget
+        if budget is None:
+            return None
+        left, of = budget
+        if left > prompt:
+            return left - prompt
+        used = f"has used {of.tokens} of its {of.config.max_tokens} tokens"
+        need = f": {left} are left, and the prompt of the next call takes about {prompt}." if prompt else "."
+        who = "The run" if of.caller is None else of.agent.name
+        raise LimitExceeded("token_budget", f"{who} {used}{need}")
 
     def begin_step(self) -> None:
         """Begin the next step, unless one is open in a resumed run. Raises LimitExceeded."""

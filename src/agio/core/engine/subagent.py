@@ -1,5 +1,6 @@
 """Sub-agents: an agent that another one calls like a tool. Its loop runs in a lane of the same journal."""
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
@@ -38,9 +39,7 @@ async def call_subagent(state: "LoopState", call: ToolCall, edge: Edge) -> ToolA
     child = state.child(state.team[edge.agent], lane)
     if lane.state == "open":
         try:
-            if not await child.follow():
-                await child.gather()
-            await child.run()
+            await _drive(child)
         except (LimitExceeded, ModelError, UserError) as error:
             child.count_partial_usage()
             child.close(FAILED, (error.message, error.code), keep=False)
@@ -52,6 +51,21 @@ async def call_subagent(state: "LoopState", call: ToolCall, edge: Edge) -> ToolA
     if lane.state == "failed":
         return ToolAnswer(f"{lane.agent} failed: {lane.result}", lane.error_code)
     return ToolAnswer(lane.result)
+
+
+async def _drive(child: "LoopState") -> None:
+    """Run a sub-agent until it has answered or waits. Raises AgioError, LimitExceeded `time_budget`."""
+    limit_s = child.config.run_timeout_s
+    scope = asyncio.timeout(limit_s)
+    try:
+        async with scope:
+            if not await child.follow():
+                await child.gather()
+            await child.run()
+    except TimeoutError:
+        if not scope.expired():
+            raise
+        raise LimitExceeded("time_budget", f"{child.agent.name} took longer than its {limit_s:g} s.") from None
 
 
 def _open(state: "LoopState", call: ToolCall, edge: Edge, lane: Lane | None) -> ToolAnswer | None:

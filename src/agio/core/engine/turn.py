@@ -152,12 +152,9 @@ async def _prompt(state: "LoopState", tools: Sequence[ToolSpec]) -> Prompt:
 
 def _room(state: "LoopState", prompt: Prompt) -> int | None:
     """Return the output token limit of the next call. Raises LimitExceeded if the token budget is too small."""
-    left, largest = state.tokens_left, state.config.model.max_output_tokens
+    left, largest = state.check_budget(prompt.tokens), state.config.model.max_output_tokens
     if left is None:
         return largest
-    left -= prompt.tokens
-    if left <= 0:
-        raise state.over_token_budget(prompt.tokens)
     return left if largest is None else min(left, largest)
 
 

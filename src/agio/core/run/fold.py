@@ -269,6 +269,7 @@ class Fold(Lane):
             self._count_unknown(lane)
             return
         lane.step_usage = lane.step_usage + usage
+        lane.tokens += usage.total
         self.uncharged.append((model, usage))
         self.usage[model] = self.usage.get(model, Usage()) + usage
 

@@ -139,6 +139,8 @@ class Lane:
         """Whether a message for the model follows the newest turn: a correction, or input of the user."""
         self.stop: str = "end"
         self.draft: TurnDraft | None = None
+        self.tokens = 0
+        """The tokens that the lane's model calls have reported in this run."""
         self.step_usage = Usage()
         self.step_usage_unknown = False
         """Whether a model call of the step began to answer and did not report its usage."""
