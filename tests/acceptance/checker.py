@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import cast
 
 TERMINAL = {"RUN_FINISHED", "RUN_ERROR"}
+FIRST_AGENT = "crash"
 ENDED = {"completed", "failed", "cancelled", "interrupted", "expired"}
 
 
@@ -43,6 +44,7 @@ class Run:
     status: str
     first_pos: int
     last_seq: int
+    active_agent: str
     lines: list[bytes]
 
     @property
@@ -62,6 +64,7 @@ def check(store: Path, transcripts: list[Transcript], ledger: Path) -> list[str]
         problems += check_run(run)
     for session_id, of_session in by_session.items():
         problems += check_positions(session_id, of_session)
+        problems += check_handoffs(session_id, of_session)
     problems += check_acts(acts, runs)
     for transcript in transcripts:
         problems += check_transcript(transcript, by_session[transcript.session_id])
@@ -78,7 +81,8 @@ def read_runs(store: Path) -> list[Run]:
             lines = zlib.decompress(payload) if codec == "zlib" else bytes(payload)
             logs[run_id] += lines.splitlines(keepends=True)
         rows = connection.execute(
-            "select run_id, session_id, status, coalesce(first_pos, -1), last_seq from runs order by number"
+            "select run_id, session_id, status, coalesce(first_pos, -1), last_seq, active_agent from runs"
+            " order by number"
         )
         return [Run(*row, lines=logs[row[0]]) for row in rows]
 
@@ -147,6 +151,35 @@ def check_positions(session_id: str, runs: list[Run]) -> list[str]:
                 f"{session_id}: {run.run_id} begins after {run.first_pos}, the log ended at {end}"
             )
         end = run.first_pos + run.last_seq
+    return problems
+
+
+def check_handoffs(session_id: str, runs: list[Run]) -> list[str]:
+    """The conversation passes from the agent that has it, by a call once; who has it is known after every run."""
+    active, problems = FIRST_AGENT, list[str]()
+    for run in sorted(runs, key=lambda run: run.first_pos):
+        calls: Counter[object] = Counter()
+        agents: Counter[object] = Counter()
+        for event in run.events:
+            value = cast("dict[str, str]", event.get("value", {}))
+            if event["type"] == "RUN_STARTED":
+                begun = cast("dict[str, str]", event["metadata"]).get("agent", FIRST_AGENT)
+                if begun != active:
+                    problems.append(f"{session_id}: {run.run_id} begins with {begun}, not with {active}")
+            elif event.get("name") == "agio.handoff":
+                if value["from"] != active:
+                    problems.append(f"{run.run_id}: {value['from']} hands over what {active} has")
+                active = value["to"]
+                calls[value["call"]] += 1
+            elif event["type"] in ("SUBAGENT_STARTED", "SUBAGENT_FINISHED"):
+                agents[event["type"], event["subagentRunId"]] += 1
+        problems += [f"{run.run_id}: {call} hands over {n} times" for call, n in calls.items() if n > 1]
+        problems += [f"{run.run_id}: {what} {n} times" for what, n in agents.items() if n > 1]
+        handed = active if active != FIRST_AGENT else ""
+        if run.active_agent != handed:
+            problems.append(f"{run.run_id}: its row says {run.active_agent!r} has it, not {handed!r}")
+        if run.status == "completed" and (not calls or not agents):
+            problems.append(f"{run.run_id} went without a handoff or a sub-agent")
     return problems
 
 

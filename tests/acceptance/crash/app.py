@@ -1,4 +1,4 @@
-"""The agent the faults are thrown at: its tools write down when they act, and the disk keeps it."""
+"""The team the faults are thrown at: its tools write down when they act, and the disk keeps it."""
 
 import importlib
 import importlib.util
@@ -46,4 +46,9 @@ def note(context: ToolContext, text: str) -> str:
     return f"noted {text}"
 
 
-agent = Agent("crash", "Pay, note, tell.", model="openai-chat:test", tools=[pay, note])
+clerk = Agent("clerk", "Look it up.", model="openai-chat:test", tools=[note])
+teller = Agent("teller", "Tell.", model="openai-chat:test", tools=[note])
+agent = Agent(
+    "crash", "Pay, note, ask.", model="openai-chat:test", tools=[pay, note, clerk.as_tool()], handoffs=[teller]
+)
+teller.handoffs.append(agent)

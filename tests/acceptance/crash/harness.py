@@ -65,10 +65,28 @@ SETTLE_S = 90.0
 
 
 def answer(call: ModelCall) -> Reply:
-    """Say what the model says: first two calls, then a text in many pieces."""
-    if call.messages[-1][0] == "tool":
-        return Reply("All done, and here is a long story about it. " * 3, chunk_chars=6, pace_s=0.004)
-    return Reply("Let me see.", tool_calls=[Call("pay", {"amount": 5}), Call("note", {"text": "it"})])
+    """Say what each agent's model says.
+
+    The first one pays, notes and asks the clerk, then hands over to the teller, which notes and tells a long story in
+    many pieces. The next message goes to the teller, which hands it back first.
+    """
+    note = Call("note", {"text": "it"})
+    role, said = call.messages[-1][:2]
+    begins = role == "user" or "continues the conversation" in said
+    match call.system.splitlines()[0]:
+        case "Look it up.":
+            return Reply(tool_calls=[note]) if begins else Reply("It is there.")
+        case "Tell." if role == "user":
+            return Reply(tool_calls=[Call("transfer_to_crash", {"reason": "a new matter"})])
+        case "Tell." if begins:
+            return Reply("One moment.", tool_calls=[note])
+        case "Tell.":
+            return Reply("All done, and here is a long story about it. " * 3, chunk_chars=6, pace_s=0.004)
+        case _ if begins:
+            asked = Call("ask_clerk", {"input": "Is it there?"})
+            return Reply("Let me see.", tool_calls=[Call("pay", {"amount": 5}), note, asked])
+        case _:
+            return Reply(tool_calls=[Call("transfer_to_teller", {"reason": "it is paid"})])
 
 
 class Server:
