@@ -183,3 +183,53 @@ async def test_a_team_of_a_module_is_served(database: str | Path, link: LinkKind
         assert [given["to"] for given in customs(events, "agio.handoff")] == ["billing"]
         done = await home.ask("POST", "/api/agent/run", {"agent": agents[0]["id"], "input": "x"}, expect=502)
         assert done["error"]
+
+
+@every_home
+async def test_a_session_remembers_who_has_it(database: str | Path, link: LinkKind) -> None:
+    """S7: also after a run that never began to answer, on each path its own, and until that agent is deleted."""
+    async with open_home(database, link) as home:
+        desk, other = await make_team(home)
+        talk = cast("SseTalk", await open_talk("sse", home, desk))
+        session = f"/api/agent-sessions/{talk.session_id}"
+
+        async def active() -> object:
+            return (await home.ask("GET", session))["active_agent"]
+
+        assert await active() is None
+        home.model.script(HAND_OVER, Reply("4 EUR."))
+        await talk.say("My money")
+        assert await active() == "billing"
+        messages = cast("list[dict[str, dict[str, object]]]", (await home.ask("GET", session))["messages"])
+        [mark] = [each["message"] for each in messages if each["role"] == "activity"]
+        assert mark["activityType"] == "agio.handoff"
+        assert cast("dict[str, str]", mark["content"])["to"] == "billing"
+
+        gate = asyncio.Event()
+        home.model.script(Reply("Still here.", gate=gate))
+        reading = await talk.begin("Are you there?")
+        await home.model.wait_for_calls(3)
+        assert await active() == "billing"
+        queued = await home.ask("POST", f"{session}/message", {"content": "Never mind."}, expect=202)
+        await home.ask("POST", f"/api/runs/{queued['run_id']}/cancel", expect=202)
+        gate.set()
+        await reading
+        await talk.read(str(queued["run_id"]))
+        assert await active() == "billing"
+
+        runs = cast("list[dict[str, str]]", (await home.ask("GET", "/api/runs"))["items"])
+        assert [run["active_agent"] for run in runs] == ["billing"] * 3
+        home.model.script(Reply("Mine alone."))
+        again = await home.ask("POST", f"/api/runs/{runs[-1]['id']}/regenerate", {}, expect=202)
+        await talk.read(str(again["run_id"]))
+        assert (prompts(home)[-1][1], await active()) == ("Be brief.", None)
+
+        await home.ask("PATCH", session, {"leaf_run_id": runs[0]["id"]})
+        assert await active() == "billing"
+        await home.ask("DELETE", f"/api/agents/{other}", expect=204)
+        home.model.script(Reply("The desk again."))
+        events: list[AgentEvent] = decode_lines(b"".join(await talk.say("Hello?")))
+        codes = {str(notice["code"]) for notice in customs(events, "agio.notice")}
+        assert (prompts(home)[-1][1], codes) == ("Be brief.", {"agent_unavailable"})
+        [back] = customs(events, "agio.handoff")
+        assert (back["from"], back["to"], await active()) == ("billing", "desk", None)
