@@ -89,6 +89,16 @@ class Shop:
         team = {name: member for name, member in self.members.items() if not missing.get(name)}
         return AgentRunner(desk.spec, desk.driver, desk.tools, self.repository, edges=desk.edges, team=team)
 
+    def boss(self) -> AgentRunner:
+        """Make the runner of an agent that asks the desk like a tool."""
+        config = AgentRunConfig()
+        spec = AgentSpec("boss", "You are boss.", "scripted", "boss-model", config=config)
+        tools = ToolExecutor((), config, self.repository)
+        edges = edges_of([Handoff("desk", "tool")], ())
+        return AgentRunner(
+            spec, self._driver("boss"), tools, self.repository, edges=edges, team=self.members
+        )
+
     def _driver(self, name: str) -> ScriptedDriver:
         def turn(request: ModelRequest) -> ScriptedTurn:
             self.requests.append((name, request))
@@ -154,6 +164,31 @@ async def test_a_handoff_stopped_after_every_event_ends_the_same(official: Offic
         shop_after(shop, ScriptedTurn("You are welcome.")), asked("run_y", "Thanks"), whole
     )
     assert later[0].metadata["agent"] == "billing"  # type: ignore[index]
+    await shop.repository.close()
+
+
+async def test_a_sub_agent_that_hands_over_stopped_after_every_event_ends_the_same(
+    official: OfficialVerifier,
+) -> None:
+    """S7, B1: the handoff is its lane's: the answer is the next agent's, and the caller keeps the conversation."""
+    asked_desk = ScriptedTurn(calls=[ScriptedCall("ask_desk", {"input": "Money back for A-7."})])
+    scripts = {"boss": [asked_desk, ScriptedTurn("All is well.")], **REFUND}
+    shop = Shop(await open_store(":memory:"), scripts)
+    events = [event async for event in shop.boss().run_stream(asked())]
+    check_flow(events, official)
+    log = await shop.repository.get_log("run_x")
+    for stop in range(1, len(events) + 1):
+        repository = await stopped(events[:stop], [turn for turn in log.turns if turn.seq <= stop])
+        left = await repository.get_log("run_x")
+        again = Shop(repository, scripts, said=turns_of(left))
+        if stop < len(events):
+            more = [event async for event in again.boss().resume(left)]
+            check_flow([*events[:stop], *more], official)
+        fold = fold_log(Fold(), await repository.get_log("run_x"))
+        [lane] = fold.lanes.values()
+        assert (lane.agent, lane.result, lane.state) == ("billing", "Refunded.", "finished"), stop
+        assert (fold.agent, fold.text, fold.handoffs) == ("", "All is well.", 1), stop
+        await repository.close()
     await shop.repository.close()
 
 
