@@ -18,7 +18,7 @@ PASSWORD = "seven green lanterns at dusk"
 PRICES = {"openai:gpt-5": {"input": 1.25, "output": 10}, "openai:gpt-5-mini": {"input": 0.25, "output": 2}}
 ENVIRONMENT = {"AGIO_PRICES": json.dumps(PRICES), "AGIO_EGRESS_ALLOW": "127.0.0.1, localhost"}
 APP = '''
-from agio import Agent, tool
+from agio import Agent, handoff, tool
 
 ORDERS = [
     {"order": 1042, "item": "Desk lamp, brass", "status": "shipped", "arrives": "Thursday"},
@@ -55,8 +55,13 @@ def search_library(words: str, limit: int = 3) -> str:
     raise LookupError(f"The library knows nothing about {words}.")
 
 
+proofreader = Agent("Proofreader", "Correct the spelling, and nothing else.", model="openai:gpt-5-mini")
 night_report = Agent(
-    "Night report", "Write what happened today, in five lines.", model="openai:gpt-5-mini", tools=[find_orders]
+    "Night report",
+    "Write what happened today, in five lines.",
+    model="openai:gpt-5-mini",
+    tools=[find_orders, proofreader.as_tool("proofread", "Corrects a text.")],
+    handoffs=[handoff(proofreader, "When only the spelling is left.", filter="last_message")],
 )
 '''
 MARKDOWN = r"""## Binary search
@@ -246,15 +251,6 @@ class Story:
         self.ids["calculator"] = next(tool["id"] for tool in listed["items"] if tool["name"] == "calculator")
 
     async def _agents(self) -> None:
-        self.ids["support"] = await self.here.make_agent(
-            self.page,
-            "Support",
-            description="Answers customers: orders, refunds and repairs.",
-            system_prompt="You help the customers of Lumen Lamps. Be warm and brief. Look orders up before you answer.",
-            model_provider="openai",
-            model_name="gpt-5",
-            tools=["find_orders", "refund", "track_parcel"],
-        )
         self.ids["research"] = await self.here.make_agent(
             self.page,
             "Research",
@@ -271,6 +267,23 @@ class Story:
             model_provider="openai",
             model_name="gpt-5-mini",
             status="inactive",
+        )
+        self.ids["support"] = await self.here.make_agent(
+            self.page,
+            "Support",
+            description="Answers customers: orders, refunds and repairs.",
+            system_prompt="You help the customers of Lumen Lamps. Be warm and brief. Look orders up before you answer.",
+            model_provider="openai",
+            model_name="gpt-5",
+            tools=["find_orders", "refund", "track_parcel"],
+            handoffs=[
+                {
+                    "agent": self.ids["research"],
+                    "description": "For questions about how our lamps are built.",
+                    "filter": "no_tools",
+                },
+                {"agent": "Night report", "mode": "tool", "description": "Knows what happened today."},
+            ],
         )
         listed = await self.call("GET", "/api/agents")
         self.ids |= {agent["name"]: agent["id"] for agent in listed["items"]}

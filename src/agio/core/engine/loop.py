@@ -178,7 +178,7 @@ class LoopState:
         """Fetch the context of the active agent, and say which agents it must do without."""
         said = [note.content.get("message") for _, note in self.lane.notes]
         for name in self.missing:
-            words = f"{self.agent.name} cannot hand over to {name}, which is not available."
+            words = f"{self.agent.name} goes on without {name}, which is not available."
             if words not in said:
                 self.notice("agent_unavailable", words)
         asked = (text_of(m.content) for m in reversed(self.lane.messages) if isinstance(m, UserMessage))

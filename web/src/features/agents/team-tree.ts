@@ -40,7 +40,8 @@ export function teamOf(first: First, agents: readonly AgentView[]): TeamNode[] {
       };
       into.push(node);
       if (!agent) node.state = "missing";
-      else if (known.has(agent.id)) node.state = "repeated";
+      else if (known.has(agent.id))
+        node.state = agent.id === first.id || agent.handoffs.length > 0 ? "repeated" : "known";
       else if (agent.status !== "active") node.state = "inactive";
       else if (known.size >= MAX_TEAM) node.state = "beyond";
       else {
