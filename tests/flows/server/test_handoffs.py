@@ -233,3 +233,45 @@ async def test_a_session_remembers_who_has_it(database: str | Path, link: LinkKi
         assert (prompts(home)[-1][1], codes) == ("Be brief.", {"agent_unavailable"})
         [back] = customs(events, "agio.handoff")
         assert (back["from"], back["to"], await active()) == ("billing", "desk", None)
+
+
+@every_home
+async def test_a_question_of_a_sub_agent_is_answered_after_a_restart(
+    database: str | Path, link: LinkKind
+) -> None:
+    """S7, B7: one of two agents asked at once waits for a person; the answer run calls nothing twice."""
+
+    def turn(call: ModelCall) -> Reply:
+        is_done = call.messages[-1][0] == "tool"
+        match call.system.splitlines()[0]:
+            case "You are billing.":
+                asked = Call("calculator", {"expression": "2+2"})
+                return Reply("It is 4.") if is_done else Reply(tool_calls=[asked])
+            case "You are the clerk.":
+                return Reply("It is noon.")
+            case _ if is_done:
+                return Reply("Noon, and 4.")
+            case _:
+                asked = [Call("ask_clerk", {"input": "time"}), Call("ask_billing", {"input": "2+2"})]
+                return Reply(tool_calls=asked)
+
+    async with open_home(database, link) as home:
+        await make_team(home, approval="ask")
+        boss = await home.create_agent(
+            handoffs=[{"agent": name, "mode": "tool"} for name in ("clerk", "billing")]
+        )
+        home.model.answer(turn)
+        talk = cast("SseTalk", await open_talk("sse", home, boss))
+        await talk.say("Go")
+    async with open_home(database, link) as home:
+        home.model.answer(turn)
+        again = SseTalk(home, talk.session_id)
+        again.last_pos = talk.last_pos
+        asked = await home.ask("GET", f"/api/agent-sessions/{talk.session_id}/interrupts")
+        [question] = cast("list[dict[str, str]]", asked["items"])
+        assert question["message"] == "billing wants to run calculator"
+        answer = [{"interrupt_id": question["id"], "approved": True}]
+        events: list[AgentEvent] = decode_lines(b"".join(await again.answer(answer)))
+        results = [event.result for event in events if isinstance(event, SubagentFinished)]
+        assert results == ["It is 4."]
+        assert [prompt[1] for prompt in prompts(home)] == ["You are billing.", "Be brief."]
