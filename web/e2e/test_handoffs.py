@@ -14,7 +14,6 @@ pytestmark = [needs_chromium, slow]
 
 NARROW = (390, 844)
 WIDE = (1280, 900)
-SHOTS = Path("/tmp/h15a_shots")
 
 
 async def test_a_team_is_made_in_the_form_with_the_keyboard(tmp_path: Path) -> None:
@@ -176,9 +175,4 @@ async def looks_well(page: Page, name: str) -> None:
         await settled(page)
         assert await violations(page) == []
         assert await page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
-        await page.screenshot(path=SHOTS / f"{name}-{where}.png")
-        for at, part in enumerate(await page.get_by_text("Other agents", exact=True).all()):
-            await part.scroll_into_view_if_needed()
-            await part.evaluate("each => each.scrollIntoView()")
-            await page.screenshot(path=SHOTS / f"{name}-{where}-part{at}.png")
     await page.set_viewport_size({"width": WIDE[0], "height": WIDE[1]})

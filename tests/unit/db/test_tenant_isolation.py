@@ -438,6 +438,7 @@ async def _fill(store: Repository) -> dict[str, object]:
         "parent_run_id": None,
         "parent_seq": None,
         "branched": 0,
+        "active_agent": "",
         "log_level": 1,
         "old_session": old.id,
         "days": 30,
