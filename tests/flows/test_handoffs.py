@@ -95,9 +95,7 @@ class Shop:
         spec = AgentSpec("boss", "You are boss.", "scripted", "boss-model", config=config)
         tools = ToolExecutor((), config, self.repository)
         edges = edges_of([Handoff("desk", "tool")], ())
-        return AgentRunner(
-            spec, self._driver("boss"), tools, self.repository, edges=edges, team=self.members
-        )
+        return AgentRunner(spec, self._driver("boss"), tools, self.repository, edges=edges, team=self.members)
 
     def _driver(self, name: str) -> ScriptedDriver:
         def turn(request: ModelRequest) -> ScriptedTurn:

@@ -73,7 +73,8 @@ async def played(agent: Agent) -> tuple[list[SubagentStarted], list[str], str]:
         run = agent.arun_stream("Go")
         events = [event async for event in run]
         results = [event for event in events if isinstance(event, ToolCallResult)]
-        codes = [str(result.metadata["error"]) for result in results if "error" in (result.metadata or {})]
+        told = [result.metadata or {} for result in results]
+        codes = [str(metadata["error"]) for metadata in told if "error" in metadata]
         started = [event for event in events if isinstance(event, SubagentStarted)]
         return started, codes, str((await run.result()).text)
 

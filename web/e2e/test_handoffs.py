@@ -51,7 +51,7 @@ async def test_a_team_is_made_in_the_form_with_the_keyboard(tmp_path: Path) -> N
         await save.press("Enter")
         await expect(other.get_by_role("alert")).to_contain_text("Night desk was deleted.")
         await expect(other.get_by_label("Agent", exact=True)).to_be_focused()
-        await looks_well(page, "form-problem")
+        await looks_well(page)
         await other.get_by_role("button", name="Remove Night desk").press("Enter")
         await expect(add).to_be_focused()
         await save.press("Enter")
@@ -61,7 +61,7 @@ async def test_a_team_is_made_in_the_form_with_the_keyboard(tmp_path: Path) -> N
         await expect(team.get_by_role("link", name="Billing asks Clerk")).to_be_visible()
         await team.get_by_role("button", name="Front desk hands over to Billing").press("Enter")
         await expect(row.get_by_label("Agent", exact=True)).to_be_focused()
-        await looks_well(page, "form")
+        await looks_well(page)
         saved = await here.call(page, "GET", f"/api/agents/{desk}")
         assert saved["handoffs"] == [
             {
@@ -134,13 +134,13 @@ async def test_a_chat_shows_who_has_it_and_whom_was_asked_and_the_run_has_a_lane
         await page.get_by_role("button", name="Approve", exact=True).click()
         await expect(page.get_by_text("You get 2 EUR back.")).to_be_visible()
         await shows_the_team(page)
-        await looks_well(page, "chat")
+        await looks_well(page)
         await page.reload()
         await expect(page.get_by_text("You get 2 EUR back.")).to_be_visible()
         await shows_the_team(page)
         await page.get_by_role("button", name="Clerk").click()
         await expect(page.get_by_text("Order A-7 cost 2 EUR.")).to_be_visible()
-        await looks_well(page, "chat-open")
+        await looks_well(page)
         await say(page, "Thanks!")
         await expect(page.get_by_text("You are welcome.")).to_be_visible()
 
@@ -151,7 +151,7 @@ async def test_a_chat_shows_who_has_it_and_whom_was_asked_and_the_run_has_a_lane
         await expect(timeline.get_by_role("button", name="Sub-agent Auditor")).to_be_visible()
         await expect(timeline.get_by_role("button", name="Handoff Desk → Billing")).to_be_visible()
         await expect(timeline.get_by_role("button", name="Step 6 · Billing")).to_be_visible()
-        await looks_well(page, "run")
+        await looks_well(page)
 
 
 async def shows_the_team(page: Page) -> None:
@@ -168,9 +168,9 @@ async def shows_the_team(page: Page) -> None:
     )
 
 
-async def looks_well(page: Page, name: str) -> None:
+async def looks_well(page: Page) -> None:
     """Check a page, on a desktop and on a phone: axe finds nothing, and nothing is wider than the page."""
-    for where, (width, height) in (("wide", WIDE), ("narrow", NARROW)):
+    for width, height in (WIDE, NARROW):
         await page.set_viewport_size({"width": width, "height": height})
         await settled(page)
         assert await violations(page) == []

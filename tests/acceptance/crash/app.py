@@ -49,6 +49,10 @@ def note(context: ToolContext, text: str) -> str:
 clerk = Agent("clerk", "Look it up.", model="openai-chat:test", tools=[note])
 teller = Agent("teller", "Tell.", model="openai-chat:test", tools=[note])
 agent = Agent(
-    "crash", "Pay, note, ask.", model="openai-chat:test", tools=[pay, note, clerk.as_tool()], handoffs=[teller]
+    "crash",
+    "Pay, note, ask.",
+    model="openai-chat:test",
+    tools=[pay, note, clerk.as_tool()],
+    handoffs=[teller],
 )
 teller.handoffs.append(agent)

@@ -201,7 +201,7 @@ async def test_a_session_remembers_who_has_it(database: str | Path, link: LinkKi
         await talk.say("My money")
         assert await active() == "billing"
         messages = cast("list[dict[str, dict[str, object]]]", (await home.ask("GET", session))["messages"])
-        [mark] = [each["message"] for each in messages if each["role"] == "activity"]
+        [mark] = [each["message"] for each in messages if each["message"]["role"] == "activity"]
         assert mark["activityType"] == "agio.handoff"
         assert cast("dict[str, str]", mark["content"])["to"] == "billing"
 

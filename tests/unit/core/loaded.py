@@ -163,7 +163,7 @@ def _ended_turn(fold: Fold, event: AgentEvent) -> Lane | None:
     match event:
         case ToolCallResult() | StepFinished():
             key = event.subagent_run_id
-        case Custom(name=name, value=value) if name in (METRICS, HANDOFF) or "tell_model" in json_object(value):
+        case Custom() if event.name in (METRICS, HANDOFF) or "tell_model" in json_object(event.value):
             key = event.subagent_run_id
         case SubagentStarted():
             key = event.parent_subagent_run_id

@@ -65,7 +65,9 @@ async def _drive(child: "LoopState") -> None:
     except TimeoutError:
         if not scope.expired():
             raise
-        raise LimitExceeded("time_budget", f"{child.agent.name} took longer than its {limit_s:g} s.") from None
+        raise LimitExceeded(
+            "time_budget", f"{child.agent.name} took longer than its {limit_s:g} s."
+        ) from None
 
 
 def _open(state: "LoopState", call: ToolCall, edge: Edge, lane: Lane | None) -> ToolAnswer | None:

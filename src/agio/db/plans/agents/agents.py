@@ -186,7 +186,9 @@ def _linked(tenant: str, fields: AgentFields, agent_id: str = "") -> Plan[AgentF
             )
         if other is None:
             gone = yield from ask_one("agent_of_run", tenant=tenant, agent_id=handoff.agent)
-            words = f"{agent_record(gone).name} was deleted." if gone else f"There is no agent {handoff.agent}."
+            words = (
+                f"{agent_record(gone).name} was deleted." if gone else f"There is no agent {handoff.agent}."
+            )
             raise UserError("invalid_handoff", words, {"agent": handoff.agent})
         if any((each.agent, each.mode) == (other.id, handoff.mode) for each in handoffs):
             raise UserError("invalid_handoff", f"{other.name} is listed twice.", {"agent": handoff.agent})
