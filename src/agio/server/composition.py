@@ -27,6 +27,7 @@ from agio.gateway.http.origin import Origins
 from agio.gateway.http.rate_limits import Rates
 from agio.gateway.intake.forks import Forks
 from agio.gateway.intake.intake import Intake
+from agio.gateway.jobs.extraction import Extraction
 from agio.gateway.jobs.runner import JobRunner
 from agio.gateway.jobs.sweeps import Sweeps
 from agio.gateway.stream.connections import Connections
@@ -38,6 +39,7 @@ from agio.gateway.tools.offers import offer_tools
 from agio.gateway.tools.rack import ToolRack, open_secrets
 from agio.gateway.workers.dispatcher import Dispatcher
 from agio.gateway.workers.pool import WorkerPool
+from agio.gateway.workers.recall import Recall
 from agio.gateway.workers.tool_backend import ToolBackend
 from agio.server.descriptors import raise_descriptor_limit
 from agio.server.first_start import make_first
@@ -151,14 +153,21 @@ def make_gateway(
     rack = ToolRack(tools, config, opener, egress, mcp)
     backend = ToolBackend(store, rack, counters, limits.tick_s)
     pool = WorkerPool(store, hub, limits, backend, offer_tools(tools), counters, config.max_event_bytes)
-    dispatcher = Dispatcher(store, hub, pool, endpoints, limits, counters, config.prices)
+    recall = Recall(store)
+    dispatcher = Dispatcher(store, hub, pool, endpoints, limits, counters, config.prices, recall)
+    extraction = Extraction(store, pool, endpoints, recall, limits, config.prices)
+    kinds = {**Sweeps(store, hub, dispatcher, limits).kinds, **extraction.kinds}
+    jobs = JobRunner(store, kinds, limits)
+    pool.on_settled = jobs.ring
     return Gateway(
         store=store,
         limits=limits,
         hub=hub,
         pool=pool,
         dispatcher=dispatcher,
-        jobs=JobRunner(store, Sweeps(store, hub, dispatcher, limits).kinds, limits),
+        jobs=jobs,
+        memories=recall,
+        extraction=extraction,
         endpoints=endpoints,
         rack=rack,
         mcp=mcp,

@@ -15,6 +15,7 @@ from agio.core.http_tool import HttpTool
 from agio.core.log_level import PLAIN
 from agio.core.mcp import McpTool
 from agio.core.model import Usage
+from agio.core.passage import Recollection
 from agio.core.provider import ModelEndpoint
 from agio.core.store.records import AgentDefinition, AgentFields, AgentSource
 from agio.core.store.repository import Append, Approval, Effect, RunInput, RunLog, ToolRecord
@@ -80,6 +81,8 @@ class JobAgent(Struct, frozen=True):
 
     agent: AgentOffer
     tools: list[ToolOffer]
+    memories: list[Recollection] = field(default_factory=list[Recollection])
+    """What it remembers that fits the run's message, best first."""
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -95,6 +98,10 @@ class Job(Struct, frozen=True, kw_only=True):
     context: list[ContextEntry] = field(default_factory=list[ContextEntry])
     """What the gateway knows about the user, if the agent may use it. The text is untrusted."""
     team: list[JobAgent] = field(default_factory=list[JobAgent])
+    memories: list[Recollection] = field(default_factory=list[Recollection])
+    """What the run's agent remembers that fits the message, best first."""
+    suggested: list[str] = field(default_factory=list[str])
+    """The ids of memories that were suggested in the session and not announced yet."""
 
     @property
     def request_id(self) -> str:

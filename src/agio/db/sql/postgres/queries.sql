@@ -237,3 +237,47 @@ for no key update of s, r skip locked;
 
 -- part: skip_locked
     for update skip locked
+
+-- part: in_places
+    p.tenant_id = :tenant and p.place = any(:places::text[])
+
+-- name: count_passages
+select count(*) from passages p where {in_places};
+
+-- name: find_words
+-- How many passages have each word, as rows without a number; then the passages with the best words.
+with hits as materialized (
+    select w.word, p.number
+    from unnest(:words::text[]) as w (word) cross join lateral (
+        select number from passages
+        where tenant_id = :tenant
+            and words @@ (
+                '(''' || replace(:within::text, ' ', ''' | ''') || ''') & ''' || w.word || ''''
+            )::tsquery
+    ) p
+),
+weights as (
+    select word, count(*) as n,
+        ln(1 + (greatest(:total::bigint - count(*), 0) + 0.5) / (count(*) + 0.5)) as weight
+    from hits group by word
+),
+best as (
+    select number, sum(weight) as score from hits join weights using (word)
+    group by number order by score desc, number desc limit :limit
+)
+select 0::bigint, word, n, '' from weights
+union all
+select p.number, p.item_id, p.at, p.stems from best b join passages p on p.number = b.number and p.tenant_id = :tenant;
+
+-- name: find_times
+-- The newest of a time.
+select p.number, p.item_id, p.at, p.stems from passages p
+where {in_places} and p.at between :since and :until order by p.at desc, p.number desc limit :limit;
+
+-- name: live_memories
+-- Neither superseded nor expired.
+select {memory_columns} from agent_long_term_memory m
+where m.tenant_id = :tenant and m.id = any(:ids::text[]) and {is_alive};
+
+-- part: no_bytes
+    ''::bytea

@@ -1,0 +1,101 @@
+"""Recall: searches memories for runs, tools and people."""
+
+import time
+from collections import OrderedDict
+from datetime import UTC, datetime
+from typing import get_args
+
+from agio.core.config import AgentRunConfig
+from agio.core.memory import FoundMemory, MemoryRecord, Reach
+from agio.core.passage import PassageQuery, Recollection
+from agio.core.provider import ProviderKind
+from agio.core.store.records import AgentRecord
+from agio.core.store.repository import Outcome, RunInfo, RunStatus
+from agio.core.store.store import Store
+from agio.gateway.tools.endpoints import DEMO
+
+_KEPT_S = 5.0
+_KEPT = 10_000
+
+
+class Recall:
+    """Searches memories. That a run has none is kept for a moment, so that it costs the run nothing."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._none: OrderedDict[Reach, float] = OrderedDict()
+        self._changes = 0
+
+    def has_none(self, reach: Reach) -> bool:
+        """Whether a run is known to have no memories."""
+        return self._none.get(reach, 0.0) > time.monotonic()
+
+    def is_idle(self, agent: AgentRecord, user: str) -> bool:
+        """Whether the agents of a run are known to remember nothing."""
+        return all(
+            each.memory == "off" or self.has_none(Reach(each.tenant, user, each.id))
+            for each in (agent, *agent.team)
+        )
+
+    def changed(self, tenant: str) -> None:
+        """Ask the store again: a memory of this tenant's was added or changed. Another gateway does after 5 s."""
+        self._changes += 1
+        for reach in [each for each in self._none if each.tenant == tenant]:
+            del self._none[reach]
+
+    async def for_run(self, agent: AgentRecord, info: RunInfo, text: str) -> list[Recollection]:
+        """Search what an agent of a run remembers that fits the message. Raises StoreError."""
+        reach = Reach(info.tenant, info.user, agent.id)
+        limits = agent.limits
+        said = None if limits is None else limits.max_memories
+        limit = AgentRunConfig().max_memories if said is None else said
+        if agent.memory == "off" or not limit or not await self._has_any(reach):
+            return []
+        return [recollection(each.memory) for each in await self.search(reach, text, limit)]
+
+    async def suggested(self, agent: AgentRecord, info: RunInfo) -> list[str]:
+        """Return the suggestions of a run's session that no run has announced. Raises StoreError."""
+        if agent.memory == "off" or not info.first_pos or self.has_none(Reach(info.tenant, info.user, agent.id)):
+            return []
+        found = await self._store.new_suggestions(info.session_id, info.started_at or info.created_at)
+        return [each.id for each in found]
+
+    async def _has_any(self, reach: Reach) -> bool:
+        if self.has_none(reach):
+            return False
+        changes = self._changes
+        if not await self._store.has_memories(reach):
+            if changes == self._changes:
+                self._none[reach] = time.monotonic() + _KEPT_S
+                self._none.move_to_end(reach)
+                if len(self._none) > _KEPT:
+                    self._none.popitem(last=False)
+            return False
+        return True
+
+    async def search(self, reach: Reach, text: str, limit: int) -> list[FoundMemory]:
+        """Search the memories that a run may use, best first. Raises StoreError."""
+        now = time.time_ns() // 1_000_000
+        return await self._store.find_memories(reach, PassageQuery(text=text, now=now, limit=limit))
+
+
+def recollection(memory: MemoryRecord) -> Recollection:
+    """Return a memory as a run gets it."""
+    day = datetime.fromtimestamp(memory.observed_at / 1000, UTC)
+    return Recollection(memory.id, f"{memory.memory_type}, {day:%Y-%m-%d}", memory.content)
+
+
+def learns(agent: AgentRecord) -> bool:
+    """Whether a model can be asked what to remember: not the demo's, nor one that only a worker's module has."""
+    reachable = agent.source != "code" or agent.model_provider in get_args(ProviderKind)
+    return agent.memory != "off" and agent.model_provider != DEMO and reachable
+
+
+def extraction_delay_ms(
+    agent: AgentRecord, end: RunStatus | None, outcome: Outcome | None, idle_ms: int
+) -> int | None:
+    """Return when the memories of a session are extracted after the end of a run; None: never."""
+    if end is None or not (learns(agent) or agent.search_conversations):
+        return None
+    is_over = end == "cancelled" or (outcome is not None and outcome.goal_met is True)
+    return 0 if is_over else idle_ms
