@@ -4,12 +4,13 @@ A **memory** belongs to a person with an agent, to a person, or to an agent for 
 what a model would like to remember; until a person approves it, it is no memory and reaches no prompt.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from agio.core.passage import Passage, PassageQuery
+from agio.core.passage import FoundText, Passage, PassageQuery
 from agio.core.store.jobs import Completion
 from agio.core.store.records import AgentRecord, Page
 
@@ -24,6 +25,20 @@ MAX_QUERY_CHARS = 2000
 DEFAULT_IMPORTANCE = 0.5
 EXTRACTION = "extract_memories"
 """The kind of a session's job that suggests memories and indexes its messages."""
+INDEXING = "index_conversations"
+"""The kind of an agent's job that indexes the messages of its sessions."""
+
+
+_REMEMBER = re.compile(
+    r"\b(remember (that|this|my|i\b|we\b|to\b)|keep in mind|don't forget|merk(e)? dir|vergiss nicht|souviens-toi|"
+    r"n'oublie pas|recuerda|no olvides|ricorda|non dimenticare)",
+    re.IGNORECASE,
+)
+
+
+def asks_to_remember(text: str) -> bool:
+    """Whether a message asks to remember something: then nothing waits for its session to be idle."""
+    return _REMEMBER.search(text) is not None
 
 
 class MemoryFields(Struct, frozen=True, kw_only=True):
@@ -146,8 +161,6 @@ class SessionToExtract(Struct, frozen=True, kw_only=True):
     tenant: str
     user: str
     agent: AgentRecord
-    place: str
-    """Where the user's messages are indexed."""
     run_ids: list[str]
     """The new runs."""
     messages: list[SaidMessage]
@@ -317,6 +330,20 @@ class MemoryStore(Protocol):
 
     async def spend_extraction(self, tenant: str, tokens: int, cost: float) -> None:
         """Add to what the tenant spent on extraction today: a call whose answer could not be used."""
+        ...
+
+    async def find_said(
+        self, tenant: str, user: str, query: PassageQuery, without: str = ""
+    ) -> list[FoundText]:
+        """Search the indexed messages of a user, best first, without those of one session."""
+        ...
+
+    async def sessions_of_agent(self, tenant: str, agent_id: str, after: str, limit: int) -> list[str]:
+        """Return the ids of an agent's sessions after one, in their order."""
+        ...
+
+    async def session_passages(self, session_id: str) -> list[Passage]:
+        """Return what was said in a session, to index it."""
         ...
 
     async def put_passages(self, tenant: str, passages: Sequence[Passage]) -> None:

@@ -49,6 +49,14 @@ class FoundPassage(Struct, frozen=True):
     score: float
 
 
+class FoundText(Struct, frozen=True):
+    """A passage that was found, with its text."""
+
+    item_id: str
+    at: int
+    text: str
+
+
 class PassageToEmbed(Struct, frozen=True):
     """A passage without a vector of the current model."""
 

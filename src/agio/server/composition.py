@@ -101,6 +101,7 @@ class Resources(Struct, frozen=True, kw_only=True):
     egress: Egress
     vault: Vault | None
     oidc: OidcProviders
+    recall: Recall
 
 
 @asynccontextmanager
@@ -116,8 +117,9 @@ async def opened_gateway(plan: GatewayConfig) -> AsyncGenerator[Gateway]:
         await check_secrets(store, vault)
         egress = Egress(plan.egress_allow)
         oidc = await open_oidc(store, plan.oidc, plan.public_url, plan.egress_allow)
-        resources = Resources(store=store, egress=egress, vault=vault, oidc=oidc)
-        gateway = make_gateway(plan, resources, built_in_tools(store, egress))
+        resources = Resources(store=store, egress=egress, vault=vault, oidc=oidc, recall=Recall(store))
+        tools = built_in_tools(store, egress, resources.recall)
+        gateway = make_gateway(plan, resources, tools)
         try:
             yield gateway
         finally:
@@ -153,7 +155,7 @@ def make_gateway(
     rack = ToolRack(tools, config, opener, egress, mcp)
     backend = ToolBackend(store, rack, counters, limits.tick_s)
     pool = WorkerPool(store, hub, limits, backend, offer_tools(tools), counters, config.max_event_bytes)
-    recall = Recall(store)
+    recall = resources.recall
     dispatcher = Dispatcher(store, hub, pool, endpoints, limits, counters, config.prices, recall)
     extraction = Extraction(store, pool, endpoints, recall, limits, config.prices)
     kinds = {**Sweeps(store, hub, dispatcher, limits).kinds, **extraction.kinds}

@@ -45,7 +45,9 @@ async def open_run(job: Job, outbox: Outbox, parts: Parts, files: ReadFile) -> R
         for log in job.history:
             for _ in fold_slices(history, log):
                 await asyncio.sleep(0)  # a long conversation must not block other runs
-        return _runner(job, outbox, parts, files).resume(job.log, history)
+        runner = _runner(job, outbox, parts, files)
+        runner.suggested = job.suggested
+        return runner.resume(job.log, history)
     except AgioError as error:
         reason = error
     except Exception as error:  # the user's module runs here

@@ -14,8 +14,7 @@ from msgspec import structs
 from agio.core.config import Price, ServerLimits
 from agio.core.identity.principal import Principal
 from agio.core.link.link import Task, TaskResult
-from agio.core.memory import EXTRACTION, Extracted, Reach, SessionToExtract
-from agio.core.passage import Passage
+from agio.core.memory import EXTRACTION, INDEXING, Extracted, Reach, SessionToExtract
 from agio.core.run.metrics import cost
 from agio.core.store.jobs import JobRecord
 from agio.core.store.store import Store
@@ -39,7 +38,7 @@ from agio.memory.extraction import (
 _log = logging.getLogger("agio.gateway")
 
 _LOOK_S = 0.1
-_INDEXED_CHARS = 20_000
+_BATCH = 50
 _TIMEOUT_S = 60.0
 _DAY_S = 24 * 3600
 _PROMPT_CHARS_PER_TOKEN = 3
@@ -63,7 +62,10 @@ class Extraction:
         self._recall = recall
         self._limits = limits
         self._prices = prices
-        self.kinds: Mapping[str, JobKind] = {EXTRACTION: JobKind(run=self._run, attempts=4, backoff_s=10.0)}
+        self.kinds: Mapping[str, JobKind] = {
+            EXTRACTION: JobKind(run=self._run, attempts=4, backoff_s=10.0),
+            INDEXING: JobKind(run=self._index_agent),
+        }
 
     async def closed(self, who: Principal, session_id: str) -> None:
         """Look at a closed session at once. If its agent says so, wait until its memories are suggested."""
@@ -90,13 +92,27 @@ class Extraction:
             await self._store.finish_job(job.done(wait_ms))
             return
         if given.agent.search_conversations:
-            await self._store.put_passages(given.tenant, passages_of(given))
+            await self._index(given.tenant, job.key)
         if self._is_spent(given):
             today_s = time.time() % _DAY_S
             _log.info("the memories of session %s wait: today's budget is spent", job.key)
             await self._store.finish_job(job.done(int((_DAY_S - today_s) * 1000)))
             return
         await self._extract(given, job)
+
+    async def _index_agent(self, job: JobRecord) -> None:
+        """Index the conversations with an agent."""
+        after, tenant = "", job.tenant or ""
+        while sessions := await self._store.sessions_of_agent(tenant, job.key, after, _BATCH):
+            for session_id in sessions:
+                await self._index(tenant, session_id)
+            after = sessions[-1]
+        await self._store.finish_job(job.done())
+
+    async def _index(self, tenant: str, session_id: str) -> None:
+        passages = await self._store.session_passages(session_id)
+        for at in range(0, len(passages), _BATCH):
+            await self._store.put_passages(tenant, passages[at : at + _BATCH])
 
     async def _extract(self, given: SessionToExtract, job: JobRecord) -> None:
         agent = given.agent
@@ -149,17 +165,3 @@ class Extraction:
             or given.spent_cost + money > self._limits.memory_cost_per_day
         )
 
-
-def passages_of(given: SessionToExtract) -> list[Passage]:
-    """Return what was said in a session, to index it."""
-    return [
-        Passage(
-            place=given.place,
-            kind="message",
-            item_id=f"{given.session_id}/{message.id}",
-            text=message.text[:_INDEXED_CHARS],
-            at=message.created_at,
-        )
-        for message in given.messages
-        if message.text.strip()
-    ]

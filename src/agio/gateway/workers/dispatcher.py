@@ -23,7 +23,7 @@ from agio.gateway.workers.connected_worker import ClaimedRun, ConnectedWorker, S
 from agio.gateway.workers.delivery import Delivery
 from agio.gateway.workers.ender import Ender
 from agio.gateway.workers.pool import WorkerPool
-from agio.gateway.workers.recall import Recall
+from agio.gateway.workers.recall import Recall, asked_to_remember
 from agio.gateway.workers.recorder import GONE
 from agio.telemetry.context import about
 
@@ -132,6 +132,7 @@ class Dispatcher:
             return
         run = self._pool.hold(info, claimed.agent, slot.by.token_hash, slot.worker)
         if claimed.started:
+            run.asked_to_remember = run.agent.memory != "off" and asked_to_remember(claimed.started)
             events = EventSlice(info.run_id, info.first_pos + 1, 1, claimed.started)
             self._hub.publish(info.session_id, events)
         agents = (claimed.agent, *claimed.agent.team)

@@ -78,7 +78,13 @@ class WorkerPool:
         """Called when a session may have become ready for a job."""
         idle_ms = int(limits.memory_idle_s * 1000)
         self.recorder = Recorder(
-            store, hub, counters, max_event_bytes, on_end=self.let_go, idle_ms=idle_ms
+            store,
+            hub,
+            counters,
+            max_event_bytes,
+            on_end=self.let_go,
+            on_settled=lambda: self.on_settled(),
+            idle_ms=idle_ms,
         )
         self.greeter = Greeter(self, store, limits)
         self._store = store

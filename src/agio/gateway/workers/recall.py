@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import get_args
 
 from agio.core.config import AgentRunConfig
-from agio.core.memory import FoundMemory, MemoryRecord, Reach
-from agio.core.passage import PassageQuery, Recollection
+from agio.core.memory import FoundMemory, MemoryRecord, Reach, asks_to_remember
+from agio.core.passage import FoundText, PassageQuery, Recollection
 from agio.core.provider import ProviderKind
 from agio.core.store.records import AgentRecord
 from agio.core.store.repository import Outcome, RunInfo, RunStatus
@@ -78,6 +78,20 @@ class Recall:
         now = time.time_ns() // 1_000_000
         return await self._store.find_memories(reach, PassageQuery(text=text, now=now, limit=limit))
 
+    async def search_conversations(
+        self, tenant: str, user: str, text: str, limit: int, without: str
+    ) -> list[FoundText]:
+        """Search a user's conversations, best first, without one session. Raises StoreError."""
+        now = time.time_ns() // 1_000_000
+        return await self._store.find_said(
+            tenant, user, PassageQuery(text=text, now=now, limit=limit), without
+        )
+
+
+def asked_to_remember(started: bytes) -> bool:
+    """Whether the message in a RUN_STARTED line asks to remember something."""
+    return asks_to_remember(started.decode("utf-8", "replace"))
+
 
 def recollection(memory: MemoryRecord) -> Recollection:
     """Return a memory as a run gets it."""
@@ -92,10 +106,10 @@ def learns(agent: AgentRecord) -> bool:
 
 
 def extraction_delay_ms(
-    agent: AgentRecord, end: RunStatus | None, outcome: Outcome | None, idle_ms: int
+    agent: AgentRecord, end: RunStatus | None, outcome: Outcome | None, idle_ms: int, *, asked: bool = False
 ) -> int | None:
     """Return when the memories of a session are extracted after the end of a run; None: never."""
     if end is None or not (learns(agent) or agent.search_conversations):
         return None
-    is_over = end == "cancelled" or (outcome is not None and outcome.goal_met is True)
+    is_over = asked or end == "cancelled" or (outcome is not None and outcome.goal_met is True)
     return 0 if is_over else idle_ms

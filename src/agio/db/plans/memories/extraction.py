@@ -3,13 +3,15 @@
 import msgspec
 from msgspec import structs
 
-from agio.core.memory import Extracted, SaidMessage, SessionToExtract
+from agio.core.memory import Extracted, SaidMessage, SessionToExtract, asks_to_remember
+from agio.core.passage import FoundText, Passage, PassageQuery
 from agio.core.store.jobs import Completion
 from agio.core.store.records import AgentRecord
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.plans.agents.agents import agent_of_run
 from agio.db.plans.jobs.jobs import arm_extraction, finish_job
 from agio.db.plans.memories.memories import add_memory, message_place
+from agio.db.plans.memories.passages import find_passages
 from agio.db.plans.memories.suggestions import suggest_all
 from agio.db.plans.runs.log import check_session
 from agio.db.records import now_ms
@@ -17,6 +19,7 @@ from agio.db.rows import Columns, as_row, to_struct
 from agio.db.search.message_text import said
 from agio.errors import LimitExceeded, UserError
 
+_INDEXED_CHARS = 20_000
 DAY_MS = 24 * 3600 * 1000
 IDLE_MS = 60_000
 
@@ -56,8 +59,12 @@ def session_to_extract(session_id: str) -> Plan[SessionToExtract | None]:
     state, now = as_row(_State, row), now_ms()
     agent = yield from agent_of_run(state.tenant, state.agent_id)
     runs = [as_row(_Run, each) for each in (yield from ask("runs_to_extract", session_id=session_id))]
-    rows = (yield from ask("messages_to_extract", session_id=session_id)) if runs else ()
-    messages = [to_struct(SaidMessage, (*row[:2], said(row[2]) or "", *row[3:])) for row in rows]
+    messages = (yield from _messages(session_id)) if runs else []
+    new = {run.run_id for run in runs}
+    asked = any(
+        message.role == "user" and message.run_id in new and asks_to_remember(message.text)
+        for message in messages
+    )
     spent = yield from ask_one("spent_on_extraction", tenant=state.tenant, day=now // DAY_MS)
     tokens, cost = (0, 0.0) if spent is None else msgspec.convert(spent, tuple[int, float])
     last = max((run.ended_at for run in runs), default=0)
@@ -66,12 +73,12 @@ def session_to_extract(session_id: str) -> Plan[SessionToExtract | None]:
         tenant=state.tenant,
         user=state.user,
         agent=agent,
-        place=message_place(state.tenant, state.user),
         run_ids=[run.run_id for run in runs],
         messages=messages,
         observed_at=last,
         idle_ms=now - last,
-        is_ended=state.closed_at is not None
+        is_ended=asked
+        or state.closed_at is not None
         or any(run.status == "cancelled" or run.goal_met for run in runs if run.ended_at == last),
         spent_tokens=tokens,
         spent_cost=cost,
@@ -90,6 +97,51 @@ def find_session_agent(session_id: str) -> Plan[AgentRecord | None]:
 def waits_for_extraction(session_id: str) -> Plan[bool]:
     """Whether an ended run of a session was not extracted yet."""
     return bool((yield from ask("runs_to_extract", session_id=session_id)))
+
+
+def sessions_of_agent(tenant: str, agent_id: str, after: str, limit: int) -> Plan[list[str]]:
+    """The ids of an agent's sessions after one."""
+    rows = yield from ask("sessions_of_agent", tenant=tenant, agent_id=agent_id, after=after, limit=limit)
+    return [str(row[0]) for row in rows]
+
+
+def session_passages(session_id: str) -> Plan[list[Passage]]:
+    """What was said in a session, to index it."""
+    row = yield from ask_one("extraction_state", session_id=session_id)
+    if row is None:
+        return []
+    state = as_row(_State, row)
+    place = message_place(state.tenant, state.user)
+    messages = yield from _messages(session_id)
+    return [
+        Passage(
+            place=place,
+            kind="message",
+            item_id=f"{session_id}/{message.id}",
+            text=message.text[:_INDEXED_CHARS],
+            at=message.created_at,
+        )
+        for message in messages
+        if message.text.strip()
+    ]
+
+
+def find_said(
+    tenant: str, user: str, query: PassageQuery, without: str = ""
+) -> Plan[list[FoundText]]:
+    """The indexed messages of a user that fit a search, without those of one session."""
+    wide = structs.replace(query, limit=query.limit * 4)
+    found = yield from find_passages(tenant, [message_place(tenant, user)], wide)
+    ids = [each.item_id for each in found if not (without and each.item_id.startswith(f"{without}/"))]
+    ids = ids[: query.limit]
+    rows = yield from ask("passages_of_items", tenant=tenant, kind="message", ids=ids)
+    texts = {text.item_id: text for text in (to_struct(FoundText, row) for row in rows)}
+    return [texts[item_id] for item_id in ids if item_id in texts]
+
+
+def _messages(session_id: str) -> Plan[list[SaidMessage]]:
+    rows = yield from ask("messages_to_extract", session_id=session_id)
+    return [to_struct(SaidMessage, (*row[:2], said(row[2]) or "", *row[3:])) for row in rows]
 
 
 def keep_extraction(given: Extracted, *, job: Completion) -> Plan[int]:

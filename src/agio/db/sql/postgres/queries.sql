@@ -281,3 +281,8 @@ where m.tenant_id = :tenant and m.id = any(:ids::text[]) and {is_alive};
 
 -- part: no_bytes
     ''::bytea
+
+-- name: passages_of_items
+-- In the order of FoundText's fields.
+select p.item_id, p.at, p.text from passages p
+where p.tenant_id = :tenant and p.kind = :kind and p.item_id = any(:ids::text[]);

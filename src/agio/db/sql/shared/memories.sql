@@ -211,3 +211,7 @@ select id from agent_long_term_memory where tenant_id = :tenant and superseded_b
 
 -- name: removed_user
 select 1 from users where tenant_id = :tenant and id = :user_id and removed_at is not null;
+
+-- name: sessions_of_agent
+select s.id from agent_sessions s
+where s.tenant_id = :tenant and s.agent_id = :agent_id and s.id > :after order by s.id limit :limit;

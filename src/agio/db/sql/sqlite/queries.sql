@@ -240,3 +240,8 @@ where m.tenant_id = :tenant and m.id in (select value from json_each(:ids)) and 
 
 -- part: no_bytes
     x''
+
+-- name: passages_of_items
+-- In the order of FoundText's fields.
+select p.item_id, p.at, p.text from passages p
+where p.tenant_id = :tenant and p.kind = :kind and p.item_id in (select value from json_each(:ids));
