@@ -11,6 +11,20 @@ from msgspec import Struct
 PassageKind: TypeAlias = Literal["memory", "message", "document"]
 
 
+class EmbeddingModel(Struct, frozen=True):
+    """The model that makes vectors of texts. `provider` is a team's provider of that name, else the operator's."""
+
+    provider: str
+    model: str
+    size: int | None = None
+    """How many numbers a vector has; None: as many as the model gives."""
+
+    @property
+    def name(self) -> str:
+        """What is stored with each vector: vectors of another name are made again."""
+        return f"{self.provider}:{self.model}" + ("" if self.size is None else f"@{self.size}")
+
+
 class Recollection(Struct, frozen=True):
     """A memory that a run begins with. The text is untrusted."""
 
@@ -68,10 +82,12 @@ class PassageToEmbed(Struct, frozen=True):
 class PassageStore(Protocol):
     """The vectors of passages."""
 
-    async def passages_to_embed(self, model: str, limit: int) -> list[PassageToEmbed]:
-        """Return passages of one tenant that have no vector of this model."""
+    async def passages_to_embed(self, model: str, after: int, limit: int) -> list[PassageToEmbed]:
+        """Return passages after one, of all tenants, that have no vector of this model."""
         ...
 
-    async def put_vectors(self, model: str, vectors: Sequence[tuple[int, Sequence[float]]]) -> None:
-        """Set the vectors of passages, by number. Those that were deleted meanwhile are left out."""
+    async def put_vectors(
+        self, model: str, vectors: Sequence[tuple[PassageToEmbed, Sequence[float]]]
+    ) -> None:
+        """Set the vectors of passages. Those that were deleted or changed meanwhile are left out."""
         ...

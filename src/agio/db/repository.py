@@ -376,6 +376,8 @@ class Repository:
     keep_extraction = _write(extraction.keep_extraction)
     spend_extraction = _write(extraction.spend_extraction)
     put_passages = _write(passages.put_passages)
+    passages_to_embed = _read(passages.passages_to_embed)
+    put_vectors = _write(passages.put_vectors)
 
     # Files
 

@@ -12,6 +12,7 @@ from agio.agents import demo
 from agio.core.config import AgentRunConfig, Price, ServerLimits
 from agio.core.identity.oidc import OidcProvider
 from agio.core.link.wire import MAX_UP_BYTES
+from agio.core.passage import EmbeddingModel
 from agio.core.store.store import Store
 from agio.core.tool import AnyTool
 from agio.db.postgres.lock import lock_database
@@ -27,6 +28,7 @@ from agio.gateway.http.origin import Origins
 from agio.gateway.http.rate_limits import Rates
 from agio.gateway.intake.forks import Forks
 from agio.gateway.intake.intake import Intake
+from agio.gateway.jobs.embedding import Embedding
 from agio.gateway.jobs.extraction import Extraction
 from agio.gateway.jobs.runner import JobRunner
 from agio.gateway.jobs.sweeps import Sweeps
@@ -38,6 +40,7 @@ from agio.gateway.tools.files import keep_tool_file
 from agio.gateway.tools.offers import offer_tools
 from agio.gateway.tools.rack import ToolRack, open_secrets
 from agio.gateway.workers.dispatcher import Dispatcher
+from agio.gateway.workers.embedder import Embedder
 from agio.gateway.workers.pool import WorkerPool
 from agio.gateway.workers.recall import Recall
 from agio.gateway.workers.tool_backend import ToolBackend
@@ -83,6 +86,8 @@ class GatewayConfig(Struct, frozen=True, kw_only=True):
     currency: str = "USD"
     mcp: Mapping[str, Command] = field(default_factory=dict[str, Command])
     """The operator's stdio MCP servers, by name."""
+    embeddings: EmbeddingModel | None = None
+    """The model that makes vectors of memories; None: they are searched by words and time."""
     works: bool = True
     """Whether a worker runs in this process."""
 
@@ -158,7 +163,10 @@ def make_gateway(
     recall = resources.recall
     dispatcher = Dispatcher(store, hub, pool, endpoints, limits, counters, config.prices, recall)
     extraction = Extraction(store, pool, endpoints, recall, limits, config.prices)
-    kinds = {**Sweeps(store, hub, dispatcher, limits).kinds, **extraction.kinds}
+    embedder = None if plan.embeddings is None else Embedder(pool, endpoints, plan.embeddings)
+    recall.embedder = embedder
+    embedding = Embedding(store, embedder, limits)
+    kinds = {**Sweeps(store, hub, dispatcher, limits).kinds, **extraction.kinds, **embedding.kinds}
     jobs = JobRunner(store, kinds, limits)
     pool.on_settled = jobs.ring
     return Gateway(

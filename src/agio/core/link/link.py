@@ -125,9 +125,9 @@ class ToolReply(Struct, frozen=True):
 
 
 class Task(Struct, frozen=True, kw_only=True):
-    """A short model job for the gateway: one turn without tools, or a list of the provider's models."""
+    """A short model job for the gateway: one turn without tools, a list of the provider's models, or vectors of texts."""
 
-    wants: Literal["turn", "models"] = "turn"
+    wants: Literal["turn", "models", "embeddings"] = "turn"
     provider: str
     model: str
     instructions: str
@@ -140,6 +140,10 @@ class Task(Struct, frozen=True, kw_only=True):
     """Whether to retry transient failures."""
     request_id: str = ""
     """The id of the request it belongs to."""
+    texts: list[str] = []
+    """With `embeddings`: what to make vectors of."""
+    size: int | None = None
+    """With `embeddings`: how many numbers a vector has; None: as the model."""
 
 
 class TaskResult(Struct, frozen=True):
@@ -148,6 +152,7 @@ class TaskResult(Struct, frozen=True):
     text: str
     usage: Usage
     models: list[str] = []
+    vectors: list[list[float]] = []
 
 
 class Greeting(Struct, frozen=True, kw_only=True):

@@ -3,11 +3,11 @@
 import time
 from collections import OrderedDict
 from datetime import UTC, datetime
-from typing import get_args
+from typing import Protocol, get_args
 
 from agio.core.config import AgentRunConfig
 from agio.core.memory import FoundMemory, MemoryRecord, Reach, asks_to_remember
-from agio.core.passage import FoundText, PassageQuery, Recollection
+from agio.core.passage import EmbeddingModel, FoundText, PassageQuery, Recollection
 from agio.core.provider import ProviderKind
 from agio.core.store.records import AgentRecord
 from agio.core.store.repository import Outcome, RunInfo, RunStatus
@@ -18,11 +18,23 @@ _KEPT_S = 5.0
 _KEPT = 10_000
 
 
+class QueryEmbedder(Protocol):
+    """Makes vectors of searches."""
+
+    model: EmbeddingModel
+
+    async def of_query(self, tenant: str, text: str) -> list[float] | None:
+        """Return the vector of a search's text; None if it does not come in time."""
+        ...
+
+
 class Recall:
     """Searches memories. That a run has none is kept for a moment, so that it costs the run nothing."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self.embedder: QueryEmbedder | None = None
+        """Makes vectors of searches; None: they are by words and time only."""
         self._none: OrderedDict[Reach, float] = OrderedDict()
         self._changes = 0
 
@@ -75,16 +87,22 @@ class Recall:
 
     async def search(self, reach: Reach, text: str, limit: int) -> list[FoundMemory]:
         """Search the memories that a run may use, best first. Raises StoreError."""
-        now = time.time_ns() // 1_000_000
-        return await self._store.find_memories(reach, PassageQuery(text=text, now=now, limit=limit))
+        return await self._store.find_memories(reach, await self._query(reach.tenant, text, limit))
 
     async def search_conversations(
         self, tenant: str, user: str, text: str, limit: int, without: str
     ) -> list[FoundText]:
         """Search a user's conversations, best first, without one session. Raises StoreError."""
-        now = time.time_ns() // 1_000_000
-        return await self._store.find_said(
-            tenant, user, PassageQuery(text=text, now=now, limit=limit), without
+        return await self._store.find_said(tenant, user, await self._query(tenant, text, limit), without)
+
+    async def _query(self, tenant: str, text: str, limit: int) -> PassageQuery:
+        vector = None if self.embedder is None else await self.embedder.of_query(tenant, text)
+        return PassageQuery(
+            text=text,
+            now=time.time_ns() // 1_000_000,
+            limit=limit,
+            vector=vector,
+            model="" if self.embedder is None else self.embedder.model.name,
         )
 
 

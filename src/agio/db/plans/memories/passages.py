@@ -3,9 +3,9 @@
 import hashlib
 from collections.abc import Sequence
 
-from agio.core.passage import FoundPassage, Passage, PassageQuery
+from agio.core.passage import FoundPassage, Passage, PassageQuery, PassageToEmbed
 from agio.db.plan import Plan, ask
-from agio.db.rows import Columns, as_row
+from agio.db.rows import Columns, as_row, to_struct
 from agio.db.search.ranking import Candidate, by_words, fuse, word_weights
 from agio.db.search.stems import stems_of
 from agio.db.search.times import span_of
@@ -48,6 +48,22 @@ def put_passages(tenant: str, passages: Sequence[Passage]) -> Plan[None]:
     """Add texts, or replace them."""
     for passage in passages:
         yield from put_passage(tenant, passage)
+
+
+def passages_to_embed(model: str, after: int, limit: int) -> Plan[list[PassageToEmbed]]:
+    """Passages after one that have no vector of this model."""
+    rows = yield from ask("passages_to_embed", model=model, after=after, limit=limit)
+    return [to_struct(PassageToEmbed, row) for row in rows]
+
+
+def put_vectors(
+    model: str, vectors: Sequence[tuple[PassageToEmbed, Sequence[float]]]
+) -> Plan[None]:
+    """Set the vectors of passages that are as they were."""
+    for passage, vector in vectors:
+        given = {"number": passage.number, "model": model}
+        yield from ask("put_vector", size=len(vector), vector=list(vector), **given)
+        yield from ask("mark_embedded", text=passage.text, **given)
 
 
 def find_passages(tenant: str, places: Sequence[str], query: PassageQuery) -> Plan[list[FoundPassage]]:

@@ -286,3 +286,15 @@ where m.tenant_id = :tenant and m.id = any(:ids::text[]) and {is_alive};
 -- In the order of FoundText's fields.
 select p.item_id, p.at, p.text from passages p
 where p.tenant_id = :tenant and p.kind = :kind and p.item_id = any(:ids::text[]);
+
+-- name: find_vectors
+-- The nearest in meaning; vectors of other models and sizes are not compared.
+select p.number, p.item_id, p.at, p.stems from passages p join embeddings e on e.number = p.number
+where {in_places} and p.embedding = :model and e.size = :size
+order by case when e.size = :size then vector_distance(e.vector, :vector::real[]) end, p.number desc limit :limit;
+
+-- name: put_vector
+-- Unless its passage was deleted.
+insert into embeddings (number, model, size, vector)
+select p.number, :model, :size, :vector::real[] from passages p where p.number = :number
+on conflict (number) do update set model = excluded.model, size = excluded.size, vector = excluded.vector;

@@ -199,7 +199,7 @@ on conflict (tenant_id, day) do update set
 insert into passages (tenant_id, place, kind, item_id, at, text, stems)
 values (:tenant, :place, :kind, :item_id, :at, :text, :stems)
 on conflict (tenant_id, kind, item_id) do update set
-    place = excluded.place, at = excluded.at, text = excluded.text, stems = excluded.stems
+    place = excluded.place, at = excluded.at, text = excluded.text, stems = excluded.stems, embedding = ''
 where passages.text <> excluded.text or passages.place <> excluded.place or passages.at <> excluded.at;
 
 -- name: drop_passage
@@ -215,3 +215,11 @@ select 1 from users where tenant_id = :tenant and id = :user_id and removed_at i
 -- name: sessions_of_agent
 select s.id from agent_sessions s
 where s.tenant_id = :tenant and s.agent_id = :agent_id and s.id > :after order by s.id limit :limit;
+
+-- name: passages_to_embed
+-- In the order of PassageToEmbed's fields: those without a vector of this model.
+select p.number, p.tenant_id, p.text from passages p
+where (p.embedding < :model or p.embedding > :model) and p.number > :after order by p.number limit :limit;
+
+-- name: mark_embedded
+update passages set embedding = :model where number = :number and text = :text;

@@ -245,3 +245,15 @@ where m.tenant_id = :tenant and m.id in (select value from json_each(:ids)) and 
 -- In the order of FoundText's fields.
 select p.item_id, p.at, p.text from passages p
 where p.tenant_id = :tenant and p.kind = :kind and p.item_id in (select value from json_each(:ids));
+
+-- name: find_vectors
+-- The nearest in meaning; vectors of other models and sizes are not compared.
+select p.number, p.item_id, p.at, p.stems from passages p join embeddings e on e.number = p.number
+where {in_places} and p.embedding = :model and e.size = :size
+order by case when e.size = :size then vec_distance_cosine(e.vector, vec_f32(:vector)) end, p.number desc limit :limit;
+
+-- name: put_vector
+-- Unless its passage was deleted.
+insert into embeddings (number, model, size, vector)
+select p.number, :model, :size, vec_f32(:vector) from passages p where p.number = :number
+on conflict (number) do update set model = excluded.model, size = excluded.size, vector = excluded.vector;
