@@ -4,6 +4,8 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from typing import TypeAlias
+
 from msgspec import Struct
 
 _K1 = 1.2
@@ -11,6 +13,10 @@ _B = 0.4
 _NEXT_TO = 0.25
 """What two words of the search that stand together add, as a share of their weights."""
 _RANK_OFFSET = 60
+
+
+Ranking: TypeAlias = "Sequence[tuple[Candidate, int]]"
+"""Candidates with their places, from 0, best first."""
 
 
 class Candidate(Struct, frozen=True):
@@ -30,8 +36,8 @@ def word_weights(counts: Mapping[str, int], total: int) -> dict[str, float]:
 
 def by_words(
     candidates: Sequence[Candidate], words: Sequence[str], weights: Mapping[str, float]
-) -> list[Candidate]:
-    """Order candidates by the words that they share with a search, best first."""
+) -> Ranking:
+    """Rank candidates by the words that they share with a search, best first. Equal ones share a place."""
     if not candidates:
         return []
     texts = {each.number: each.stems.split(" ") for each in candidates}
@@ -49,16 +55,28 @@ def by_words(
         together = {pair for pair in zip(text, text[1:], strict=False) if pair in pairs}
         return found + _NEXT_TO * sum(weights.get(a, 0) + weights.get(b, 0) for a, b in together)
 
-    return sorted(candidates, key=lambda each: (-score(each), -each.at, each.number))
+    scored = sorted(
+        ((score(each), each) for each in candidates), key=lambda one: (-one[0], -one[1].at, one[1].number)
+    )
+    ranking: list[tuple[Candidate, int]] = []
+    for place, (value, each) in enumerate(scored):
+        same = place > 0 and math.isclose(value, scored[place - 1][0])
+        ranking.append((each, ranking[-1][1] if same else place))
+    return ranking
 
 
-def fuse(rankings: Iterable[Sequence[Candidate]]) -> list[tuple[Candidate, float]]:
+def in_order(candidates: Sequence[Candidate]) -> Ranking:
+    """Rank candidates in their order."""
+    return [(each, place) for place, each in enumerate(candidates)]
+
+
+def fuse(rankings: Iterable[Ranking]) -> list[tuple[Candidate, float]]:
     """Fuse rankings over their union: what several rank high comes first. Returns scores between 0 and 1."""
     found: dict[int, Candidate] = {}
     scores: Counter[int] = Counter()
     given = [ranking for ranking in rankings if ranking]
     for ranking in given:
-        for place, each in enumerate(ranking):
+        for each, place in ranking:
             found[each.number] = each
             scores[each.number] += (_RANK_OFFSET + 1) / (_RANK_OFFSET + 1 + place) / len(given)  # pyright: ignore[reportArgumentType]
     return [(found[number], score) for number, score in sorted(scores.items(), key=lambda one: (-one[1], -one[0]))]

@@ -52,11 +52,22 @@ def _relative(said: str, today: datetime) -> Span | None:
         back = (today.weekday() - _DAYS.index(found[1])) % 7 or 7
         return _days(today - timedelta(back), 1)
     if found := _LAST.search(said):
-        unit = _UNITS[found[3]] * int(found[2] or 1)
-        if found[1] == "this":
-            return _days(today - timedelta(unit - 1), unit)
-        return _days(today - timedelta(2 * unit if unit == 7 and not found[2] else unit), unit * 2 + 1)
+        return _period(found[1], int(found[2] or 1), found[3], today)
     return None
+
+
+def _period(which: str, count: int, unit: str, today: datetime) -> Span:
+    """The period before this one, this one so far, or the last so many days."""
+    if which == "past" or count > 1 or unit == "day":
+        return _days(today - timedelta(count * _UNITS[unit]), count * _UNITS[unit] + 1)
+    monday = today - timedelta(today.weekday())
+    if unit == "week":
+        return _days(monday, 7) if which == "this" else _days(monday - timedelta(7), 7)
+    if unit == "month":
+        before = today.replace(day=1) - timedelta(1)
+        return _whole_month(today.year, today.month) if which == "this" else _whole_month(before.year, before.month)
+    year = today.year - (which != "this")
+    return _whole_month(year, 1)[0], _whole_month(year, 12)[1]
 
 
 def _month(said: str, today: datetime) -> Span | None:

@@ -126,6 +126,7 @@ def _connect(path: Path | None, *, read_only: bool) -> Connection:
     load_vectors(connection)
     connection.pragma("foreign_keys", "on")
     connection.pragma("synchronous", "full")
+    connection.pragma("secure_delete", "fast")  # what is deleted leaves the pages that are written anyway
     connection.pragma("temp_store", "memory")  # keeps the undo data of savepoints in memory
     return connection
 

@@ -33,9 +33,9 @@ from agio.protocol.ids import new_id
 MAX_MEMORIES = 100_000
 """How many memories a person may have, and an agent for its team."""
 _RECENT_MS = 90 * 24 * 3600 * 1000
-_IMPORTANCE = 0.04
-_RECENCY = 0.02
-"""What importance and recency add to a score between 0 and 1: a few places, no more."""
+_IMPORTANCE = 0.01
+_RECENCY = 0.006
+"""What importance and recency add to a score between 0 and 1: a place, no more."""
 
 
 def list_memories(

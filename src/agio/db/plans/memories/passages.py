@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from agio.core.passage import FoundPassage, Passage, PassageQuery, PassageToEmbed
 from agio.db.plan import Plan, ask
 from agio.db.rows import Columns, as_row, to_struct
-from agio.db.search.ranking import Candidate, by_words, fuse, word_weights
+from agio.db.search.ranking import Candidate, Ranking, by_words, fuse, in_order, word_weights
 from agio.db.search.stems import stems_of
 from agio.db.search.times import span_of
 
@@ -72,7 +72,7 @@ def find_passages(tenant: str, places: Sequence[str], query: PassageQuery) -> Pl
     rankings = [(yield from _find_words(tenant, places, query.text))]
     if (span := span_of(query.text, query.now)) is not None:
         rows = yield from ask("find_times", since=span[0], until=span[1], limit=CANDIDATES // 4, **where)
-        rankings.append([_candidate(as_row(_WordRow, row)) for row in rows])
+        rankings.append(in_order([_candidate(as_row(_WordRow, row)) for row in rows]))
     if query.vector is not None:
         rows = yield from ask(
             "find_vectors",
@@ -82,11 +82,11 @@ def find_passages(tenant: str, places: Sequence[str], query: PassageQuery) -> Pl
             limit=CANDIDATES // 4,
             **where,
         )
-        rankings.append([_candidate(as_row(_WordRow, row)) for row in rows])
+        rankings.append(in_order([_candidate(as_row(_WordRow, row)) for row in rows]))
     return [FoundPassage(each.item_id, score) for each, score in fuse(rankings)[: query.limit]]
 
 
-def _find_words(tenant: str, places: Sequence[str], text: str) -> Plan[list[Candidate]]:
+def _find_words(tenant: str, places: Sequence[str], text: str) -> Plan[Ranking]:
     words = stems_of(text)
     asked = list(dict.fromkeys(words))[:_MAX_WORDS]
     if not asked:
