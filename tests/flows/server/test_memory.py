@@ -2,15 +2,23 @@
 
 import asyncio
 import json
+import time
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from msgspec import structs
 
 from agio.core.memory import MemoryFields, MemorySource
+from agio.core.passage import EmbeddingModel
+from agio.core.store.jobs import NewJob
+from agio.gateway.jobs.embedding import EMBEDDING
 from agio.memory.extraction import INSTRUCTIONS
 from agio.testing import Call, ModelCall, Reply
 from agio.testing.in_process import START_S
-from tests.flows.server.home import PAIRS, Home
+from tests.flows.server.home import LIMITS, PAIRS, Home, open_home
+from tests.support.clock import until
+from tests.support.served import LinkKind
 
 pytestmark = pytest.mark.parametrize("place", PAIRS, ids="-".join, indirect=True)
 CANARY = "xylophone-4711"
@@ -218,3 +226,98 @@ async def test_an_agent_that_is_off_remembers_nothing(home: Home) -> None:
     await close(home, session)
     assert not any("Knows" in text for call in home.model.calls for text in call.texts())
     assert [call for call in home.model.calls if extracts(call)] == []
+
+
+async def searched(home: Home, agent: str, text: str) -> list[str]:
+    found = await home.ask("GET", f"/api/agents/{agent}/memories?q={text}")
+    return [each["content"] for each in cast("list[dict[str, Any]]", found["items"])]
+
+
+def meaning(text: str) -> list[float]:
+    """Two things that a text can be about."""
+    return [float(any(word in text for word in ("hound", "canine"))), float("boat" in text), 0.1]
+
+
+async def embedded(home: Home, model: EmbeddingModel) -> None:
+    """Wait until every memory has a vector of a model."""
+    async with asyncio.timeout(START_S):
+        while await home.gateway.store.passages_to_embed(model.name, 0, 1):
+            await home.gateway.store.arm_job(NewJob(kind=EMBEDDING, key=EMBEDDING))
+            home.gateway.jobs.ring()
+            await asyncio.sleep(0.02)
+
+
+async def test_what_has_no_word_in_common_is_found_by_meaning(
+    database: str | Path, link: LinkKind, caplog: pytest.LogCaptureFixture
+) -> None:
+    """C6: the worker's task makes vectors; a slow service costs a search 300 ms, once; another model starts anew."""
+    model = EmbeddingModel("openai-chat", "embed-1")
+    async with open_home(database, link, embeddings=model) as home:
+        home.model.embedding = meaning
+        agent = await home.create_agent()
+        for content in ("Has a hound.", "Has a boat."):
+            body = {"content": content, "memory_type": "fact"}
+            await home.ask("POST", f"/api/agents/{agent}/memories", body, expect=201)
+        await embedded(home, model)
+        assert (await searched(home, agent, "canine"))[0] == "Has a hound."
+        home.model.script(Reply("A hound."))
+        await say(home, await home.start_session(agent), "Which canine?")
+        assert any("Has a hound." in text for text in home.model.calls[-1].texts())
+        home.model.hold = asyncio.Event()
+        assert await searched(home, agent, "boat") == ["Has a boat."]
+        home.model.hold.set()
+        asked = len(home.model.embedded)
+        assert await searched(home, agent, "boat") == ["Has a boat."]
+        assert len(home.model.embedded) == asked
+    other = EmbeddingModel("gemini", "embed-2", 2)
+    async with open_home(database, link, embeddings=other) as home:
+        home.model.embedding = meaning  # of another size than was asked for
+        await home.gateway.store.arm_job(NewJob(kind=EMBEDDING, key=EMBEDDING))
+        home.gateway.jobs.ring()
+        await until(lambda: "2 vectors of 3 numbers for 2 texts of 2 numbers" in caplog.text)
+        assert await searched(home, agent, "boat") == ["Has a boat."]
+        home.model.embedding = lambda text: meaning(text)[:2]
+        await embedded(home, other)
+    async with open_home(database, link, embeddings=other) as home:
+        home.model.embedding = lambda text: meaning(text)[:2]
+        assert (await searched(home, agent, "canine"))[0] == "Has a hound."
+    async with open_home(database, link, embeddings=other) as home:  # its service has no vectors: it is away
+        assert await searched(home, agent, "boat") == ["Has a boat."]
+
+
+async def test_what_is_spent_on_extraction_is_bounded(database: str | Path, link: LinkKind) -> None:
+    """C6: what does not fit into today's tokens waits for tomorrow."""
+    limits = structs.replace(LIMITS, memory_tokens_per_day=5_000)
+    async with open_home(database, link, limits=limits) as home:
+        agent = await home.create_agent()
+        home.model.answer(proposing({"content": "Has a dog.", "message": 1}))
+        session = await home.start_session(agent)
+        await say(home, session, "Remember that I have a dog.")
+        async with asyncio.timeout(START_S):
+            while not await suggestions(home):
+                await asyncio.sleep(0.02)
+        await home.gateway.store.spend_extraction("default", 4_000, 0.0)
+        await say(home, session, "Remember that I have a cat.")
+        async with asyncio.timeout(START_S):
+            while (waits := (await jobs(home))[0])["run_at"] < time.time() * 1000 or waits["state"] != "queued":
+                await asyncio.sleep(0.02)
+        assert len([call for call in home.model.calls if extracts(call)]) == 1
+        assert len(await suggestions(home)) == 1
+
+
+async def test_a_person_who_is_deleted_during_extraction_leaves_nothing(home: Home) -> None:
+    """B6: the proposals of a call that was under way are dropped; so are those of a deleted session."""
+    agent = await home.create_agent()
+    session = await home.start_session(agent)
+    gate = asyncio.Event()
+    answer = json.dumps({"memories": [{"content": f"Knows {CANARY}.", "message": 1}]})
+    home.model.script(Reply("Noted."), Reply(answer, gate=gate))
+    await say(home, session, f"Remember that I know {CANARY}.")
+    await until(lambda: any(extracts(call) for call in home.model.calls))
+    await home.ask("DELETE", f"/api/agent-sessions/{session}", expect=204)
+    gate.set()
+    async with asyncio.timeout(START_S):
+        while (await jobs(home))[0]["state"] != "done":
+            await asyncio.sleep(0.02)
+    assert await suggestions(home) == []
+    assert (await home.ask("GET", "/api/me/memories"))["items"] == []
