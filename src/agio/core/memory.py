@@ -6,11 +6,12 @@ what a model would like to remember; until a person approves it, it is no memory
 
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from agio.core.passage import FoundText, Passage, PassageQuery
+from agio.core.passage import FoundText, Passage, PassageQuery, Recollection
 from agio.core.store.jobs import Completion
 from agio.core.store.records import AgentRecord, Page
 
@@ -127,6 +128,12 @@ class SuggestionRecord(Struct, frozen=True, kw_only=True):
     expires_at: int | None
     created_at: int
     updated_at: int
+
+
+def recollection(memory: MemoryRecord) -> Recollection:
+    """Return a memory as a run gets it."""
+    day = datetime.fromtimestamp(memory.observed_at / 1000, UTC)
+    return Recollection(memory.id, f"{memory.memory_type}, {day:%Y-%m-%d}", memory.content)
 
 
 class FoundMemory(Struct, frozen=True):
@@ -321,7 +328,7 @@ class MemoryStore(Protocol):
         """Whether an ended run of a session was not extracted yet. The caller has checked the tenant."""
         ...
 
-    async def keep_extraction(self, given: Extracted, *, job: Completion) -> int:
+    async def keep_extraction(self, given: Extracted, *, job: Completion | None = None) -> int:
         """Add proposals, mark the runs and complete the job, in one commit. Returns the number of new proposals.
 
         If the session is gone, or its runs were marked before, only the job is completed.

@@ -213,6 +213,7 @@ class Repository:
     list_agents = _read(agents.list_agents)
     name_agents = _read(agents.name_agents)
     get_agent = _read(agents.get_agent)
+    library_agent = _write(agents.library_agent)
     create_agent = _write(agents.create_agent, audit="agent.create")
     update_agent = _write(agents.update_agent, audit="agent.update")
     delete_agent = _write(agents.delete_agent, audit="agent.delete")

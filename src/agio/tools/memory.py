@@ -61,13 +61,13 @@ class MemoryTools(Protocol):
 class MemorySearch(Protocol):
     """Searches memories and conversations."""
 
-    async def search(self, reach: Reach, text: str, limit: int) -> list[FoundMemory]:
+    async def search(self, reach: Reach, text: str, limit: int) -> Sequence[FoundMemory]:
         """Search the memories that a run may use, best first."""
         ...
 
     async def search_conversations(
         self, tenant: str, user: str, text: str, limit: int, without: str
-    ) -> list[FoundText]:
+    ) -> Sequence[FoundText]:
         """Search a user's conversations, best first, without one session."""
         ...
 

@@ -2,11 +2,10 @@
 
 import time
 from collections import OrderedDict
-from datetime import UTC, datetime
 from typing import Protocol, get_args
 
 from agio.core.config import AgentRunConfig
-from agio.core.memory import FoundMemory, MemoryRecord, Reach, asks_to_remember
+from agio.core.memory import FoundMemory, Reach, asks_to_remember, recollection
 from agio.core.passage import EmbeddingModel, FoundText, PassageQuery, Recollection
 from agio.core.provider import ProviderKind
 from agio.core.store.records import AgentRecord
@@ -109,12 +108,6 @@ class Recall:
 def asked_to_remember(started: bytes) -> bool:
     """Whether the message in a RUN_STARTED line asks to remember something."""
     return asks_to_remember(started.decode("utf-8", "replace"))
-
-
-def recollection(memory: MemoryRecord) -> Recollection:
-    """Return a memory as a run gets it."""
-    day = datetime.fromtimestamp(memory.observed_at / 1000, UTC)
-    return Recollection(memory.id, f"{memory.memory_type}, {day:%Y-%m-%d}", memory.content)
 
 
 def learns(agent: AgentRecord) -> bool:

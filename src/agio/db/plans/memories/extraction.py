@@ -144,10 +144,10 @@ def _messages(session_id: str) -> Plan[list[SaidMessage]]:
     return [to_struct(SaidMessage, (*row[:2], said(row[2]) or "", *row[3:])) for row in rows]
 
 
-def keep_extraction(given: Extracted, *, job: Completion) -> Plan[int]:
+def keep_extraction(given: Extracted, *, job: Completion | None = None) -> Plan[int]:
     """Add proposals, mark the runs and complete the job. Returns the number of new proposals."""
     made = yield from _keep(given)
-    if (yield from ask("runs_to_extract", session_id=given.session_id)):  # one that ended meanwhile
+    if job is not None and (yield from ask("runs_to_extract", session_id=given.session_id)):  # one that ended meanwhile
         job = structs.replace(job, again_ms=IDLE_MS)
     yield from finish_job(job)
     return made
