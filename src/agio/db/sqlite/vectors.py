@@ -4,10 +4,10 @@ import logging
 import math
 import struct
 from functools import cache
+from importlib import import_module
 from typing import Protocol, cast
 
 import msgspec
-import sqlite_vec  # pyright: ignore[reportMissingTypeStubs]
 
 from agio.db.sqlite.connector import Connection
 
@@ -22,7 +22,7 @@ def load_vectors(connection: Connection) -> None:
     """Add `vec_f32` (JSON to a vector) and `vec_distance_cosine` to a connection."""
     try:
         connection.enable_load_extension(True)  # noqa: FBT003 (its signature)
-        connection.load_extension(cast("_Extension", sqlite_vec).loadable_path())
+        connection.load_extension(cast("_Extension", import_module("sqlite_vec")).loadable_path())
         connection.enable_load_extension(False)  # noqa: FBT003
     except Exception as error:  # apsw raises several kinds, and a build may not have extensions at all
         _warn(str(error))

@@ -31,6 +31,14 @@ class _State(Columns, frozen=True):
     agent_id: str
 
 
+class _Message(Columns, frozen=True):
+    id: str
+    role: str
+    message: bytes
+    run_id: str
+    created_at: int
+
+
 class _Run(Columns, frozen=True):
     run_id: str
     status: str
@@ -141,7 +149,17 @@ def find_said(
 
 def _messages(session_id: str) -> Plan[list[SaidMessage]]:
     rows = yield from ask("messages_to_extract", session_id=session_id)
-    return [to_struct(SaidMessage, (*row[:2], said(row[2]) or "", *row[3:])) for row in rows]
+    found = [as_row(_Message, row) for row in rows]
+    return [
+        SaidMessage(
+            id=row.id,
+            role=row.role,
+            text=said(row.message) or "",
+            run_id=row.run_id,
+            created_at=row.created_at,
+        )
+        for row in found
+    ]
 
 
 def keep_extraction(given: Extracted, *, job: Completion | None = None) -> Plan[int]:
@@ -163,7 +181,8 @@ def _keep(given: Extracted) -> Plan[int]:
     marked = 0
     for run_id in given.run_ids:
         marked += (yield from ask_one("mark_extracted", run_id=run_id, now=now)) is not None
-    if marked < len(given.run_ids) or (yield from ask_one("removed_user", tenant=state.tenant, user_id=state.user)):
+    member = yield from ask_one("get_user", tenant=state.tenant, user_id=state.user)
+    if marked < len(given.run_ids) or member is None:  # another job was faster, or the person left
         return 0
     try:
         if not given.automatic:

@@ -125,7 +125,7 @@ def add_memory(
     if int(str(count)) >= MAX_MEMORIES:
         raise LimitExceeded("too_many_memories", f"There are {count} memories. Delete some first.")
     now, memory_id = now_ms(), new_id("mem")
-    digest = digest_of(owner, of_agent, content)
+    digest = text_digest(owner, of_agent, content)
     added = yield from ask_one(
         "add_memory",
         id=memory_id,
@@ -179,9 +179,10 @@ def change_memory(
         content=content,
         memory_type=change.memory_type or memory.memory_type,
         importance=memory.importance if change.importance is None else change.importance,
-        digest=digest_of(owner, of_agent, content),
+        digest=text_digest(owner, of_agent, content),
         agent_id=of_agent,
-        user_id=owner,
+        owner=owner,
+        user_id=user,
         observed_at=change.observed_at or memory.observed_at,
         expires_at=change.expires_at or memory.expires_at,
         now=now_ms(),
@@ -231,7 +232,7 @@ def message_place(tenant: str, user: str) -> str:
     return place_of("message", tenant, user)
 
 
-def digest_of(user: str | None, agent_id: str | None, content: str) -> bytes:
+def text_digest(user: str | None, agent_id: str | None, content: str) -> bytes:
     """What two memories of the same text in the same scope have in common."""
     said = " ".join(content.casefold().split()).rstrip(".!")
     return hashlib.sha256(f"{user or ''}\0{agent_id or ''}\0{said}".encode("utf-8", "surrogatepass")).digest()

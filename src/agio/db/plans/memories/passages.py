@@ -96,7 +96,7 @@ def _find_words(tenant: str, places: Sequence[str], text: str) -> Plan[Ranking]:
         "find_words",
         tenant=tenant,
         words=asked,
-        within=_query_of(places),
+        within=" ".join(places),
         total=total,
         limit=CANDIDATES,
     )
@@ -104,11 +104,6 @@ def _find_words(tenant: str, places: Sequence[str], text: str) -> Plan[Ranking]:
     counts = {row.item: row.at for row in found if not row.number}
     weights = word_weights(counts, int(str(total)))
     return by_words([_candidate(row) for row in found if row.number], words, weights)
-
-
-def _query_of(places: Sequence[str]) -> str:
-    """The places as a search in the index, which a word follows. Places have hexadecimal digits only."""
-    return " ".join(places)
 
 
 def _candidate(row: _WordRow) -> Candidate:

@@ -14,7 +14,7 @@ from agio.core.store.records import Page
 from agio.db.cursors import page_of, page_size, read_cursor
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.plans.agents.agents import get_agent
-from agio.db.plans.memories.memories import add_memory, check_team, checked_content, digest_of
+from agio.db.plans.memories.memories import add_memory, check_team, checked_content, text_digest
 from agio.db.plans.runs.log import BEYOND_ALL, check_session
 from agio.db.records import now_ms
 from agio.db.refusals import suggestion_not_found
@@ -35,7 +35,7 @@ def suggest_memory(
         )
         if row is not None:
             return to_struct(SuggestionRecord, row)
-    for known in (digest_of(user, agent_id, content), digest_of(user, None, content)):
+    for known in (text_digest(user, agent_id, content), text_digest(user, None, content)):
         if (yield from ask_one("memory_by_text", tenant=tenant, digest=known)) is not None:
             return None
     suggestion_id = new_id("sug")
@@ -50,7 +50,7 @@ def suggest_memory(
         memory_type=fields.memory_type,
         importance=fields.importance,
         scope=fields.scope,
-        digest=digest_of(user, agent_id, content),
+        digest=text_digest(user, agent_id, content),
         session_id=source.session_id,
         run_id=source.run_id,
         message_id=source.message_id,

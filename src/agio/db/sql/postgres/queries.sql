@@ -250,10 +250,9 @@ with hits as materialized (
     select w.word, p.number
     from unnest(:words::text[]) as w (word) cross join lateral (
         select number from passages
-        where tenant_id = :tenant
-            and words @@ (
-                '(''' || replace(:within::text, ' ', ''' | ''') || ''') & ''' || w.word || ''''
-            )::tsquery
+        where words @@ (
+            '(''' || replace(:within::text, ' ', ''' | ''') || ''') & ''' || w.word || ''''
+        )::tsquery
     ) p
 ),
 weights as (
@@ -266,6 +265,7 @@ best as (
     group by number order by score desc, number desc limit :limit
 )
 select 0::bigint, word, n, '' from weights
+where exists (select 1 from best b join passages p on p.number = b.number and p.tenant_id = :tenant)
 union all
 select p.number, p.item_id, p.at, p.stems from best b join passages p on p.number = b.number and p.tenant_id = :tenant;
 
@@ -289,9 +289,13 @@ where p.tenant_id = :tenant and p.kind = :kind and p.item_id = any(:ids::text[])
 
 -- name: find_vectors
 -- The nearest in meaning; vectors of other models and sizes are not compared.
-select p.number, p.item_id, p.at, p.stems from passages p join embeddings e on e.number = p.number
-where {in_places} and p.embedding = :model and e.size = :size
-order by case when e.size = :size then vector_distance(e.vector, :vector::real[]) end, p.number desc limit :limit;
+-- `offset 0`: each vector is looked up, of its size only, before it is compared.
+select p.number, p.item_id, p.at, p.stems
+from passages p cross join lateral (
+    select vector from embeddings where number = p.number and size = :size offset 0
+) e
+where {in_places} and p.embedding = :model
+order by vector_distance(e.vector, :vector::real[]), p.number desc limit :limit;
 
 -- name: put_vector
 -- Unless its passage was deleted.

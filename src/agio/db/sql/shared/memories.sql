@@ -78,8 +78,8 @@ returning id;
 -- name: change_memory
 update agent_long_term_memory set
     content = :content, memory_type = :memory_type, importance = :importance, digest = :digest, agent_id = :agent_id,
-    user_id = :user_id, observed_at = :observed_at, expires_at = :expires_at, updated_at = :now
-where id = :memory_id and tenant_id = :tenant
+    user_id = :owner, observed_at = :observed_at, expires_at = :expires_at, updated_at = :now
+where id = :memory_id and tenant_id = :tenant and (user_id = :user_id or user_id is null)
     and not exists (
         select 1 from agent_long_term_memory o where o.tenant_id = :tenant and o.digest = :digest and o.id <> :memory_id
     )
@@ -208,9 +208,6 @@ delete from passages where tenant_id = :tenant and kind = :kind and item_id = :i
 
 -- name: superseded_memories
 select id from agent_long_term_memory where tenant_id = :tenant and superseded_by = :memory_id;
-
--- name: removed_user
-select 1 from users where tenant_id = :tenant and id = :user_id and removed_at is not null;
 
 -- name: sessions_of_agent
 select s.id from agent_sessions s

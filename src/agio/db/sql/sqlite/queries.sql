@@ -225,6 +225,7 @@ best as (
     group by number order by score desc, number desc limit :limit
 )
 select 0, word, n, '' from weights
+where exists (select 1 from best b join passages p on p.number = b.number and p.tenant_id = :tenant)
 union all
 select p.number, p.item_id, p.at, p.stems from best b join passages p on p.number = b.number and p.tenant_id = :tenant;
 
