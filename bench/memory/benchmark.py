@@ -15,13 +15,13 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from environments import environment_python
-from memory.questions import NOW, distractors, evidence
 
 from agio.core.memory import MemoryFields, MemorySource, Reach
 from agio.core.passage import Passage, PassageQuery
 from agio.core.store.records import AgentFields
 from agio.db.plans.memories.memories import memory_place
 from agio.db.repository import Repository, open_store
+from memory.questions import NOW, distractors, evidence
 
 CUTS = (5, 10, 20)
 DISTRACTORS = 2_000
@@ -40,7 +40,9 @@ def show(results: dict[str, object]) -> str:
     """The results as text."""
     lines = ["recall of the evidence      @5     @10     @20"]
     recall: dict[str, list[float]] = results["recall"]  # type: ignore[assignment]
-    lines += [f"{name:24}" + "".join(f"{100 * value:7.1f}" for value in found) for name, found in recall.items()]
+    lines += [
+        f"{name:24}" + "".join(f"{100 * value:7.1f}" for value in found) for name, found in recall.items()
+    ]
     lines += ["", "memories   of one person   p50 ms   p95 ms   p95 CPU ms   file MB   process MB"]
     sizes: list[dict[str, float]] = results["sizes"]  # type: ignore[assignment]
     for each in sizes:
@@ -110,7 +112,7 @@ async def _size(count: int) -> dict[str, float]:
             took.append((time.perf_counter() - began) * 1000)
             used.append((time.process_time() - cpu) * 1000)
         await store.close()
-        size = sum(path.stat().st_size for path in Path(folder).iterdir()) / 1e6
+        size = _size_mb(Path(folder))
     took, used = took[10:], used[10:]
     return {
         "memories": count,
@@ -123,6 +125,10 @@ async def _size(count: int) -> dict[str, float]:
     }
 
 
+def _size_mb(folder: Path) -> float:
+    return sum(path.stat().st_size for path in folder.iterdir()) / 1e6
+
+
 async def _open(folder: Path) -> tuple[Repository, Reach]:
     store = await open_store(folder / "agio.db")
     fields = AgentFields(name="bench", system_prompt="-", model_provider="demo", model_name="demo")
@@ -133,7 +139,9 @@ async def _open(folder: Path) -> tuple[Repository, Reach]:
 async def _search(
     store: Repository, reach: Reach, question: str, vector: Sequence[float] | None = None
 ) -> list[str]:
-    query = PassageQuery(text=question, now=NOW, limit=max(CUTS), vector=vector, model=MODEL if vector else "")
+    query = PassageQuery(
+        text=question, now=NOW, limit=max(CUTS), vector=vector, model=MODEL if vector else ""
+    )
     return [each.memory.content for each in await store.find_memories(reach, query)]
 
 
@@ -175,7 +183,11 @@ def _embed(texts: Sequence[str]) -> dict[str, list[float]]:
     """Make vectors in an environment of their own, which has the model."""
     script = Path(__file__).with_name("embed.py")
     done = subprocess.run(
-        [environment_python("minilm"), script], input=json.dumps(texts), capture_output=True, text=True, check=True
+        [environment_python("minilm"), script],
+        input=json.dumps(texts),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return dict(zip(texts, json.loads(done.stdout), strict=True))
 

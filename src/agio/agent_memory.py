@@ -126,7 +126,11 @@ class AgentMemory:
         """Remember something. Raises UserError `memory_empty`, `memory_too_large`."""
         store, who = await self._opened()
         fields = MemoryFields(
-            content=content, memory_type=memory_type, importance=importance, scope=scope, observed_at=observed_at
+            content=content,
+            memory_type=memory_type,
+            importance=importance,
+            scope=scope,
+            observed_at=observed_at,
         )
         memory = await store.add_memory(who.tenant, who.user, who.agent_id, fields, MemorySource())
         await self._embed_new(store)
@@ -199,7 +203,7 @@ class AgentMemory:
 
         Raises ModelError if the model does not answer, or answers something else.
         """
-        store, who = await self._opened()
+        store, _ = await self._opened()
         await self._extract(store, thread_id, is_closed=True)
         self._threads.pop(thread_id, None)
         return [each for each in await self.suggestions() if each.session_id == thread_id]

@@ -13,8 +13,8 @@ from msgspec import Meta, Struct, field
 
 from agio.core.config import Price, ServerLimits
 from agio.core.identity.oidc import OidcProvider, read_providers
-from agio.core.passage import EmbeddingModel
 from agio.core.mcp import SERVER_NAME, SERVER_NAME_CHARS
+from agio.core.passage import EmbeddingModel
 from agio.core.url import split_url, with_port
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.registry import SERVICES

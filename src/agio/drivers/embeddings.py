@@ -80,6 +80,7 @@ def _checked(http: ModelHttp, vectors: list[list[float]], count: int, size: int 
         asked = "any one size" if size is None else f"{size} numbers"
         got = ", ".join(map(str, sorted(sizes))) or "none"
         raise http.faults.make(
-            "invalid_response", f"it gave {len(vectors)} vectors of {got} numbers for {count} texts of {asked}."
+            "invalid_response",
+            f"it gave {len(vectors)} vectors of {got} numbers for {count} texts of {asked}.",
         )
     return vectors

@@ -113,7 +113,9 @@ class ModelHttp:
 
     async def fetch(self, url: str, limit_bytes: int) -> bytes:
         """Get a document of at most `limit_bytes`. Raises ModelError."""
-        return await self._document(self._pool().get(parse_url(url), self._sent("application/json")), limit_bytes)
+        return await self._document(
+            self._pool().get(parse_url(url), self._sent("application/json")), limit_bytes
+        )
 
     async def send(self, url: str, body: bytes, limit_bytes: int) -> bytes:
         """Post a body and return the document that answers it. Raises ModelError."""

@@ -116,7 +116,7 @@ def make_prompt(given: Conversation) -> str:
 
 
 def read_answer(text: str, given: Conversation, session_id: str) -> list[tuple[MemoryFields, MemorySource]]:
-    """Read the proposals in an answer. Raises ModelError `invalid_response` if it is not the JSON that was asked for."""
+    """Read the proposals in an answer. Raises ModelError `invalid_response` if it is no such JSON."""
     proposals: list[tuple[MemoryFields, MemorySource]] = []
     for item in _items(text)[:_MOST]:
         try:
@@ -174,4 +174,6 @@ def _day(moment: int) -> str:
 
 
 def _invalid() -> ModelError:
-    return ModelError("invalid_response", "The model was asked for memories as JSON, and answered something else.")
+    return ModelError(
+        "invalid_response", "The model was asked for memories as JSON, and answered something else."
+    )

@@ -46,9 +46,9 @@ class ModelServer:
     Use it with `async with`. Without a script it echoes the last user text. It checks requests as the vendors do.
     `calls` holds all requests, also refused ones. `problems` lists errors of requests and of the script; assert at
     the end of a test that it is empty. `requests_open` counts responses in progress, `connections` all connections
-    so far. `embedding` makes the vectors of `/embeddings` and `:batchEmbedContents`, and `embedded` holds the texts of
-    those requests; `hold` delays their answers until it is set. Without a function there are no vectors. `models` are the names in its list of models, and `lists` holds the requests for it; without names it has
-    no list.
+    so far. `models` are the names in its list of models, and `lists` holds the requests for it; without names it has
+    no list. `embedding` makes the vectors of `/embeddings` and `:batchEmbedContents`, without it there are none;
+    `embedded` holds the texts of those requests, and `hold` delays their answers until it is set.
     """
 
     def __init__(self, *, api_key: str | None = "test-key", models: Sequence[str] | None = None) -> None:
@@ -234,7 +234,10 @@ class ModelServer:
                     {"object": "embedding", "index": index, "embedding": list(vector)}
                     for index, vector in enumerate(vectors)
                 ],
-                "usage": {"prompt_tokens": sum(map(len, texts)) // 4, "total_tokens": sum(map(len, texts)) // 4},
+                "usage": {
+                    "prompt_tokens": sum(map(len, texts)) // 4,
+                    "total_tokens": sum(map(len, texts)) // 4,
+                },
             }
         )
         await connection.write_document(200, encode(answer), _JSON)

@@ -16,7 +16,7 @@ from agio.core.memory import (
 from agio.core.passage import FoundText
 from agio.core.store.records import AgentRecord
 from agio.core.tool import AnyTool, ToolContext, tool
-from agio.errors import ToolError
+from agio.errors import UserError
 from agio.protocol.messages import Json
 
 MEMORY_TOOLS = frozenset({"search_memory", "save_memory"})
@@ -78,9 +78,9 @@ def make_memory_tools(store: MemoryTools, search: MemorySearch) -> list[AnyTool]
     async def agent_of(context: ToolContext) -> AgentRecord:
         agent = await store.find_agent(context.tenant, context.agent) if context.agent else None
         if agent is None:
-            raise ToolError("memory_off", "Memory belongs to an agent: this call has none.")
+            raise UserError("memory_off", "Memory belongs to an agent: this call has none.")
         if agent.memory == "off":
-            raise ToolError("memory_off", f"The agent {agent.name} does not remember: its memory is off.")
+            raise UserError("memory_off", f"The agent {agent.name} does not remember: its memory is off.")
         return agent
 
     @tool(effect="read")
@@ -138,9 +138,7 @@ def make_memory_tools(store: MemoryTools, search: MemorySearch) -> list[AnyTool]
         return {"saved": False, "suggestion": suggested.id, "message": words}
 
     @tool(name=SEARCH_CONVERSATIONS, effect="read")
-    async def search_conversations(
-        context: ToolContext, query: str, limit: int = 5
-    ) -> list[dict[str, Json]]:
+    async def search_conversations(context: ToolContext, query: str, limit: int = 5) -> list[dict[str, Json]]:
         """Search what was said in this user's other conversations. Best first.
 
         Args:

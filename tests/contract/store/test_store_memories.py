@@ -12,7 +12,9 @@ from agio.core.memory import MemoryFields, MemorySource, Reach
 from agio.core.passage import Passage, PassageQuery, PassageToEmbed
 from agio.core.store.records import AgentFields, AgentRecord
 from agio.core.store.store import Store
+from agio.db.plans.memories import memories
 from agio.db.plans.memories.memories import message_place
+from agio.errors import LimitExceeded
 from tests.support.backends import KINDS, LASTING_KINDS, Backend, lasting_backend, open_kind
 
 DAY_MS = 24 * 3600 * 1000
@@ -78,7 +80,12 @@ async def test_a_search_finds_what_is_meant_in_other_words(store: Store, asked: 
 async def test_date_words_find_what_was_then(store: Store) -> None:
     """C5: neighbours in time, also without a word in common."""
     agent = await add_agent(store)
-    for days, content in ((1, "Bought a kayak."), (8, "Sold the piano."), (40, "Met Ada."), (400, "Fell ill.")):
+    for days, content in (
+        (1, "Bought a kayak."),
+        (8, "Sold the piano."),
+        (40, "Met Ada."),
+        (400, "Fell ill."),
+    ):
         await remember(store, agent, content, observed_at=NOON - days * DAY_MS)
     for asked, content in (
         ("what happened yesterday?", "Bought a kayak."),
@@ -109,7 +116,9 @@ async def test_a_superseded_or_expired_memory_is_not_found(store: Store) -> None
     assert (await store.get_memory(*WHO, old)).superseded_by == new
     await store.delete_memory(*WHO, new)
     assert await found(store, agent, "where does she live") == []
-    assert [each.content for each in (await store.list_memories(*WHO)).items] == ["Lives in a tent this summer."]
+    assert [each.content for each in (await store.list_memories(*WHO)).items] == [
+        "Lives in a tent this summer."
+    ]
 
 
 async def test_vectors_find_what_has_no_word_in_common(store: Store) -> None:
@@ -119,7 +128,11 @@ async def test_vectors_find_what_has_no_word_in_common(store: Store) -> None:
         await remember(store, agent, content)
     waiting = await store.passages_to_embed("m1", 0, 10)
     assert [each.text for each in waiting] == ["Has a hound.", "Has a boat.", "Collects stamps."]
-    vectors = {"Has a hound.": [1.0, 0.0, 0.1], "Has a boat.": [0.0, 1.0, 0.1], "Collects stamps.": [0.0, 0.1, 1.0]}
+    vectors = {
+        "Has a hound.": [1.0, 0.0, 0.1],
+        "Has a boat.": [0.0, 1.0, 0.1],
+        "Collects stamps.": [0.0, 0.1, 1.0],
+    }
     await store.put_vectors("m1", [(each, vectors[each.text]) for each in waiting])
     near_dogs = {"vector": [0.9, 0.1, 0.0], "model": "m1"}
     assert (await found(store, agent, "canine companion", **near_dogs))[0] == "Has a hound."
@@ -130,6 +143,17 @@ async def test_vectors_find_what_has_no_word_in_common(store: Store) -> None:
     assert await store.passages_to_embed("m1", 0, 10) == []
     assert len(await store.passages_to_embed("m2", 0, 10)) == 3
     await store.put_vectors("m1", [(PassageToEmbed(10**9, "default", "gone"), [1.0])])
+
+
+async def test_the_number_of_memories_is_limited(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C5: of a person; those of a team's agent count apart."""
+    monkeypatch.setattr(memories, "MAX_MEMORIES", 2)
+    agent = await add_agent(store)
+    for number in (1, 2):
+        await remember(store, agent, f"Number {number}.")
+    with pytest.raises(LimitExceeded, match="too_many_memories"):
+        await remember(store, agent, "Number 3.")
+    await remember(store, agent, "Number 3.", scope="agent")
 
 
 @pytest.mark.parametrize("request_kind", LASTING_KINDS)
@@ -148,7 +172,9 @@ async def test_forgetting_leaves_nothing(
     memory = await store.add_memory(*WHO, agent.id, MemoryFields(content=f"Knows {canary}."), source)
     replacing = MemoryFields(content=f"Loves {canary}.", supersedes=memory.id)
     await store.suggest_memory(*WHO, agent.id, replacing, source)
-    said = Passage(place=message_place(*WHO), kind="message", item_id=f"{session}/m1", text=f"I know {canary}", at=1)
+    said = Passage(
+        place=message_place(*WHO), kind="message", item_id=f"{session}/m1", text=f"I know {canary}", at=1
+    )
     await store.put_passages("default", [said])
     waiting = await store.passages_to_embed("m", 0, 10)
     await store.put_vectors("m", [(each, [0.5, 0.25]) for each in waiting])
@@ -163,8 +189,12 @@ async def test_forgetting_leaves_nothing(
     assert await rows_with(place, canary) == []
     assert await place.execute("select number from embeddings") == []
     await store.close()
-    for path in tmp_path.rglob("*"):
-        assert not path.is_file() or canary.encode() not in path.read_bytes(), path
+    assert files_with(tmp_path, canary) == []
+
+
+def files_with(folder: Path, text: str) -> list[Path]:
+    """The files in a folder that have a text."""
+    return [path for path in folder.rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
 
 
 async def rows_with(place: Backend, text: str) -> list[str]:
@@ -178,7 +208,7 @@ async def rows_with(place: Backend, text: str) -> list[str]:
     found: list[str] = []
     for (table,) in await place.execute(tables):
         assert re.fullmatch(r"\w+", str(table))
-        for row in await place.execute(f"select * from {table}"):  # noqa: S608
+        for row in await place.execute(f"select * from {table}"):
             if text in repr(row):
                 found.append(f"{table}: {row!r}")
     return found

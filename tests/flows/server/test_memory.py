@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -45,6 +46,15 @@ async def say(home: Home, session: str, text: str) -> str:
     return str((await home.ask("POST", "/api/agent/run", body))["id"])
 
 
+async def eventually(is_so: Callable[[], Awaitable[bool]]) -> None:
+    """Wait until something is so. Raises TimeoutError."""
+    async with asyncio.timeout(START_S):
+        while True:
+            if await is_so():
+                return
+            await asyncio.sleep(0.02)
+
+
 async def close(home: Home, session: str) -> list[dict[str, Any]]:
     """Close a session whose agent waits for the extraction, and return what is suggested."""
     await home.ask("POST", f"/api/agent-sessions/{session}/close")
@@ -67,7 +77,12 @@ async def test_what_is_not_approved_reaches_no_prompt(home: Home) -> None:
     agent = await remembering(home)
     home.model.answer(
         proposing(
-            {"content": f"The password of the shed is {CANARY}.", "type": "fact", "importance": 0.9, "message": 1}
+            {
+                "content": f"The password of the shed is {CANARY}.",
+                "type": "fact",
+                "importance": 0.9,
+                "message": 1,
+            }
         )
     )
     session = await home.start_session(agent)
@@ -121,7 +136,9 @@ async def test_a_session_is_extracted_once(home: Home) -> None:
     assert better["content"] == "Has two dogs."
     last = [call for call in home.model.calls if extracts(call)][-1]
     [prompt] = [json.loads(text) for text in last.texts() if text.startswith("{")]
-    assert [each["text"] for each in prompt["new_messages"] if each["role"] == "user"] == ["I got a second dog."]
+    assert [each["text"] for each in prompt["new_messages"] if each["role"] == "user"] == [
+        "I got a second dog."
+    ]
     assert [each["content"] for each in prompt["known_memories"]] == ["Has a dog."]
     await home.ask("POST", f"/api/memory-suggestions/{better['id']}/approve")
     found = await home.ask("GET", f"/api/agents/{agent}/memories?q=dogs")
@@ -134,11 +151,12 @@ async def test_an_answer_that_is_no_json_is_asked_for_again(home: Home) -> None:
     session = await home.start_session(agent)
     home.model.script(Reply("Fine."), Reply("I remember: nothing!"))
     await say(home, session, "Remember that I like oat milk.")
-    async with asyncio.timeout(START_S):
-        while not (failed := await jobs(home)) or failed[0]["error"] is None:
-            await asyncio.sleep(0.02)
-    assert failed[0]["state"] == "queued"
-    assert failed[0]["error"]["code"] == "invalid_response"
+
+    async def failed() -> bool:
+        return any(job["error"] and job["error"]["code"] == "invalid_response" for job in await jobs(home))
+
+    await eventually(failed)
+    assert (await jobs(home))[0]["state"] == "queued"
     assert await suggestions(home) == []
 
 
@@ -182,7 +200,9 @@ async def test_only_a_persons_words_become_an_instruction(home: Home) -> None:
 async def test_an_agent_saves_and_searches_by_its_tools(home: Home) -> None:
     """S4, C6: what it saves waits for a person; what it finds is counted; other conversations by the switch only."""
     agent = await home.create_agent(
-        tools=["save_memory", "search_memory"], search_conversations=True, limits={"memory_update_async": False}
+        tools=["save_memory", "search_memory"],
+        search_conversations=True,
+        limits={"memory_update_async": False},
     )
     session = await home.start_session(agent)
     home.model.script(
@@ -210,7 +230,9 @@ async def test_an_agent_saves_and_searches_by_its_tools(home: Home) -> None:
     used = await home.ask("GET", f"/api/agent-memories/{memory['id']}")
     assert used["access_count"] == 1
     tools = await home.ask("GET", "/api/tools")
-    assert "search_conversations" not in [tool["name"] for tool in cast("list[dict[str, Any]]", tools["items"])]
+    assert "search_conversations" not in [
+        tool["name"] for tool in cast("list[dict[str, Any]]", tools["items"])
+    ]
     assert home.model.problems == []
 
 
@@ -240,11 +262,13 @@ def meaning(text: str) -> list[float]:
 
 async def embedded(home: Home, model: EmbeddingModel) -> None:
     """Wait until every memory has a vector of a model."""
-    async with asyncio.timeout(START_S):
-        while await home.gateway.store.passages_to_embed(model.name, 0, 1):
-            await home.gateway.store.arm_job(NewJob(kind=EMBEDDING, key=EMBEDDING))
-            home.gateway.jobs.ring()
-            await asyncio.sleep(0.02)
+
+    async def is_done() -> bool:
+        await home.gateway.store.arm_job(NewJob(kind=EMBEDDING, key=EMBEDDING))
+        home.gateway.jobs.ring()
+        return not await home.gateway.store.passages_to_embed(model.name, 0, 1)
+
+    await eventually(is_done)
 
 
 async def test_what_has_no_word_in_common_is_found_by_meaning(
@@ -293,14 +317,18 @@ async def test_what_is_spent_on_extraction_is_bounded(database: str | Path, link
         home.model.answer(proposing({"content": "Has a dog.", "message": 1}))
         session = await home.start_session(agent)
         await say(home, session, "Remember that I have a dog.")
-        async with asyncio.timeout(START_S):
-            while not await suggestions(home):
-                await asyncio.sleep(0.02)
+
+        async def suggested() -> bool:
+            return bool(await suggestions(home))
+
+        async def waits() -> bool:
+            [job] = await jobs(home)
+            return job["state"] == "queued" and job["run_at"] > time.time() * 1000
+
+        await eventually(suggested)
         await home.gateway.store.spend_extraction("default", 4_000, 0.0)
         await say(home, session, "Remember that I have a cat.")
-        async with asyncio.timeout(START_S):
-            while (waits := (await jobs(home))[0])["run_at"] < time.time() * 1000 or waits["state"] != "queued":
-                await asyncio.sleep(0.02)
+        await eventually(waits)
         assert len([call for call in home.model.calls if extracts(call)]) == 1
         assert len(await suggestions(home)) == 1
 
@@ -316,8 +344,10 @@ async def test_a_person_who_is_deleted_during_extraction_leaves_nothing(home: Ho
     await until(lambda: any(extracts(call) for call in home.model.calls))
     await home.ask("DELETE", f"/api/agent-sessions/{session}", expect=204)
     gate.set()
-    async with asyncio.timeout(START_S):
-        while (await jobs(home))[0]["state"] != "done":
-            await asyncio.sleep(0.02)
+
+    async def done() -> bool:
+        return [job["state"] for job in await jobs(home)] == ["done"]
+
+    await eventually(done)
     assert await suggestions(home) == []
     assert (await home.ask("GET", "/api/me/memories"))["items"] == []

@@ -297,7 +297,13 @@ def _values(name: str, values: Mapping[str, object]) -> dict[str, object]:
         "read_file": {"idx": 0},
         "read_session_file": {"idx": 0},
     }
-    at = {"places": [values["place"]], "within": values["place"], "words": ["know"], "total": 1, "until": BEYOND_ALL}
+    at = {
+        "places": [values["place"]],
+        "within": values["place"],
+        "words": ["know"],
+        "total": 1,
+        "until": BEYOND_ALL,
+    }
     said = {"content": "x", "memory_type": "fact", "importance": 0.5, "observed_at": 1, "created_by": None}
     meant |= {
         "list_memories": {"created_at": BEYOND_ALL, "memory_type": None, "scope": None},

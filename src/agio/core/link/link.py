@@ -125,7 +125,7 @@ class ToolReply(Struct, frozen=True):
 
 
 class Task(Struct, frozen=True, kw_only=True):
-    """A short model job for the gateway: one turn without tools, a list of the provider's models, or vectors of texts."""
+    """A short model job for the gateway: one turn without tools, the provider's models, or vectors of texts."""
 
     wants: Literal["turn", "models", "embeddings"] = "turn"
     provider: str

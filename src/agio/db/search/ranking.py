@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-
+from itertools import pairwise
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -34,15 +34,13 @@ def word_weights(counts: Mapping[str, int], total: int) -> dict[str, float]:
     return {word: math.log(1 + (max(total - n, 0) + 0.5) / (n + 0.5)) for word, n in counts.items()}
 
 
-def by_words(
-    candidates: Sequence[Candidate], words: Sequence[str], weights: Mapping[str, float]
-) -> Ranking:
+def by_words(candidates: Sequence[Candidate], words: Sequence[str], weights: Mapping[str, float]) -> Ranking:
     """Rank candidates by the words that they share with a search, best first. Equal ones share a place."""
     if not candidates:
         return []
     texts = {each.number: each.stems.split(" ") for each in candidates}
     average = sum(map(len, texts.values())) / len(texts)
-    pairs = {*zip(words, words[1:], strict=False)}
+    pairs = {*pairwise(words)}
     asked = Counter(words)
 
     def score(each: Candidate) -> float:
@@ -52,7 +50,7 @@ def by_words(
         found = sum(
             min(asked[word], 2) * weights[word] * n * (_K1 + 1) / (n + length) for word, n in has.items()
         )
-        together = {pair for pair in zip(text, text[1:], strict=False) if pair in pairs}
+        together = {pair for pair in pairwise(text) if pair in pairs}
         return found + _NEXT_TO * sum(weights.get(a, 0) + weights.get(b, 0) for a, b in together)
 
     scored = sorted(
@@ -79,4 +77,6 @@ def fuse(rankings: Iterable[Ranking]) -> list[tuple[Candidate, float]]:
         for each, place in ranking:
             found[each.number] = each
             scores[each.number] += (_RANK_OFFSET + 1) / (_RANK_OFFSET + 1 + place) / len(given)  # pyright: ignore[reportArgumentType]
-    return [(found[number], score) for number, score in sorted(scores.items(), key=lambda one: (-one[1], -one[0]))]
+    return [
+        (found[number], score) for number, score in sorted(scores.items(), key=lambda one: (-one[1], -one[0]))
+    ]

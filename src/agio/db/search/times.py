@@ -10,14 +10,22 @@ Span: TypeAlias = tuple[int, int]
 """From and until, in milliseconds since 1970."""
 
 _UNITS = {"day": 1, "week": 7, "month": 30, "year": 365}
-_COUNTS = {word: number for number, word in enumerate("zero a two three four five six seven eight nine ten".split())}  # noqa: SIM905
+_COUNTS = {
+    word: number
+    for number, word in enumerate(
+        ["zero", "a", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+    )
+}
 _COUNTS |= {"an": 1, "one": 1, "couple of": 2, "few": 3}
 _MONTH = "|".join(f"{name}|{name[:3]}" for name in MONTHS)
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _ISO = re.compile(r"\b(\d{4})-(\d\d)(?:-(\d\d))?\b")
 _AGO = re.compile(rf"\b(\d{{1,3}}|{'|'.join(_COUNTS)})\s+(day|week|month|year)s?\s+ago\b")
 _LAST = re.compile(r"\b(last|past|previous|this)\s+(?:(\d{1,3})\s+)?(day|week|month|year)s?\b")
-_DATE = re.compile(rf"\b(?:(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?({_MONTH})\b\.?(?:\s+(\d{{1,2}})(?!\d))?(?:,?\s+(\d{{4}}))?")
+_DATE = re.compile(
+    rf"\b(?:(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?({_MONTH})\b\.?"
+    r"(?:\s+(\d{1,2})(?:st|nd|rd|th)?(?!\d))?(?:,?\s+(\d{4}))?"
+)
 _WEEKDAY = re.compile(rf"\b(?:last|on|this)\s+({'|'.join(_DAYS)})\b")
 
 
@@ -65,7 +73,11 @@ def _period(which: str, count: int, unit: str, today: datetime) -> Span:
         return _days(monday, 7) if which == "this" else _days(monday - timedelta(7), 7)
     if unit == "month":
         before = today.replace(day=1) - timedelta(1)
-        return _whole_month(today.year, today.month) if which == "this" else _whole_month(before.year, before.month)
+        return (
+            _whole_month(today.year, today.month)
+            if which == "this"
+            else _whole_month(before.year, before.month)
+        )
     year = today.year - (which != "this")
     return _whole_month(year, 1)[0], _whole_month(year, 12)[1]
 
@@ -73,11 +85,20 @@ def _period(which: str, count: int, unit: str, today: datetime) -> Span:
 def _month(said: str, today: datetime) -> Span | None:
     for found in _DATE.finditer(said):
         name, day = found[2], found[1] or found[3]
-        if name == "may" and day is None and found[4] is None and not re.search(r"\b(in|last|of|during) may\b", said):
+        if (
+            name == "may"
+            and day is None
+            and found[4] is None
+            and not re.search(r"\b(in|last|of|during) may\b", said)
+        ):
             continue  # the verb
         month = next(number for number, full in enumerate(MONTHS, 1) if full.startswith(name[:3]))
         year = int(found[4]) if found[4] else today.year - (month > today.month)
-        return _whole_month(year, month) if day is None else _days(datetime(year, month, int(day), tzinfo=UTC), 1)
+        return (
+            _whole_month(year, month)
+            if day is None
+            else _days(datetime(year, month, int(day), tzinfo=UTC), 1)
+        )
     return None
 
 

@@ -56,7 +56,7 @@ class Connection(Protocol):
         """Add a function to the connection's SQL."""
         ...
 
-    def enable_load_extension(self, enable: bool, /) -> None:  # noqa: FBT001 (its signature)
+    def enable_load_extension(self, enable: bool, /) -> None:
         """Allow loading extensions."""
         ...
 

@@ -11,10 +11,10 @@ from agio.db.migrations import check_applied, known_version
 from agio.db.packing import DamagedLog
 from agio.db.queries import load_queries
 from agio.db.search.message_text import fold_case, said
-from agio.db.sqlite.vectors import load_vectors
 from agio.db.sqlite.connector import Connection
 from agio.db.sqlite.lock import StoreLock
 from agio.db.sqlite.migrate import applied_migrations, migrate
+from agio.db.sqlite.vectors import load_vectors
 from agio.errors import AgioError, StoreError
 
 APPLICATION_ID = 0x6167696F

@@ -21,9 +21,9 @@ class _Extension(Protocol):
 def load_vectors(connection: Connection) -> None:
     """Add `vec_f32` (JSON to a vector) and `vec_distance_cosine` to a connection."""
     try:
-        connection.enable_load_extension(True)  # noqa: FBT003 (its signature)
+        connection.enable_load_extension(True)
         connection.load_extension(cast("_Extension", import_module("sqlite_vec")).loadable_path())
-        connection.enable_load_extension(False)  # noqa: FBT003
+        connection.enable_load_extension(False)
     except Exception as error:  # apsw raises several kinds, and a build may not have extensions at all
         _warn(str(error))
         connection.create_scalar_function("vec_f32", vec_f32, 1, deterministic=True)
@@ -48,5 +48,6 @@ def vec_distance_cosine(one: object, other: object) -> object:
 @cache
 def _warn(why: str) -> None:
     _log.warning(
-        "sqlite-vec cannot be loaded (%s): vectors are compared in Python, which takes about 50 times as long", why
+        "sqlite-vec cannot be loaded (%s): vectors are compared in Python, which takes about 50 times as long",
+        why,
     )

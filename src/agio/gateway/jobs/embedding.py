@@ -32,7 +32,9 @@ class Embedding:
         self._embedder = embedder
         self._every_s = limits.sweep_s
         self.kinds: Mapping[str, JobKind] = (
-            {} if embedder is None else {EMBEDDING: JobKind(run=self._run, every_s=limits.sweep_s, attempts=None)}
+            {}
+            if embedder is None
+            else {EMBEDDING: JobKind(run=self._run, every_s=limits.sweep_s, attempts=None)}
         )
 
     async def _run(self, job: JobRecord) -> None:

@@ -77,7 +77,9 @@ class Extraction:
             return
         try:
             async with asyncio.timeout(_TIMEOUT_S):
-                while await self._store.waits_for_extraction(session_id):
+                while True:  # another gateway may have the job
+                    if not await self._store.waits_for_extraction(session_id):
+                        return
                     await asyncio.sleep(_LOOK_S)
         except TimeoutError:
             _log.warning("the memories of session %s are not suggested yet", session_id)
@@ -164,4 +166,3 @@ class Extraction:
             given.spent_tokens + tokens > self._limits.memory_tokens_per_day
             or given.spent_cost + money > self._limits.memory_cost_per_day
         )
-

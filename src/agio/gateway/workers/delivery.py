@@ -144,7 +144,9 @@ class Delivery:
             except AgioError as error:
                 _log.warning("run %s goes without its agent %s: %s", run.info.run_id, agent.name, error)
                 continue
-            team.append(JobAgent(offer_agent(agent, endpoint, self._prices), list(tools.values()), remembered))
+            team.append(
+                JobAgent(offer_agent(agent, endpoint, self._prices), list(tools.values()), remembered)
+            )
         return team
 
 

@@ -38,7 +38,9 @@ class Embedder:
                 [vector] = await self._embed(tenant, [text], _QUERY_S)
         except (AgioError, TimeoutError) as error:
             self._rest_until[tenant] = time.monotonic() + _REST_S
-            _log.info("searches go without %s for %g s: %s", self.model.name, _REST_S, error or "it is too slow")
+            _log.info(
+                "searches go without %s for %g s: %s", self.model.name, _REST_S, error or "it is too slow"
+            )
             return None
         return vector
 

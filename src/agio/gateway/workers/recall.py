@@ -66,7 +66,11 @@ class Recall:
 
     async def suggested(self, agent: AgentRecord, info: RunInfo) -> list[str]:
         """Return the suggestions of a run's session that no run has announced. Raises StoreError."""
-        if agent.memory == "off" or not info.first_pos or self.has_none(Reach(info.tenant, info.user, agent.id)):
+        if (
+            agent.memory == "off"
+            or not info.first_pos
+            or self.has_none(Reach(info.tenant, info.user, agent.id))
+        ):
             return []
         found = await self._store.new_suggestions(info.session_id, info.started_at or info.created_at)
         return [each.id for each in found]

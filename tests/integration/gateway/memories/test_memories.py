@@ -69,7 +69,12 @@ async def test_memories_are_listed_searched_edited_and_deleted() -> None:
 
 async def test_a_memory_is_seen_by_those_whose_it_is() -> None:
     """B6: another person of the team and another team see nothing; a team's memory is changed by builders only."""
-    async with house() as place, place.client() as ann, place.client("cid") as cid, place.client("bob") as bob:
+    async with (
+        house() as place,
+        place.client() as ann,
+        place.client("cid") as cid,
+        place.client("bob") as bob,
+    ):
         agent, other = await _agent(ann), await _agent(ann, name="Bea")
         mine = await _remember(ann, agent, "Is allergic to nuts.")
         ours = await _remember(ann, agent, "The shop closes at six.", scope="agent")
@@ -89,7 +94,9 @@ async def test_a_memory_is_seen_by_those_whose_it_is() -> None:
         made = await cid.post("/api/api-keys", json={"name": "chats only", "permissions": ["use"]})
         cid.headers["authorization"] = f"Bearer {made.json()['key']}"
         for refused in (
-            cid.post(f"/api/agents/{agent}/memories", json={"content": "We close at nine.", "scope": "agent"}),
+            cid.post(
+                f"/api/agents/{agent}/memories", json={"content": "We close at nine.", "scope": "agent"}
+            ),
             cid.patch(f"/api/agent-memories/{ours['id']}", json={"content": "We close at nine."}),
             cid.delete(f"/api/agent-memories/{ours['id']}"),
         ):
@@ -172,3 +179,13 @@ async def test_two_memories_never_say_the_same() -> None:
         third = await _remember(client, agent, "Plays the flute.")
         repeated = client.patch(f"/api/agent-memories/{third['id']}", json={"content": "Plays the cello."})
         assert code_of(await repeated) == "memory_exists"
+
+
+async def test_a_memory_tool_needs_an_agent_that_remembers() -> None:
+    """S4: a call by hand has no agent."""
+    async with house() as place, place.client() as client:
+        called = await client.post(
+            "/api/tools/execute", json={"tool": "search_memory", "arguments": {"query": "x"}}
+        )
+        assert called.status_code == 200, called.text
+        assert "memory_off" in called.text

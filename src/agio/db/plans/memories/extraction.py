@@ -134,9 +134,7 @@ def session_passages(session_id: str) -> Plan[list[Passage]]:
     ]
 
 
-def find_said(
-    tenant: str, user: str, query: PassageQuery, without: str = ""
-) -> Plan[list[FoundText]]:
+def find_said(tenant: str, user: str, query: PassageQuery, without: str = "") -> Plan[list[FoundText]]:
     """The indexed messages of a user that fit a search, without those of one session."""
     wide = structs.replace(query, limit=query.limit * 4)
     found = yield from find_passages(tenant, [message_place(tenant, user)], wide)
@@ -165,7 +163,9 @@ def _messages(session_id: str) -> Plan[list[SaidMessage]]:
 def keep_extraction(given: Extracted, *, job: Completion | None = None) -> Plan[int]:
     """Add proposals, mark the runs and complete the job. Returns the number of new proposals."""
     made = yield from _keep(given)
-    if job is not None and (yield from ask("runs_to_extract", session_id=given.session_id)):  # one that ended meanwhile
+    if job is not None and (
+        yield from ask("runs_to_extract", session_id=given.session_id)
+    ):  # one that ended meanwhile
         job = structs.replace(job, again_ms=IDLE_MS)
     yield from finish_job(job)
     return made
@@ -202,4 +202,3 @@ def spend_extraction(tenant: str, tokens: int, cost: float) -> Plan[None]:
     """Add to what a tenant spent today."""
     if tokens or cost:
         yield from ask("spend_on_extraction", tenant=tenant, day=now_ms() // DAY_MS, tokens=tokens, cost=cost)
-

@@ -169,7 +169,9 @@ def change_memory(
         check_team(team=team)
     agent_id = memory.agent_id
     if scope != "user" and agent_id is None:
-        raise UserError("memory_without_agent", "A memory of every agent cannot become one agent's: add it there.")
+        raise UserError(
+            "memory_without_agent", "A memory of every agent cannot become one agent's: add it there."
+        )
     owner, of_agent = _owner(user, agent_id or "", scope)
     content = memory.content if change.content is None else checked_content(change.content)
     changed = yield from ask_one(

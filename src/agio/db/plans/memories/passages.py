@@ -56,9 +56,7 @@ def passages_to_embed(model: str, after: int, limit: int) -> Plan[list[PassageTo
     return [to_struct(PassageToEmbed, row) for row in rows]
 
 
-def put_vectors(
-    model: str, vectors: Sequence[tuple[PassageToEmbed, Sequence[float]]]
-) -> Plan[None]:
+def put_vectors(model: str, vectors: Sequence[tuple[PassageToEmbed, Sequence[float]]]) -> Plan[None]:
     """Set the vectors of passages that are as they were."""
     for passage, vector in vectors:
         given = {"number": passage.number, "model": model}

@@ -122,7 +122,8 @@ def approve_suggestions(
         if not waiting.items:
             return approved
         for each in reversed(waiting.items):
-            approved.append((yield from approve_suggestion(tenant, user, each.id, team=team)))
+            memory = yield from approve_suggestion(tenant, user, each.id, team=team)
+            approved.append(memory)
 
 
 def reject_suggestion(tenant: str, user: str, suggestion_id: str) -> Plan[None]:
@@ -185,8 +186,12 @@ def _get(tenant: str, user: str, suggestion_id: str) -> Plan[SuggestionRecord]:
 
 def _decide(tenant: str, user: str, suggestion: SuggestionRecord, state: SuggestionState) -> Plan[None]:
     decided = yield from ask_one(
-        "decide_suggestion", tenant=tenant, user_id=user, suggestion_id=suggestion.id, state=state
-        , now=now_ms()
+        "decide_suggestion",
+        tenant=tenant,
+        user_id=user,
+        suggestion_id=suggestion.id,
+        state=state,
+        now=now_ms(),
     )
     if decided is None:
         raise _closed(suggestion.state)
@@ -194,6 +199,4 @@ def _decide(tenant: str, user: str, suggestion: SuggestionRecord, state: Suggest
 
 def _closed(state: SuggestionState) -> UserError:
     known = state if state != "pending" else "decided"
-    return UserError(
-        "suggestion_closed", f"This suggestion was {known} before.", {"state": state}
-    )
+    return UserError("suggestion_closed", f"This suggestion was {known} before.", {"state": state})

@@ -91,13 +91,13 @@ create table passages (
     at bigint not null,                    -- the time that it is about
     text text collate "C" not null,
     stems text collate "C" not null,                    -- the words of the text, as the index has them
-    words tsvector generated always as (array_to_tsvector(string_to_array(place || ' ' || stems, ' '))) stored,
     unique (tenant_id, kind, item_id)
 );
 
 create index passages_in_place on passages (tenant_id, place, at);
 
-create index passages_by_word on passages using gin (words);
+create index passages_by_word on passages
+using gin (array_to_tsvector(string_to_array(place || ' ' || stems, ' ')));
 
 create function delete_passage_of_memory() returns trigger language plpgsql as $$
 begin

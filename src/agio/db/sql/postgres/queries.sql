@@ -250,7 +250,7 @@ with hits as materialized (
     select w.word, p.number
     from unnest(:words::text[]) as w (word) cross join lateral (
         select number from passages
-        where words @@ (
+        where array_to_tsvector(string_to_array(place || ' ' || stems, ' ')) @@ (
             '(''' || replace(:within::text, ' ', ''' | ''') || ''') & ''' || w.word || ''''
         )::tsquery
     ) p

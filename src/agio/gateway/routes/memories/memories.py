@@ -101,7 +101,13 @@ async def list_memories(
     await gateway.store.get_agent(who.tenant, agent_id)
     if q is None:
         page = await gateway.store.list_memories(
-            who.tenant, who.user, agent_id=agent_id, memory_type=memory_type, scope=scope, after=after, limit=limit
+            who.tenant,
+            who.user,
+            agent_id=agent_id,
+            memory_type=memory_type,
+            scope=scope,
+            after=after,
+            limit=limit,
         )
         return answer(Memories([memory_view(memory) for memory in page.items], page.next))
     async with gateway.searches.turn(who):
