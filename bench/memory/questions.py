@@ -1,13 +1,15 @@
 """A question set with known evidence, made to be hard for words: paraphrases, names, dates, negations.
 
-Each line of questions.txt is a memory, the day it is of, and questions that it answers. Around them stand memories on the same matters
-about other people, which share their words.
+Each line of questions.txt is a memory, the day it is of, and questions that it answers. Around them stand memories on
+the same matters about other people, which share their words.
 """
 
 import random
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
+
+from agio.db.search.stems import MONTHS
 
 
 class Evidence(NamedTuple):
@@ -49,8 +51,8 @@ _PLACES = [
     "Porto",
     "Ghent",
 ]
-_THINGS = ["the bicycle", "a kayak", "two monitors", "the tent", "a passport", "the boiler", "a red car", "the flat",
-           "a fig tree", "stamps", "the slides", "an oboe", "glasses", "a phone", "tea", "the cat", "a dog", "bread"]  # fmt: skip
+_THINGS = ["the bicycle", "a kayak", "two monitors", "the tent", "a passport", "the boiler", "a red car", "stamps",
+           "a fig tree", "the flat", "the slides", "an oboe", "glasses", "a phone", "tea", "the cat", "a dog"]  # fmt: skip
 _TEMPLATES = [
     "{who} from {place} asked about {thing}.",
     "{who} has {thing} and is moving to {place} in {month}.",
@@ -63,9 +65,7 @@ _TEMPLATES = [
     "{who} and {other} drink coffee in {place} every second week.",
     "{other} was called by {who} before nine because of {thing}.",
 ]
-_MONTHS = (
-    "January February March April May June July August September October November December".split()  # noqa: SIM905
-)
+_MONTHS = [name.capitalize() for name in MONTHS]
 
 
 def evidence() -> list[Evidence]:

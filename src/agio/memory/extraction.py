@@ -166,7 +166,7 @@ def _items(text: str) -> list[Json]:
     items = cast("dict[str, Json]", answer).get("memories") if isinstance(answer, dict) else None
     if not isinstance(items, list):
         raise _invalid()
-    return items
+    return cast("list[Json]", items)
 
 
 def _day(moment: int) -> str:

@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -134,7 +135,7 @@ async def test_vectors_find_what_has_no_word_in_common(store: Store) -> None:
         "Collects stamps.": [0.0, 0.1, 1.0],
     }
     await store.put_vectors("m1", [(each, vectors[each.text]) for each in waiting])
-    near_dogs = {"vector": [0.9, 0.1, 0.0], "model": "m1"}
+    near_dogs: dict[str, Any] = {"vector": [0.9, 0.1, 0.0], "model": "m1"}
     assert (await found(store, agent, "canine companion", **near_dogs))[0] == "Has a hound."
     assert (await found(store, agent, "stamps", **near_dogs))[0] in ("Collects stamps.", "Has a hound.")
     assert await found(store, agent, "canine companion") == []

@@ -172,7 +172,7 @@ class PostgresRows:
             "select table_name from information_schema.tables where table_schema = 'public'"
         )
         return {
-            (table, *(tuple(value) if isinstance(value, list) else value for value in row))
+            (table, *(repr(value) if isinstance(value, list) else value for value in row))
             for (table,) in tables
             for row in await self.connection.fetch(f"select * from {table}")
         }
@@ -299,12 +299,17 @@ def _values(name: str, values: Mapping[str, object]) -> dict[str, object]:
     }
     at = {
         "places": [values["place"]],
-        "within": values["place"],
         "words": ["know"],
         "total": 1,
         "until": BEYOND_ALL,
     }
-    said = {"content": "x", "memory_type": "fact", "importance": 0.5, "observed_at": 1, "created_by": None}
+    said: dict[str, object] = {
+        "content": "x",
+        "memory_type": "fact",
+        "importance": 0.5,
+        "observed_at": 1,
+        "created_by": None,
+    }
     meant |= {
         "list_memories": {"created_at": BEYOND_ALL, "memory_type": None, "scope": None},
         "list_suggestions": {"created_at": BEYOND_ALL},

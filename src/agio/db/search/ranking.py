@@ -26,7 +26,6 @@ class Candidate(Struct, frozen=True):
     item_id: str
     at: int
     stems: str
-    """After its place."""
 
 
 def word_weights(counts: Mapping[str, int], total: int) -> dict[str, float]:

@@ -7,9 +7,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from importlib import import_module
 from typing import Protocol, cast
-
-import snowballstemmer
 
 _WORD = re.compile(r"(?P<date>\d{4}-\d\d-\d\d)|\d+(?:[.,]\d+)+|[^\W_]+(?:['\u2019][^\W_]+)?")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
@@ -32,11 +31,16 @@ _SAME = {
     "feb": "february", "apr": "april", "jun": "june", "jul": "july", "aug": "august", "sep": "september",
     "sept": "september", "oct": "october", "nov": "november", "dec": "december",
 }  # fmt: skip
-_COMMON = frozenset(
-    """
-    a
-    """.split()
-)
+_COMMON = frozenset({
+    "a", "about", "also", "am", "an", "and", "any", "are", "as", "at", "be", "been", "being", "but", "by",
+    "can", "could", "did", "do", "does", "doing", "for", "from", "had", "has", "have", "having", "he", "her",
+    "hers", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "itself", "just", "me", "my", "of",
+    "on", "or", "our", "ours", "out", "own", "she", "should", "so", "some", "such", "than", "that", "the",
+    "their", "theirs", "them", "then", "there", "these", "they", "this", "those", "to", "too", "us", "very",
+    "was", "we", "were", "what", "when", "where", "which", "while", "who", "whom", "whose", "why", "will",
+    "with", "would", "you", "your", "yours", "s", "t", "d", "ll", "re", "ve", "m", "let", "please", "tell",
+    "user", "person"
+})  # fmt: skip
 """Words that say nothing of what a text is about. Negations and time words are not among them."""
 
 
@@ -44,7 +48,11 @@ class _Stemmer(Protocol):
     def stemWord(self, word: str) -> str: ...  # noqa: N802 (its name)
 
 
-_stemmer = cast("_Stemmer", snowballstemmer.stemmer("english"))
+class _Stemmers(Protocol):
+    def stemmer(self, lang: str) -> _Stemmer: ...
+
+
+_stemmer = cast("_Stemmers", import_module("snowballstemmer")).stemmer("english")
 
 
 def stems_of(text: str) -> list[str]:

@@ -11,12 +11,9 @@ Span: TypeAlias = tuple[int, int]
 
 _UNITS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _COUNTS = {
-    word: number
-    for number, word in enumerate(
-        ["zero", "a", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
-    )
-}
-_COUNTS |= {"an": 1, "one": 1, "couple of": 2, "few": 3}
+    "a": 1, "an": 1, "one": 1, "two": 2, "couple of": 2, "three": 3, "few": 3, "four": 4, "five": 5, "six": 6,
+    "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+}  # fmt: skip
 _MONTH = "|".join(f"{name}|{name[:3]}" for name in MONTHS)
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _ISO = re.compile(r"\b(\d{4})-(\d\d)(?:-(\d\d))?\b")

@@ -40,7 +40,7 @@ def put_passage(tenant: str, passage: Passage) -> Plan[None]:
         item_id=passage.item_id,
         at=passage.at,
         text=passage.text,
-        stems=" ".join(stems_of(passage.text)) or "_",
+        stems=" ".join(stems_of(passage.text)),
     )
 
 
@@ -94,7 +94,7 @@ def _find_words(tenant: str, places: Sequence[str], text: str) -> Plan[Ranking]:
         "find_words",
         tenant=tenant,
         words=asked,
-        within=" ".join(places),
+        places=list(places),
         total=total,
         limit=CANDIDATES,
     )

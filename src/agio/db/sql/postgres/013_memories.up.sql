@@ -96,8 +96,9 @@ create table passages (
 
 create index passages_in_place on passages (tenant_id, place, at);
 
+-- Each word with its place before it: a search reads the rows of its places only, however many others there are.
 create index passages_by_word on passages
-using gin (array_to_tsvector(string_to_array(place || ' ' || stems, ' ')));
+using gin (array_to_tsvector(string_to_array(place || replace(stems, ' ', ' ' || place), ' ')));
 
 create function delete_passage_of_memory() returns trigger language plpgsql as $$
 begin

@@ -248,11 +248,11 @@ select count(*) from passages p where {in_places};
 -- How many passages have each word, as rows without a number; then the passages with the best words.
 with hits as materialized (
     select w.word, p.number
-    from unnest(:words::text[]) as w (word) cross join lateral (
+    from unnest(:words::text[]) as w (word) cross join unnest(:places::text[]) as o (place) cross join lateral (
         select number from passages
-        where array_to_tsvector(string_to_array(place || ' ' || stems, ' ')) @@ (
-            '(''' || replace(:within::text, ' ', ''' | ''') || ''') & ''' || w.word || ''''
-        )::tsquery
+        where array_to_tsvector(string_to_array(place || replace(stems, ' ', ' ' || place), ' '))
+            @@ ('''' || o.place || w.word || '''')::tsquery
+        offset 0
     ) p
 ),
 weights as (

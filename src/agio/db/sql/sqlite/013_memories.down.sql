@@ -4,6 +4,7 @@ drop trigger passages_deleted;
 drop trigger passages_changed;
 drop trigger passages_added;
 drop table passage_words;
+drop view passage_tokens;
 drop table passages;
 drop table extraction_spending;
 drop table memory_suggestions;

@@ -96,28 +96,35 @@ create table passages (
 
 create index passages_in_place on passages (tenant_id, place, at);
 
+-- Each word with its place before it: a search reads the rows of its places only, however many others there are.
+create view passage_tokens as
+select number, substr(replace(' ' || stems, ' ', ' ' || place), 2) as words from passages;
+
 create virtual table passage_words using fts5 (
-    place, stems, content = 'passages', content_rowid = 'number', detail = none, columnsize = 0,
-    tokenize = "ascii tokenchars '_'"
+    words, content = 'passage_tokens', content_rowid = 'number', detail = none, columnsize = 0, tokenize = "ascii tokenchars '_'"
 );
 
 -- What is deleted leaves the index's pages at once.
 insert into passage_words (passage_words, rank) values ('secure-delete', 1);
 
 create trigger passages_added after insert on passages
-begin insert into passage_words (rowid, place, stems) values (new.number, new.place, new.stems); end;
+begin
+    insert into passage_words (rowid, words)
+    values (new.number, replace(' ' || new.stems, ' ', ' ' || new.place));
+end;
 
 create trigger passages_changed after update of place, stems on passages
 begin
-    insert into passage_words (passage_words, rowid, place, stems)
-    values ('delete', old.number, old.place, old.stems);
-    insert into passage_words (rowid, place, stems) values (new.number, new.place, new.stems);
+    insert into passage_words (passage_words, rowid, words)
+    values ('delete', old.number, replace(' ' || old.stems, ' ', ' ' || old.place));
+    insert into passage_words (rowid, words)
+    values (new.number, replace(' ' || new.stems, ' ', ' ' || new.place));
 end;
 
 create trigger passages_deleted after delete on passages
 begin
-    insert into passage_words (passage_words, rowid, place, stems)
-    values ('delete', old.number, old.place, old.stems);
+    insert into passage_words (passage_words, rowid, words)
+    values ('delete', old.number, replace(' ' || old.stems, ' ', ' ' || old.place));
 end;
 
 create trigger memories_deleted after delete on agent_long_term_memory

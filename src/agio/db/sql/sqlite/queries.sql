@@ -213,8 +213,8 @@ select count(*) from passages p where {in_places};
 -- How many passages have each word, as rows without a number; then the passages with the best words.
 with hits as materialized (
     select w.value as word, f.rowid as number
-    from json_each(:words) w join passage_words f
-        on f.passage_words match '("' || replace(:within, ' ', '" OR "') || '") AND "' || w.value || '"'
+    from json_each(:words) w join json_each(:places) p
+        join passage_words f on f.passage_words match '"' || p.value || w.value || '"'
 ),
 weights as (
     select word, count(*) as n, ln(1 + (max(:total - count(*), 0) + 0.5) / (count(*) + 0.5)) as weight
