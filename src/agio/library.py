@@ -132,6 +132,16 @@ class Agent:
         """What it remembers: add, find, delete memories, approve suggestions."""
         self.team()
 
+    @property
+    def memory_policy(self) -> MemoryPolicy:
+        """Whether it remembers."""
+        return self.memory.config.policy
+
+    @property
+    def memory_tools(self) -> Sequence[str]:
+        """The names of the memory tools that it has."""
+        return [tool.name for tool in self.memory.tools()]
+
     def as_tool(self, name: str = "", description: str = "") -> Teammate:
         """Return this agent as a tool for `Agent(tools=[...])`: it does a task and answers its caller."""
         return Teammate(self, Handoff(self.spec.name, "tool", description, tool=name))

@@ -5,7 +5,7 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
 import msgspec
 import pytest
@@ -124,6 +124,10 @@ class Rows(Protocol):
         ...
 
 
+def _hashable(value: object) -> object:
+    return repr(cast("object", value)) if isinstance(value, list) else value
+
+
 class SqliteRows:
     """The rows of a SQLite file."""
 
@@ -172,7 +176,7 @@ class PostgresRows:
             "select table_name from information_schema.tables where table_schema = 'public'"
         )
         return {
-            (table, *(repr(value) if isinstance(value, list) else value for value in row))
+            (table, *(_hashable(value) for value in row))
             for (table,) in tables
             for row in await self.connection.fetch(f"select * from {table}")
         }
@@ -297,7 +301,7 @@ def _values(name: str, values: Mapping[str, object]) -> dict[str, object]:
         "read_file": {"idx": 0},
         "read_session_file": {"idx": 0},
     }
-    at = {
+    at: dict[str, object] = {
         "places": [values["place"]],
         "words": ["know"],
         "total": 1,
