@@ -210,7 +210,8 @@ select id, frames from tail order by id;
 select count(*) from passages p where {in_places};
 
 -- name: find_words
--- How many passages have each word, as rows without a number; then the passages with the best words.
+-- How many passages have each word, as rows without a number; then the passages with the best words. The `+` keeps
+-- SQLite from reading all passages of the tenant.
 with hits as materialized (
     select w.value as word, f.rowid as number
     from json_each(:words) w join json_each(:places) p
@@ -225,9 +226,9 @@ best as (
     group by number order by score desc, number desc limit :limit
 )
 select 0, word, n, '' from weights
-where exists (select 1 from best b join passages p on p.number = b.number and p.tenant_id = :tenant)
+where exists (select 1 from best b join passages p on p.number = b.number and +p.tenant_id = :tenant)
 union all
-select p.number, p.item_id, p.at, p.stems from best b join passages p on p.number = b.number and p.tenant_id = :tenant;
+select p.number, p.item_id, p.at, p.stems from best b join passages p on p.number = b.number and +p.tenant_id = :tenant;
 
 -- name: find_times
 -- The newest of a time.
