@@ -250,6 +250,12 @@ async def test_an_agent_that_is_off_remembers_nothing(home: Home) -> None:
     assert [call for call in home.model.calls if extracts(call)] == []
 
 
+async def test_a_memory_tool_needs_an_agent_that_remembers(home: Home) -> None:
+    """S4: a call by hand has no agent whose memory it could be."""
+    asked = {"tool": "search_memory", "arguments": {"query": "x"}}
+    assert "memory_off" in json.dumps(await home.ask("POST", "/api/tools/execute", asked))
+
+
 async def searched(home: Home, agent: str, text: str) -> list[str]:
     found = await home.ask("GET", f"/api/agents/{agent}/memories?q={text}")
     return [each["content"] for each in cast("list[dict[str, Any]]", found["items"])]

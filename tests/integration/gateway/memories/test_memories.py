@@ -179,13 +179,3 @@ async def test_two_memories_never_say_the_same() -> None:
         third = await _remember(client, agent, "Plays the flute.")
         repeated = client.patch(f"/api/agent-memories/{third['id']}", json={"content": "Plays the cello."})
         assert code_of(await repeated) == "memory_exists"
-
-
-async def test_a_memory_tool_needs_an_agent_that_remembers() -> None:
-    """S4: a call by hand has no agent."""
-    async with house() as place, place.client() as client:
-        called = await client.post(
-            "/api/tools/execute", json={"tool": "search_memory", "arguments": {"query": "x"}}
-        )
-        assert called.status_code == 200, called.text
-        assert "memory_off" in called.text
