@@ -5,6 +5,7 @@ docs/benchmarks.md says what the figures mean. Results go to bench/out.
 """
 
 import argparse
+import json
 import signal
 import sys
 from dataclasses import replace
@@ -14,6 +15,7 @@ import edge
 import libraries.benchmark
 import libraries.report
 import libraries.subjects
+import memory.benchmark
 import servers.benchmark
 import servers.report
 import servers.subjects
@@ -34,6 +36,8 @@ def main() -> None:
     # Asked to stop, it takes the servers it has started with it, as after Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     failed = False
+    if args.what in ("memory", "all"):
+        bench_memory(args)
     if args.what in ("edge", "all"):
         bench_edge(args)
     if args.what in ("browser", "all"):
@@ -45,10 +49,19 @@ def main() -> None:
     sys.exit(failed)
 
 
+def bench_memory(args: argparse.Namespace) -> None:
+    """Measure how well memories are found, and what that takes."""
+    sizes = [1_000] if args.quick else [1_000, 100_000, 1_000_000]
+    results = run(memory.benchmark.measure(sizes, vectors=not args.quick))
+    print(memory.benchmark.show(results), flush=True)
+    OUT.mkdir(exist_ok=True)
+    (OUT / "memory.json").write_text(json.dumps(results, indent=1))
+
+
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument(
-        "what", nargs="?", choices=["servers", "libraries", "edge", "browser", "all"], default="all"
+        "what", nargs="?", choices=["servers", "libraries", "edge", "browser", "memory", "all"], default="all"
     )
     parser.add_argument("--quick", action="store_true", help="short phases: does it run, not what it costs")
     parser.add_argument("--passes", type=int, help="how often everything is measured; the medians count")

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from agio.agent_memory import Memory
     from agio.core.config import AgentRunConfig, Price
     from agio.core.engine.context import ContextSource, Snippet
     from agio.core.engine.runner import AgentRunner, RunHooks, RunResult
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "agio.library": ("Agent", "Run", "Teammate", "handoff"),
+    "agio.agent_memory": ("Memory",),
     "agio.core.config": ("AgentRunConfig", "Price"),
     "agio.core.model": ("ModelSettings",),
     "agio.core.tool": ("tool", "client_tool", "ToolContext"),
@@ -113,6 +115,7 @@ __all__ = [
     "Run",
     "Teammate",
     "handoff",
+    "Memory",
     "AgentRunConfig",
     "Price",
     "ModelSettings",

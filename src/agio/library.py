@@ -4,22 +4,25 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeAlias
 from weakref import WeakKeyDictionary
 
 from msgspec import UNSET, Struct, structs
 
+from agio.agent_memory import AgentMemory, Memory
 from agio.core.config import AgentRunConfig, checked_config
-from agio.core.engine.context import ContextSource, NoContext, PageContext
+from agio.core.engine.context import ContextSource, NoContext, PageContext, RememberedContext
 from agio.core.engine.runner import AgentRunner, RunHooks, RunResult, RunStream
 from agio.core.engine.team import Member
 from agio.core.handoff import Handoff, HandoffFilter, edges_of
 from agio.core.model import ModelDriver
 from agio.core.name import name_problem
+from agio.core.passage import Recollection
 from agio.core.run.fold import Fold
 from agio.core.run.session_history import session_history
 from agio.core.run.spec import AgentSpec, RunRequest, check_request, messages_of
 from agio.core.schema.schema import OutputType
+from agio.core.store.records import MemoryPolicy
 from agio.core.store.repository import AgentRunRepository, RunInfo, RunLog
 from agio.core.tool import AnyTool, Tool, offered_tools, tool
 from agio.db.repository import open_store
@@ -37,9 +40,13 @@ from agio.protocol.messages import (
     ResumeEntry,
     ToolDeclaration,
     ToolMessage,
+    UserMessage,
+    text_of,
 )
 from agio.settings import load_settings
 
+Recalled: TypeAlias = Mapping[str, Sequence[Recollection]]
+"""What the agents of a run remember, by their names."""
 MEMORY = ":memory:"
 """The name of a store in memory, which is lost when the program ends."""
 
@@ -89,6 +96,7 @@ class Agent:
         api_key: str | None = None,
         source: ContextSource | None = None,
         hooks: RunHooks | None = None,
+        memory: "MemoryPolicy | Memory" = "off",
     ) -> None:
         _check_kinds(name=name, instructions=instructions, goal=goal, base_url=base_url, api_key=api_key)
         provider, model_name = _split(model)
@@ -120,7 +128,19 @@ class Agent:
         self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
         self.source = source or NoContext()
         self.hooks = hooks
+        self.memory = AgentMemory(self, memory)
+        """What it remembers: add, find, delete memories, approve suggestions."""
         self.team()
+
+    @property
+    def memory_policy(self) -> MemoryPolicy:
+        """Whether it remembers."""
+        return self.memory.config.policy
+
+    @property
+    def memory_tools(self) -> Sequence[str]:
+        """The names of the memory tools that it has."""
+        return [tool.name for tool in self.memory.tools()]
 
     def as_tool(self, name: str = "", description: str = "") -> Teammate:
         """Return this agent as a tool for `Agent(tools=[...])`: it does a task and answers its caller."""
@@ -206,6 +226,7 @@ class Agent:
     async def aclose(self) -> None:
         """Close the connections of its models, and the store. A driver or repository passed in stays open."""
         for agent in self.team():
+            await agent.memory.aclose()
             await agent.close_driver()
         repository, self._repository = self._repository, None
         if repository is None or repository is self._store:
@@ -245,7 +266,8 @@ class Agent:
             history = await session_history(repository, request.session_id, enough=enough)
             if newest:
                 request = structs.replace(request, mark=newest[0].mark)
-        return self._runner(repository, request).run_stream(request, history)
+        recalled = await self._recall(request.messages)
+        return self._runner(repository, request, recalled).run_stream(request, history)
 
     async def go_on(self, run_id: str) -> RunStream:
         """Claim an unfinished run and continue it. Raises UserError `run_not_found`, StoreError `run_ended`."""
@@ -254,7 +276,15 @@ class Agent:
         enough = self.spec.config.max_history_messages
         history = await session_history(repository, info.session_id, until=info, enough=enough)
         log = await repository.get_log(run_id)
-        return self._runner(repository, _request_of(log)).resume(log, history)
+        given = log.input()
+        recalled = await self._recall([] if given is None else given.messages)
+        return self._runner(repository, _request_of(log), recalled).resume(log, history)
+
+    async def _recall(self, messages: Sequence[Message]) -> "Recalled":
+        """Return what the agents of a run remember that fits its message."""
+        said = [text_of(message.content) for message in messages if isinstance(message, UserMessage)]
+        text = "\n".join(said)
+        return {agent.spec.name: await agent.memory.recall(text) for agent in self.team()} if text else {}
 
     def driver(self) -> ModelDriver:
         """Return the model's driver, opened on first use. Raises UserError `missing_provider_key`."""
@@ -268,24 +298,31 @@ class Agent:
             self._driver = open_driver(self.spec.provider, endpoint)
         return self._driver
 
-    def _runner(self, repository: AgentRunRepository, request: RunRequest) -> AgentRunner:
-        own, *others = [agent.member(repository, request) for agent in self.team()]
+    def _runner(
+        self, repository: AgentRunRepository, request: RunRequest, recalled: "Recalled"
+    ) -> AgentRunner:
+        own, *others = [
+            agent.member(repository, request, recalled.get(agent.spec.name, ())) for agent in self.team()
+        ]
         return AgentRunner(
             own.spec,
             own.driver,
             own.tools,
             repository,
             source=own.source,
-            hooks=self.hooks,
+            hooks=self.hooks if self.memory.config.policy == "off" else self.memory.hooks(self.hooks),
             edges=own.edges,
             team={each.spec.name: each for each in others},
         )
 
-    def member(self, repository: AgentRunRepository, request: RunRequest) -> Member:
-        """Return the agent as one of a run's."""
-        tools = [*self.tools, *offered_tools(request.tools)]
+    def member(
+        self, repository: AgentRunRepository, request: RunRequest, recalled: Sequence[Recollection] = ()
+    ) -> Member:
+        """Return the agent as one of a run's, with what it remembers."""
+        tools = [*self.tools, *self.memory.tools(), *offered_tools(request.tools)]
         executor = ToolExecutor(tools, self.spec.config, repository)
-        source = PageContext(self.source, request.context) if request.context else self.source
+        source = RememberedContext(self.source, (), recalled) if recalled else self.source
+        source = PageContext(source, request.context) if request.context else source
         edges = edges_of([link for _, link in self.links()], [tool.name for tool in tools])
         return Member(self.spec, self.driver(), executor, source, edges)
 

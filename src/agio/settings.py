@@ -14,6 +14,7 @@ from msgspec import Meta, Struct, field
 from agio.core.config import Price, ServerLimits
 from agio.core.identity.oidc import OidcProvider, read_providers
 from agio.core.mcp import SERVER_NAME, SERVER_NAME_CHARS
+from agio.core.passage import EmbeddingModel
 from agio.core.url import split_url, with_port
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.registry import SERVICES
@@ -68,6 +69,8 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     """Prices of models, by `provider:model`."""
     currency: str = "USD"
     """The currency of the prices."""
+    embeddings: EmbeddingModel | None = None
+    """The model that makes vectors of memories; None: they are searched by words and time."""
 
 
 def load_settings() -> Settings:
@@ -103,6 +106,7 @@ def load_server_settings() -> ServerSettings:
         limits=_limits(os.environ.get("AGIO_LIMITS") or "{}"),
         prices=_prices(os.environ.get("AGIO_PRICES") or "{}"),
         currency=_currency(os.environ.get("AGIO_CURRENCY") or "USD"),
+        embeddings=read_embeddings(os.environ.get("AGIO_EMBEDDINGS") or None),
     )
 
 
@@ -211,6 +215,21 @@ def read_public_url(given: str | None) -> str | None:
             {"variable": "AGIO_PUBLIC_URL"},
         ) from None
     return f"{parts.scheme}://{with_port(parts.scheme, (parts.hostname or '').rstrip('.'), parts.port)}"
+
+
+def read_embeddings(given: str | None) -> EmbeddingModel | None:
+    """Read the model of vectors, `provider:model` or `provider:model@size`. Raises UserError `invalid_setting`."""
+    if given is None:
+        return None
+    found = re.fullmatch(r"([^:@]+):([^@]+?)(?:@(\d{1,5}))?", given.strip())
+    if found is None or found[3] == "0":
+        raise UserError(
+            "invalid_setting",
+            "AGIO_EMBEDDINGS must be like openai:text-embedding-3-small or gemini:gemini-embedding-2@768, "
+            f"not {given!r}.",
+            {"variable": "AGIO_EMBEDDINGS"},
+        )
+    return EmbeddingModel(found[1], found[2], int(found[3]) if found[3] else None)
 
 
 def _networks(variable: str) -> list[IPv4Network | IPv6Network]:

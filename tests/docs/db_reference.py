@@ -77,7 +77,7 @@ def sqlite_tables() -> dict[str, Table]:
 async def postgres_tables(url: str) -> dict[str, Table]:
     """The tables the migrations made in a Postgres database."""
     connection = await connect(url)
-    ours = {theirs: ours for ours, theirs in TYPES.items()}
+    ours = {theirs: ours for ours, theirs in TYPES.items()} | {"ARRAY": "blob"}
     tables: dict[str, Table] = {}
     for table, name, kind, nullable in msgspec.convert(
         [tuple(row) for row in await connection.fetch(_COLUMNS)], list[tuple[str, str, str, str]]

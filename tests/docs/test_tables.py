@@ -94,6 +94,7 @@ async def test_the_fields_of_agios_own_events_are_on_the_page() -> None:
     store = await open_store(":memory:")
     spec = AgentSpec("worker", "", "scripted", "scripted")
     runner = AgentRunner(spec, ScriptedDriver([ScriptedTurn("Done.")]), ToolExecutor((), spec.config), store)
+    runner.suggested = ["sug_1"]
     steered = runner.run_stream(
         RunRequest(session_id="thr_1", messages=[UserMessage(id="u1", content="Work.")])
     )

@@ -33,6 +33,7 @@ from agio.gateway.auth.authenticator import Authenticator
 from agio.gateway.auth.oidc import OidcProviders
 from agio.gateway.workers.link import WorkerLink
 from agio.gateway.workers.pool import Takeover
+from agio.gateway.workers.recall import Recall
 from agio.protocol.events import (
     RunFinished,
     StepFinished,
@@ -164,7 +165,9 @@ class Engine:
     def __init__(self, store: Store, limits: ServerLimits, tools: Mapping[str, AnyTool]) -> None:
         self.store = store
         vault = Vault([b"k" * 32])
-        resources = Resources(store=store, egress=Egress(), vault=vault, oidc=OidcProviders())
+        resources = Resources(
+            store=store, egress=Egress(), vault=vault, oidc=OidcProviders(), recall=Recall(store)
+        )
         config = AgentRunConfig(cancel_grace_s=0.01, prices=PRICES)
         plan = GatewayConfig(database=Path("agio.db"), limits=limits)
         made = make_gateway(plan, resources, tools, config)

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from agio.core.config import Price, ServerLimits
+from agio.core.passage import EmbeddingModel
 from agio.drivers.endpoint import Endpoint
 from agio.egress import Egress
 from agio.gateway.auth.authenticator import SignInLink
@@ -56,6 +57,7 @@ async def served(
     prices: Mapping[str, Price] | None = None,
     commands: Mapping[str, Command] | None = None,
     public_url: str | None = None,
+    embeddings: EmbeddingModel | None = None,
 ) -> AsyncGenerator[Served]:
     """Serve on a free loopback port until the test ends. The store is at a URL, or a file in a folder; it stays.
 
@@ -71,6 +73,7 @@ async def served(
         prices=prices or {},
         mcp=commands or {},
         public_url=public_url,
+        embeddings=embeddings,
     )
     worker = WorkerService(
         "w1",

@@ -109,6 +109,8 @@ class AgentLimits(Struct, frozen=True, kw_only=True):
     max_history_messages: int | None = None
     compact_at_tokens: int | None = None
     max_tool_tokens: int | None = None
+    max_memories: int | None = None
+    memory_update_async: bool | None = None
 
     def said(self) -> dict[str, float | int]:
         """Return the limits that are set, by name."""
@@ -176,6 +178,13 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     """After this time without an extension another gateway may claim a job."""
     unknown_job_s: float = 3600.0
     """How long a job may be due that no gateway can run."""
+
+    memory_idle_s: float = 600.0
+    """After this time without a run the memories of a session are suggested."""
+    memory_tokens_per_day: int = 500_000
+    """The tokens that a tenant may spend a day on suggesting memories. What does not fit waits for the next day."""
+    memory_cost_per_day: float = 5.0
+    """The same limit in the currency of the prices, for models with a price."""
 
     sign_ins_at_once: int = 10
     """The burst of sign-in attempts, by address and by account."""

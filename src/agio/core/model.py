@@ -186,6 +186,22 @@ class ModelLister(Protocol):
         ...
 
 
+class Embedded(Struct, frozen=True):
+    """The vectors of texts, in their order, and what they cost."""
+
+    vectors: list[list[float]]
+    usage: Usage
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """A driver whose service makes vectors of texts."""
+
+    async def embed(self, model: str, texts: Sequence[str], size: int | None) -> Embedded:
+        """Return the vectors of texts, all of one size. Raises ModelError."""
+        ...
+
+
 class ModelDriver(Protocol):
     """A streaming client of one vendor's wire format."""
 

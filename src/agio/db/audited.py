@@ -10,11 +10,13 @@ from typing import cast
 from msgspec import Struct
 
 from agio.core.identity.principal import DEFAULT_TENANT
+from agio.core.memory import MemoryRecord
 from agio.core.provider import KEY_FIELD, Sealed
 from agio.core.store.audit import Actor
 from agio.core.store.records import InterruptRecord, Submission
 from agio.db.plan import Plan
 from agio.db.plans.agents import agents, mcp, providers, tools
+from agio.db.plans.memories import memories
 from agio.db.plans.people import identity
 from agio.db.plans.people.accounts import memberships
 from agio.db.plans.people.audit import AuditRule, Note, Values, audited, look
@@ -106,6 +108,24 @@ def _provider(values: Values) -> Plan[object]:
 
 def _mcp_server(values: Values) -> Plan[object]:
     return (yield from mcp.get_mcp_server(_text(values, "tenant"), _text(values, "server_id")))
+
+
+def _memory(values: Values) -> Plan[object]:
+    return (
+        yield from memories.get_memory(
+            _text(values, "tenant"), _text(values, "user"), _text(values, "memory_id")
+        )
+    )
+
+
+def _approved(values: Values) -> Plan[Sequence[Note]]:
+    """Make an entry for each memory."""
+    yield from ()
+    tenant, session = _text(values, "tenant"), _text(values, "session_id")
+    return [
+        Note(tenant=tenant, target=memory.id, details={"scope": memory.scope, "session": session})
+        for memory in cast("list[MemoryRecord]", values["result"])
+    ]
 
 
 def _new_key(values: Values) -> list[str]:
@@ -230,6 +250,16 @@ AUDITED: dict[str, AuditRule] = {
     "session.fork": AuditRule(target="result.id", facts={"from": "result.forked_from"}),
     "session.expire": AuditRule(target="session_id", when=lambda values: values["result"] is True),
     "file.delete": AuditRule(target="file_id"),
+    # Memories
+    "memory.create": AuditRule(target="result.id", facts={"scope": "result.scope"}),
+    "memory.update": AuditRule(target="memory_id", before=_memory, compare=True),
+    "memory.delete": AuditRule(target="memory_id"),
+    "memory.forget": AuditRule(target="user", facts={"count": "result"}),
+    "memory.approve": AuditRule(
+        target="result.id", facts={"scope": "result.scope", "suggestion": "suggestion_id"}
+    ),
+    "memory.approve_all": AuditRule(target="session_id", notes=_approved),
+    "memory.reject": AuditRule(target="suggestion_id"),
     "job.retry": AuditRule(target="job_id", facts={"kind": "result.kind"}),
 }
 

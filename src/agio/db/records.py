@@ -99,6 +99,7 @@ def agent_record(row: Sequence[object], tools: Iterable[AgentTool] = ()) -> Agen
         if values[name] is not None:
             values[name] = decode(cast(bytes, values[name]))
     values["handoffs"] = values["handoffs"] or []
+    values["search_conversations"] = bool(values["search_conversations"])
     return AgentRecord(**cast("dict[str, Any]", values), tools=list(tools))
 
 
@@ -115,6 +116,7 @@ def agent_values(fields: AgentFields) -> dict[str, object]:
         values[name] = values[name] or None
         if values[name] is not None:
             values[name] = encode_json(f"agent's {name}", values[name])
+    values["search_conversations"] = int(fields.search_conversations)
     return values
 
 

@@ -27,6 +27,18 @@ def message_not_found(message_id: str) -> UserError:
     )
 
 
+def memory_not_found(memory_id: str) -> UserError:
+    """The user may see no memory of this id."""
+    shown = memory_id[:_ID_CHARS]
+    return UserError("memory_not_found", f"There is no memory {shown}.", {"memory_id": shown})
+
+
+def suggestion_not_found(suggestion_id: str) -> UserError:
+    """The user has no suggestion of this id."""
+    shown = suggestion_id[:_ID_CHARS]
+    return UserError("suggestion_not_found", f"There is no suggestion {shown}.", {"suggestion_id": shown})
+
+
 def tenant_not_found(tenant: str) -> UserError:
     """There is no such tenant, or it is not the caller's."""
     return UserError("tenant_not_found", f"There is no tenant {tenant}.", {"tenant": tenant})

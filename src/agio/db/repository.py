@@ -31,6 +31,7 @@ from agio.db.plans.agents import (
     tools,
 )
 from agio.db.plans.jobs import jobs, leases
+from agio.db.plans.memories import extraction, memories, passages, suggestions
 from agio.db.plans.people import accounts, audit, identities, identity, profiles, teams, workers
 from agio.db.plans.people.audit import audited
 from agio.db.plans.runs import acceptance, claims, inputs, log, paths, runs
@@ -212,6 +213,7 @@ class Repository:
     list_agents = _read(agents.list_agents)
     name_agents = _read(agents.name_agents)
     get_agent = _read(agents.get_agent)
+    library_agent = _write(agents.library_agent)
     create_agent = _write(agents.create_agent, audit="agent.create")
     update_agent = _write(agents.update_agent, audit="agent.update")
     delete_agent = _write(agents.delete_agent, audit="agent.delete")
@@ -346,6 +348,37 @@ class Repository:
                 _log.warning("an old session could not be deleted: %s", error)
                 break  # report those that were deleted
         return deleted
+
+    # Memories
+
+    list_memories = _read(memories.list_memories)
+    get_memory = _read(memories.get_memory)
+    find_memories = _read(memories.find_memories)
+    has_memories = _read(memories.has_memories)
+    add_memory = _write(memories.add_memory, audit="memory.create")
+    change_memory = _write(memories.change_memory, audit="memory.update")
+    delete_memory = _write(memories.delete_memory, audit="memory.delete")
+    forget_user = _write(memories.forget_user, audit="memory.forget")
+    use_memories = _write(memories.use_memories)
+    suggest_memory = _write(suggestions.suggest_memory)
+    list_suggestions = _read(suggestions.list_suggestions)
+    approve_suggestion = _write(suggestions.approve_suggestion, audit="memory.approve")
+    approve_suggestions = _write(suggestions.approve_suggestions, audit="memory.approve_all")
+    reject_suggestion = _write(suggestions.reject_suggestion, audit="memory.reject")
+    change_suggestion = _write(suggestions.change_suggestion)
+    new_suggestions = _write(suggestions.new_suggestions)
+    close_session = _write(extraction.close_session)
+    session_to_extract = _read(extraction.session_to_extract)
+    find_said = _read(extraction.find_said)
+    sessions_of_agent = _read(extraction.sessions_of_agent)
+    session_passages = _read(extraction.session_passages)
+    find_session_agent = _read(extraction.find_session_agent)
+    waits_for_extraction = _read(extraction.waits_for_extraction)
+    keep_extraction = _write(extraction.keep_extraction)
+    spend_extraction = _write(extraction.spend_extraction)
+    put_passages = _write(passages.put_passages)
+    passages_to_embed = _read(passages.passages_to_embed)
+    put_vectors = _write(passages.put_vectors)
 
     # Files
 

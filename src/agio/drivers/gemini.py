@@ -8,7 +8,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import UNSET
 
-from agio.core.model import ModelEvent, ModelRequest
+from agio.core.model import Embedded, ModelEvent, ModelRequest
 from agio.drivers.body import encode_body
 from agio.drivers.catalogue import GEMINI, fetch_names
 from agio.drivers.conversation import (
@@ -25,6 +25,7 @@ from agio.drivers.conversation import (
     text_of_parts,
     turns_of,
 )
+from agio.drivers.embeddings import embed_gemini
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.gemini_turn import WIRE, GeminiTurn
 from agio.drivers.http import ModelHttp
@@ -62,6 +63,10 @@ class GeminiDriver:
     async def models(self) -> list[str]:
         """List the service's models; see `ModelLister.models`."""
         return await fetch_names(self._http, f"{self._base}/models?pageSize=1000", GEMINI)
+
+    async def embed(self, model: str, texts: Sequence[str], size: int | None) -> Embedded:
+        """Make vectors of texts; see `Embedder.embed`."""
+        return await embed_gemini(self._http, self._base, model, texts, size)
 
     async def aclose(self) -> None:
         """Close the driver's connections."""

@@ -113,8 +113,18 @@ class ModelHttp:
 
     async def fetch(self, url: str, limit_bytes: int) -> bytes:
         """Get a document of at most `limit_bytes`. Raises ModelError."""
+        return await self._document(
+            self._pool().get(parse_url(url), self._sent("application/json")), limit_bytes
+        )
+
+    async def send(self, url: str, body: bytes, limit_bytes: int) -> bytes:
+        """Post a body and return the document that answers it. Raises ModelError."""
+        sent = self._pool().post(parse_url(url), self._sent("application/json"), body)
+        return await self._document(sent, limit_bytes)
+
+    async def _document(self, asked: Awaitable[Connection], limit_bytes: int) -> bytes:
         pool = self._pool()
-        answer = await self._reach(pool.get(parse_url(url), self._sent("application/json")))
+        answer = await self._reach(asked)
         try:
             if answer.status != 200:
                 raise await self._refusal(answer)

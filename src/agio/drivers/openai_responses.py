@@ -5,7 +5,7 @@ from typing import cast
 
 import msgspec
 
-from agio.core.model import ModelEvent, ModelRequest
+from agio.core.model import Embedded, ModelEvent, ModelRequest
 from agio.drivers.body import encode_body, is_strict
 from agio.drivers.catalogue import OPENAI, fetch_names
 from agio.drivers.conversation import (
@@ -19,6 +19,7 @@ from agio.drivers.conversation import (
     text_of_parts,
     turns_of,
 )
+from agio.drivers.embeddings import embed_openai
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.http import ModelHttp
 from agio.drivers.openai_responses_turn import WIRE, ResponsesTurn
@@ -46,6 +47,10 @@ class OpenAIModelDriver:
     async def models(self) -> list[str]:
         """List the service's models; see `ModelLister.models`."""
         return await fetch_names(self._http, f"{self._http.base_url}/models", OPENAI)
+
+    async def embed(self, model: str, texts: Sequence[str], size: int | None) -> Embedded:
+        """Make vectors of texts; see `Embedder.embed`."""
+        return await embed_openai(self._http, model, texts, size)
 
     async def aclose(self) -> None:
         """Close the driver's connections."""

@@ -18,6 +18,7 @@ from agio.gateway.http.address import Addresses
 from agio.gateway.http.rate_limits import Rates
 from agio.gateway.intake.forks import Forks
 from agio.gateway.intake.intake import Intake
+from agio.gateway.jobs.extraction import Extraction
 from agio.gateway.jobs.runner import JobRunner
 from agio.gateway.searches import Searches
 from agio.gateway.stream.connections import Connections
@@ -28,6 +29,7 @@ from agio.gateway.tools.endpoints import ModelEndpoints
 from agio.gateway.tools.rack import ToolRack
 from agio.gateway.workers.dispatcher import Dispatcher
 from agio.gateway.workers.pool import Takeover, WorkerPool
+from agio.gateway.workers.recall import Recall
 from agio.tools.mcp.oauth.connect import Connecting
 from agio.tools.mcp.oauth.grants import Grants
 from agio.tools.mcp.servers import McpServers
@@ -44,6 +46,10 @@ class Gateway:
     pool: WorkerPool
     dispatcher: Dispatcher
     jobs: JobRunner
+    memories: Recall
+    """Searches what agents remember."""
+    extraction: Extraction
+    """Suggests memories of sessions that have ended."""
     endpoints: ModelEndpoints
     rack: ToolRack
     mcp: McpServers

@@ -12,6 +12,7 @@ from agio.agents import demo
 from agio.core.config import AgentRunConfig, Price, ServerLimits
 from agio.core.identity.oidc import OidcProvider
 from agio.core.link.wire import MAX_UP_BYTES
+from agio.core.passage import EmbeddingModel
 from agio.core.store.store import Store
 from agio.core.tool import AnyTool
 from agio.db.postgres.lock import lock_database
@@ -27,6 +28,8 @@ from agio.gateway.http.origin import Origins
 from agio.gateway.http.rate_limits import Rates
 from agio.gateway.intake.forks import Forks
 from agio.gateway.intake.intake import Intake
+from agio.gateway.jobs.embedding import Embedding
+from agio.gateway.jobs.extraction import Extraction
 from agio.gateway.jobs.runner import JobRunner
 from agio.gateway.jobs.sweeps import Sweeps
 from agio.gateway.stream.connections import Connections
@@ -37,7 +40,9 @@ from agio.gateway.tools.files import keep_tool_file
 from agio.gateway.tools.offers import offer_tools
 from agio.gateway.tools.rack import ToolRack, open_secrets
 from agio.gateway.workers.dispatcher import Dispatcher
+from agio.gateway.workers.embedder import Embedder
 from agio.gateway.workers.pool import WorkerPool
+from agio.gateway.workers.recall import Recall
 from agio.gateway.workers.tool_backend import ToolBackend
 from agio.server.descriptors import raise_descriptor_limit
 from agio.server.first_start import make_first
@@ -81,6 +86,8 @@ class GatewayConfig(Struct, frozen=True, kw_only=True):
     currency: str = "USD"
     mcp: Mapping[str, Command] = field(default_factory=dict[str, Command])
     """The operator's stdio MCP servers, by name."""
+    embeddings: EmbeddingModel | None = None
+    """The model that makes vectors of memories; None: they are searched by words and time."""
     works: bool = True
     """Whether a worker runs in this process."""
 
@@ -99,6 +106,7 @@ class Resources(Struct, frozen=True, kw_only=True):
     egress: Egress
     vault: Vault | None
     oidc: OidcProviders
+    recall: Recall
 
 
 @asynccontextmanager
@@ -114,8 +122,9 @@ async def opened_gateway(plan: GatewayConfig) -> AsyncGenerator[Gateway]:
         await check_secrets(store, vault)
         egress = Egress(plan.egress_allow)
         oidc = await open_oidc(store, plan.oidc, plan.public_url, plan.egress_allow)
-        resources = Resources(store=store, egress=egress, vault=vault, oidc=oidc)
-        gateway = make_gateway(plan, resources, built_in_tools(store, egress))
+        resources = Resources(store=store, egress=egress, vault=vault, oidc=oidc, recall=Recall(store))
+        tools = built_in_tools(store, egress, resources.recall)
+        gateway = make_gateway(plan, resources, tools)
         try:
             yield gateway
         finally:
@@ -151,14 +160,24 @@ def make_gateway(
     rack = ToolRack(tools, config, opener, egress, mcp)
     backend = ToolBackend(store, rack, counters, limits.tick_s)
     pool = WorkerPool(store, hub, limits, backend, offer_tools(tools), counters, config.max_event_bytes)
-    dispatcher = Dispatcher(store, hub, pool, endpoints, limits, counters, config.prices)
+    recall = resources.recall
+    dispatcher = Dispatcher(store, hub, pool, endpoints, limits, counters, config.prices, recall)
+    extraction = Extraction(store, pool, endpoints, recall, limits, config.prices)
+    embedder = None if plan.embeddings is None else Embedder(pool, endpoints, plan.embeddings)
+    recall.embedder = embedder
+    embedding = Embedding(store, embedder, limits)
+    kinds = {**Sweeps(store, hub, dispatcher, limits).kinds, **extraction.kinds, **embedding.kinds}
+    jobs = JobRunner(store, kinds, limits)
+    pool.on_settled = jobs.ring
     return Gateway(
         store=store,
         limits=limits,
         hub=hub,
         pool=pool,
         dispatcher=dispatcher,
-        jobs=JobRunner(store, Sweeps(store, hub, dispatcher, limits).kinds, limits),
+        jobs=jobs,
+        memories=recall,
+        extraction=extraction,
         endpoints=endpoints,
         rack=rack,
         mcp=mcp,

@@ -106,6 +106,7 @@ class _Server:
             prices=self._server.prices,
             currency=self._server.currency,
             mcp=load_commands(self._options.data or self._settings.data_dir),
+            embeddings=self._server.embeddings,
             works=self._options.workers is None,
         )
         async with opened_gateway(plan) as gateway:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from agio.drivers.endpoint import Endpoint
@@ -46,7 +47,8 @@ class ModelServer:
     `calls` holds all requests, also refused ones. `problems` lists errors of requests and of the script; assert at
     the end of a test that it is empty. `requests_open` counts responses in progress, `connections` all connections
     so far. `models` are the names in its list of models, and `lists` holds the requests for it; without names it has
-    no list.
+    no list. `embedding` makes the vectors of `/embeddings` and `:batchEmbedContents`, without it there are none;
+    `embedded` holds the texts of those requests, and `hold` delays their answers until it is set.
     """
 
     def __init__(self, *, api_key: str | None = "test-key", models: Sequence[str] | None = None) -> None:
@@ -62,6 +64,9 @@ class ModelServer:
         self._changed = asyncio.Event()
         self._left = 0
         self.calls: list[ModelCall] = []
+        self.embedding: Callable[[str], list[float]] | None = None
+        self.embedded: list[list[str]] = []
+        self.hold: asyncio.Event | None = None
         self.lists: list[HttpRequest] = []
         self.requests_open = 0
         self.connections = 0
@@ -164,6 +169,9 @@ class ModelServer:
             if wire is not None:
                 await self._list(connection, wire, request, self.models)
                 return
+        if self.embedding is not None and request.path.endswith(_EMBEDDINGS):
+            await self._embed(connection, request, self.embedding)
+            return
         wire = next((wire for wire in wires if wire.accepts(request.path)), None)
         if wire is None or request.method != "POST":
             await connection.write_document(404, b'{"error":{"message":"Not found"}}', _JSON)
@@ -199,6 +207,41 @@ class ModelServer:
         else:
             await connection.write_document(200, encode(wire.listing(models)), _JSON)
 
+    async def _embed(
+        self, connection: Connection, request: HttpRequest, embedding: Callable[[str], list[float]]
+    ) -> None:
+        is_gemini = request.path.endswith(_EMBEDDINGS[1])
+        wire = self._wires["gemini" if is_gemini else "openai"]
+        try:
+            self._check_key(wire, request)
+            texts = _texts_of(_body(request.body))
+        except (Rejected, msgspec.ValidationError) as error:
+            rejected = error if isinstance(error, Rejected) else Rejected(str(error))
+            self.problems.append(rejected.message)
+            await _refuse(connection, wire, wire.problem(rejected.kind, rejected.message))
+            return
+        self.embedded.append(texts)
+        self._changed.set()
+        if self.hold is not None:
+            await self.hold.wait()
+        vectors = [embedding(text) for text in texts]
+        answer: Json = (
+            {"embeddings": [{"values": list(vector)} for vector in vectors]}
+            if is_gemini
+            else {
+                "object": "list",
+                "data": [
+                    {"object": "embedding", "index": index, "embedding": list(vector)}
+                    for index, vector in enumerate(vectors)
+                ],
+                "usage": {
+                    "prompt_tokens": sum(map(len, texts)) // 4,
+                    "total_tokens": sum(map(len, texts)) // 4,
+                },
+            }
+        )
+        await connection.write_document(200, encode(answer), _JSON)
+
     def _check_key(self, wire: Wire, request: HttpRequest) -> None:
         key = wire.key(request.headers, request.query)
         if self._api_key is not None and key != self._api_key:
@@ -233,6 +276,37 @@ class ModelServer:
                 await connection.wait_gone()
             case _:
                 await _say(connection, wire, _prepared(reply), answer)
+
+
+class _Part(Struct, frozen=True):
+    text: str
+
+
+class _Content(Struct, frozen=True):
+    parts: list[_Part]
+
+
+class _Asked(Struct, frozen=True):
+    model: str
+    content: _Content
+
+
+class _Embeddings(Struct, frozen=True):
+    model: str = ""
+    input: list[str] = []
+    requests: list[_Asked] = []
+
+
+_EMBEDDINGS = ("/embeddings", ":batchEmbedContents")
+
+
+def _texts_of(body: dict[str, Json]) -> list[str]:
+    """Return the texts of a request for vectors. Raises Rejected, ValidationError."""
+    asked = msgspec.convert(body, _Embeddings)
+    texts = asked.input or [part.text for each in asked.requests for part in each.content.parts]
+    if not texts or not all(texts):
+        raise Rejected("input must not be empty")
+    return texts
 
 
 _SHARED = tuple(name for name in Reading.__struct_fields__ if name != "wants")

@@ -10,19 +10,20 @@ from agio.tools.clock import clock
 from agio.tools.draft import DraftWriter, make_draft_tool
 from agio.tools.echo_context import echo_context
 from agio.tools.fetch import make_fetch_tool
+from agio.tools.memory import SEARCH_CONVERSATIONS, MemorySearch, MemoryTools, make_memory_tools
 from agio.tools.postcard import send_postcard
 from agio.tools.profile import make_profile_tools
 from agio.tools.project_context import ProjectStore, make_project_context_tool
 
-DEMO_ONLY = frozenset({send_postcard.name})
-"""Tools of the demo agent. They are not listed, and no other agent can have them."""
+UNLISTED = frozenset({send_postcard.name, SEARCH_CONVERSATIONS})
+"""Tools that are not listed: the demo agent's own, and one that agents have by a switch."""
 
 
-class ToolsStore(DraftWriter, ProfileStore, ProjectStore, Protocol):
+class ToolsStore(DraftWriter, ProfileStore, ProjectStore, MemoryTools, Protocol):
     """The store methods that the built-in tools need."""
 
 
-def built_in_tools(store: ToolsStore, egress: Egress) -> dict[str, AnyTool]:
+def built_in_tools(store: ToolsStore, egress: Egress, search: MemorySearch) -> dict[str, AnyTool]:
     """Make the built-in tools, by name."""
     tools = (
         calculator,
@@ -33,5 +34,6 @@ def built_in_tools(store: ToolsStore, egress: Egress) -> dict[str, AnyTool]:
         make_draft_tool(store),
         make_project_context_tool(store),
         *make_profile_tools(store),
+        *make_memory_tools(store, search),
     )
     return {tool.name: tool for tool in tools}

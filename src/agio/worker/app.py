@@ -17,7 +17,7 @@ from agio.core.handoff import Handoff
 from agio.core.link.link import ToolOffer, offer_tool
 from agio.core.model import ModelDriver
 from agio.core.run.spec import AgentSpec
-from agio.core.store.records import AgentFields, AgentTool
+from agio.core.store.records import AgentFields, AgentTool, MemoryPolicy
 from agio.core.tool import AnyTool, Tool
 from agio.errors import UserError
 
@@ -30,6 +30,16 @@ class CodeAgent(Protocol):
     tools: list[AnyTool]
     source: ContextSource
     hooks: RunHooks | None
+
+    @property
+    def memory_policy(self) -> MemoryPolicy:
+        """Whether it remembers."""
+        ...
+
+    @property
+    def memory_tools(self) -> Sequence[str]:
+        """The names of the memory tools that it has."""
+        ...
 
     def driver(self) -> ModelDriver:
         """Return the model's driver."""
@@ -181,7 +191,11 @@ def _fields_of(agent: CodeAgent) -> AgentFields:
         max_steps=spec.config.max_steps,
         output_schema=None if spec.output is None else spec.output.schema,
         limits=_limits_of(spec.config),
-        tools=[AgentTool(tool.name) for tool in agent.tools if tool.function is not None],
+        tools=[
+            *(AgentTool(tool.name) for tool in agent.tools if tool.function is not None),
+            *map(AgentTool, agent.memory_tools),
+        ],
+        memory=agent.memory_policy,
         handoffs=[link for _, link in agent.links()],
     )
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import TypeAlias
 
-from agio.core.model import ModelDriver, ModelEvent, ModelLister, ModelRequest
+from agio.core.model import Embedded, Embedder, ModelDriver, ModelEvent, ModelLister, ModelRequest
 from agio.core.provider import ModelEndpoint
 from agio.drivers.endpoint import Endpoint
 from agio.drivers.registry import open_driver
@@ -163,6 +163,11 @@ class _Borrowed:
         async with self._held() as driver:
             return await list_models(driver)
 
+    async def embed(self, model: str, texts: Sequence[str], size: int | None) -> Embedded:
+        """Make vectors of texts. Raises ModelError."""
+        async with self._held() as driver:
+            return await embed(driver, model, texts, size)
+
     async def aclose(self) -> None:
         """Do nothing: the drivers close with the worker."""
 
@@ -182,6 +187,13 @@ async def list_models(driver: ModelDriver) -> list[str]:
     if not isinstance(driver, ModelLister):
         raise ModelError("model_not_found", "This provider has no list of its models.")
     return await driver.models()
+
+
+async def embed(driver: ModelDriver, model: str, texts: Sequence[str], size: int | None) -> Embedded:
+    """Have a driver's service make vectors. Raises ModelError, `model_not_found` if it makes none."""
+    if not isinstance(driver, Embedder):
+        raise ModelError("model_not_found", "This provider makes no vectors of texts.")
+    return await driver.embed(model, texts, size)
 
 
 def _name_of(endpoint: ModelEndpoint) -> bytes:

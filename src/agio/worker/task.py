@@ -11,7 +11,7 @@ from agio.core.model import ModelDriver, ModelRequest, ModelSettings, TextDelta,
 from agio.errors import LimitExceeded, ModelError
 from agio.protocol.codec import encode
 from agio.protocol.messages import UserMessage
-from agio.worker.drivers import list_models
+from agio.worker.drivers import embed, list_models
 
 
 async def perform_task(driver: ModelDriver, task: Task, config: AgentRunConfig) -> TaskResult:
@@ -24,9 +24,7 @@ async def perform_task(driver: ModelDriver, task: Task, config: AgentRunConfig) 
         async with asyncio.timeout(task.timeout_s):
             while True:
                 try:
-                    return await (
-                        _ask(driver, task, config.max_turn_bytes) if task.wants == "turn" else _list(driver)
-                    )
+                    return await _perform(driver, task, config)
                 except ModelError as error:
                     failures[error.code] += 1
                     delay_s = retry_delay(config, error, failures) if task.again else None
@@ -37,6 +35,21 @@ async def perform_task(driver: ModelDriver, task: Task, config: AgentRunConfig) 
         raise ModelError(
             "turn_timeout", f"The model was still answering after {task.timeout_s:g} s."
         ) from error
+
+
+async def _perform(driver: ModelDriver, task: Task, config: AgentRunConfig) -> TaskResult:
+    match task.wants:
+        case "turn":
+            return await _ask(driver, task, config.max_turn_bytes)
+        case "models":
+            return await _list(driver)
+        case "embeddings":
+            return await _embed(driver, task)
+
+
+async def _embed(driver: ModelDriver, task: Task) -> TaskResult:
+    made = await embed(driver, task.model, task.texts, task.size)
+    return TaskResult("", made.usage, vectors=made.vectors)
 
 
 async def _list(driver: ModelDriver) -> TaskResult:

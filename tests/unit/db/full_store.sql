@@ -114,4 +114,30 @@ select 'job_' || number, tenant_id, 'note', run_id, ''::bytea,
     case number % 100 when 0 then 'queued' when 1 then 'dead' else 'done' end, number, 1, 1, number, number
 from runs;
 
+insert into agent_long_term_memory (
+    id, tenant_id, agent_id, user_id, content, memory_type, importance, digest, session_id, observed_at, superseded_by,
+    created_at, updated_at
+)
+select 'mem_' || id, tenant_id, agent_id, case when number % 3 > 0 then user_id end, 'c', 'fact', 0.5, id::bytea, id, 0,
+    case when number % 50 = 0 then 'mem_ses_1_1' end, 0, 0
+from (select *, row_number() over () as number from agent_sessions) s;
+
+insert into memory_uses (memory_id, run_id)
+select 'mem_' || session_id, run_id from runs;
+
+insert into memory_suggestions (
+    id, tenant_id, agent_id, user_id, content, memory_type, importance, scope, state, digest, session_id, observed_at,
+    created_at, updated_at
+)
+select 'sug_' || id, tenant_id, agent_id, user_id, 'c', 'fact', 0.5, 'user', 'rejected', id::bytea, id, 0, 0, 0
+from agent_sessions;
+
+insert into extraction_spending (tenant_id, day, tokens, cost)
+select 'ten_' || t, d, 0, 0 from generate_series(1, 50) t, generate_series(1, 100) d;
+
+insert into passages (tenant_id, place, kind, item_id, at, text, stems, embedding)
+select tenant_id, '_' || user_id, 'memory', 'mem_' || id, 0, 'c', 'stem' || id, 'm' from agent_sessions;
+
+insert into embeddings (number, model, size, vector) select number, 'm', 1, array[1.0]::real[] from passages;
+
 analyze;

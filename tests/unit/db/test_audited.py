@@ -11,17 +11,18 @@ NOT_AUDITED = {
         "create_run claim_run begin_tool end_tool _take_in claim_next reclaim give_back request_cancel end_tool_request"
     ),
     "people's own sessions, profiles and drafts, and agents that a session was begun with": (
-        "start_session update_session put_profile write_draft delete_draft "
+        "start_session update_session close_session put_profile write_draft delete_draft change_suggestion "
         "start_inline_session change_inline_agent"
     ),
     "part of a start, or of something that is audited": (
         "add_tenant add_user put_code_agents take_sign_in_link add_sign_in_flow take_sign_in_flow "
-        "refresh_web_session put_mcp_client"
+        "refresh_web_session put_mcp_client library_agent"
     ),
     "what is over": "sweep expire_interrupts",
     "what the server does by itself": (
         "add_job arm_job claim_job renew_job finish_job finish_retention fail_job release_job bury_unknown_jobs "
-        "acquire_lease renew_lease release_lease see_mcp_tools renew_mcp_connection"
+        "acquire_lease renew_lease release_lease see_mcp_tools renew_mcp_connection suggest_memory new_suggestions "
+        "use_memories keep_extraction spend_extraction put_passages put_vectors"
     ),
 }
 """Methods that change something and leave no entry, and why."""

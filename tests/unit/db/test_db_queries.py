@@ -19,6 +19,7 @@ QUERIES = load_queries("sqlite")
 SOURCES = sorted(Path(agio.db.__path__[0]).rglob("*.py"))
 
 WHOLE_TABLES = {
+    "find_words": "the words of a search, and the index of words",
     "add_agent": "only if a reference to an agent were open, which none ever is",
     "any_account": "one row is enough",
     "any_api_key": "one row is enough",
@@ -33,6 +34,10 @@ WHOLE_TABLES = {
 }
 """Queries that read a table from end to end, and why that is little."""
 SORTED = {
+    "find_times": "the passages of a time",
+    "find_vectors": "the passages of a place, by their distance",
+    "find_words": "the passages with a word of a search, by their words",
+    "sessions_of_agent": "the sessions of an agent, once",
     "running_runs": "those that run, over all tenants",
     "active_runs": "those of a session that have not ended",
     "list_runs_of_session": "the runs of a session",

@@ -1,10 +1,11 @@
 """Every named query, run by a stranger on somebody's rows, finds and changes nothing."""
 
 import re
+import time
 from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
 import msgspec
 import pytest
@@ -16,11 +17,13 @@ from agio.core.identity.account import Account
 from agio.core.identity.principal import ApiKey, WebSession
 from agio.core.identity.team import Invitation
 from agio.core.mcp import McpOffer, McpServerFields, McpToolChoice
+from agio.core.memory import MemoryFields, MemorySource
 from agio.core.provider import ProviderFields, Sealed
 from agio.core.store.audit import ACTOR, Actor
 from agio.core.store.jobs import NewJob
 from agio.core.store.records import AgentTool
 from agio.core.store.repository import Append, ToolBegin
+from agio.db.plans.memories.memories import memory_place, text_digest
 from agio.db.plans.runs.log import BEYOND_ALL
 from agio.db.plans.sessions.files import begin_file
 from agio.db.plans.sessions.sessions import hash_key
@@ -83,6 +86,13 @@ WITHOUT_TENANT = {
         "get_run list_runs list_runs_of_session list_runs_of_agent list_runs_of_session_and_agent place_of_run "
         "lock_owner run_at runs_from runs_before path_to tree_of_session read_turns"
     ),
+    "a session or run that the plan found for its user, or that a job is about": (
+        "arm_extraction extraction_state runs_to_extract messages_to_extract mark_extracted announce_suggestions "
+        "suggestions_by_id use_memory count_use"
+    ),
+    "passages of every tenant, for the job that makes their vectors": (
+        "passages_to_embed mark_embedded put_vector"
+    ),
     "jobs of every tenant, and those that a gateway has claimed": (
         "next_job claim_job renew_job complete_job stop_job fail_job release_job bury_unknown_jobs count_jobs"
     ),
@@ -112,6 +122,10 @@ class Rows(Protocol):
     async def undo(self) -> None:
         """Take back what was changed since the last time."""
         ...
+
+
+def _hashable(value: object) -> object:
+    return repr(cast("object", value)) if isinstance(value, list) else value
 
 
 class SqliteRows:
@@ -162,7 +176,7 @@ class PostgresRows:
             "select table_name from information_schema.tables where table_schema = 'public'"
         )
         return {
-            (table, *row)
+            (table, *(_hashable(value) for value in row))
             for (table,) in tables
             for row in await self.connection.fetch(f"select * from {table}")
         }
@@ -287,7 +301,39 @@ def _values(name: str, values: Mapping[str, object]) -> dict[str, object]:
         "read_file": {"idx": 0},
         "read_session_file": {"idx": 0},
     }
+    at: dict[str, object] = {
+        "places": [values["place"]],
+        "words": ["know"],
+        "total": 1,
+        "until": BEYOND_ALL,
+    }
+    said: dict[str, object] = {
+        "content": "x",
+        "memory_type": "fact",
+        "importance": 0.5,
+        "observed_at": 1,
+        "created_by": None,
+    }
+    meant |= {
+        "list_memories": {"created_at": BEYOND_ALL, "memory_type": None, "scope": None},
+        "list_suggestions": {"created_at": BEYOND_ALL},
+        "add_memory": {**said, "id": values["memory_id"]},
+        "change_memory": {**said, "owner": "ann"},
+        "add_suggestion": {**said, "id": values["suggestion_id"], "supersedes": None},
+        "change_suggestion": said,
+        "memory_by_text": {"digest": text_digest("ann", str(values["agent_id"]), "Knows more.")},
+        "put_passage": {"kind": "memory", "item_id": "new", "at": 1, "text": "x", "stems": "x"},
+        "drop_passage": {"kind": "memory", "item_id": values["memory_id"]},
+        "passages_of_items": {"kind": "memory", "ids": [values["memory_id"]]},
+        "live_memories": {"ids": [values["memory_id"]]},
+        "find_vectors": {**at, "model": "m", "size": 2, "vector": [1.0, 0.0]},
+        "decide_suggestion": {"state": "approved"},
+        "supersede_memory": {"by": "mem_other"},
+    }
     alike: dict[str, dict[str, object]] = {
+        "find_words find_times count_passages": at,
+        "forget_conversations": {},
+        "memory_by_call suggestion_by_call": {"call_id": "call_m"},
         "get_tool_definition add_http_tool change_http_tool clear_assignments_of_tool": {"tool_id": "tool_a"},
         "touch_agents_of_tool": {"tool_id": "tool_a"},
         "delete_tool inherit_assignments": {"tool_id": "tool_spare"},
@@ -387,7 +433,25 @@ async def _fill(store: Repository) -> dict[str, object]:
         file_record(ann),
     )
     await store.executor.write(partial(begin_file, unfinished, FileQuota()))
+    source = MemorySource(session_id=session.id, run_id=running.run_id, call_id="call_m")
+    before = await store.add_memory("a", "ann", agent.id, MemoryFields(content="Knows."), MemorySource())
+    more = MemoryFields(content="Knows more.", supersedes=before.id)
+    memory = await store.add_memory("a", "ann", agent.id, more, source)
+    better = MemoryFields(content="Knows all.", supersedes=memory.id)
+    suggestion = await store.suggest_memory("a", "ann", agent.id, better, source)
+    assert suggestion is not None
+    [passage] = await store.passages_to_embed("m", 0, 9)
+    await store.put_vectors("m", [(passage, [1.0, 0.0])])
+    await store.spend_extraction("a", 1, 1.0)
     return {
+        "memory_id": memory.id,
+        "suggestion_id": suggestion.id,
+        "place": memory_place("a", "ann", agent.id),
+        "day": time.time_ns() // (24 * 3600 * 10**9),
+        "message_id": None,
+        "memory_type": None,
+        "tokens": 1,
+        "cost": 1.0,
         "server_id": "mcp_a",
         "mcp_tool": buy.id,
         "mcp_new": look.id,

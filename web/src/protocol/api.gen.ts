@@ -177,6 +177,25 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agent-memories/{memory_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a memory. */
+        get: operations["get_memory"];
+        put?: never;
+        post?: never;
+        /** Delete a memory, what it replaced, and the suggestions that would replace it. */
+        delete: operations["delete_memory"];
+        options?: never;
+        head?: never;
+        /** Change a memory. */
+        patch: operations["change_memory"];
+        trace?: never;
+    };
     "/api/agent-sessions": {
         parameters: {
             query?: never;
@@ -247,6 +266,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agent-sessions/{session_id}/close": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Close a session: its memories are suggested now. A new message opens it again. */
+        post: operations["close_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agent-sessions/{session_id}/events": {
         parameters: {
             query?: never;
@@ -292,6 +328,23 @@ export interface paths {
         get: operations["list_interrupts"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agent-sessions/{session_id}/memory-suggestions/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Approve all suggestions of a session that wait. */
+        post: operations["approve_session_suggestions"];
         delete?: never;
         options?: never;
         head?: never;
@@ -504,6 +557,41 @@ export interface paths {
         post?: never;
         /** Take all tools of a server from an agent. */
         delete: operations["unassign_mcp_server"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/memories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what an agent may remember when it talks with the caller; with `q` only what fits, best first. */
+        get: operations["list_memories"];
+        put?: never;
+        /** Add a memory. The same text in the same scope is not added twice. */
+        post: operations["add_memory"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/memory-suggestions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the suggestions of an agent that wait for the caller, newest first. */
+        get: operations["list_agent_suggestions"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1028,6 +1116,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/me/memories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what agents remember of the caller; with `agent_id` also what that agent remembers for its team. */
+        get: operations["list_my_memories"];
+        put?: never;
+        post?: never;
+        /** Delete all memories of the caller, the suggestions, and the index of the caller's conversations. */
+        delete: operations["forget_me"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/me/memories/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Export everything that agents remember of the caller: profile, memories and suggestions. */
+        get: operations["export_my_memories"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/members": {
         parameters: {
             query?: never;
@@ -1074,6 +1197,74 @@ export interface paths {
         put?: never;
         /** Create a one-time sign-in link, valid for a day. Not for owners or members of several teams. */
         post: operations["create_sign_in_link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/memory-suggestions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the suggestions that wait for the caller, newest first. */
+        get: operations["list_suggestions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/memory-suggestions/{suggestion_id}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a suggestion a memory. The first decision counts. */
+        post: operations["approve_suggestion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/memory-suggestions/{suggestion_id}/edit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Edit a suggestion that waits. */
+        post: operations["edit_suggestion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/memory-suggestions/{suggestion_id}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Reject a suggestion. Its text is deleted, and it is not suggested again. */
+        post: operations["reject_suggestion"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1758,6 +1949,12 @@ export interface components {
             limits?: components["schemas"]["LimitsBody"] | null;
             /** Max Steps */
             max_steps?: number | null;
+            /**
+             * Memory
+             * @default suggest
+             * @enum {string}
+             */
+            memory: "off" | "suggest" | "automatic";
             /** Model Name */
             model_name: string;
             /** Model Provider */
@@ -1768,6 +1965,11 @@ export interface components {
             output_schema?: {
                 [key: string]: unknown;
             } | null;
+            /**
+             * Search Conversations
+             * @default false
+             */
+            search_conversations: boolean;
             /**
              * Status
              * @default active
@@ -1792,8 +1994,10 @@ export interface components {
             compact_at_tokens: number | null;
             context_tokens: number | null;
             max_history_messages: number | null;
+            max_memories: number | null;
             max_tokens: number | null;
             max_tool_tokens: number | null;
+            memory_update_async: boolean | null;
             run_timeout_s: number | null;
             tool_timeout_s: number | null;
             turn_timeout_s: number | null;
@@ -1890,6 +2094,8 @@ export interface components {
             id: string;
             limits: components["schemas"]["AgentLimits"] | null;
             max_steps: number | null;
+            /** @enum {unknown} */
+            memory: "automatic" | "off" | "suggest";
             model_name: string;
             model_provider: string;
             name: string;
@@ -1897,6 +2103,7 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             read_only: boolean;
+            search_conversations: boolean;
             /** @enum {unknown} */
             source: "code" | "inline" | "library" | "stored";
             /** @enum {unknown} */
@@ -1960,6 +2167,13 @@ export interface components {
         AnswersBody: {
             /** Answers */
             answers: components["schemas"]["AnswerBody"][];
+        };
+        /**
+         * Approved
+         * @description The memories that were made.
+         */
+        Approved: {
+            items: components["schemas"]["MemoryView"][];
         };
         /**
          * AssignedTool
@@ -2060,6 +2274,14 @@ export interface components {
             run_id: string;
             /** @enum {unknown} */
             status: "cancelled" | "completed" | "expired" | "failed" | "interrupted" | "queued" | "running";
+        };
+        /**
+         * ClosedSession
+         * @description A closed session. A new message opens it again.
+         */
+        ClosedSession: {
+            closed: boolean;
+            suggestions: number;
         };
         /**
          * ConnectBody
@@ -2292,6 +2514,13 @@ export interface components {
             media_type: string;
             name: string;
             size: number;
+        };
+        /**
+         * Forgotten
+         * @description How many memories were deleted.
+         */
+        Forgotten: {
+            memories: number;
         };
         /**
          * ForkBody
@@ -2663,10 +2892,14 @@ export interface components {
             context_tokens?: number | null;
             /** Max History Messages */
             max_history_messages?: number | null;
+            /** Max Memories */
+            max_memories?: number | null;
             /** Max Tokens */
             max_tokens?: number | null;
             /** Max Tool Tokens */
             max_tool_tokens?: number | null;
+            /** Memory Update Async */
+            memory_update_async?: boolean | null;
             /** Run Timeout S */
             run_timeout_s?: number | null;
             /** Tool Timeout S */
@@ -2968,6 +3201,113 @@ export interface components {
             role: "admin" | "member" | "owner";
             user: string;
         };
+        /**
+         * Memories
+         * @description A page of memories: newest first, in a search best first.
+         */
+        Memories: {
+            items: components["schemas"]["MemoryView"][];
+            next: string | null;
+        };
+        /**
+         * MemoryBody
+         * @description A memory to add.
+         */
+        MemoryBody: {
+            /** Content */
+            content: string;
+            /** Expires At */
+            expires_at?: number | null;
+            /**
+             * Importance
+             * @default 0.5
+             */
+            importance: number;
+            /**
+             * Memory Type
+             * @default fact
+             * @enum {string}
+             */
+            memory_type: "fact" | "preference" | "episode" | "instruction";
+            /** Observed At */
+            observed_at?: number | null;
+            /**
+             * Scope
+             * @default user_agent
+             * @enum {string}
+             */
+            scope: "user_agent" | "user" | "agent";
+        };
+        /**
+         * MemoryChangeBody
+         * @description The fields of a memory, or of a suggestion, to change.
+         */
+        MemoryChangeBody: {
+            /** Content */
+            content?: string | null;
+            /** Expires At */
+            expires_at?: number | null;
+            /** Importance */
+            importance?: number | null;
+            /** Memory Type */
+            memory_type?: ("fact" | "preference" | "episode" | "instruction") | null;
+            /** Observed At */
+            observed_at?: number | null;
+            /** Scope */
+            scope?: ("user_agent" | "user" | "agent") | null;
+        } | {
+            content: string;
+        } | {
+            memory_type: string;
+        } | {
+            importance: number;
+        } | {
+            scope: string;
+        } | {
+            observed_at: number;
+        } | {
+            expires_at: number;
+        };
+        /**
+         * MemoryExport
+         * @description Everything that agents remember of a user.
+         */
+        MemoryExport: {
+            exported_at: number;
+            memories: components["schemas"]["MemoryView"][];
+            profile: {
+                [key: string]: string;
+            };
+            suggestions: components["schemas"]["SuggestionView"][];
+            user: string;
+        };
+        /**
+         * MemoryView
+         * @description A memory, and where it came from.
+         */
+        MemoryView: {
+            access_count: number;
+            accessed_at: number | null;
+            agent_id: string | null;
+            content: string;
+            created_at: number;
+            created_by: string | null;
+            expires_at: number | null;
+            id: string;
+            importance: number;
+            /** @enum {unknown} */
+            memory_type: "episode" | "fact" | "instruction" | "preference";
+            message_id: string | null;
+            observed_at: number;
+            run_id: string | null;
+            /** @enum {unknown} */
+            scope: "agent" | "user" | "user_agent";
+            /** @default null */
+            score: number | null;
+            session_id: string | null;
+            superseded_by: string | null;
+            updated_at: number;
+        };
         Message: components["schemas"]["DeveloperMessage"] | components["schemas"]["SystemMessage"] | components["schemas"]["AssistantMessage"] | components["schemas"]["UserMessage"] | components["schemas"]["ToolMessage"] | components["schemas"]["ReasoningMessage"] | components["schemas"]["ActivityMessage"];
         /**
          * MessageBody
@@ -3066,6 +3406,11 @@ export interface components {
             limits: components["schemas"]["AgentLimits"] | null;
             /** @default null */
             max_steps: number | null;
+            /**
+             * @default suggest
+             * @enum {unknown}
+             */
+            memory: "automatic" | "off" | "suggest";
             model_name: string;
             model_provider: string;
             name: string;
@@ -3073,6 +3418,8 @@ export interface components {
             output_schema: {
                 [key: string]: unknown;
             } | null;
+            /** @default false */
+            search_conversations: boolean;
             /**
              * @default active
              * @enum {unknown}
@@ -3577,6 +3924,38 @@ export interface components {
             url: string;
         };
         /**
+         * Suggestions
+         * @description A page of suggestions, newest first.
+         */
+        Suggestions: {
+            items: components["schemas"]["SuggestionView"][];
+            next: string | null;
+        };
+        /**
+         * SuggestionView
+         * @description A suggested memory that waits for a decision. No agent sees it before.
+         */
+        SuggestionView: {
+            agent_id: string;
+            content: string;
+            created_at: number;
+            expires_at: number | null;
+            id: string;
+            importance: number;
+            /** @enum {unknown} */
+            memory_type: "episode" | "fact" | "instruction" | "preference";
+            message_id: string | null;
+            observed_at: number;
+            run_id: string | null;
+            /** @enum {unknown} */
+            scope: "agent" | "user" | "user_agent";
+            session_id: string | null;
+            /** @enum {unknown} */
+            state: "approved" | "pending" | "rejected";
+            supersedes: string | null;
+            updated_at: number;
+        };
+        /**
          * SwitchBody
          * @description The team to switch to.
          */
@@ -3914,6 +4293,7 @@ export type AgentView = components['schemas']['AgentView'];
 export type Alternative = components['schemas']['Alternative'];
 export type AnswerBody = components['schemas']['AnswerBody'];
 export type AnswersBody = components['schemas']['AnswersBody'];
+export type Approved = components['schemas']['Approved'];
 export type AssignedTool = components['schemas']['AssignedTool'];
 export type AssignedTools = components['schemas']['AssignedTools'];
 export type AssignmentBody = components['schemas']['AssignmentBody'];
@@ -3924,6 +4304,7 @@ export type AuditEntryView = components['schemas']['AuditEntryView'];
 export type Branch = components['schemas']['Branch'];
 export type Cancelled = components['schemas']['Cancelled'];
 export type CancelledRun = components['schemas']['CancelledRun'];
+export type ClosedSession = components['schemas']['ClosedSession'];
 export type ConnectBody = components['schemas']['ConnectBody'];
 export type ConnectionBody = components['schemas']['ConnectionBody'];
 export type ConnectionTest = components['schemas']['ConnectionTest'];
@@ -3944,6 +4325,7 @@ export type ErrorDetail = components['schemas']['ErrorDetail'];
 export type ExecuteBody = components['schemas']['ExecuteBody'];
 export type FileSource = components['schemas']['FileSource'];
 export type FileView = components['schemas']['FileView'];
+export type Forgotten = components['schemas']['Forgotten'];
 export type ForkBody = components['schemas']['ForkBody'];
 export type FoundView = components['schemas']['FoundView'];
 export type FunctionCall = components['schemas']['FunctionCall'];
@@ -3989,6 +4371,11 @@ export type Me = components['schemas']['Me'];
 export type MemberChange = components['schemas']['MemberChange'];
 export type Members = components['schemas']['Members'];
 export type MemberView = components['schemas']['MemberView'];
+export type Memories = components['schemas']['Memories'];
+export type MemoryBody = components['schemas']['MemoryBody'];
+export type MemoryChangeBody = components['schemas']['MemoryChangeBody'];
+export type MemoryExport = components['schemas']['MemoryExport'];
+export type MemoryView = components['schemas']['MemoryView'];
 export type Message = components['schemas']['Message'];
 export type MessageBody = components['schemas']['MessageBody'];
 export type MessageView = components['schemas']['MessageView'];
@@ -4033,6 +4420,8 @@ export type SignInBody = components['schemas']['SignInBody'];
 export type SignInMethods = components['schemas']['SignInMethods'];
 export type SignInProvider = components['schemas']['SignInProvider'];
 export type SignInStart = components['schemas']['SignInStart'];
+export type Suggestions = components['schemas']['Suggestions'];
+export type SuggestionView = components['schemas']['SuggestionView'];
 export type SwitchBody = components['schemas']['SwitchBody'];
 export type SystemMessage = components['schemas']['SystemMessage'];
 export type Teams = components['schemas']['Teams'];
@@ -4338,6 +4727,74 @@ export interface operations {
             };
         };
     };
+    get_memory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                memory_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryView"];
+                };
+            };
+        };
+    };
+    delete_memory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                memory_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    change_memory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                memory_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MemoryChangeBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryView"];
+                };
+            };
+        };
+    };
     list_sessions: {
         parameters: {
             query?: {
@@ -4496,6 +4953,28 @@ export interface operations {
             };
         };
     };
+    close_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClosedSession"];
+                };
+            };
+        };
+    };
     session_events: {
         parameters: {
             query?: {
@@ -4568,6 +5047,28 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Interrupts"];
+                };
+            };
+        };
+    };
+    approve_session_suggestions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approved"];
                 };
             };
         };
@@ -5036,6 +5537,91 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    list_memories: {
+        parameters: {
+            query?: {
+                /** @description The `next` of the previous page. */
+                after?: string | null;
+                /** @description The maximum number of items. */
+                limit?: number;
+                /** @description What to search for: best first. */
+                q?: string | null;
+                scope?: ("user_agent" | "user" | "agent") | null;
+                type?: ("fact" | "preference" | "episode" | "instruction") | null;
+            };
+            header?: never;
+            path: {
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Memories"];
+                };
+            };
+        };
+    };
+    add_memory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MemoryBody"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryView"];
+                };
+            };
+        };
+    };
+    list_agent_suggestions: {
+        parameters: {
+            query?: {
+                /** @description The `next` of the previous page. */
+                after?: string | null;
+                /** @description The maximum number of items. */
+                limit?: number;
+                session_id?: string | null;
+            };
+            header?: never;
+            path: {
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Suggestions"];
+                };
             };
         };
     };
@@ -5950,6 +6536,73 @@ export interface operations {
             };
         };
     };
+    list_my_memories: {
+        parameters: {
+            query?: {
+                /** @description The `next` of the previous page. */
+                after?: string | null;
+                agent_id?: string | null;
+                /** @description The maximum number of items. */
+                limit?: number;
+                type?: ("fact" | "preference" | "episode" | "instruction") | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Memories"];
+                };
+            };
+        };
+    };
+    forget_me: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forgotten"];
+                };
+            };
+        };
+    };
+    export_my_memories: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryExport"];
+                };
+            };
+        };
+    };
     list_members: {
         parameters: {
             query?: never;
@@ -6035,6 +6688,101 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["NewSignInLink"];
                 };
+            };
+        };
+    };
+    list_suggestions: {
+        parameters: {
+            query?: {
+                /** @description The `next` of the previous page. */
+                after?: string | null;
+                agent_id?: string | null;
+                /** @description The maximum number of items. */
+                limit?: number;
+                session_id?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Suggestions"];
+                };
+            };
+        };
+    };
+    approve_suggestion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                suggestion_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryView"];
+                };
+            };
+        };
+    };
+    edit_suggestion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                suggestion_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MemoryChangeBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SuggestionView"];
+                };
+            };
+        };
+    };
+    reject_suggestion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                suggestion_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

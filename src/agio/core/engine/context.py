@@ -15,6 +15,7 @@ from agio.core.config import AgentRunConfig
 from agio.core.engine.attachments import Attachments, ReadFile
 from agio.core.engine.history import Unit, conversation, drop_oldest, group, size_of
 from agio.core.engine.untrusted import Delimiter
+from agio.core.passage import Recollection
 from agio.core.run.lane import Lane
 from agio.core.run.spec import AgentSpec
 from agio.core.text import clean, estimate_tokens
@@ -87,11 +88,17 @@ class PageContext:
 
 
 class RememberedContext:
-    """Wraps a source and puts fixed memories of the user before the memories that match the query."""
+    """Wraps a source and puts what is remembered of the user before the memories that match the query."""
 
-    def __init__(self, inner: ContextSource, entries: Sequence[ContextEntry]) -> None:
+    def __init__(
+        self,
+        inner: ContextSource,
+        entries: Sequence[ContextEntry] = (),
+        memories: Sequence[Recollection] = (),
+    ) -> None:
         self._inner = inner
         self._entries = entries
+        self._memories = memories
 
     async def page_context(self) -> Sequence[Snippet]:
         """Delegate to the wrapped source."""
@@ -100,6 +107,7 @@ class RememberedContext:
     async def memories(self, query: str, limit: int) -> Sequence[Snippet]:
         """Return the fixed memories, then the wrapped source's."""
         own = [Snippet(entry.description, entry.value) for entry in self._entries]
+        own += [Snippet(memory.label, memory.text, memory.id) for memory in self._memories]
         return [*own, *await self._inner.memories(query, limit)]
 
     async def documents(self, query: str, limit: int) -> Sequence[Snippet]:

@@ -29,6 +29,7 @@ from agio.core.text import clean
 from agio.core.tool import ToolAnswer, ToolRunner
 from agio.errors import AgioError, LimitExceeded, StoreError, UserError
 from agio.protocol.events import (
+    MEMORY_SUGGESTED,
     AgentEvent,
     CancelledOutcome,
     Interrupt,
@@ -99,6 +100,8 @@ class AgentRunner:
         self.repository = repository
         self.hooks = hooks
         self.files = files
+        self.suggested: Sequence[str] = ()
+        """The ids of memories that were suggested since the last run, to announce."""
 
     async def run(self, request: RunRequest, history: Fold | None = None) -> RunResult:
         """Run to the end. A failed run is a result with an error. Raises only if it cannot start or be stored."""
@@ -315,6 +318,8 @@ class RunStream(AsyncIterator[AgentEvent]):
         """Fetch the run's context, then call the `run_started` hook."""
         if not await self._state.follow():
             await self._state.gather()
+        if self._runner.suggested and self._journal.fold.last_step == 0:
+            self._state.tell(MEMORY_SUGGESTED, {"suggestions": list(self._runner.suggested)})
         if self._runner.hooks is not None:
             await self._runner.hooks.run_started(self._request)
 

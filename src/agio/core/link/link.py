@@ -15,6 +15,7 @@ from agio.core.http_tool import HttpTool
 from agio.core.log_level import PLAIN
 from agio.core.mcp import McpTool
 from agio.core.model import Usage
+from agio.core.passage import Recollection
 from agio.core.provider import ModelEndpoint
 from agio.core.store.records import AgentDefinition, AgentFields, AgentSource
 from agio.core.store.repository import Append, Approval, Effect, RunInput, RunLog, ToolRecord
@@ -80,6 +81,8 @@ class JobAgent(Struct, frozen=True):
 
     agent: AgentOffer
     tools: list[ToolOffer]
+    memories: list[Recollection] = field(default_factory=list[Recollection])
+    """What it remembers that fits the run's message, best first."""
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -95,6 +98,10 @@ class Job(Struct, frozen=True, kw_only=True):
     context: list[ContextEntry] = field(default_factory=list[ContextEntry])
     """What the gateway knows about the user, if the agent may use it. The text is untrusted."""
     team: list[JobAgent] = field(default_factory=list[JobAgent])
+    memories: list[Recollection] = field(default_factory=list[Recollection])
+    """What the run's agent remembers that fits the message, best first."""
+    suggested: list[str] = field(default_factory=list[str])
+    """The ids of memories that were suggested in the session and not announced yet."""
 
     @property
     def request_id(self) -> str:
@@ -118,9 +125,9 @@ class ToolReply(Struct, frozen=True):
 
 
 class Task(Struct, frozen=True, kw_only=True):
-    """A short model job for the gateway: one turn without tools, or a list of the provider's models."""
+    """A short model job for the gateway: one turn without tools, the provider's models, or vectors of texts."""
 
-    wants: Literal["turn", "models"] = "turn"
+    wants: Literal["turn", "models", "embeddings"] = "turn"
     provider: str
     model: str
     instructions: str
@@ -133,6 +140,10 @@ class Task(Struct, frozen=True, kw_only=True):
     """Whether to retry transient failures."""
     request_id: str = ""
     """The id of the request it belongs to."""
+    texts: list[str] = []
+    """With `embeddings`: what to make vectors of."""
+    size: int | None = None
+    """With `embeddings`: how many numbers a vector has; None: as the model."""
 
 
 class TaskResult(Struct, frozen=True):
@@ -141,6 +152,7 @@ class TaskResult(Struct, frozen=True):
     text: str
     usage: Usage
     models: list[str] = []
+    vectors: list[list[float]] = []
 
 
 class Greeting(Struct, frozen=True, kw_only=True):

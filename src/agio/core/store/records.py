@@ -24,6 +24,8 @@ AgentSource: TypeAlias = Literal["stored", "code", "library", "inline"]
 AgentStatus: TypeAlias = Literal["active", "inactive"]
 ApprovalPolicy: TypeAlias = Literal["tool", "ask"]
 """When a person must approve a call: as each tool defines it, or always."""
+MemoryPolicy: TypeAlias = Literal["off", "suggest", "automatic"]
+"""Whether an agent remembers: not at all, what a person approves, or what a model finds worth it."""
 
 T = TypeVar("T")
 
@@ -84,6 +86,9 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
     limits: AgentLimits | None = None
     handoffs: list[Handoff] = field(default_factory=list[Handoff])
     """The agents that it may hand over to, or call."""
+    memory: MemoryPolicy = "suggest"
+    search_conversations: bool = False
+    """Whether it can search the user's other conversations with agents."""
 
 
 def definition_of(agent: AgentDefinition) -> dict[str, Any]:

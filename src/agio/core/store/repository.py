@@ -261,6 +261,8 @@ class Append(Struct, frozen=True):
     charge: Charge | None = None
     consumed: int = 0
     """The `idx` of the newest input that the frame has; 0: it has none."""
+    extract_in_ms: int | None = None
+    """With `end`, after which time the session's memories are extracted. The gateway sets it, not the worker."""
 
     @property
     def is_frame_only(self) -> bool:

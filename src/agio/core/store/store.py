@@ -17,6 +17,8 @@ from agio.core.identity.worker_key import WorkerKeyStore
 from agio.core.inline import InlineStore
 from agio.core.mcp import McpStore
 from agio.core.mcp_oauth import McpOAuthStore
+from agio.core.memory import MemoryStore
+from agio.core.passage import PassageStore
 from agio.core.profile import ProfileStore
 from agio.core.provider import ProviderStore
 from agio.core.store.audit import AuditStore
@@ -57,6 +59,8 @@ class Store(
     DraftStore,
     FileStore,
     InlineStore,
+    MemoryStore,
+    PassageStore,
     AuditStore,
     JobStore,
     Protocol,

@@ -56,6 +56,14 @@ class Connection(Protocol):
         """Add a function to the connection's SQL."""
         ...
 
+    def enable_load_extension(self, enable: bool, /) -> None:
+        """Allow loading extensions."""
+        ...
+
+    def load_extension(self, filename: str, /) -> None:
+        """Load an extension."""
+        ...
+
     def set_busy_timeout(self, milliseconds: int) -> None:
         """How long to wait for another connection's lock."""
         ...

@@ -14,6 +14,7 @@ from agio.db.search.message_text import fold_case, said
 from agio.db.sqlite.connector import Connection
 from agio.db.sqlite.lock import StoreLock
 from agio.db.sqlite.migrate import applied_migrations, migrate
+from agio.db.sqlite.vectors import load_vectors
 from agio.errors import AgioError, StoreError
 
 APPLICATION_ID = 0x6167696F
@@ -122,8 +123,10 @@ def _connect(path: Path | None, *, read_only: bool) -> Connection:
     connection.create_scalar_function("lower", _lower, 1, deterministic=True)
     connection.create_scalar_function("said", said, 1, deterministic=True)
     connection.create_scalar_function("fold_case", _fold_case, 1, deterministic=True)
+    load_vectors(connection)
     connection.pragma("foreign_keys", "on")
     connection.pragma("synchronous", "full")
+    connection.pragma("secure_delete", "fast")  # what is deleted leaves the pages that are written anyway
     connection.pragma("temp_store", "memory")  # keeps the undo data of savepoints in memory
     return connection
 

@@ -10,6 +10,8 @@ from agio.gateway.routes.mcp import connections as mcp_connections
 from agio.gateway.routes.mcp import servers as mcp_servers
 from agio.gateway.routes.mcp import tools as mcp_tools
 from agio.gateway.routes.mcp import views as mcp_views
+from agio.gateway.routes.memories import memories, suggestions
+from agio.gateway.routes.memories import views as memory_views
 from agio.gateway.routes.people import (
     account,
     api_keys,
@@ -236,6 +238,36 @@ ROUTES: Sequence[Route] = [
     Route("GET", "/api/drafts/{draft_id}/versions/{version}", drafts.get_draft_version, 200, drafts.DraftContent,
           "draft_not_found version_not_found"),
     Route("DELETE", "/api/drafts/{draft_id}", drafts.delete_draft, 204, None, "draft_not_found"),
+    Route("GET", "/api/agents/{agent_id}/memories", memories.list_memories, 200, memory_views.Memories,
+          "agent_not_found invalid_cursor rate_limited"),
+    Route("POST", "/api/agents/{agent_id}/memories", memories.add_memory, 201, memory_views.MemoryView,
+          "agent_not_found memory_empty memory_too_large too_many_memories forbidden"),
+    Route("GET", "/api/agent-memories/{memory_id}", memories.get_memory, 200, memory_views.MemoryView,
+          "memory_not_found"),
+    Route("PATCH", "/api/agent-memories/{memory_id}", memories.change_memory, 200, memory_views.MemoryView,
+          "memory_not_found memory_empty memory_too_large memory_exists memory_without_agent forbidden"),
+    Route("DELETE", "/api/agent-memories/{memory_id}", memories.delete_memory, 204, None,
+          "memory_not_found forbidden"),
+    Route("GET", "/api/agents/{agent_id}/memory-suggestions", suggestions.list_agent_suggestions, 200,
+          memory_views.Suggestions, "agent_not_found invalid_cursor"),
+    Route("GET", "/api/memory-suggestions", suggestions.list_suggestions, 200, memory_views.Suggestions,
+          "invalid_cursor"),
+    Route("POST", "/api/memory-suggestions/{suggestion_id}/approve", suggestions.approve_suggestion, 200,
+          memory_views.MemoryView,
+          "suggestion_not_found suggestion_closed agent_not_found too_many_memories forbidden"),
+    Route("POST", "/api/memory-suggestions/{suggestion_id}/reject", suggestions.reject_suggestion, 204, None,
+          "suggestion_not_found suggestion_closed"),
+    Route("POST", "/api/memory-suggestions/{suggestion_id}/edit", suggestions.edit_suggestion, 200,
+          memory_views.SuggestionView,
+          "suggestion_not_found suggestion_closed memory_empty memory_too_large"),
+    Route("POST", "/api/agent-sessions/{session_id}/memory-suggestions/approve",
+          suggestions.approve_session_suggestions, 200, memory_views.Approved,
+          "session_not_found agent_not_found too_many_memories forbidden"),
+    Route("POST", "/api/agent-sessions/{session_id}/close", suggestions.close_session, 200,
+          memory_views.ClosedSession, "session_not_found session_busy"),
+    Route("GET", "/api/me/memories", memories.list_my_memories, 200, memory_views.Memories, "invalid_cursor"),
+    Route("GET", "/api/me/memories/export", memories.export_my_memories, 200, memory_views.MemoryExport),
+    Route("DELETE", "/api/me/memories", memories.forget_me, 200, memory_views.Forgotten),
     Route("GET", "/api/profile", profile.get_profile, 200, profile.ProfileView),
     Route("PATCH", "/api/profile", profile.change_profile, 200, profile.ProfileView, "invalid_profile"),
 

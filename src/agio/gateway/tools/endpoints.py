@@ -45,18 +45,26 @@ class ModelEndpoints:
         """Return what is known of an agent's provider without asking the store; None if it must be asked."""
         if agent.source == "code" or agent.model_provider == DEMO:
             return _NOTHING
-        kept = self._kept.get((agent.tenant, agent.model_provider))
-        return kept[1] if kept is not None and kept[0] > time.monotonic() else None
+        return self._known(agent.tenant, agent.model_provider)
 
     async def find(self, agent: AgentRecord) -> Found:
         """Return what is known of an agent's provider. Raises StoreError."""
-        found = self.at_hand(agent)
-        if found is None:
-            changes = self._changes
-            read = await self._store.find_provider(agent.tenant, agent.model_provider)
-            found = _NOTHING if read is None else Found(*read)
-            if changes == self._changes:
-                self._keep((agent.tenant, agent.model_provider), found)
+        return self.at_hand(agent) or await self._find(agent.tenant, agent.model_provider)
+
+    async def named(self, tenant: str, provider: str) -> ModelEndpoint | None:
+        """Return the endpoint of a team's provider; None: the operator's. Raises as `find` and `open` do."""
+        return self.open(self._known(tenant, provider) or await self._find(tenant, provider))
+
+    def _known(self, tenant: str, provider: str) -> Found | None:
+        kept = self._kept.get((tenant, provider))
+        return kept[1] if kept is not None and kept[0] > time.monotonic() else None
+
+    async def _find(self, tenant: str, provider: str) -> Found:
+        changes = self._changes
+        read = await self._store.find_provider(tenant, provider)
+        found = _NOTHING if read is None else Found(*read)
+        if changes == self._changes:
+            self._keep((tenant, provider), found)
         return found
 
     def open(self, found: Found) -> ModelEndpoint | None:

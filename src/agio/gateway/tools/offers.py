@@ -13,6 +13,7 @@ from agio.core.provider import ModelEndpoint
 from agio.core.store.records import AgentRecord, definition_of
 from agio.core.tool import AnyTool
 from agio.protocol.messages import ContextEntry
+from agio.tools.memory import SEARCH_CONVERSATIONS
 from agio.tools.profile import PROFILE_TOOLS
 
 _log = logging.getLogger("agio.gateway")
@@ -62,6 +63,8 @@ def tools_of(
         timeout_s = offer.timeout_s or tool_timeout_s(agent)
         same = (approval, timeout_s) == (offer.approval, offer.timeout_s)
         offers[name] = offer if same else structs.replace(offer, approval=approval, timeout_s=timeout_s)
+    if agent.search_conversations and SEARCH_CONVERSATIONS in built_in:
+        offers[SEARCH_CONVERSATIONS] = built_in[SEARCH_CONVERSATIONS]
     return offers
 
 

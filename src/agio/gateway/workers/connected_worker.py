@@ -71,6 +71,8 @@ class ClaimedRun(Struct, eq=False, kw_only=True):
     called: set[str] = field(default_factory=set[str])
     """Calls of the gateway's own tools under this claim."""
     claimed_at: float = field(default_factory=time.monotonic)
+    asked_to_remember: bool = False
+    """Whether its message asks to remember something."""
     speaking: bool = False
     """Whether the model has produced text or reasoning."""
 

@@ -4,11 +4,12 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from agio.core.config import Price
 from agio.core.link.link import Claim, Job, JobAgent, Worker
 from agio.core.log_level import INPUTS
+from agio.core.passage import Recollection
 from agio.core.store.records import AgentRecord
 from agio.core.store.repository import RunLog
 from agio.core.store.store import Store
@@ -17,13 +18,23 @@ from agio.gateway.tools.endpoints import Found, ModelEndpoints
 from agio.gateway.tools.offers import knows_profile, offer_agent, offer_profile
 from agio.gateway.workers.connected_worker import ClaimedRun
 from agio.gateway.workers.pool import WorkerPool
-from agio.protocol.messages import ContextEntry
+from agio.gateway.workers.recall import Recall
+from agio.protocol.messages import ContextEntry, UserMessage, text_of
 from agio.telemetry.context import about
 
 _log = logging.getLogger("agio.gateway")
 
+_QUERY_CHARS = 2000
 HISTORY_MESSAGES = 200
 """The least a job carries of the session's history: the default of `AgentRunConfig.max_history_messages`."""
+
+
+class Known(Struct, frozen=True):
+    """What the gateway knows for a run: of the user, by each agent, and what was suggested since the last run."""
+
+    context: list[ContextEntry] = []
+    memories: list[list[Recollection]] = []
+    suggested: list[str] = []
 
 
 class Delivery:
@@ -36,6 +47,7 @@ class Delivery:
         endpoints: ModelEndpoints,
         retry_s: float,
         prices: Mapping[str, Price],
+        recall: Recall,
         *,
         on_hopeless: Callable[[ClaimedRun, AgioError], None],
     ) -> None:
@@ -44,6 +56,7 @@ class Delivery:
         self._endpoints = endpoints
         self._retry_s = retry_s
         self._prices = prices
+        self._recall = recall
         self._on_hopeless = on_hopeless
 
     async def prepare(self, run: ClaimedRun, token: str, started: bytes) -> None:
@@ -59,7 +72,11 @@ class Delivery:
                 context: list[ContextEntry] = []
                 if knows_profile(run.tools):
                     context = offer_profile(await store.get_profile(info.tenant, info.user))
-                self.deliver(run, token, log, history, found, context)
+                text = _asked(log) if not self._recall.is_idle(run.agent, info.user) else ""
+                agents = (run.agent, *(each.agent for each in run.team.values()))
+                memories = [await self._recall.for_run(each, info, text) for each in agents] if text else []
+                suggested = await self._recall.suggested(run.agent, info) if started else []
+                self.deliver(run, token, log, history, found, Known(context, memories, suggested))
                 if run.info.log_level >= INPUTS:
                     await self._pool.give_inputs(info.run_id)
                 return
@@ -81,7 +98,7 @@ class Delivery:
         log: RunLog,
         history: list[RunLog],
         found: Sequence[Found],
-        context: list[ContextEntry] | None = None,
+        known: "Known | None" = None,
     ) -> None:
         """Give a run to its worker, unless the claim was lost meanwhile.
 
@@ -95,14 +112,18 @@ class Delivery:
         except AgioError as error:
             self._on_hopeless(run, error)
             return
+        known = known or Known()
+        memories = known.memories or [[] for _ in found]
         job = Job(
             claim=Claim(info.run_id, info.epoch, token),
             agent=offer_agent(run.agent, endpoint, self._prices),
             tools=list(run.tools.values()),
             log=_for_worker(log),
             history=[_for_worker(earlier) for earlier in history],
-            context=context or [],
-            team=self._team(run, found[1:]),
+            context=known.context,
+            team=self._team(run, found[1:], memories[1:]),
+            memories=memories[0],
+            suggested=known.suggested,
         )
         if connection is None or not _start(connection, job):
             self._pool.hand_on(run)
@@ -111,19 +132,29 @@ class Delivery:
         if run.cancelled:
             connection.cancel(info.run_id, info.epoch)
 
-    def _team(self, run: ClaimedRun, found: Sequence[Found]) -> list[JobAgent]:
+    def _team(
+        self, run: ClaimedRun, found: Sequence[Found], memories: Sequence[list[Recollection]]
+    ) -> list[JobAgent]:
         """Describe the other agents of a run. One whose provider cannot be opened is left out."""
         team: list[JobAgent] = []
-        for (agent, tools), end in zip(
-            ((each.agent, each.tools) for each in run.team.values()), found, strict=True
-        ):
+        for each, end, remembered in zip(run.team.values(), found, memories, strict=True):
+            agent, tools = each.agent, each.tools
             try:
                 endpoint = self._endpoints.open(end)
             except AgioError as error:
                 _log.warning("run %s goes without its agent %s: %s", run.info.run_id, agent.name, error)
                 continue
-            team.append(JobAgent(offer_agent(agent, endpoint, self._prices), list(tools.values())))
+            team.append(
+                JobAgent(offer_agent(agent, endpoint, self._prices), list(tools.values()), remembered)
+            )
         return team
+
+
+def _asked(log: RunLog) -> str:
+    """Return the user's message of a run."""
+    given = log.input()
+    said = [] if given is None else [text_of(m.content) for m in given.messages if isinstance(m, UserMessage)]
+    return "\n".join(said)[-_QUERY_CHARS:]
 
 
 def _enough(agent: AgentRecord) -> int:

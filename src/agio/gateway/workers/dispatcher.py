@@ -23,6 +23,7 @@ from agio.gateway.workers.connected_worker import ClaimedRun, ConnectedWorker, S
 from agio.gateway.workers.delivery import Delivery
 from agio.gateway.workers.ender import Ender
 from agio.gateway.workers.pool import WorkerPool
+from agio.gateway.workers.recall import Recall, asked_to_remember
 from agio.gateway.workers.recorder import GONE
 from agio.telemetry.context import about
 
@@ -44,6 +45,7 @@ class Dispatcher:
         limits: ServerLimits,
         counters: Counters,
         prices: Mapping[str, Price],
+        recall: Recall,
     ) -> None:
         self.limits = Limits(
             limits.running_per_user,
@@ -58,10 +60,11 @@ class Dispatcher:
         self._endpoints = endpoints
         self._times = limits
         self._counters = counters
-        self._ender = Ender(store, hub, counters, prices)
+        self._ender = Ender(store, hub, counters, prices, int(limits.memory_idle_s * 1000))
         self._delivery = Delivery(
-            store, pool, endpoints, limits.tick_s, prices, on_hopeless=self._end_hopeless
+            store, pool, endpoints, limits.tick_s, prices, recall, on_hopeless=self._end_hopeless
         )
+        self._recall = recall
         self._waiting = True
         """Whether the queue may have runs: the store is not asked about an empty one after each end of a run."""
         self._last_tenant = ""
@@ -129,11 +132,13 @@ class Dispatcher:
             return
         run = self._pool.hold(info, claimed.agent, slot.by.token_hash, slot.worker)
         if claimed.started:
+            run.asked_to_remember = run.agent.memory != "off" and asked_to_remember(claimed.started)
             events = EventSlice(info.run_id, info.first_pos + 1, 1, claimed.started)
             self._hub.publish(info.session_id, events)
         agents = (claimed.agent, *claimed.agent.team)
         found = [end for each in agents if (end := self._endpoints.at_hand(each)) is not None]
         at_once = claimed.started and not info.first_pos and not knows_profile(run.tools)
+        at_once = at_once and self._recall.is_idle(claimed.agent, info.user)
         if at_once and len(found) == len(agents):
             self._delivery.deliver(run, slot.token, RunLog(info, claimed.started), [], found)
         else:

@@ -19,17 +19,21 @@ from agio.errors import AgioError, StoreError
 from agio.gateway.counters import Counters
 from agio.gateway.stream.folds import Folds
 from agio.gateway.stream.hub import Hub
+from agio.gateway.workers.recall import extraction_delay_ms
 
 
 class Ender:
     """Writes the end of claimed runs."""
 
-    def __init__(self, store: Store, hub: Hub, counters: Counters, prices: Mapping[str, Price]) -> None:
+    def __init__(
+        self, store: Store, hub: Hub, counters: Counters, prices: Mapping[str, Price], idle_ms: int
+    ) -> None:
         self._store = store
         self._hub = hub
         self._counters = counters
         self._prices = prices
         self._folds = Folds()
+        self._idle_ms = idle_ms
 
     async def end(self, claimed: Claimed, failure: AgioError | None = None) -> None:
         """End a run with a failure, or with the status its claim asks for; without one, `cancelled`.
@@ -71,6 +75,7 @@ class Ender:
                 outcome=structs.replace(outcome, steps=None) if damaged else outcome,
                 error_message=None if error is None else error.message,
                 charge=None if damaged else charge,
+                extract_in_ms=extraction_delay_ms(claimed.agent, status, outcome, self._idle_ms),
             )
         )
         self._counters.runs_ended[status] += 1

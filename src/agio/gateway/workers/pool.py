@@ -7,7 +7,7 @@ orphans, which the dispatcher gives to other workers.
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import structs
@@ -74,7 +74,18 @@ class WorkerPool:
         self.draining = False
         """Whether the gateway stops: no run is claimed any more."""
         self.tools = tools
-        self.recorder = Recorder(store, hub, counters, max_event_bytes, on_end=self.let_go)
+        self.on_settled: Callable[[], object] = int
+        """Called when a session may have become ready for a job."""
+        idle_ms = int(limits.memory_idle_s * 1000)
+        self.recorder = Recorder(
+            store,
+            hub,
+            counters,
+            max_event_bytes,
+            on_end=self.let_go,
+            on_settled=lambda: self.on_settled(),
+            idle_ms=idle_ms,
+        )
         self.greeter = Greeter(self, store, limits)
         self._store = store
         self._limits = limits

@@ -21,6 +21,7 @@ from agio.gateway.stream.hub import Hub
 from agio.gateway.tools.inputs import check_asked
 from agio.gateway.workers.append_check import ESCAPED, check_append, check_inputs, checked_questions
 from agio.gateway.workers.connected_worker import ClaimedRun
+from agio.gateway.workers.recall import extraction_delay_ms
 from agio.protocol.frames import SPEECH, Frame
 
 GONE = frozenset({"stale_epoch", "run_not_found", "run_ended"})
@@ -38,6 +39,8 @@ class Recorder:
         max_event_bytes: int,
         *,
         on_end: Callable[[ClaimedRun], object],
+        on_settled: Callable[[], object] = int,
+        idle_ms: int = 0,
     ) -> None:
         self._store = store
         self._hub = hub
@@ -45,6 +48,10 @@ class Recorder:
         self._on_end = on_end
         self._folds = Folds()
         self._event_bytes = ESCAPED * max_event_bytes
+        self._on_settled = on_settled
+        """Called after the end of a run whose session has work for a job now."""
+        self._idle_ms = idle_ms
+        """How long a session may be idle before its memories are extracted."""
         self._together = 0
         """Appends the store has just answered: those of one commit are answered in one iteration of the loop."""
 
@@ -56,6 +63,12 @@ class Recorder:
             outcome = write.outcome
             if outcome is not None and outcome.active_agent and outcome.active_agent not in run.team:
                 write = structs.replace(write, outcome=structs.replace(outcome, active_agent=""))
+            if write.end is not None or write.extract_in_ms is not None:
+                asked = run.asked_to_remember
+                delay_ms = extraction_delay_ms(
+                    run.agent, write.end, write.outcome, self._idle_ms, asked=asked
+                )
+                write = structs.replace(write, extract_in_ms=delay_ms)
             written = asyncio.ensure_future(self._append(run, write))
         except AgioError as refusal:
             answer.set_exception(refusal)
@@ -118,6 +131,8 @@ class Recorder:
             run.info = structs.replace(run.info, log_level=write.level)
         if write.begins:
             run.begun.update(begin.key for begin in write.begins)
+        if write.extract_in_ms == 0:
+            self._on_settled()
         if write.end is not None:
             self._counters.runs_ended[write.end] += 1
             self._on_end(run)

@@ -173,6 +173,8 @@ async def test_an_agent_says_what_it_answers_and_its_limits() -> None:
             "max_history_messages": None,
             "compact_at_tokens": None,
             "max_tool_tokens": None,
+            "max_memories": None,
+            "memory_update_async": None,
         }
         for limits in ({}, None, {"max_tokens": None}):
             replaced = await client.put(f"/api/agents/{made['id']}", json={**AGENT, "limits": limits})

@@ -5,9 +5,12 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from agio.core.handoff import Handoff
+from agio.core.memory import INDEXING
+from agio.core.store.jobs import NewJob
 from agio.core.store.records import AgentFields, AgentRecord, AgentSource, AgentStatus, AgentTool, Page
 from agio.db.cursors import page_of, page_size, pattern_of, read_cursor
 from agio.db.plan import Plan, Row, ask, ask_one
+from agio.db.plans.jobs.jobs import arm_job
 from agio.db.records import agent_record, agent_tool, agent_values, now_ms
 from agio.db.refusals import agent_not_found, changed_elsewhere
 from agio.db.rows import ToolRow, as_row
@@ -122,6 +125,8 @@ def update_agent(
     named = yield from ask_one("agent_by_name", tenant=tenant, name=fields.name)
     if named is not None and agent_record(named).id != agent_id:
         raise _agent_exists(fields.name)
+    if fields.search_conversations:
+        yield from arm_job(NewJob(kind=INDEXING, key=agent_id, tenant=tenant))
     return (
         yield from _replace(
             tenant, agent_id, (yield from _linked(tenant, fields, agent_id)), "stored", expected

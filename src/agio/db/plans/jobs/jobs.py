@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 import msgspec
 
+from agio.core.memory import EXTRACTION
 from agio.core.store.jobs import Completion, JobRecord, JobState, NewJob
 from agio.core.store.records import Page
 from agio.db.cursors import page_of, page_size, read_cursor
@@ -23,6 +24,13 @@ def add_job(job: NewJob) -> Plan[bool]:
 def arm_job(job: NewJob) -> Plan[None]:
     """Add a recurring job, or begin it anew if it ended."""
     yield from ask("arm_job", job_id=new_id("job"), **msgspec.structs.asdict(job))
+
+
+def arm_extraction(session_id: str, delay_ms: int) -> Plan[None]:
+    """Extract a session's memories after a time, or sooner if that was said before."""
+    yield from ask(
+        "arm_extraction", job_id=new_id("job"), kind=EXTRACTION, session_id=session_id, delay_ms=delay_ms
+    )
 
 
 def next_job(kinds: Collection[str]) -> Plan[int | None]:

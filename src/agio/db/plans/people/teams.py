@@ -5,6 +5,7 @@ from agio.core.identity.email import fold_email
 from agio.core.identity.principal import PERMISSIONS, Role
 from agio.core.identity.team import Invitation, Member, Membership, SdkSessions, TenantRecord
 from agio.db.plan import Plan, ask, ask_one
+from agio.db.plans.memories.memories import forget_user
 from agio.db.plans.people.accounts import add_account, add_user_of, already_member, membership_in
 from agio.db.plans.people.identity import get_tenant
 from agio.db.records import now_ms
@@ -70,6 +71,7 @@ def remove_member(tenant: str, user: str, *, by_owner: bool = True, by: str | No
     yield from ask("end_sign_in_links", tenant=tenant, user_id=user)
     yield from ask("delete_secrets_of_member_connections", tenant=tenant, user_id=user)
     yield from ask("delete_member_connections", tenant=tenant, user_id=user)
+    yield from forget_user(tenant, user)
 
 
 def add_invitation(invitation: Invitation, token_hash: bytes) -> Plan[None]:

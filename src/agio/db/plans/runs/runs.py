@@ -12,6 +12,8 @@ from agio.core.store.repository import Append, Charge, Effect, NewRun, Outcome, 
 from agio.core.text import clean
 from agio.db.plan import Each, Hold, Plan, ask, ask_one
 from agio.db.plans.agents.agents import library_agent
+from agio.db.plans.jobs.jobs import arm_extraction
+from agio.db.plans.memories.memories import use_memories
 from agio.db.plans.runs.inputs import requeue_inputs
 from agio.db.plans.runs.log import get_run
 from agio.db.plans.runs.paths import EMPTY_HEAD, SessionHead, place_run, session_head
@@ -165,6 +167,8 @@ def keep_append(write: Append, last_seq: int, turns: Sequence[dict[str, object]]
         yield from ask("consume_inputs", run_id=run_id, upto=write.consumed)
     for turn in turns:
         yield from ask("put_turn", **turn)
+    if used := sorted({each for turn in write.turns for each in turn.context if each.startswith("mem_")}):
+        yield from use_memories(run_id, used)
     for begun in write.begins:
         yield from ask(
             "begin_tool",
@@ -220,6 +224,8 @@ def _end(write: Append, last_seq: int, now: int) -> Plan[None]:
     if ended.log_level >= INPUTS:
         yield from requeue_inputs(run_id, session_id, now)
     yield from ask("settle_session", session_id=session_id, now=now)
+    if write.extract_in_ms is not None:
+        yield from arm_extraction(session_id, write.extract_in_ms)
 
 
 def _columns(charge: Charge | None) -> dict[str, object]:

@@ -237,3 +237,68 @@ for no key update of s, r skip locked;
 
 -- part: skip_locked
     for update skip locked
+
+-- part: in_places
+    p.tenant_id = :tenant and p.place = any(:places::text[])
+
+-- name: count_passages
+select count(*) from passages p where {in_places};
+
+-- name: find_words
+-- How many passages have each word, as rows without a number; then the passages with the best words.
+with hits as materialized (
+    select w.word, p.number
+    from unnest(:words::text[]) as w (word) cross join unnest(:places::text[]) as o (place) cross join lateral (
+        select number from passages
+        where array_to_tsvector(string_to_array(place || replace(stems, ' ', ' ' || place), ' '))
+            @@ ('''' || o.place || w.word || '''')::tsquery
+        offset 0
+    ) p
+),
+weights as (
+    select word, count(*) as n,
+        ln(1 + (greatest(:total::bigint - count(*), 0) + 0.5) / (count(*) + 0.5)) as weight
+    from hits group by word
+),
+best as (
+    select number, sum(weight) as score from hits join weights using (word)
+    group by number order by score desc, number desc limit :limit
+)
+select 0::bigint, word, n, '' from weights
+where exists (select 1 from best b join passages p on p.number = b.number and p.tenant_id = :tenant)
+union all
+select p.number, p.item_id, p.at, p.stems from best b join passages p on p.number = b.number and p.tenant_id = :tenant;
+
+-- name: find_times
+-- The newest of a time.
+select p.number, p.item_id, p.at, p.stems from passages p
+where {in_places} and p.at between :since and :until order by p.at desc, p.number desc limit :limit;
+
+-- name: live_memories
+-- Neither superseded nor expired.
+select {memory_columns} from agent_long_term_memory m
+where m.tenant_id = :tenant and m.id = any(:ids::text[]) and {is_alive};
+
+-- part: no_bytes
+    ''::bytea
+
+-- name: passages_of_items
+-- In the order of FoundText's fields.
+select p.item_id, p.at, p.text from passages p
+where p.tenant_id = :tenant and p.kind = :kind and p.item_id = any(:ids::text[]);
+
+-- name: find_vectors
+-- The nearest in meaning; vectors of other models and sizes are not compared.
+-- `offset 0`: each vector is looked up, of its size only, before it is compared.
+select p.number, p.item_id, p.at, p.stems
+from passages p cross join lateral (
+    select vector from embeddings where number = p.number and size = :size offset 0
+) e
+where {in_places} and p.embedding = :model
+order by vector_distance(e.vector, :vector::real[]), p.number desc limit :limit;
+
+-- name: put_vector
+-- Unless its passage was deleted.
+insert into embeddings (number, model, size, vector)
+select p.number, :model, :size, :vector::real[] from passages p where p.number = :number
+on conflict (number) do update set model = excluded.model, size = excluded.size, vector = excluded.vector;

@@ -31,6 +31,15 @@ on conflict (kind, key) do update set
 where jobs.tenant_id is not distinct from excluded.tenant_id
     and (jobs.state in ('done', 'dead') or jobs.state = 'queued' and jobs.run_at > excluded.run_at);
 
+-- name: arm_extraction
+-- As `arm_job`, with the session's tenant.
+insert into jobs (id, tenant_id, kind, key, payload, state, run_at, attempts, epoch, created_at)
+select :job_id, s.tenant_id, :kind, s.id, {no_bytes}, 'queued', {clock} + :delay_ms, 0, 0, {clock}
+from agent_sessions s where s.id = :session_id
+on conflict (kind, key) do update set
+    state = 'queued', run_at = excluded.run_at, attempts = 0, ended_at = null
+where jobs.state in ('done', 'dead') or jobs.state = 'queued' and jobs.run_at > excluded.run_at;
+
 -- name: next_job
 -- In how many milliseconds the next job is due.
 select {due_at} - {clock} from jobs where {is_open} and {is_known} order by {due_at} limit 1;

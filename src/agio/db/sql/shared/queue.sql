@@ -123,7 +123,7 @@ from runs where run_id = :run_id returning number;
 
 -- name: take_in
 -- A session has a new run.
-update agent_sessions set title = :title, updated_at = :now
+update agent_sessions set title = :title, updated_at = :now, closed_at = null
 where id = :session_id and tenant_id = :tenant and user_id = :user_id;
 
 -- name: flag_cancel

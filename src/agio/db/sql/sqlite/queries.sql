@@ -202,3 +202,60 @@ select id, frames from tail order by id;
 
 -- part: skip_locked
 -- The one writer is the lock.
+
+-- part: in_places
+    p.tenant_id = :tenant and p.place in (select value from json_each(:places))
+
+-- name: count_passages
+select count(*) from passages p where {in_places};
+
+-- name: find_words
+-- How many passages have each word, as rows without a number; then the passages with the best words. The `+` keeps
+-- SQLite from reading all passages of the tenant.
+with hits as materialized (
+    select w.value as word, f.rowid as number
+    from json_each(:words) w join json_each(:places) p
+        join passage_words f on f.passage_words match '"' || p.value || w.value || '"'
+),
+weights as (
+    select word, count(*) as n, ln(1 + (max(:total - count(*), 0) + 0.5) / (count(*) + 0.5)) as weight
+    from hits group by word
+),
+best as (
+    select number, sum(weight) as score from hits join weights using (word)
+    group by number order by score desc, number desc limit :limit
+)
+select 0, word, n, '' from weights
+where exists (select 1 from best b join passages p on p.number = b.number and +p.tenant_id = :tenant)
+union all
+select p.number, p.item_id, p.at, p.stems from best b join passages p on p.number = b.number and +p.tenant_id = :tenant;
+
+-- name: find_times
+-- The newest of a time.
+select p.number, p.item_id, p.at, p.stems from passages p
+where {in_places} and p.at between :since and :until order by p.at desc, p.number desc limit :limit;
+
+-- name: live_memories
+-- Neither superseded nor expired.
+select {memory_columns} from agent_long_term_memory m
+where m.tenant_id = :tenant and m.id in (select value from json_each(:ids)) and {is_alive};
+
+-- part: no_bytes
+    x''
+
+-- name: passages_of_items
+-- In the order of FoundText's fields.
+select p.item_id, p.at, p.text from passages p
+where p.tenant_id = :tenant and p.kind = :kind and p.item_id in (select value from json_each(:ids));
+
+-- name: find_vectors
+-- The nearest in meaning; vectors of other models and sizes are not compared.
+select p.number, p.item_id, p.at, p.stems from passages p join embeddings e on e.number = p.number
+where {in_places} and p.embedding = :model and e.size = :size
+order by case when e.size = :size then vec_distance_cosine(e.vector, vec_f32(:vector)) end, p.number desc limit :limit;
+
+-- name: put_vector
+-- Unless its passage was deleted.
+insert into embeddings (number, model, size, vector)
+select p.number, :model, :size, vec_f32(:vector) from passages p where p.number = :number
+on conflict (number) do update set model = excluded.model, size = excluded.size, vector = excluded.vector;

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from agio.core.config import AgentLimits
 from agio.core.handoff import Handoff, HandoffFilter, HandoffMode
-from agio.core.store.records import AgentFields, AgentStatus, AgentTool, ApprovalPolicy
+from agio.core.store.records import AgentFields, AgentStatus, AgentTool, ApprovalPolicy, MemoryPolicy
 from agio.core.store.repository import Approval
 from agio.gateway.routes.body import AS_WHOLE, NOT_BLANK, Body, Name
 
@@ -17,6 +17,7 @@ MAX_TOKENS = 10**9
 MAX_HISTORY = 1000
 TOOL_NAME_CHARS = 64
 MAX_HANDOFFS = 16
+MAX_MEMORIES = 200
 
 
 def _not_blank(text: str) -> str:
@@ -81,6 +82,11 @@ class LimitsBody(Body):
     max_tool_tokens: Annotated[int, Field(ge=1, le=MAX_TOKENS), AS_WHOLE] | None = None
     """Past so many tokens of tool declarations the model searches MCP tools with `find_tools`."""
 
+    max_memories: Annotated[int, Field(ge=0, le=MAX_MEMORIES), AS_WHOLE] | None = None
+    """How many memories a run begins with."""
+    memory_update_async: bool | None = None
+    """False: closing a session is answered when its memories have been suggested."""
+
     def said(self) -> AgentLimits | None:
         """Return the limits as the store takes them; None if nothing is said."""
         limits = AgentLimits(**self.model_dump())
@@ -100,6 +106,10 @@ class AgentBody(Body):
     max_steps: Annotated[int, Field(ge=1, le=MAX_STEPS), AS_WHOLE] | None = None
     status: AgentStatus = "active"
     approval: ApprovalPolicy = "tool"
+    memory: MemoryPolicy = "suggest"
+    """Whether it remembers what people say: `off`, what they approve (`suggest`), or by itself (`automatic`)."""
+    search_conversations: bool = False
+    """Whether it can search its user's other conversations."""
     output_schema: dict[str, object] | None = None
     """What the final answer must be, as a JSON schema of at most 64 KiB; null: text."""
     limits: LimitsBody | None = None

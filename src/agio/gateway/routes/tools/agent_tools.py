@@ -23,7 +23,7 @@ from agio.gateway.tools.endpoints import need_vault
 from agio.protocol.ids import new_id
 from agio.tools.http_template import check_headers
 from agio.tools.http_tool import check_http_tool
-from agio.tools.registry import DEMO_ONLY
+from agio.tools.registry import UNLISTED
 
 
 async def list_agent_tools(call: Call) -> Response:
@@ -120,7 +120,7 @@ def _standing(gateway: Gateway, tenant: str, own: Collection[str] = ()) -> dict[
     return {
         name: Known(_id_of(name), offer)
         for name, offer in known_tools(gateway, tenant).items()
-        if name not in DEMO_ONLY or name in own
+        if name not in UNLISTED or name in own
     }
 
 

@@ -8,7 +8,7 @@ from agio.gateway.gateway import Gateway
 from agio.gateway.http.route import Call, answer
 from agio.gateway.routes.tools.views import Tools, ToolView
 from agio.gateway.tools.offers import offer_tools
-from agio.tools.registry import DEMO_ONLY
+from agio.tools.registry import UNLISTED
 
 
 def known_tools(gateway: Gateway, tenant: str) -> dict[str, ToolOffer]:
@@ -19,5 +19,5 @@ def known_tools(gateway: Gateway, tenant: str) -> dict[str, ToolOffer]:
 async def list_tools(call: Call) -> Response:
     """List the available tools."""
     known = known_tools(call.gateway, call.who.tenant)
-    offers = [known[name] for name in sorted(known) if name not in DEMO_ONLY]
+    offers = [known[name] for name in sorted(known) if name not in UNLISTED]
     return answer(Tools([convert(offer, ToolView, from_attributes=True) for offer in offers]))

@@ -1,0 +1,1 @@
+"""Memory: how well it is found, and what that takes."""

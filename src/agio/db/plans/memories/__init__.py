@@ -1,0 +1,1 @@
+"""Memories, suggestions, extraction, and the index of passages."""

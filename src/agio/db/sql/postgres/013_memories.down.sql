@@ -1,0 +1,13 @@
+drop trigger sessions_deleted on agent_sessions;
+drop function delete_passages_of_session;
+drop trigger memories_deleted on agent_long_term_memory;
+drop function delete_passage_of_memory;
+drop table passages;
+drop table extraction_spending;
+drop table memory_suggestions;
+drop table memory_uses;
+drop table agent_long_term_memory;
+alter table runs drop column extracted_at;
+alter table agent_sessions drop column closed_at;
+alter table agents drop column search_conversations;
+alter table agents drop column memory;

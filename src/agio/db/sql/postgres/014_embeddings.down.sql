@@ -1,0 +1,4 @@
+drop function vector_distance;
+drop table embeddings;
+drop index passages_by_embedding;
+alter table passages drop column embedding;

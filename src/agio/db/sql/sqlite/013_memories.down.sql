@@ -1,0 +1,16 @@
+drop trigger sessions_deleted;
+drop trigger memories_deleted;
+drop trigger passages_deleted;
+drop trigger passages_changed;
+drop trigger passages_added;
+drop table passage_words;
+drop view passage_tokens;
+drop table passages;
+drop table extraction_spending;
+drop table memory_suggestions;
+drop table memory_uses;
+drop table agent_long_term_memory;
+alter table runs drop column extracted_at;
+alter table agent_sessions drop column closed_at;
+alter table agents drop column search_conversations;
+alter table agents drop column memory;

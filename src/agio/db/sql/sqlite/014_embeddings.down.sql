@@ -1,0 +1,3 @@
+drop table embeddings;
+drop index passages_by_embedding;
+alter table passages drop column embedding;

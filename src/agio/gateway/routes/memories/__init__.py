@@ -1,0 +1,1 @@
+"""What agents remember: memories, suggestions, and what is known of a person."""
