@@ -423,6 +423,10 @@ class ToolRunner(Protocol):
         """The effect of repeating this call; None for a call that cannot be run here."""
         ...
 
+    def add(self, tool: AnyTool) -> None:
+        """Add a tool that was found during the run, unless there is one of its name."""
+        ...
+
     async def call(
         self,
         call: ToolCall,

@@ -104,6 +104,12 @@ class ToolExecutor:
         tool = self._tools.get(call.function.name)
         return None if tool is None or tool.function is None else tool.effect
 
+    def add(self, tool: AnyTool) -> None:
+        """Add a tool that was found during the run, unless there is one of its name."""
+        if tool.name not in self._tools:
+            self._tools[tool.name] = tool
+            self._specs.append(tool.spec)
+
     async def call(
         self,
         call: ToolCall,

@@ -322,6 +322,7 @@ TOOL_PROGRESS = "agio.tool_progress"
 INPUT = "agio.input"
 HANDOFF = "agio.handoff"
 MEMORY_SUGGESTED = "agio.memory_suggested"
+GUARDRAIL = "agio.guardrail"
 
 AgentEvent: TypeAlias = (
     RunStarted

@@ -63,7 +63,7 @@ async def call_tools(state: "LoopState") -> None:
             edge = state.edges.get(call.function.name)
             if edge is None:
                 state.begun[call.id] = state.tools.effect_of(call)
-                answer = await _answer(state, call, decisions.get(call.id))
+                answer = await answer_call(state, call, decisions.get(call.id))
             else:
                 answer = await call_subagent(state, call, edge)
         if answer is not None and answer.asks:
@@ -86,7 +86,8 @@ async def call_tools(state: "LoopState") -> None:
         hand_over(state)
 
 
-async def _answer(state: "LoopState", call: ToolCall, decision: Decision | None) -> ToolAnswer:
+async def answer_call(state: "LoopState", call: ToolCall, decision: Decision | None) -> ToolAnswer:
+    """Run a call whose start is recorded, or answer it in the place of its tool. `decision` is a person's."""
     if call.function.name == COMPLETE_GOAL and state.agent.goal is not None:
         return check_goal(call.function.arguments, state.agent.output)
     if call.function.name == FIND_TOOLS and state.tools.effect_of(call) is None:

@@ -5,7 +5,8 @@ run that never stopped.
 """
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from msgspec import UNSET
 
@@ -46,7 +47,11 @@ from agio.protocol.events import (
 )
 from agio.protocol.messages import Json, UserMessage, text_of
 
-__all__ = ["LoopState", "ModelDriver", "ModelEvent", "ModelRequest", "run_loop"]
+__all__ = ["Engine", "LoopState", "ModelDriver", "ModelEvent", "ModelRequest", "run_loop"]
+
+
+Engine: TypeAlias = Callable[["LoopState"], Awaitable[RunFinished]]
+"""What drives a run from its log to its terminal event. `run_loop` is agio's own."""
 
 
 async def run_loop(state: "LoopState") -> RunFinished:

@@ -12,7 +12,7 @@ from agio.core.engine.attachments import ReadFile
 from agio.core.engine.calls import decisions_of
 from agio.core.engine.context import ContextSource, NoContext
 from agio.core.engine.journal import Journal
-from agio.core.engine.loop import LoopState, run_loop
+from agio.core.engine.loop import Engine, LoopState, run_loop
 from agio.core.engine.results import emit_result
 from agio.core.engine.team import NO_EDGES, NO_TEAM, Member, Team
 from agio.core.handoff import Edge
@@ -93,6 +93,7 @@ class AgentRunner:
         files: ReadFile | None = None,
         edges: Mapping[str, Edge] = NO_EDGES,
         team: Team = NO_TEAM,
+        engine: Engine = run_loop,
     ) -> None:
         self.agent = agent
         self.member = Member(agent, driver, tools, source or NoContext(), edges)
@@ -102,6 +103,7 @@ class AgentRunner:
         self.files = files
         self.suggested: Sequence[str] = ()
         """The ids of memories that were suggested since the last run, to announce."""
+        self.engine = engine
 
     async def run(self, request: RunRequest, history: Fold | None = None) -> RunResult:
         """Run to the end. A failed run is a result with an error. Raises only if it cannot start or be stored."""
@@ -370,7 +372,7 @@ class RunStream(AsyncIterator[AgentEvent]):
         try:
             async with scope:
                 await self._prepare()
-                return await run_loop(self._state)
+                return await self._runner.engine(self._state)
         except TimeoutError:
             if not scope.expired():
                 raise

@@ -1,13 +1,14 @@
 """Sub-agents: an agent that another one calls like a tool. Its loop runs in a lane of the same journal."""
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
 from agio.core.handoff import Edge
 from agio.core.log_level import LANES
-from agio.core.run.lane import Lane
 from agio.core.tool import ToolAnswer
 from agio.errors import LimitExceeded, ModelError, UserError
 from agio.protocol.events import SubagentFinished, SubagentStarted, SubagentSuccess, SubagentSuspended
@@ -32,19 +33,25 @@ async def call_subagent(state: "LoopState", call: ToolCall, edge: Edge) -> ToolA
     """
     lane = state.fold.lanes.get(f"sub_{id_body(call.id)}")
     if lane is None or lane.state == "waiting":
-        problem = _open(state, call, edge, lane)
+        task = decoded_object(call.function.arguments).get("input")
+        if not isinstance(task, str) or not task.strip():
+            return ToolAnswer(f"{call.function.name} needs the text of its task as input.", "bad_arguments")
+        problem = open_lane(state, call, edge.agent, task)
         if problem is not None:
             return problem
         lane = state.fold.lanes[f"sub_{id_body(call.id)}"]
     child = state.child(state.team[edge.agent], lane)
     if lane.state == "open":
         try:
-            await _drive(child)
+            async with timed(child):
+                if not await child.follow():
+                    await child.gather()
+                await child.run()
         except (LimitExceeded, ModelError, UserError) as error:
             child.count_partial_usage()
             child.close(FAILED, (error.message, error.code), keep=False)
         else:
-            _finish(child)
+            finish_lane(child)
     if lane.state == "suspended":
         state.asked.extend(child.questions())
         return None
@@ -53,15 +60,14 @@ async def call_subagent(state: "LoopState", call: ToolCall, edge: Edge) -> ToolA
     return ToolAnswer(lane.result)
 
 
-async def _drive(child: "LoopState") -> None:
-    """Run a sub-agent until it has answered or waits. Raises AgioError, LimitExceeded `time_budget`."""
+@asynccontextmanager
+async def timed(child: "LoopState") -> AsyncGenerator[None]:
+    """Bound the time of a sub-agent. Raises LimitExceeded `time_budget`."""
     limit_s = child.config.run_timeout_s
     scope = asyncio.timeout(limit_s)
     try:
         async with scope:
-            if not await child.follow():
-                await child.gather()
-            await child.run()
+            yield
     except TimeoutError:
         if not scope.expired():
             raise
@@ -70,16 +76,14 @@ async def _drive(child: "LoopState") -> None:
         ) from None
 
 
-def _open(state: "LoopState", call: ToolCall, edge: Edge, lane: Lane | None) -> ToolAnswer | None:
-    """Open the lane of a sub-agent. Return the answer instead if it may not start."""
-    task = decoded_object(call.function.arguments).get("input")
-    if not isinstance(task, str) or not task.strip():
-        return ToolAnswer(f"{call.function.name} needs the text of its task as input.", "bad_arguments")
+def open_lane(state: "LoopState", call: ToolCall, agent: str, task: str) -> ToolAnswer | None:
+    """Open the lane of a sub-agent, or reopen it. Return the answer instead if it may not start."""
+    lane = state.fold.lanes.get(f"sub_{id_body(call.id)}")
     if lane is None and state.depth >= MAX_DEPTH:
         return ToolAnswer(f"Agents may call each other {MAX_DEPTH} deep: do the task yourself.", "too_deep")
     if lane is None and state.fold.lanes_begun >= MAX_SUBAGENTS:
         return ToolAnswer(f"The run has started all of its {MAX_SUBAGENTS} agents.", "too_many_agents")
-    event = SubagentStarted(f"sub_{id_body(call.id)}", edge.agent, parent_tool_call_id=call.id)
+    event = SubagentStarted(f"sub_{id_body(call.id)}", agent, parent_tool_call_id=call.id)
     event.parent_subagent_run_id = state.lane.key or UNSET
     event.metadata = {"task": task}
     state.journal.raise_level(LANES)
@@ -87,7 +91,7 @@ def _open(state: "LoopState", call: ToolCall, edge: Edge, lane: Lane | None) -> 
     return None
 
 
-def _finish(child: "LoopState") -> None:
+def finish_lane(child: "LoopState") -> None:
     """Close the lane of a sub-agent that has answered, or suspend it."""
     child.end_step()
     event = SubagentFinished(child.lane.key)

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, assert_never
 
@@ -16,6 +16,7 @@ from agio.core.engine.watchdog import Watchdog, retry_delay
 from agio.core.model import (
     ModelEvent,
     ModelRequest,
+    ModelSettings,
     OutputSpec,
     PartialUsage,
     ReasoningDelta,
@@ -54,8 +55,39 @@ async def take_turn(state: "LoopState") -> None:
     """Take one model turn, with retries, and record it. Raises ModelError, LimitExceeded."""
     await state.context.fetch(state.lane)
     tools = state.tool_specs
-    prompt = await _prompt(state, tools)
-    request = _request(state, prompt, tools)
+    reserved = _size_of(tools)
+    prompt = await fitted(
+        state, reserved, lambda: state.context.compose(state.lane, reserved, state.tokens_left)
+    )
+    output = state.agent.output
+
+    def request(used: int) -> ModelRequest:
+        return ModelRequest(
+            model=state.agent.model,
+            system=prompt.system,
+            messages=prompt.messages,
+            vendor=state.lane.vendor,
+            tools=tools,
+            output=None if output is None else OutputSpec(output.name, output.schema),
+            settings=limited(state, state.config.model, max(prompt.tokens, used)),
+        )
+
+    await stream_turn(state, request, prompt.context)
+
+
+async def stream_turn(
+    state: "LoopState",
+    compose: Callable[[int], ModelRequest],
+    context: Sequence[str] = (),
+    digest: str | None = None,
+) -> None:
+    """Send a request to the model, with retries, and record the turn. Raises ModelError, LimitExceeded.
+
+    `compose` returns the request, given the input tokens that an earlier attempt reported. `digest` identifies the
+    request, if it is not the digest of what is sent.
+    """
+    used = 0
+    request = compose(used)
     failures: Counter[str] = Counter()
     while True:
         state.calling, state.partial_usage = True, Usage()
@@ -71,8 +103,8 @@ async def take_turn(state: "LoopState") -> None:
             if delay_s is None:
                 raise
             # The retry sends the same prompt, which takes at least the reported input tokens.
-            prompt = structs.replace(prompt, tokens=max(prompt.tokens, state.partial_usage.input))
-            request = _request(state, prompt, tools)
+            used = max(used, state.partial_usage.input)
+            request = compose(used)
             state.tell(
                 ERROR,
                 {
@@ -96,8 +128,8 @@ async def take_turn(state: "LoopState") -> None:
             end.usage,
             end.vendor,
             state.lane.key,
-            request_digest(request),
-            prompt.context,
+            request_digest(request) if digest is None else digest,
+            list(context),
         )
     )
     state.calling, state.partial_usage = False, Usage()
@@ -140,35 +172,26 @@ def take_back(state: "LoopState") -> None:
         state.journal.emit(event)
 
 
-async def _prompt(state: "LoopState", tools: Sequence[ToolSpec]) -> Prompt:
-    reserved = sum(map(size_of, tools))
-    prompt = state.context.compose(state.lane, reserved, state.tokens_left)
+def _size_of(tools: Sequence[ToolSpec]) -> int:
+    return sum(map(size_of, tools))
+
+
+async def fitted(state: "LoopState", reserved: int, compose: Callable[[], Prompt]) -> Prompt:
+    """Return a prompt, after summarising older messages if there are too many, and emitting its notices."""
+    prompt = compose()
     if prompt.overfull and await compact(state, reserved):
-        prompt = state.context.compose(state.lane, reserved, state.tokens_left)
+        prompt = compose()
     for code, message in prompt.notices:
         state.notice(code, message)
     return prompt
 
 
-def _room(state: "LoopState", prompt: Prompt) -> int | None:
-    """Return the output token limit of the next call. Raises LimitExceeded if the token budget is too small."""
-    left, largest = state.check_budget(prompt.tokens), state.config.model.max_output_tokens
+def limited(state: "LoopState", settings: ModelSettings, prompt_tokens: int) -> ModelSettings:
+    """Limit the output of the next call to what the token budget has left. Raises LimitExceeded if that is nothing."""
+    left, largest = state.check_budget(prompt_tokens), settings.max_output_tokens
     if left is None:
-        return largest
-    return left if largest is None else min(left, largest)
-
-
-def _request(state: "LoopState", prompt: Prompt, tools: Sequence[ToolSpec]) -> ModelRequest:
-    output = state.agent.output
-    return ModelRequest(
-        model=state.agent.model,
-        system=prompt.system,
-        messages=prompt.messages,
-        vendor=state.lane.vendor,
-        tools=tools,
-        output=None if output is None else OutputSpec(output.name, output.schema),
-        settings=structs.replace(state.config.model, max_output_tokens=_room(state, prompt)),
-    )
+        return settings
+    return structs.replace(settings, max_output_tokens=left if largest is None else min(left, largest))
 
 
 def request_digest(request: ModelRequest) -> str:

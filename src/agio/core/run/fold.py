@@ -17,6 +17,7 @@ from agio.core.store.repository import RunLog, RunStatus, TurnRecord
 from agio.protocol.events import (
     COMPACTED,
     ERROR,
+    GUARDRAIL,
     HANDOFF,
     INPUT,
     NOTICE,
@@ -255,6 +256,7 @@ class Fold(Lane):
     def apply_turn(self, record: TurnRecord) -> None:
         """Apply the record of a complete model turn."""
         lane = self.lane(record.lane)
+        lane.turns.append(record)
         message_id = lane.close_turn(record.stop)
         if message_id:
             lane.vendor[message_id] = structs.replace(record.vendor, model=record.model)
@@ -292,6 +294,8 @@ class Fold(Lane):
                     lane.add_result(message)
             else:
                 self.messages.append(message)
+        if any(isinstance(message, UserMessage) for message in event.input.messages):
+            self.ask()
         self.resume = [] if event.input.resume is UNSET else event.input.resume
 
     def _open_lane(self, event: SubagentStarted) -> None:
@@ -321,6 +325,11 @@ class Fold(Lane):
             self.inputs = msgspec.convert(value.get("idx"), int)
             lane.add(msgspec.convert(value.get("message"), UserMessage))
             lane.corrected = True
+            lane.ask()
+            return
+        if event.name == GUARDRAIL:
+            if value.get("action") == "passed":
+                lane.passed.add(f"{value.get('place')}:{value.get('check')}")
             return
         if event.name == HANDOFF:
             self.handoffs += 1

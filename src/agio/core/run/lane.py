@@ -10,6 +10,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 
 from agio.core.handoff import HandoffFilter, filtered
 from agio.core.model import Usage, VendorTurn
+from agio.core.store.repository import TurnRecord
 from agio.protocol.events import Attributed, Custom, ToolCallResult
 from agio.protocol.messages import (
     ActivityMessage,
@@ -111,6 +112,12 @@ class Lane:
         """The error code of a sub-agent that failed."""
         self.messages: list[Message] = list(messages)
         self.vendor: dict[str, VendorTurn] = {}
+        self.turns: list[TurnRecord] = []
+        """The records of the turns since the user's newest message, or since the sub-agent began."""
+        self.asked = ""
+        """The agent to which the user's newest message went; empty: the run's agent."""
+        self.passed: set[str] = set()
+        """The guardrails that what was said since then has passed, as `place:name`."""
         self.pending: list[ToolCall] = []
         """Calls of the newest finished turn that have no result yet, in call order."""
         self._calls: list[ToolCall] = []
@@ -196,6 +203,10 @@ class Lane:
             m for m in self.messages[done:] if not (isinstance(m, ToolMessage) and m.tool_call_id in hidden)
         )
         return [*kept, *rest]
+
+    def ask(self) -> None:
+        """Begin an exchange: the user has said something."""
+        self.asked, self.turns, self.passed = self.agent, [], set()
 
     def hand_over(self, agent: str, kept: HandoffFilter, call_id: str) -> None:
         """Give the conversation to another agent, which sees what the filter keeps of it."""
