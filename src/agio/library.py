@@ -12,6 +12,7 @@ from msgspec import UNSET, Struct, structs
 from agio.agent_memory import AgentMemory, Memory
 from agio.core.config import AgentRunConfig, checked_config
 from agio.core.engine.context import ContextSource, NoContext, PageContext, RememberedContext
+from agio.core.engine.loop import Engine, run_loop
 from agio.core.engine.runner import AgentRunner, RunHooks, RunResult, RunStream
 from agio.core.engine.team import Member
 from agio.core.handoff import Handoff, HandoffFilter, edges_of
@@ -297,6 +298,10 @@ class Agent:
                 endpoint = Endpoint(endpoint.base_url or found.base_url, endpoint.api_key or key)
             self._driver = open_driver(self.spec.provider, endpoint)
         return self._driver
+
+    def engine(self) -> Engine:
+        """Return what drives its runs."""
+        return run_loop
 
     def _runner(
         self, repository: AgentRunRepository, request: RunRequest, recalled: "Recalled"

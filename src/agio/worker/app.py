@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from agio.core.config import AgentLimits, AgentRunConfig
 from agio.core.engine.context import ContextSource
+from agio.core.engine.loop import Engine
 from agio.core.engine.runner import RunHooks
 from agio.core.handoff import Handoff
 from agio.core.link.link import ToolOffer, offer_tool
@@ -41,8 +42,12 @@ class CodeAgent(Protocol):
         """The names of the memory tools that it has."""
         ...
 
-    def driver(self) -> ModelDriver:
-        """Return the model's driver."""
+    def driver(self) -> ModelDriver | None:
+        """Return the model's driver; None: the worker's own of its provider."""
+        ...
+
+    def engine(self) -> Engine:
+        """Return what drives the runs that begin with this agent."""
         ...
 
     def links(self) -> "Sequence[tuple[CodeAgent, Handoff]]":
@@ -133,6 +138,11 @@ def _import_file(path: Path) -> ModuleType:
 
 
 def _invalid(name: str, error: BaseException) -> UserError:
+    if isinstance(error, ModuleNotFoundError) and error.name == "agents":
+        return UserError(
+            "sdk_missing",
+            f"{name} uses the OpenAI Agents SDK, which is not installed: pip install 'agio[openai-agents]'.",
+        )
     if isinstance(error, UserError):
         return UserError("app_invalid", f"{name} cannot be served: {error.message}", {"cause": error.code})
     return UserError("app_invalid", f"{name} cannot be imported: {type(error).__name__}: {error}.")
@@ -141,14 +151,34 @@ def _invalid(name: str, error: BaseException) -> UserError:
 def _collect(values: list[object]) -> App:
     agents: dict[str, CodeAgent] = {}
     tools: dict[str, AnyTool] = {}
+    foreign: list[object] = []
     for value in _flat(values):
         if isinstance(value, Tool):
-            found = cast(AnyTool, value)
-            if found.function is not None and tools.setdefault(found.name, found) is not found:
-                raise UserError("duplicate_tool", f"The module has two tools named {found.name}.")
+            _add_tool(tools, cast(AnyTool, value))
         elif (agent := _agent(value)) is not None:
             _add(agents, agent)
+        elif _is_sdk(value):
+            foreign.append(value)
+    if foreign:
+        from agio.engines.openai_agents.agent import collected
+
+        found, functions = collected(foreign)
+        for agent in found:
+            _add(agents, agent)
+        for each in functions:
+            _add_tool(tools, each)
     return App(agents, tools)
+
+
+def _is_sdk(value: object) -> bool:
+    """Whether a value is an agent or a function tool of the OpenAI Agents SDK, which only a user's module imports."""
+    return any(base.__module__ in ("agents.agent", "agents.tool") for base in type(value).__mro__)
+
+
+def _add_tool(tools: dict[str, AnyTool], found: AnyTool) -> None:
+    """Add a tool. Raises UserError `duplicate_tool`."""
+    if found.function is not None and tools.setdefault(found.name, found) is not found:
+        raise UserError("duplicate_tool", f"The module has two tools named {found.name}.")
 
 
 def _add(agents: dict[str, CodeAgent], agent: CodeAgent) -> None:

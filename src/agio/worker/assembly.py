@@ -9,6 +9,7 @@ from msgspec import UNSET, Struct, structs
 from agio.core.config import AgentRunConfig
 from agio.core.engine.attachments import ReadFile
 from agio.core.engine.context import ContextSource, NoContext, PageContext, RememberedContext
+from agio.core.engine.loop import run_loop
 from agio.core.engine.runner import AgentRunner, RunHooks, RunStream
 from agio.core.engine.team import Member
 from agio.core.handoff import edges_of
@@ -71,6 +72,7 @@ def _runner(job: Job, outbox: Outbox, parts: Parts, files: ReadFile) -> AgentRun
             _log.warning("run %s goes without its agent %s: %s", job.claim.run_id, each.agent.name, error)
     code = _code_agent(job.agent, parts.app)
     hooks = None if code is None else code.hooks
+    engine = run_loop if code is None else code.engine()
     return AgentRunner(
         own.spec,
         own.driver,
@@ -81,6 +83,7 @@ def _runner(job: Job, outbox: Outbox, parts: Parts, files: ReadFile) -> AgentRun
         files=files,
         edges=own.edges,
         team=team,
+        engine=engine,
     )
 
 
@@ -93,7 +96,8 @@ def _member(given: JobAgent, job: Job, outbox: Outbox, parts: Parts) -> Member:
         driver = parts.drivers.get(agent.model_provider, agent.endpoint)
         source: ContextSource = NoContext()
     else:
-        spec, driver, source = _priced(code.spec, agent), code.driver(), code.source
+        spec, source = _priced(code.spec, agent), code.source
+        driver = code.driver() or parts.drivers.get(agent.model_provider, agent.endpoint)
     tools = _tools(given, {} if code is None else {tool.name: tool for tool in code.tools}, parts)
     if asked is not None and asked.tools is not UNSET:
         tools += offered_tools(asked.tools)

@@ -1,0 +1,5 @@
+"""Agents of the OpenAI Agents SDK: the SDK's Runner drives the run, agio records it.
+
+`agent` makes an SDK agent one of ours, `engine` runs it, `lane` answers its model calls and tools from the log.
+Imported only where a program uses the SDK: the extra `agio[openai-agents]`.
+"""
