@@ -311,7 +311,8 @@ class SdkLane:
         }
         for call in list(self.state.lane.pending):
             if call.id in outputs:
-                emit_result(self.state, call.id, ToolAnswer(str(outputs[call.id]), "not_run"))
+                code = "not_run" if call.function.name in self.state.edges else "bad_arguments"
+                emit_result(self.state, call.id, ToolAnswer(str(outputs[call.id]), code))
 
     # Handoffs
 
