@@ -103,7 +103,7 @@ class SdkAgent:
     def engine(self) -> EngineOf:
         """Return the engine of a run that begins with this agent."""
         install()
-        team = self._team()
+        team = self.team()
         copies = {name: each._copy() for name, each in team.items()}
         return Engine(self.spec.name, copies, self._context)
 
@@ -115,7 +115,8 @@ class SdkAgent:
             self._connected = False
             await self._servers.cleanup_all()
 
-    def _team(self) -> "dict[str, SdkAgent]":
+    def team(self) -> "dict[str, SdkAgent]":
+        """Return this agent and those that its runs may use, by name."""
         team: dict[str, SdkAgent] = {self.spec.name: self}
         waiting: list[SdkAgent] = [self]
         while waiting:

@@ -130,7 +130,7 @@ class SdkLane:
             else:
                 await self._take_turn(call, digest)
                 record = self.state.lane.turns[-1]
-            return self._response(record)
+            return self._response(record, {handoff.tool_name for handoff in call.handoffs})
 
     def _digest(self, call: ModelCall) -> str:
         """Return the digests of a request's parts. What the conversation was before the exchange is left out."""
@@ -211,19 +211,19 @@ class SdkLane:
             else dict(item)
         )
 
-    def _response(self, record: TurnRecord) -> ModelResponse:
+    def _response(self, record: TurnRecord, handoffs: set[str]) -> ModelResponse:
         lane = self.state.lane
         message_id = f"msg_{id_body(record.run_id)}_{record.step}"
         found = (m for m in reversed(lane.messages) if m.id == message_id and isinstance(m, AssistantMessage))
         self._newest = next(found, None)
         response = response_of(self._ledger.turn_items(self._newest, record.vendor), record)
-        self._approve(response)
+        self._approve(response, handoffs)
         return response
 
-    def _approve(self, response: ModelResponse) -> None:
+    def _approve(self, response: ModelResponse, handoffs: set[str]) -> None:
         """Approve the calls that need no person any more, or none: the Runner then makes them."""
         for item in response.output:
-            if self._context is None or item.type != "function_call":
+            if self._context is None or item.type != "function_call" or item.name in handoffs:
                 continue
             call = self._call(item.call_id)
             if call.id in self._decisions or self._result(call.id) is not None or not self.waits(call):
@@ -430,7 +430,9 @@ def cause_of(error: BaseException) -> AgioError:
         case ModelRefusalError():
             return ModelError("model_refused", f"The model refused: {error}.")
         case ModelBehaviorError():
-            return LimitExceeded("output_invalid", f"The answer does not fit: {error}.")
+            if "JSON" in str(error):
+                return LimitExceeded("output_invalid", f"The answer does not fit the output type: {error}")
+            return ModelError("invalid_response", f"The model's answer cannot be used: {error}")
         case _:
             return UserError("agent_failed", f"The agent's own code failed: {type(error).__name__}: {error}.")
 
