@@ -299,6 +299,9 @@ class Agent:
             self._driver = open_driver(self.spec.provider, endpoint)
         return self._driver
 
+    def described(self, instructions: str, model: str) -> None:
+        """Return nothing: the loop runs an agent as a session describes it."""
+
     def engine(self) -> Engine:
         """Return what drives its runs."""
         return run_loop

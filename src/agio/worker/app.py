@@ -54,6 +54,10 @@ class CodeAgent(Protocol):
         """Return the agents that it may call or hand over to, with how."""
         ...
 
+    def described(self, instructions: str, model: str) -> "CodeAgent | None":
+        """Return it with the words and the model that a session describes; None: the loop runs what is described."""
+        ...
+
     async def aclose(self) -> None:
         """Close the agent's driver and tools."""
         ...
@@ -140,7 +144,7 @@ def _import_file(path: Path) -> ModuleType:
 def _invalid(name: str, error: BaseException) -> UserError:
     if isinstance(error, ModuleNotFoundError) and error.name == "agents":
         return UserError(
-            "sdk_missing",
+            "missing_package",
             f"{name} uses the OpenAI Agents SDK, which is not installed: pip install 'agio[openai-agents]'.",
         )
     if isinstance(error, UserError):

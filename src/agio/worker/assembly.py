@@ -112,9 +112,11 @@ def _member(given: JobAgent, job: Job, outbox: Outbox, parts: Parts) -> Member:
 
 
 def _code_agent(offer: AgentOffer, app: App) -> CodeAgent | None:
+    agent = app.agents.get(offer.name)
+    if offer.source == "inline" and agent is not None:
+        return agent.described(offer.system_prompt, f"{offer.model_provider}:{offer.model_name}")
     if offer.source != "code":
         return None
-    agent = app.agents.get(offer.name)
     if agent is None:
         raise UserError(
             "agent_missing", f"The agent {offer.name} is defined in code, and not in this worker's module."

@@ -73,7 +73,7 @@ async def test_a_session_of_several_turns(home: Home) -> None:
     assert made == {"session_id": "talk-1", "agent_name": "Guide", "model": "openai-chat:m1"}
     assert await create(home, session_id="talk-1", instructions="Other words", model="openai:x") == made
     first = await send(home, "talk-1", "Hi")
-    assert first == {"final_output": "Hello.", "new_items_len": 1, "tool_calls": []}
+    assert first == {"final_output": "Hello.", "new_items_len": 1, "tool_calls": [], "tool_call_details": []}
     second = await send(home, "talk-1", "What did I say?")
     assert second["final_output"] == "You said hi."
     seen = home.model.calls[-1]
@@ -109,7 +109,8 @@ async def test_a_known_agent_lends_its_model_tools_and_limits(home: Home) -> Non
     made = await create(home, session_id="s", agent_name="Adder", instructions="Be terse.", model=None)
     assert made["model"] == "openai-chat:test"
     answer = await send(home, "s", "1 + 2?")
-    assert answer["tool_calls"] == [{"name": "add", "arguments": {"a": 1, "b": 2}, "result": "3"}]
+    assert answer["tool_calls"] == ["add"]
+    assert answer["tool_call_details"] == [{"name": "add", "arguments": {"a": 1, "b": 2}, "result": "3"}]
     assert (answer["final_output"], answer["new_items_len"]) == ("3.", 3)
     assert any("Be terse." in value for value in home.model.calls[-1].texts())
     assert not any("Its own words." in value for value in home.model.calls[-1].texts())

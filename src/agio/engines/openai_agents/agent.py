@@ -35,6 +35,7 @@ OURS = "_agio_agent"
 """The attribute of a program's agent that holds its SdkAgent."""
 _ELSEWHERE = ("litellm", "any-llm")
 """Prefixes of model names that the SDK's own providers resolve."""
+_KEPT = 100
 _DYNAMIC = "(The program writes its instructions for each model call.)"
 
 
@@ -70,6 +71,8 @@ class SdkAgent:
         )
         self._servers = MCPServerManager(agent.mcp_servers, strict=True) if agent.mcp_servers else None
         self._connected = False
+        self._described: dict[tuple[str, str], SdkAgent] = {}
+        """The agent as sessions describe it, by instructions and model."""
         vars(agent)[OURS] = self
         check_agent(agent)
         self.tools: list[AnyTool] = [tool_of(tool) for tool in _functions(agent) if not _is_agent(tool)]
@@ -99,6 +102,25 @@ class SdkAgent:
     def driver(self) -> ModelDriver | None:
         """Return the driver of the program's own model; None: the worker's driver of its provider."""
         return self._driver
+
+    def described(self, instructions: str, model: str) -> "SdkAgent":
+        """Return the agent with other instructions or another model."""
+        if (instructions, model) == (self.spec.instructions, self.spec.model_id):
+            return self
+        made = self._described.get((instructions, model))
+        if made is None:
+            other = self.agent.clone(
+                instructions=self.agent.instructions
+                if instructions == self.spec.instructions
+                else instructions,
+                model=self.agent.model if model == self.spec.model_id else model,
+            )
+            config, source = self.spec.config, self.source
+            made = SdkAgent(other, context=self._context, config=config, hooks=self.hooks, source=source)
+            if len(self._described) >= _KEPT:
+                self._described.clear()
+            self._described[instructions, model] = made
+        return made
 
     def engine(self) -> EngineOf:
         """Return the engine of a run that begins with this agent."""

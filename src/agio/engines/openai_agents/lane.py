@@ -428,7 +428,7 @@ def cause_of(error: BaseException) -> AgioError:
         case MaxTurnsExceeded():
             return LimitExceeded("step_limit", f"The agent took all of its steps: {error}.")
         case ModelRefusalError():
-            return ModelError("model_refused", f"The model refused: {error}.")
+            return ModelError("invalid_response", f"The model refused to give the answer its type: {error}.")
         case ModelBehaviorError():
             if "JSON" in str(error):
                 return LimitExceeded("output_invalid", f"The answer does not fit the output type: {error}")

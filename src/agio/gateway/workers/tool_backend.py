@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from agio.core.link.link import ToolOffer, ToolReply
-from agio.core.store.repository import ToolRecord
+from agio.core.store.repository import Effect, ToolRecord
 from agio.core.store.store import Store
 from agio.core.tool import ToolAnswer, ToolContext
 from agio.errors import StoreError, ToolError, UserError
@@ -83,12 +83,12 @@ class ToolBackend:
 
     async def begin(self, run: ClaimedRun, key: str, tool: str, lane: str = "") -> ToolRecord | None:
         """Record the start of a worker's tool. Raises as `call` does."""
-        offer = _allowed(run, run.members, tool, "worker")
+        effect = _effect_of(run, tool)
         await self._check_key(run, key)
         if run.cancelled:
             return ToolRecord(_CANCELLED.content, _CANCELLED.error)
         return await self._store.begin_tool(
-            run.info.run_id, key, tool=tool, effect=offer.effect, epoch=run.info.epoch, lane=lane
+            run.info.run_id, key, tool=tool, effect=effect, epoch=run.info.epoch, lane=lane
         )
 
     async def end(self, run: ClaimedRun, key: str, record: ToolRecord) -> None:
@@ -220,6 +220,18 @@ def _allowed(run: ClaimedRun, agents: Iterable[RunAgent], tool: str, place: str)
         "tool_not_allowed",
         f"The agent of run {run.info.run_id} has no tool {tool} that runs at the {place}.",
     )
+
+
+def _effect_of(run: ClaimedRun, tool: str) -> Effect:
+    """Return the effect of a worker's tool. Raises ToolError `tool_not_allowed`.
+
+    An agent in code may find tools while it runs, at MCP servers of its own: they act once.
+    """
+    agents = list(run.members)
+    known = any(tool in agent.tools for agent in agents)
+    if not known and any(agent.agent.source == "code" for agent in agents):
+        return "once"
+    return _allowed(run, agents, tool, "worker").effect
 
 
 def _report(run: ClaimedRun, key: str, progress: Json) -> None:

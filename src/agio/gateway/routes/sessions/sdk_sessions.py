@@ -77,7 +77,9 @@ class SdkAnswer(Struct, frozen=True, kw_only=True):
 
     final_output: str
     new_items_len: int
-    tool_calls: list[TurnToolCall]
+    tool_calls: list[str]
+    """The names of the tools that were called, in the order of the calls."""
+    tool_call_details: list[TurnToolCall]
     interrupts: list[Interrupt] | UnsetType = UNSET
     """The open questions, if a person must be asked first."""
 
@@ -137,11 +139,13 @@ async def send_sdk_message(call: Call, body: SdkMessageBody) -> Response:
         await turn.ended(who, call.receive, None)
         info, fold = await turn.fold()
     check_success(info, fold)
+    calls = tool_calls_of(fold)
     return answer(
         SdkAnswer(
             final_output=fold.text,
             new_items_len=len(said_by(fold)),
-            tool_calls=tool_calls_of(fold),
+            tool_calls=[call.name for call in calls],
+            tool_call_details=calls,
             interrupts=interrupts_of(fold),
         )
     )
