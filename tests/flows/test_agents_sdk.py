@@ -22,6 +22,7 @@ from agents import (
     tool_output_guardrail,
 )
 from agents.extensions.handoff_filters import remove_all_tools
+from agents.mcp import MCPServerStreamableHttp
 from agents.testing import ScriptedModel, assistant_message, function_call
 
 from agio import Custom, ModelError, ResumeEntry, ScriptedCall, ScriptedTurn, UserError
@@ -39,10 +40,12 @@ from agio.protocol.events import (
     ToolCallResult,
     ToolCallStart,
 )
-from agio.protocol.messages import AssistantMessage, ToolMessage
+from agio.protocol.messages import AssistantMessage, ImagePart, ToolMessage
 from tests.flows.scene import customs
 from tests.flows.test_resume import untimed
+from tests.support.mcp_server import fixture_server
 from tests.support.official import OfficialVerifier, check_flow
+from tests.support.ports import free_port
 from tests.support.sdk import MODEL, SdkScene
 
 
@@ -359,3 +362,51 @@ async def test_the_programs_own_model_streams_and_gets_its_items_back(
     ]
     assert outputs == [{"type": "function_call_output", "call_id": "vendor_1", "output": "A-7 cost 2 EUR"}]
     assert (facts[0].tenant, facts[0].session) == ("default", "thr_1")
+
+
+async def test_tools_of_its_mcp_servers_are_found_recorded_and_called_once(
+    store: Repository, official: OfficialVerifier
+) -> None:
+    """R13: text and images of an MCP server's tool; a run that stopped after the result does not call it again."""
+    async with fixture_server() as fixture:
+        server = MCPServerStreamableHttp({"url": fixture.url}, name="shop", cache_tools_list=True)
+        desk = Agent[Any]("desk", model=MODEL, mcp_servers=[server])
+        calls = [ScriptedCall("echo", {"text": "hi"}), ScriptedCall("draw", {})]
+        script = by_answers(ScriptedTurn(calls=calls), ScriptedTurn("Seen."))
+        scene = SdkScene(store, desk, {"desk": script})
+        stream = await scene.begin("Draw")
+        events = [event async for event in stream]
+        check_flow(events, official)
+        echoed, drawn = [event for event in events if isinstance(event, ToolCallResult)]
+        assert "hi" in str(echoed.content)
+        assert any(isinstance(part, ImagePart) for part in drawn.content)
+        shown = scene.drivers["desk"].requests[1].messages[-1]
+        assert any(isinstance(part, ImagePart) for part in shown.content)
+        turns = (await store.get_log(stream.run_id)).turns
+        other = await scene.stopped(stream.run_id, events[: events.index(drawn) + 1], turns)
+        before = list(fixture.calls)
+        assert (await (await other.again(stream.run_id)).result()).text == "Seen."
+        assert fixture.calls == before
+        await other.store.close()
+        await scene.agent.aclose()
+
+
+async def test_an_mcp_server_that_is_away_fails_the_run_and_says_which(store: Repository) -> None:
+    """R13: the message names the server."""
+    server = MCPServerStreamableHttp({"url": f"http://127.0.0.1:{free_port()}/mcp"}, name="shop")
+    desk = Agent[Any]("desk", model=MODEL, mcp_servers=[server])
+    result = await SdkScene(store, desk, {}).run("Draw")
+    assert result.error is not None
+    assert (result.error.code, "MCP server shop" in result.error.message) == ("mcp_unreachable", True)
+
+
+async def test_code_of_the_agent_that_fails_ends_the_run(store: Repository) -> None:
+    """R13: instructions that raise."""
+
+    def instructions(context: Any, agent: Any) -> str:
+        raise KeyError("no words")
+
+    desk = Agent[Any]("desk", model=MODEL, instructions=instructions)
+    result = await SdkScene(store, desk, {}).run("Hello")
+    assert result.error is not None
+    assert (result.status, result.error.code) == ("failed", "agent_failed")

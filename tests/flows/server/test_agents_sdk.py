@@ -18,8 +18,7 @@ from tests.flows.server.talk import open_talk
 from tests.support.served import LinkKind
 
 MODULE = '''
-from agents import Agent, FunctionTool, RunContextWrapper, function_tool
-from agents.mcp import MCPServerStdio
+from agents import Agent, RunContextWrapper, function_tool
 
 from agio.engines.openai_agents.tools import RunFacts
 
@@ -42,7 +41,6 @@ def spare() -> str:
     return "spare"
 
 
-shop = MCPServerStdio({"command": COMMAND, "args": ["-m", "tests.support.mcp_server"]}, name="shop")
 billing = Agent("sdk billing", instructions="Handle money.", model="openai-chat:test")
 desk = Agent(
     "sdk desk",
@@ -58,7 +56,7 @@ desk = Agent(
 async def sdk(database: str | Path, link: LinkKind, tmp_path: Path) -> AsyncGenerator[Home]:
     """A server with the module."""
     path = tmp_path / "my_agents.py"
-    path.write_text(MODULE.replace("COMMAND", repr(sys.executable)))
+    path.write_text(MODULE)
     app = load_app(str(path))
     async with open_home(database, link, app=app) as home:
         yield home

@@ -9,7 +9,6 @@ from typing import Any, cast
 
 from agents import Agent, FunctionTool, Handoff, Model, handoff
 from agents.guardrail import GuardrailFunctionOutput, InputGuardrail, OutputGuardrail
-from agents.mcp import MCPServerManager
 from agents.models.default_models import get_default_model
 from agents.models.multi_provider import MultiProvider
 from agents.tool import Tool as SdkTool
@@ -28,6 +27,7 @@ from agio.engines.openai_agents.engine import COPY, Engine, RecordedModel, insta
 from agio.engines.openai_agents.items import WIRE
 from agio.engines.openai_agents.lane import here
 from agio.engines.openai_agents.models import OwnModelDriver
+from agio.engines.openai_agents.servers import Servers
 from agio.engines.openai_agents.tools import RunFacts, tool_of
 from agio.errors import UserError
 
@@ -69,8 +69,7 @@ class SdkAgent:
             model=name,
             config=checked_config(config or AgentRunConfig()),
         )
-        self._servers = MCPServerManager(agent.mcp_servers, strict=True) if agent.mcp_servers else None
-        self._connected = False
+        self._servers = Servers(agent.mcp_servers)
         self._described: dict[tuple[str, str], SdkAgent] = {}
         """The agent as sessions describe it, by instructions and model."""
         vars(agent)[OURS] = self
@@ -133,9 +132,7 @@ class SdkAgent:
         """Close the model's connections and the MCP servers."""
         if self._driver is not None:
             await self._driver.aclose()
-        if self._servers is not None and self._connected:
-            self._connected = False
-            await self._servers.cleanup_all()
+        await self._servers.aclose()
 
     def team(self) -> "dict[str, SdkAgent]":
         """Return this agent and those that its runs may use, by name."""
@@ -185,10 +182,8 @@ class SdkAgent:
         lane = here()
         lane.note_context(context, self._copy())
         found: list[SdkTool] = []
-        if self._servers is not None:
-            if not self._connected:
-                await self._servers.connect_all()
-                self._connected = True
+        if self.agent.mcp_servers:
+            await self._servers.connect()
             for tool in await self.agent.get_mcp_tools(context):
                 if isinstance(tool, FunctionTool):
                     lane.state.tools.add(tool_of(tool))

@@ -8,11 +8,9 @@ from typing import Any, cast
 import msgspec
 from agents import (
     FunctionTool,
+    ItemHelpers,
     ModelBehaviorError,
     RunContextWrapper,
-    ToolOutputFileContent,
-    ToolOutputImage,
-    ToolOutputText,
 )
 from agents.tool import maybe_invoke_function_tool_failure_error_function
 from agents.tool_context import ToolContext as SdkToolContext
@@ -22,10 +20,11 @@ from agents.tool_guardrails import (
     ToolOutputGuardrailData,
 )
 from msgspec import Struct
+from openai.types.responses import ResponseFunctionToolCall
 
 from agio.core.store.repository import Approval
 from agio.core.tool import AnyTool, Tool, ToolAnswer, ToolContext
-from agio.engines.openai_agents.items import Item, content_of
+from agio.engines.openai_agents.items import content_of
 from agio.errors import AgioError, LimitExceeded, ToolError
 from agio.protocol.messages import Content, Json
 
@@ -33,7 +32,6 @@ GUARDED = "guardrail_tripped"
 """The code of what a guardrail stopped."""
 _CONTEXT = "(context)"
 """The parameter that carries the context, under a name that no model can use."""
-_OUTPUTS = (ToolOutputText, ToolOutputImage, ToolOutputFileContent)
 
 
 class RunFacts(Struct, frozen=True):
@@ -141,14 +139,9 @@ def _refusal(tool: FunctionTool, checked: ToolGuardrailFunctionOutput) -> ToolAn
 
 
 def content_of_output(output: object) -> Content:
-    """Return what a tool of the SDK returned as content of ours: the same text that the SDK would send."""
-    values = cast("list[object]", output) if isinstance(output, list) else [output]
-    if not values or not all(isinstance(value, _OUTPUTS) for value in values):
-        return str(cast(object, output))
-    return content_of([_part(value) for value in values])
+    """Return what a tool of the SDK returned as content of ours: what the SDK would send."""
+    item = ItemHelpers.tool_call_output_item(_CALL, output)
+    return content_of(item["output"])
 
 
-def _part(value: object) -> Item:
-    item = cast(Item, cast(Any, value).model_dump(exclude_none=True))
-    kind = {"text": "input_text", "image": "input_image", "file": "input_file"}[item["type"]]
-    return {**item, "type": kind}
+_CALL = ResponseFunctionToolCall(arguments="", call_id="call", name="tool", type="function_call")
