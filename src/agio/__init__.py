@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from agio.core.store.repository import RunInfo
     from agio.core.tool import ToolContext, client_tool, tool
     from agio.drivers.scripted import ScriptedCall, ScriptedDriver, ScriptedTurn
+    from agio.engines.openai_agents.agent import SdkAgent
+    from agio.engines.openai_agents.session import AgioSession
     from agio.errors import (
         AgioError,
         LimitExceeded,
@@ -99,6 +101,8 @@ _HOMES = {
         "ToolDeclaration",
         "json_object",
     ),
+    "agio.engines.openai_agents.agent": ("SdkAgent",),
+    "agio.engines.openai_agents.session": ("AgioSession",),
     "agio.errors": (
         "AgioError",
         "UserError",
@@ -158,6 +162,8 @@ __all__ = [
     "ResumeEntry",
     "ToolDeclaration",
     "json_object",
+    "SdkAgent",
+    "AgioSession",
     "AgioError",
     "UserError",
     "ModelError",

@@ -20,6 +20,7 @@ PLANTED = {
     "Only workers and the library run agents": ("db/records.py", "agio.core.engine.turn"),
     "A worker holds no database": ("worker/job.py", "agio.db.repository"),
     "A gateway calls no model": ("gateway/counters.py", "agio.drivers.sse"),
+    "The Agents SDK stays in its engine": ("worker/app.py", "agents"),
     "Settings are handed down as values": ("execution/results.py", "agio.settings"),
 }
 """For each contract a file and an import it must refuse."""
@@ -45,7 +46,7 @@ def loaded(statement: str) -> set[str]:
         ),
         ("from agio import tool, ToolContext, AgioError", "aiohttp apsw pydantic rich typer"),
         ("import agio.testing", "aiohttp apsw pydantic rich typer"),
-        ("import agio.server.composition", "mcp mcp_types httpx2 sse_starlette"),
+        ("import agio.server.composition", "mcp mcp_types httpx2 sse_starlette agents openai"),
     ],
 )
 def test_heavy_packages_are_imported_when_first_used(statement: str, kept_out: str) -> None:

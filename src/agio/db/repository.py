@@ -35,7 +35,7 @@ from agio.db.plans.memories import extraction, memories, passages, suggestions
 from agio.db.plans.people import accounts, audit, identities, identity, profiles, teams, workers
 from agio.db.plans.people.audit import audited
 from agio.db.plans.runs import acceptance, claims, inputs, log, paths, runs
-from agio.db.plans.sessions import files, fork_source, forks, retention, sessions
+from agio.db.plans.sessions import files, fork_source, forks, items, retention, sessions
 from agio.db.records import now_ms
 from agio.db.sqlite.executor import open_sqlite
 from agio.errors import StoreError
@@ -124,6 +124,11 @@ class Repository:
     read_session = _read(log.read_session)
     read_run = _read(log.read_run)
     list_tool_executions = _read(log.list_tool_executions)
+
+    session_items = _read(items.session_items)
+    add_session_items = _write(items.add_session_items)
+    pop_session_item = _write(items.pop_session_item)
+    clear_session_items = _write(items.clear_session_items)
 
     # Identity
 

@@ -345,6 +345,13 @@ def _values(name: str, values: Mapping[str, object]) -> dict[str, object]:
         "add_mcp_connection": {"connection_id": "mcpc_new"},
         "renew_mcp_connection": {"version": 1, "error": None},
         "list_drafts_of_kind move_draft": {"kind": "document"},
+        "newest_session_items add_session_item remove_session_items": {
+            "key": "talk",
+            "idx": 9,
+            "item": b"{}",
+            "first": 0,
+            "limit": 10,
+        },
         "add_job arm_job": {"job_id": "job_new", "kind": "note", "key": "1"},
     }
     meant |= {name: values for names, values in alike.items() for name in names.split()}
@@ -399,6 +406,7 @@ async def _fill(store: Repository) -> dict[str, object]:
     )
     await store.begin_tool_request("a", "ann", request)
     await store.put_profile("a", "ann", {"name": "Ann"})
+    await store.add_session_items("a", "talk", [b"{}"])
     write = DraftWrite(key="plan", title="Plan", kind="document", content="x", call_id="call_1")
     draft = await store.write_draft("a", "ann", write)
     asked = await ann.send(session, "pay", claim=WORKER, alias="run-alias", key="k", digest=b"d")
