@@ -166,6 +166,7 @@ class SdkLane:
             state.end_step()
         state.begin_step()
         await state.context.fetch(state.lane)
+        await state.journal.commit()  # what the tools did is durable before the model hears of it
         if isinstance(state.driver, OwnModelDriver):
             resolved = with_input(call, [self._shown(item) for item in call.input])
             request = OwnRequest(model=state.agent.model, system="", messages=(), call=resolved)
