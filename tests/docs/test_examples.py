@@ -9,6 +9,7 @@ import pytest
 from tests.support.pages import ROOT
 
 EXAMPLES = {
+    "agents_sdk.py": ["**42**", '"assistant": "billing"', "You are Ada. 4 items kept"],
     "basic_agent.py": ["17 * 23", "calculator", "391", "completed"],
     "history_and_replay.py": ["2 runs", "byte-identical to its stream: True", "it is whole", "**12**"],
     "custom_tools.py": ["we do not sell plums", "progress: calling", '"in_stock":20', "on their way"],

@@ -6,6 +6,8 @@ from typing import cast, get_args
 
 import msgspec
 import pytest
+from agents import Agent as SdkDesk
+from agents import GuardrailFunctionOutput, input_guardrail
 
 from agio import Agent, AgentRunConfig, ModelSettings, Price, ScriptedCall, ScriptedDriver, ScriptedTurn, tool
 from agio.core.config import ServerLimits
@@ -24,6 +26,7 @@ from agio.protocol.events import AgentEvent, Custom
 from agio.protocol.messages import UserMessage, json_object
 from agio.settings import load_commands, load_server_settings, load_settings
 from tests.support.pages import ROOT, blocks_of, rows_under, unquoted
+from tests.support.sdk import MODEL, SdkScene
 
 PROTOCOL = ROOT / "docs" / "streaming_protocol.md"
 CONFIGURATION = ROOT / "docs" / "configuration.md"
@@ -77,6 +80,12 @@ def work(context: ToolContext) -> str:
     return "worked"
 
 
+@input_guardrail
+def pass_all(context: object, agent: object, given: object) -> GuardrailFunctionOutput:
+    """Pass everything."""
+    return GuardrailFunctionOutput(None, False)
+
+
 async def test_the_fields_of_agios_own_events_are_on_the_page() -> None:
     """L8: what the events of real runs carry is what the page says they carry."""
     broken = ModelError("stream_broken", "It broke.", retryable=True)
@@ -111,6 +120,8 @@ async def test_the_fields_of_agios_own_events_are_on_the_page() -> None:
     desk_model = ScriptedDriver([ScriptedTurn(calls=[ScriptedCall("transfer_to_other", {"reason": "x"})])])
     other = Agent("other", model=ScriptedDriver([ScriptedTurn("Here.")]))
     events += [event async for event in Agent("desk", model=desk_model, handoffs=[other]).arun_stream("Hi")]
+    guarded = SdkDesk[None]("guarded", model=MODEL, input_guardrails=[pass_all])
+    events += await SdkScene(store, guarded, {"guarded": [ScriptedTurn("Hello.")]}).events("Hi")
     carried = {
         (event.name, field)
         for event in events

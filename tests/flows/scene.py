@@ -9,9 +9,8 @@ from agio.core.tool import AnyTool
 from agio.db.repository import Repository, open_store
 from agio.library import Run
 from agio.protocol.codec import encode
-from agio.protocol.events import AgentEvent, Custom
+from agio.protocol.events import AgentEvent
 from agio.protocol.frames import Frame
-from agio.protocol.messages import Json, json_object
 from tests.support.official import OfficialVerifier, check_flow
 
 
@@ -39,21 +38,6 @@ async def play(run: Run, official: OfficialVerifier, known_calls: Sequence[str] 
 async def ended(run: Run) -> RunResult:
     """Return how a run that was read to its end ended."""
     return await run.result()
-
-
-def types(events: Sequence[AgentEvent]) -> list[str]:
-    """Return the types of events, each run of equal ones named once."""
-    names: list[str] = []
-    for event in events:
-        name = event.type
-        if not names or names[-1] != name:
-            names.append(name)
-    return names
-
-
-def customs(events: Sequence[AgentEvent], name: str) -> list[dict[str, Json]]:
-    """Return the values of agio's own events of one name."""
-    return [json_object(event.value) for event in events if isinstance(event, Custom) and event.name == name]
 
 
 def lines(events: Sequence[AgentEvent]) -> bytes:

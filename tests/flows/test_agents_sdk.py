@@ -41,12 +41,11 @@ from agio.protocol.events import (
     ToolCallStart,
 )
 from agio.protocol.messages import AssistantMessage, ImagePart, ToolMessage
-from tests.flows.scene import customs
-from tests.flows.test_resume import untimed
 from tests.support.mcp_server import fixture_server
 from tests.support.official import OfficialVerifier, check_flow
 from tests.support.ports import free_port
 from tests.support.sdk import MODEL, SdkScene
+from tests.support.streams import customs, untimed
 
 
 @pytest.fixture
@@ -245,7 +244,7 @@ async def test_a_guardrail_that_trips_ends_the_run_and_one_that_passes_is_not_as
 
 
 async def test_guardrails_of_a_tool_stand_before_the_log(store: Repository) -> None:
-    """R13, law 13: what a tool guardrail rejects is in no event."""
+    """R13: law 13 holds: what a tool guardrail rejects is in no event."""
 
     @tool_output_guardrail
     def no_secrets(data: Any) -> ToolGuardrailFunctionOutput:
@@ -278,7 +277,20 @@ async def test_a_tool_without_words_for_its_failure_ends_the_run(store: Reposito
     desk = Agent[Any]("desk", model=MODEL, tools=[fail])
     result = await SdkScene(store, desk, {"desk": [ScriptedTurn(calls=[ScriptedCall("fail")])]}).run("Try")
     assert result.error is not None
-    assert (result.status, result.error.code) == ("failed", "tool_failed")
+    assert (result.status, result.error.code) == ("failed", "tool_raised")
+
+
+async def test_agents_that_hand_over_for_ever_are_stopped(store: Repository) -> None:
+    """R13: with the limit of a run, since each agent begins to count its steps anew."""
+    one, other = Agent[Any]("one", model=MODEL), Agent[Any]("other", model=MODEL)
+    one.handoffs, other.handoffs = [other], [one]
+    scripts = {
+        name: by_answers(*[ScriptedTurn(calls=[ScriptedCall(f"transfer_to_{to}")])] * 40)
+        for name, to in (("one", "other"), ("other", "one"))
+    }
+    result = await SdkScene(store, one, scripts).run("Go")
+    assert result.error is not None
+    assert (result.status, result.error.code) == ("failed", "handoff_limit")
 
 
 async def test_what_a_tool_returns_can_be_the_answer(store: Repository, official: OfficialVerifier) -> None:

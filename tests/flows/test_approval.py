@@ -17,8 +17,9 @@ from agio import (
 from agio.core.engine.runner import RunResult
 from agio.protocol.events import InterruptOutcome, RunFinished
 from agio.protocol.messages import Json, ToolMessage
-from tests.flows.scene import play, types
+from tests.flows.scene import play
 from tests.support.official import OfficialVerifier
+from tests.support.streams import types
 
 SENT: list[str] = []
 

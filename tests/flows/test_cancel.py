@@ -26,9 +26,10 @@ from agio.protocol.messages import ToolMessage, UserMessage
 from agio.testing import ModelServer, Reply
 from agio.testing.faults import CutAfterEvents, Stall
 from agio.testing.script import Call
-from tests.flows.scene import add, customs, lines, play, scripted
+from tests.flows.scene import add, lines, play, scripted
 from tests.support.clock import pass_time
 from tests.support.official import OfficialVerifier, check_flow
+from tests.support.streams import customs
 
 WIRES = ["openai-chat", "openai", "anthropic", "gemini"]
 TELL_EARLY = ["anthropic", "gemini"]

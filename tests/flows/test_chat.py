@@ -29,8 +29,9 @@ from agio.protocol.events import (
     seq_of,
 )
 from agio.protocol.messages import AssistantMessage, ToolMessage, UserMessage
-from tests.flows.scene import add, customs, lines, play, scripted, types
+from tests.flows.scene import add, lines, play, scripted
 from tests.support.official import OfficialVerifier
+from tests.support.streams import customs, types
 
 
 async def test_a_message_becomes_a_stream_that_begins_and_ends(official: OfficialVerifier) -> None:

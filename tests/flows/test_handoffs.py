@@ -25,8 +25,9 @@ from agio.protocol.messages import (
     UserMessage,
     text_of,
 )
-from tests.flows.scene import customs, stopped
+from tests.flows.scene import stopped
 from tests.support.official import OfficialVerifier, check_flow
+from tests.support.streams import customs
 
 Turns = list[ScriptedTurn]
 TO_BILLING = ScriptedCall("transfer_to_billing", {"reason": "a refund"})

@@ -7,9 +7,10 @@ from agio.core.model import Usage
 from agio.core.run.fold import Fold, fold_log
 from agio.protocol.events import NOTICE, RunError, RunFinished
 from agio.protocol.messages import Json
-from tests.flows.scene import add, customs, play, scripted
+from tests.flows.scene import add, play, scripted
 from tests.support.clock import pass_time
 from tests.support.official import OfficialVerifier
+from tests.support.streams import customs
 
 AGAIN = ScriptedTurn(calls=[ScriptedCall("add", {"a": 1, "b": 1})])
 

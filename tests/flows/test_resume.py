@@ -1,7 +1,7 @@
 """A run stopped anywhere goes on from its log alone, in another process, without doing anything twice."""
 
 import pytest
-from msgspec import UNSET, structs
+from msgspec import structs
 
 from agio import AgentRunConfig, ScriptedCall, ScriptedDriver, ScriptedTurn, tool
 from agio.core.engine.runner import AgentRunner, RunStream
@@ -18,6 +18,7 @@ from agio.protocol.frames import Frame
 from agio.protocol.messages import AssistantMessage, Message, UserMessage
 from tests.support.official import OfficialVerifier, check_flow
 from tests.support.scenes import person
+from tests.support.streams import untimed
 
 TURNS = (
     ScriptedTurn(
@@ -58,15 +59,6 @@ def request(run_id: str) -> RunRequest:
     return RunRequest(
         session_id="thr_1", run_id=run_id, messages=[UserMessage(id="u1", content="Add")], mark="m" * 16
     )
-
-
-def untimed(messages: list[Message]) -> list[Message]:
-    """Messages without when they were made."""
-    bare = [structs.replace(message, metadata=UNSET) for message in messages]
-    for message in bare:
-        if isinstance(message, AssistantMessage) and message.tool_calls is not UNSET:
-            message.tool_calls = [structs.replace(call, metadata=UNSET) for call in message.tool_calls]
-    return bare
 
 
 async def whole_run() -> tuple[list[AgentEvent], list[TurnRecord], list[Message]]:

@@ -27,9 +27,10 @@ from agio.testing.faults import (
     StreamError,
     VendorError,
 )
-from tests.flows.scene import customs, play, scripted
+from tests.flows.scene import play, scripted
 from tests.support.clock import pass_time, until
 from tests.support.official import OfficialVerifier, check_flow
+from tests.support.streams import customs
 
 WIRES = ["openai-chat", "openai", "anthropic", "gemini"]
 FAST = AgentRunConfig(backoff_s=0.0)

@@ -5,8 +5,9 @@ import pytest
 from agio import Agent, AgentRunConfig, ScriptedCall, ScriptedTurn, tool
 from agio.protocol.events import REWIND, RunError
 from agio.testing import Call, Endless, ModelServer, Reply
-from tests.flows.scene import add, customs, lines, play, scripted
+from tests.flows.scene import add, lines, play, scripted
 from tests.support.official import OfficialVerifier
+from tests.support.streams import customs
 
 WORDS = "and so on " * 40
 ENDLESS = {

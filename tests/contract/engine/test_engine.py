@@ -10,8 +10,8 @@ from agio.core.store.repository import RunInput
 from agio.protocol.events import CancelledOutcome, RunFinished, ToolCallResult, ToolCallStart
 from agio.protocol.messages import ToolDeclaration, ToolMessage, UserMessage
 from tests.contract.engine.conftest import Bench
-from tests.flows.scene import customs, types
 from tests.support.official import OfficialVerifier, check_flow
+from tests.support.streams import customs, types
 
 TWO_SUMS = ScriptedTurn(
     "Adding.", calls=[ScriptedCall("add", {"a": 1, "b": 2}), ScriptedCall("add", {"a": 3, "b": 4})]

@@ -11,8 +11,8 @@ from agio.protocol.codec import encode
 from agio.protocol.events import AgentEvent, ToolCallResult, seq_of
 from agio.protocol.frames import Frame
 from tests.contract.engine.conftest import Bench
-from tests.flows.test_resume import untimed
 from tests.support.official import OfficialVerifier, check_flow
+from tests.support.streams import untimed
 
 TURNS = [
     ScriptedTurn(

@@ -12,10 +12,10 @@ from agio.protocol.codec import decode_lines
 from agio.protocol.events import AgentEvent, InterruptOutcome, RunFinished
 from agio.testing import Call, Reply
 from agio.worker.app import load_app
-from tests.flows.scene import customs
 from tests.flows.server.home import Home, open_home
 from tests.flows.server.talk import open_talk
 from tests.support.served import LinkKind
+from tests.support.streams import customs
 
 MODULE = '''
 from agents import Agent, RunContextWrapper, function_tool

@@ -18,11 +18,11 @@ from agio.protocol.events import (
     seq_of,
 )
 from agio.testing import Call, HttpStatus, Reply
-from tests.flows.scene import types
 from tests.flows.server.home import Home, every_home
 from tests.flows.server.talk import Talk, open_talk
 from tests.flows.server.tools import paid
 from tests.support.official import OfficialVerifier, check_flow
+from tests.support.streams import types
 
 
 def text_of(events: Sequence[AgentEvent]) -> str:

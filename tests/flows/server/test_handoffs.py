@@ -13,11 +13,11 @@ from agio.protocol.events import AgentEvent, SubagentFinished
 from agio.testing import Call, Reply
 from agio.testing.capture import ModelCall
 from agio.worker.app import App
-from tests.flows.scene import customs
 from tests.flows.server.home import Home, every_home, open_home
 from tests.flows.server.talk import SseTalk, open_talk
 from tests.support.official import OfficialVerifier, check_flow
 from tests.support.served import LinkKind
+from tests.support.streams import customs
 
 HAND_OVER = Reply("One moment.", tool_calls=[Call("transfer_to_billing", {"reason": "money"})])
 

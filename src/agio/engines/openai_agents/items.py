@@ -41,7 +41,7 @@ Item: TypeAlias = dict[str, Any]
 _OUTPUT: TypeAdapter[list[ResponseOutputItem]] = TypeAdapter(list[ResponseOutputItem])
 
 
-def digest_of(item: object) -> bytes:
+def bytes_of(item: object) -> bytes:
     """Return an item's bytes, the same for equal items."""
     return msgspec.json.encode(item, order="deterministic", enc_hook=_plain)
 
@@ -74,7 +74,7 @@ class Ledger:
         items = self._items(message)
         for item in items:
             if not isinstance(message, AssistantMessage):
-                self._of[digest_of(item)] = message
+                self._of[bytes_of(item)] = message
         return items
 
     def call_id(self, sdk_id: str) -> str:
@@ -83,7 +83,7 @@ class Ledger:
 
     def message(self, item: object) -> Message | None:
         """Return the message of the user or of a tool that an item stands for."""
-        return self._of.get(digest_of(item))
+        return self._of.get(bytes_of(item))
 
     def _items(self, message: Message) -> list[Item]:
         match message:
@@ -142,7 +142,7 @@ class Ledger:
         found: list[Message] = []
         for item in items:
             entry = cast(Item, item)
-            message = self._of.get(digest_of(entry))
+            message = self._of.get(bytes_of(entry))
             if message is not None:
                 found.append(message)
             elif entry.get("type") == "function_call":
@@ -276,4 +276,4 @@ def _text(content: object) -> str:
 
 def json_of(value: object) -> Json:
     """Return a value of the SDK as plain JSON."""
-    return cast(Json, msgspec.json.decode(digest_of(value)))
+    return cast(Json, msgspec.json.decode(bytes_of(value)))

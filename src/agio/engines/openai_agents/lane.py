@@ -36,9 +36,9 @@ from agio.core.run.metrics import now_s
 from agio.core.store.repository import ToolBegin, TurnRecord
 from agio.core.text import estimate_tokens
 from agio.core.tool import ToolAnswer
-from agio.engines.openai_agents.items import Item, Ledger, content_items, digest_of, response_of
+from agio.engines.openai_agents.items import Item, Ledger, bytes_of, content_items, response_of
 from agio.engines.openai_agents.models import ModelCall, OwnModelDriver, OwnRequest
-from agio.engines.openai_agents.tools import CALLER, GUARDED
+from agio.engines.openai_agents.tools import CALLER
 from agio.errors import AgioError, LimitExceeded, ModelError, ToolError, UserError
 from agio.protocol.events import GUARDRAIL
 from agio.protocol.ids import id_body
@@ -87,7 +87,7 @@ class SdkLane:
         before, _ = conversation(state.lane) if state.lane.cuts else (said, 0)
         earlier = before[: len(before) - (len(said) - asked)]
         self._ledger = Ledger(earlier, state.lane.vendor, state.agent.model_id)
-        self._history = Counter(digest_of(item) for item in self._ledger.items)
+        self._history = Counter(bytes_of(item) for item in self._ledger.items)
         self._newest: AssistantMessage | None = None
         self._context: tuple[RunContextWrapper[Any], Any] | None = None
 
@@ -136,14 +136,14 @@ class SdkLane:
         """Return the digests of a request's parts. What the conversation was before the exchange is left out."""
         history, said = Counter(self._history), bytearray()
         for item in call.input:
-            line = digest_of(item)
+            line = bytes_of(item)
             if history[line] > 0:
                 history[line] -= 1
             else:
                 said += line
         parts = {**call.parts, "conversation": said.decode()}
         return ".".join(
-            f"{name}:{blake2b(digest_of(part), digest_size=8).hexdigest()}" for name, part in parts.items()
+            f"{name}:{blake2b(bytes_of(part), digest_size=8).hexdigest()}" for name, part in parts.items()
         )
 
     def _compare(self, record: TurnRecord, digest: str) -> None:
@@ -284,7 +284,7 @@ class SdkLane:
             else:
                 answer = ToolAnswer(known.content, None if known.error is UNSET else known.error)
             if strict and answer.error == "tool_timeout":
-                raise ToolError("tool_timeout", str(answer.content))
+                raise ToolError("tool_raised", str(answer.content))
             return _output(answer.content)
 
     async def _perform(self, call: ToolCall, context: SdkToolContext[Any]) -> ToolAnswer:
@@ -312,15 +312,16 @@ class SdkLane:
         }
         for call in list(self.state.lane.pending):
             if call.id in outputs:
-                code = "not_run" if call.function.name in self.state.edges else "bad_arguments"
-                emit_result(self.state, call.id, ToolAnswer(str(outputs[call.id]), code))
+                is_handoff = call.function.name in self.state.edges
+                said = ToolAnswer(str(outputs[call.id]), "not_run" if is_handoff else "bad_arguments")
+                emit_result(self.state, call.id, said)
 
     # Handoffs
 
     async def hand_over(
         self, handoff: Handoff[Any, Any], target: Any, context: RunContextWrapper[Any], given: str
     ) -> None:
-        """Record a handoff, unless the log has it. Raises LimitExceeded `too_many_handoffs`."""
+        """Record a handoff, unless the log has it. Raises LimitExceeded `handoff_limit`."""
         with self._keeping():
             state = self.state
             calls = (
@@ -332,7 +333,7 @@ class SdkLane:
             if state.lane.handed_by != call.id:
                 if state.fold.handoffs >= MAX_HANDOFFS:
                     words = f"The run has handed over {MAX_HANDOFFS} times."
-                    raise LimitExceeded("too_many_handoffs", words)
+                    raise LimitExceeded("handoff_limit", words)
                 await handoff.on_invoke_handoff(context, given)
                 reason = decoded_object(given or "{}").get("reason")
                 value = {"from": state.agent.name, "to": target.name, "filter": "all", "call": call.id}
@@ -423,9 +424,13 @@ def cause_of(error: BaseException) -> AgioError:
         inner = inner.__cause__ or inner.__context__
     match error:
         case InputGuardrailTripwireTriggered(guardrail_result=result):
-            return LimitExceeded(GUARDED, f"The guardrail {result.guardrail.get_name()} refused the input.")
+            return LimitExceeded(
+                "guardrail_tripped", f"The guardrail {result.guardrail.get_name()} refused the input."
+            )
         case OutputGuardrailTripwireTriggered(guardrail_result=result):
-            return LimitExceeded(GUARDED, f"The guardrail {result.guardrail.get_name()} refused the answer.")
+            return LimitExceeded(
+                "guardrail_tripped", f"The guardrail {result.guardrail.get_name()} refused the answer."
+            )
         case MaxTurnsExceeded():
             return LimitExceeded("step_limit", f"The agent took all of its steps: {error}.")
         case ModelRefusalError():
@@ -436,6 +441,10 @@ def cause_of(error: BaseException) -> AgioError:
             return ModelError("invalid_response", f"The model's answer cannot be used: {error}")
         case _:
             return UserError("agent_failed", f"The agent's own code failed: {type(error).__name__}: {error}.")
+
+
+def _tripped(name: str, what: str) -> LimitExceeded:
+    return LimitExceeded("guardrail_tripped", f"The guardrail {name} refused the {what}.")
 
 
 def with_input(call: ModelCall, items: list[Item]) -> ModelCall:

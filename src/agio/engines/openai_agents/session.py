@@ -13,7 +13,7 @@ from agents.memory.session import SessionABC
 
 from agio.db.repository import open_store
 from agio.db.sqlite.shared import acquire_store, release_store
-from agio.engines.openai_agents.items import digest_of
+from agio.engines.openai_agents.items import bytes_of
 
 MEMORY = ":memory:"
 
@@ -76,7 +76,7 @@ class AgioSession(SessionABC):
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Add items to the conversation, in one commit."""
-        lines = [digest_of(item) for item in items]
+        lines = [bytes_of(item) for item in items]
         if lines:
             await (await self._open()).add_session_items(self._tenant, self.session_id, lines)
 

@@ -28,8 +28,6 @@ from agio.engines.openai_agents.items import content_of
 from agio.errors import AgioError, LimitExceeded, ToolError
 from agio.protocol.messages import Content, Json
 
-GUARDED = "guardrail_tripped"
-"""The code of what a guardrail stopped."""
 _CONTEXT = "(context)"
 """The parameter that carries the context, under a name that no model can use."""
 
@@ -117,7 +115,7 @@ async def _invoke(
     except (
         Exception
     ) as error:  # the program has no words for the model: the failure ends the run, as in the SDK
-        raise ToolError("tool_failed", f"{tool.name} failed: {type(error).__name__}: {error}.") from error
+        raise ToolError("tool_raised", f"{tool.name} failed: {type(error).__name__}: {error}.") from error
     if noted:
         code = "bad_arguments" if isinstance(noted[-1], ModelBehaviorError) else "tool_failed"
         return ToolAnswer(str(output), code)
@@ -131,9 +129,9 @@ async def _invoke(
 def _refusal(tool: FunctionTool, checked: ToolGuardrailFunctionOutput) -> ToolAnswer | None:
     match checked.behavior:
         case {"type": "reject_content", "message": message}:
-            return ToolAnswer(message, GUARDED)
+            return ToolAnswer(message, "guardrail_tripped")
         case {"type": "raise_exception"}:
-            raise LimitExceeded(GUARDED, f"A guardrail of the tool {tool.name} ended the run.")
+            raise LimitExceeded("guardrail_tripped", f"A guardrail of the tool {tool.name} ended the run.")
         case _:
             return None
 
