@@ -45,7 +45,7 @@ from tests.support.mcp_server import fixture_server
 from tests.support.official import OfficialVerifier, check_flow
 from tests.support.ports import free_port
 from tests.support.sdk import MODEL, SdkScene
-from tests.support.streams import customs, untimed
+from tests.support.streams import customs, error_of, untimed
 
 
 @pytest.fixture
@@ -198,7 +198,7 @@ async def test_a_sub_agent_that_fails_does_not_fail_its_caller(
     check_flow(events, official)
     [failed] = [event for event in events if isinstance(event, SubagentError)]
     [result] = [event for event in events if isinstance(event, ToolCallResult)]
-    assert (failed.code, result.metadata) == ("bad_request", {**result.metadata, "error": "bad_request"})
+    assert (failed.code, error_of(result)) == ("bad_request", "bad_request")
 
 
 @pytest.mark.parametrize("place", ["input", "output"])
@@ -262,7 +262,7 @@ async def test_guardrails_of_a_tool_stand_before_the_log(store: Repository) -> N
     stream = await scene.begin("Tell")
     events = [event async for event in stream]
     [result] = [event for event in events if isinstance(event, ToolCallResult)]
-    assert (result.content, result.metadata["error"]) == ("Nothing to see.", "guardrail_tripped")
+    assert (result.content, error_of(result)) == ("Nothing to see.", "guardrail_tripped")
     assert b"hunter2" not in (await store.get_log(stream.run_id)).payload
 
 
@@ -369,9 +369,7 @@ async def test_the_programs_own_model_streams_and_gets_its_items_back(
     check_flow(events, official)
     assert [event.content for event in events if isinstance(event, ToolCallResult)] == ["A-7 cost 2 EUR"]
     assert (await scene.run("Thanks")).text == "Welcome."
-    outputs = [
-        item for item in cast(Any, model.calls[-1].input) if item.get("type") == "function_call_output"
-    ]
+    outputs = [item for item in model.calls[-1].input if item.get("type") == "function_call_output"]
     assert outputs == [{"type": "function_call_output", "call_id": "vendor_1", "output": "A-7 cost 2 EUR"}]
     assert (facts[0].tenant, facts[0].session) == ("default", "thr_1")
 
@@ -393,6 +391,7 @@ async def test_tools_of_its_mcp_servers_are_found_recorded_and_called_once(
         assert "hi" in str(echoed.content)
         assert any(isinstance(part, ImagePart) for part in drawn.content)
         shown = scene.drivers["desk"].requests[1].messages[-1]
+        assert isinstance(shown, ToolMessage)
         assert any(isinstance(part, ImagePart) for part in shown.content)
         turns = (await store.get_log(stream.run_id)).turns
         other = await scene.stopped(stream.run_id, events[: events.index(drawn) + 1], turns)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import UNSET, structs
 
 from agio import Custom
-from agio.protocol.events import AgentEvent
+from agio.protocol.events import AgentEvent, ToolCallResult
 from agio.protocol.messages import AssistantMessage, Json, Message, json_object
 
 
@@ -31,3 +31,8 @@ def untimed(messages: list[Message]) -> list[Message]:
         if isinstance(message, AssistantMessage) and message.tool_calls is not UNSET:
             message.tool_calls = [structs.replace(call, metadata=UNSET) for call in message.tool_calls]
     return bare
+
+
+def error_of(result: ToolCallResult) -> object:
+    """The code of a call that failed."""
+    return None if result.metadata is UNSET else result.metadata.get("error")

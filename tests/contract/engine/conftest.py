@@ -21,6 +21,7 @@ from agio.core.tool import AnyTool, offered_tools
 from agio.db.repository import Repository, open_store
 from agio.engines.openai_agents.agent import SdkAgent
 from agio.execution.tool_executor import ToolExecutor
+from agio.protocol.ids import new_id
 from agio.protocol.messages import AssistantMessage, Message, ToolDeclaration, ToolMessage, UserMessage
 
 ENGINES = ["loop", "sdk", "sdk with its own model"]
@@ -159,9 +160,13 @@ class Bench:
         messages: list[Message] = [*results]
         if text:
             messages.append(UserMessage(id=f"usr_{len(history.messages)}", content=text))
-        named = {"run_id": run_id} if run_id else {}
         request = RunRequest(
-            session_id="thr_1", messages=messages, resume=resume, tools=self.client, mark="m" * 16, **named
+            run_id=run_id or new_id("run"),
+            session_id="thr_1",
+            messages=messages,
+            resume=resume,
+            tools=self.client,
+            mark="m" * 16,
         )
         return self.runner().run_stream(request, history)
 

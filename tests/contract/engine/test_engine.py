@@ -7,11 +7,11 @@ from pydantic import BaseModel
 
 from agio import AgentRunConfig, ModelError, ResumeEntry, ScriptedCall, ScriptedTurn
 from agio.core.store.repository import RunInput
-from agio.protocol.events import CancelledOutcome, RunFinished, ToolCallResult, ToolCallStart
+from agio.protocol.events import AgentEvent, CancelledOutcome, RunFinished, ToolCallResult, ToolCallStart
 from agio.protocol.messages import ToolDeclaration, ToolMessage, UserMessage
 from tests.contract.engine.conftest import Bench
 from tests.support.official import OfficialVerifier, check_flow
-from tests.support.streams import customs, types
+from tests.support.streams import customs, error_of, types
 
 TWO_SUMS = ScriptedTurn(
     "Adding.", calls=[ScriptedCall("add", {"a": 1, "b": 2}), ScriptedCall("add", {"a": 3, "b": 4})]
@@ -110,7 +110,7 @@ async def test_a_failed_call_is_told_to_the_model_and_the_run_goes_on(
     events = [event async for event in stream]
     check_flow(events, official)
     [result] = [event for event in events if isinstance(event, ToolCallResult)]
-    assert result.metadata["error"] == code
+    assert error_of(result) == code
     assert (await stream.result()).text == "It failed."
 
 
@@ -183,7 +183,7 @@ async def test_a_run_is_cancelled_while_a_tool_runs(bench: Bench, official: Offi
     bench.config = AgentRunConfig(cancel_grace_s=0.01)
     bench.turns = [ScriptedTurn(calls=[ScriptedCall("wait", {"word": "x"})])]
     stream = await bench.begin("Wait")
-    events = []
+    events: list[AgentEvent] = []
     async with asyncio.timeout(LIMIT_S):
         async for event in stream:
             events.append(event)
@@ -205,7 +205,7 @@ async def test_a_run_is_cancelled_while_the_model_answers(bench: Bench, official
     """R13: the outcome is cancelled."""
     bench.turns = [ScriptedTurn("Well", waits=asyncio.Event())]
     stream = await bench.begin("Tell")
-    events = []
+    events: list[AgentEvent] = []
     async with asyncio.timeout(LIMIT_S):
         async for event in stream:
             events.append(event)

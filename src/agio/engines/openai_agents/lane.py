@@ -424,13 +424,9 @@ def cause_of(error: BaseException) -> AgioError:
         inner = inner.__cause__ or inner.__context__
     match error:
         case InputGuardrailTripwireTriggered(guardrail_result=result):
-            return LimitExceeded(
-                "guardrail_tripped", f"The guardrail {result.guardrail.get_name()} refused the input."
-            )
+            return _tripped(result.guardrail.get_name(), "input")
         case OutputGuardrailTripwireTriggered(guardrail_result=result):
-            return LimitExceeded(
-                "guardrail_tripped", f"The guardrail {result.guardrail.get_name()} refused the answer."
-            )
+            return _tripped(result.guardrail.get_name(), "answer")
         case MaxTurnsExceeded():
             return LimitExceeded("step_limit", f"The agent took all of its steps: {error}.")
         case ModelRefusalError():

@@ -117,8 +117,8 @@ async def _invoke(
     ) as error:  # the program has no words for the model: the failure ends the run, as in the SDK
         raise ToolError("tool_raised", f"{tool.name} failed: {type(error).__name__}: {error}.") from error
     if noted:
-        code = "bad_arguments" if isinstance(noted[-1], ModelBehaviorError) else "tool_failed"
-        return ToolAnswer(str(output), code)
+        unfit = isinstance(noted[-1], ModelBehaviorError)
+        return ToolAnswer(str(output), "bad_arguments" if unfit else "tool_failed")
     for guardrail in tool.tool_output_guardrails or ():
         data = ToolOutputGuardrailData(context=caller, agent=agent, output=output)
         if (refusal := _refusal(tool, await guardrail.run(data))) is not None:
