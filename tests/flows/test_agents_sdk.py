@@ -23,7 +23,10 @@ from agents import (
 )
 from agents.extensions.handoff_filters import remove_all_tools
 from agents.mcp import MCPServerStreamableHttp
+from agents.models.openai_chatcompletions import OpenAIChatCompletionsModel
+from agents.models.openai_responses import OpenAIResponsesModel
 from agents.testing import ScriptedModel, assistant_message, function_call
+from openai import AsyncOpenAI
 
 from agio import Custom, ModelError, ResumeEntry, ScriptedCall, ScriptedTurn, UserError
 from agio.core.model import ModelRequest
@@ -37,10 +40,12 @@ from agio.protocol.events import (
     SubagentError,
     SubagentFinished,
     SubagentStarted,
+    TextMessageChunk,
     ToolCallResult,
     ToolCallStart,
 )
 from agio.protocol.messages import AssistantMessage, ImagePart, ToolMessage
+from agio.testing import Call, HttpStatus, ModelServer, Reply
 from tests.support.mcp_server import fixture_server
 from tests.support.official import OfficialVerifier, check_flow
 from tests.support.ports import free_port
@@ -183,6 +188,26 @@ async def test_a_sub_agent_asks_a_person_and_goes_on_with_the_answer(
     more = [event async for event in again]
     check_flow(more, official, known_calls=[e.tool_call_id for e in events if isinstance(e, ToolCallStart)])
     assert ((await again.result()).text, sent) == ("Written.", ["Ada"])
+
+
+@pytest.mark.parametrize("approved", [True, False])
+async def test_a_sub_agent_that_needs_approval_begins_after_it(
+    store: Repository, official: OfficialVerifier, approved: bool
+) -> None:
+    """R13: `as_tool(needs_approval=True)`."""
+    clerk = Agent[Any]("clerk", model=MODEL)
+    desk = Agent[Any]("desk", model=MODEL, tools=[clerk.as_tool("ask_clerk", "Ask.", needs_approval=True)])
+    call = ScriptedTurn(calls=[ScriptedCall("ask_clerk", {"input": "A-7"})])
+    scene = SdkScene(
+        store, desk, {"desk": by_answers(call, ScriptedTurn("So.")), "clerk": [ScriptedTurn("2 EUR.")]}
+    )
+    asked = await scene.run("What did A-7 cost?")
+    [question] = asked.interrupts
+    again = await scene.begin(resume=[ResumeEntry(question.id, "resolved", {"approved": approved})])
+    events = [event async for event in again]
+    check_flow(events, official, known_calls=[str(question.tool_call_id)])
+    assert any(isinstance(event, SubagentStarted) for event in events) == approved
+    assert (await again.result()).text == "So."
 
 
 async def test_a_sub_agent_that_fails_does_not_fail_its_caller(
@@ -421,3 +446,27 @@ async def test_code_of_the_agent_that_fails_ends_the_run(store: Repository) -> N
     result = await SdkScene(store, desk, {}).run("Hello")
     assert result.error is not None
     assert (result.status, result.error.code) == ("failed", "agent_failed")
+
+
+@pytest.mark.parametrize("wire", ["openai", "openai-chat"])
+async def test_the_sdks_own_clients_stream_through_the_log(
+    store: Repository, official: OfficialVerifier, wire: str
+) -> None:
+    """R13: its models for both APIs of OpenAI: a refusal of the service is retried, deltas are streamed."""
+    async with ModelServer() as server:
+        server.script(
+            Reply(fault=HttpStatus(503, retry_after_s=0)),
+            Reply("One moment.", tool_calls=[Call("look_up", {"order": "A-7"})]),
+            Reply("It cost 2 EUR."),
+        )
+        client = AsyncOpenAI(base_url=server.base_url(wire), api_key="test-key", max_retries=0)
+        kind = OpenAIResponsesModel if wire == "openai" else OpenAIChatCompletionsModel
+        desk = Agent[Any]("desk", model=kind("test", client), tools=[look_up])
+        scene = SdkScene(store, desk, {})
+        events = await scene.events("What did A-7 cost?")
+        check_flow(events, official)
+        assert [error["code"] for error in customs(events, "agio.error")] == ["model_overloaded"]
+        assert sum(isinstance(event, TextMessageChunk) for event in events) > 2
+        assert [event.content for event in events if isinstance(event, ToolCallResult)] == ["A-7 cost 2 EUR"]
+        assert "A-7 cost 2 EUR" in str(server.calls[-1].body)
+        await client.close()

@@ -64,15 +64,17 @@ async def open_run(job: Job, outbox: Outbox, parts: Parts, files: ReadFile) -> R
 
 def _runner(job: Job, outbox: Outbox, parts: Parts, files: ReadFile) -> AgentRunner:
     own = _member(JobAgent(job.agent, job.tools, job.memories), job, outbox, parts)
+    code = _code_agent(job.agent, parts.app)
+    engine = run_loop if code is None else code.engine()
     team: dict[str, Member] = {}
     for each in job.team:
         try:
+            if engine is run_loop:
+                _check_loop(each.agent, parts.app)
             team[each.agent.name] = _member(each, job, outbox, parts)
         except AgioError as error:  # the run continues without this agent, and says so
             _log.warning("run %s goes without its agent %s: %s", job.claim.run_id, each.agent.name, error)
-    code = _code_agent(job.agent, parts.app)
     hooks = None if code is None else code.hooks
-    engine = run_loop if code is None else code.engine()
     return AgentRunner(
         own.spec,
         own.driver,
@@ -122,6 +124,14 @@ def _code_agent(offer: AgentOffer, app: App) -> CodeAgent | None:
             "agent_missing", f"The agent {offer.name} is defined in code, and not in this worker's module."
         )
     return agent
+
+
+def _check_loop(offer: AgentOffer, app: App) -> None:
+    """Refuse an agent that the loop cannot run. Raises UserError `sdk_unsupported`."""
+    code = _code_agent(offer, app)
+    if code is not None and code.engine() is not run_loop:
+        words = f"Only agents of the OpenAI Agents SDK can use {offer.name}, which is one."
+        raise UserError("sdk_unsupported", words)
 
 
 def _spec(offer: AgentOffer, config: AgentRunConfig) -> AgentSpec:

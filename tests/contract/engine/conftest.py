@@ -22,7 +22,14 @@ from agio.db.repository import Repository, open_store
 from agio.engines.openai_agents.agent import SdkAgent
 from agio.execution.tool_executor import ToolExecutor
 from agio.protocol.ids import new_id
-from agio.protocol.messages import AssistantMessage, Message, ToolDeclaration, ToolMessage, UserMessage
+from agio.protocol.messages import (
+    AssistantMessage,
+    Content,
+    Message,
+    ToolDeclaration,
+    ToolMessage,
+    UserMessage,
+)
 
 ENGINES = ["loop", "sdk", "sdk with its own model"]
 
@@ -150,7 +157,7 @@ class Bench:
 
     async def begin(
         self,
-        text: str = "",
+        text: Content = "",
         resume: Sequence[ResumeEntry] = (),
         results: Sequence[ToolMessage] = (),
         run_id: str = "",
@@ -171,7 +178,7 @@ class Bench:
         return self.runner().run_stream(request, history)
 
     async def run(
-        self, text: str = "", resume: Sequence[ResumeEntry] = (), results: Sequence[ToolMessage] = ()
+        self, text: Content = "", resume: Sequence[ResumeEntry] = (), results: Sequence[ToolMessage] = ()
     ) -> RunResult:
         """Run to the end."""
         return await (await self.begin(text, resume, results)).result()

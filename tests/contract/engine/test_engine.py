@@ -8,7 +8,14 @@ from pydantic import BaseModel
 from agio import AgentRunConfig, ModelError, ResumeEntry, ScriptedCall, ScriptedTurn
 from agio.core.store.repository import RunInput
 from agio.protocol.events import AgentEvent, CancelledOutcome, RunFinished, ToolCallResult, ToolCallStart
-from agio.protocol.messages import ToolDeclaration, ToolMessage, UserMessage
+from agio.protocol.messages import (
+    DataSource,
+    ImagePart,
+    TextPart,
+    ToolDeclaration,
+    ToolMessage,
+    UserMessage,
+)
 from tests.contract.engine.conftest import Bench
 from tests.support.official import OfficialVerifier, check_flow
 from tests.support.streams import customs, error_of, types
@@ -66,6 +73,23 @@ async def test_an_answer_is_streamed_and_counted(bench: Bench, official: Officia
     result = await stream.result()
     assert (result.status, result.text, result.usage.total) == ("completed", "Good day.", 15)
     assert (await bench.run("Again?")).text == "Yes, again."
+
+
+async def test_an_image_of_the_user_reaches_the_model_also_later(bench: Bench) -> None:
+    """R13: content parts go through whole."""
+    bench.turns = [ScriptedTurn("A dot."), ScriptedTurn("Red.")]
+    picture = ImagePart(DataSource("aGVsbG8=", "image/png"))
+    await bench.run([TextPart(text="What is it?"), picture])
+    await bench.run("Which colour?")
+    if bench.kind == "sdk with its own model":
+        assert bench.model is not None
+        said = [dict(item) for item in bench.model.inputs[0]]
+        assert "data:image/png;base64,aGVsbG8=" in str(said[0]["content"])
+    else:
+        assert bench.driver is not None
+        message = bench.driver.requests[0].messages[0]
+        assert isinstance(message, UserMessage)
+        assert message.content[1:] == [picture]
 
 
 async def test_the_calls_of_a_turn_run_together_and_keep_their_order(

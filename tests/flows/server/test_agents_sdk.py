@@ -119,6 +119,17 @@ async def test_the_one_shot_routes_drive_sdk_agents_and_their_tools(sdk: Home) -
     assert made["result"] == "spare"
 
 
+async def test_an_agent_of_the_team_cannot_use_an_sdk_agent_and_says_so(sdk: Home) -> None:
+    """R13: the loop would leave out its guardrails and hooks."""
+    over = [{"agent": await agent_id(sdk, "sdk billing")}]
+    own = await sdk.create_agent(handoffs=over)
+    sdk.model.script(Reply("By myself."))
+    talk = await open_talk("sse", sdk, own)
+    events: list[AgentEvent] = decode_lines(b"".join(await talk.say("Hello")))
+    assert [value["code"] for value in customs(events, "agio.notice")] == ["agent_unavailable"]
+    assert sdk.model.calls[-1].tool_names == []
+
+
 def test_a_module_without_the_sdk_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

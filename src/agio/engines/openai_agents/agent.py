@@ -21,6 +21,7 @@ from agio.core.engine.loop import Engine as EngineOf
 from agio.core.engine.runner import RunHooks
 from agio.core.handoff import Handoff as Link
 from agio.core.model import ModelDriver
+from agio.core.name import name_problem
 from agio.core.run.spec import AgentSpec
 from agio.core.tool import AnyTool
 from agio.engines.openai_agents.engine import COPY, Engine, RecordedModel, install
@@ -55,6 +56,8 @@ class SdkAgent:
         hooks: RunHooks | None = None,
         source: ContextSource | None = None,
     ) -> None:
+        if (problem := name_problem(agent.name)) is not None:
+            raise UserError("invalid_agent", f"The name of an agent does not do: {problem}.")
         self.agent = agent
         self.hooks = hooks
         self.source = source or NoContext()
@@ -181,6 +184,9 @@ class SdkAgent:
         """Return the tools that a run finds: those of the agent's MCP servers, and the client's."""
         lane = here()
         lane.note_context(context, self._copy())
+        for tool in _functions(self.agent):
+            if _is_agent(tool) and tool.needs_approval is not False:
+                lane.state.tools.add(tool_of(tool))  # which asks; its lane answers
         found: list[SdkTool] = []
         if self.agent.mcp_servers:
             await self._servers.connect()

@@ -192,7 +192,7 @@ class LaneRunner(AgentRunner):
         if lane is None:
             return await super().run(starting_agent, input, **kwargs)
         ENTERING.set(None)
-        PLACE.set(lane)
+        outer = PLACE.set(lane)
         try:
             _check_entry(lane, starting_agent, kwargs)
             copy = cast("Agent[Any]", vars(starting_agent)[COPY])
@@ -200,6 +200,8 @@ class LaneRunner(AgentRunner):
         except Exception as error:
             lane.fail(error)
             raise
+        finally:
+            PLACE.reset(outer)
 
 
 def _check_entry(lane: SdkLane, agent: Agent[Any], given: RunOptions[Any]) -> None:

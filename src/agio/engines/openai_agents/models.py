@@ -1,6 +1,7 @@
 """The SDK's models: a program's own one as a driver of ours, and the requests of the others for our drivers."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
 from typing import Any, cast
 
 import openai
@@ -140,16 +141,20 @@ class OwnModelDriver:
             raise ModelError("model_unavailable", "This model answers only runs that the Agents SDK drives.")
         turn = _Turn()
         try:
-            async for event in self._events(request.call):
-                if batch := turn.take(event):
-                    yield batch
+            async with aclosing(
+                cast("AsyncGenerator[TResponseStreamEvent]", self._events(request.call))
+            ) as events:
+                async for event in events:
+                    if batch := turn.take(event):
+                        yield batch
             yield turn.end()
         except NotImplementedError:
             yield turn.whole(await self._model.get_response(*_given(request.call), **_NO_CONVERSATION))
         except AgioError:
             raise
         except openai.APIStatusError as error:
-            faults = Faults(error.request.url.host, [])
+            key = getattr(getattr(self._model, "_client", None), "api_key", None)
+            faults = Faults(error.request.url.host, [key] if isinstance(key, str) else [])
             raise faults.from_answer(
                 error.status_code, error.response.headers, error.response.content
             ) from error
