@@ -1,5 +1,6 @@
 """What only agents of the OpenAI Agents SDK do: its handoffs, sub-agents, guardrails and models, on our log."""
 
+import re
 from collections.abc import AsyncIterator
 from typing import Any, cast
 
@@ -28,8 +29,10 @@ from agents.models.openai_responses import OpenAIResponsesModel
 from agents.testing import ScriptedModel, assistant_message, function_call
 from openai import AsyncOpenAI
 
-from agio import Custom, ModelError, ResumeEntry, ScriptedCall, ScriptedTurn, UserError
+from agio import AgentRunConfig, Custom, ModelError, ResumeEntry, ScriptedCall, ScriptedTurn, UserError
+from agio.core.engine.history import size_of
 from agio.core.model import ModelRequest
+from agio.core.text import estimate_tokens
 from agio.db.repository import Repository, open_store
 from agio.drivers.scripted import Script
 from agio.engines.openai_agents.agent import SdkAgent
@@ -327,6 +330,47 @@ async def test_what_a_tool_returns_can_be_the_answer(store: Repository, official
     check_flow([event async for event in stream], official)
     assert (await stream.result()).text == "A-7 cost 2 EUR"
     assert (await scene.run("Thanks")).text == "Welcome."
+
+
+async def test_a_run_that_fills_its_prompt_summarises_what_it_read_wherever_it_stopped(
+    store: Repository, official: OfficialVerifier
+) -> None:
+    """R13: older messages of the Runner's give way to a summary, also within the exchange."""
+
+    @function_tool
+    def page(number: int) -> str:
+        """Read a page."""
+        return f"page {number}: " + "many words " * 30
+
+    def script(request: ModelRequest) -> ScriptedTurn:
+        if request.system.startswith("You write the summary"):
+            return ScriptedTurn("Pages were read.")
+        read = [int(found) for found in re.findall(r"page (\d+):", str(request.messages))]
+        number = max(read, default=0) + 1
+        return (
+            ScriptedTurn(calls=[ScriptedCall("page", {"number": number})])
+            if number < 9
+            else ScriptedTurn("All.")
+        )
+
+    config = AgentRunConfig(context_tokens=600, max_tool_result_bytes=2000)
+    desk = SdkAgent(Agent[Any]("desk", instructions="Read.", model=MODEL, tools=[page]), config=config)
+    desk.tools[0].effect = "read"
+    scene = SdkScene(store, desk, {"desk": script})
+    stream = await scene.begin("Read all pages")
+    events = [event async for event in stream]
+    check_flow(events, official)
+    whole = await stream.result()
+    assert whole.text == "All."
+    assert customs(events, "agio.compacted")
+    for request in scene.drivers["desk"].requests:
+        assert estimate_tokens(request.system) + sum(map(size_of, request.messages)) <= 600
+    turns = (await store.get_log(stream.run_id)).turns
+    for stop in range(1, len(events), 3):
+        other = await scene.stopped(stream.run_id, events[:stop], turns)
+        result = await (await other.again(stream.run_id)).result()
+        assert (result.text, result.error) == ("All.", None), f"stopped after event {stop}"
+        await other.store.close()
 
 
 async def test_a_run_whose_program_asks_something_else_fails(store: Repository) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import Agent, Runner, SessionSettings
+from agents import Agent, RunConfig, Runner, SessionSettings
 from agents.memory.session import Session
 from agents.testing import ScriptedModel, assistant_message
 
@@ -42,7 +42,12 @@ async def test_a_conversation_outlives_the_program(tmp_path: Path, times: int) -
     for number in range(times):
         model = ScriptedModel([[assistant_message(f"Hello {number}.")]])
         async with AgioSession("talk", store=path) as session:
-            result = await Runner.run(Agent[Any]("a", model=model), f"Hi {number}", session=session)
+            result = await Runner.run(
+                Agent[Any]("a", model=model),
+                f"Hi {number}",
+                session=session,
+                run_config=RunConfig(tracing_disabled=True),
+            )
             assert result.final_output == f"Hello {number}."
             assert len(await session.get_items()) == 2 * (number + 1)
         assert len(model.calls[0].input) == 2 * number + 1

@@ -25,12 +25,13 @@ from agents.tool_context import ToolContext as SdkToolContext
 from msgspec import UNSET
 
 from agio.core.engine.calls import answer_call, decisions_of
+from agio.core.engine.context import Prompt
 from agio.core.engine.handoffs import MAX_HANDOFFS
 from agio.core.engine.history import conversation
 from agio.core.engine.loop import LoopState
 from agio.core.engine.results import emit_result
 from agio.core.engine.subagent import FAILED, finish_lane, open_lane
-from agio.core.engine.turn import composed, limited, stream_turn
+from agio.core.engine.turn import fitted, limited, stream_turn
 from agio.core.model import ModelRequest, ToolSpec
 from agio.core.run.metrics import now_s
 from agio.core.store.repository import ToolBegin, TurnRecord
@@ -84,8 +85,8 @@ class SdkLane:
         while asked and isinstance(said[asked - 1], UserMessage):
             asked -= 1
         self._start = asked
-        before, _ = conversation(state.lane) if state.lane.cuts else (said, 0)
-        earlier = before[: len(before) - (len(said) - asked)]
+        before, _ = conversation(state.lane)
+        earlier = before[: max(0, len(before) - (len(said) - asked))]
         self._ledger = Ledger(earlier, state.lane.vendor, state.agent.model_id)
         self._history = Counter(bytes_of(item) for item in self._ledger.items)
         self._newest: AssistantMessage | None = None
@@ -179,12 +180,21 @@ class SdkLane:
         """Send a model call with the agent's driver."""
         state = self.state
         messages = self._ledger.messages(call.input, state.lane.messages)
-        asked = [at for at, message in enumerate(messages) if isinstance(message, UserMessage)]
         specs = call.chosen()
-        fitted = state.context.fit(
-            messages, asked[-1] if asked else 0, _tokens_of(specs), state.tokens_left, call.system or ""
-        )
-        prompt = composed(state, fitted)
+        reserved = _tokens_of(specs)
+
+        def compose() -> Prompt:
+            lane = state.lane
+            summarised = (
+                {m.id for m in lane.messages} - {m.id for m in lane.shown} if lane.summary else set[str]()
+            )
+            said = [message for message in messages if message.id not in summarised]
+            asked = max((at for at, m in enumerate(said) if isinstance(m, UserMessage)), default=0)
+            return state.context.fit(
+                said, asked, reserved, state.tokens_left, call.system or "", state.context.summary(lane)
+            )
+
+        prompt = await fitted(state, reserved, compose)
         settings = call.settings_over(state.config.model)
 
         def request(used: int) -> ModelRequest:
