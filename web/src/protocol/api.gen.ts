@@ -3689,7 +3689,8 @@ export interface components {
             final_output: string;
             interrupts?: components["schemas"]["Interrupt"][];
             new_items_len: number;
-            tool_calls: components["schemas"]["TurnToolCall"][];
+            tool_call_details: components["schemas"]["TurnToolCall"][];
+            tool_calls: string[];
         };
         /**
          * SdkMessageBody
