@@ -13,8 +13,9 @@ from agio.core.text import estimate_tokens
 from agio.db.repository import Repository, open_store
 from agio.execution.tool_executor import ToolExecutor
 from agio.protocol.messages import UserMessage, text_of
-from tests.flows.scene import customs, ended, play, stopped
+from tests.flows.scene import ended, play, stopped
 from tests.support.official import OfficialVerifier, check_flow
+from tests.support.streams import customs
 
 LONG = "and so on " * 20
 WROTE = ScriptedTurn("The first order was A-7.", usage=Usage(100, 10))
