@@ -1,5 +1,6 @@
 """What only agents of the OpenAI Agents SDK do: its handoffs, sub-agents, guardrails and models, on our log."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from typing import Any, cast
@@ -227,6 +228,22 @@ async def test_a_sub_agent_that_fails_does_not_fail_its_caller(
     [failed] = [event for event in events if isinstance(event, SubagentError)]
     [result] = [event for event in events if isinstance(event, ToolCallResult)]
     assert (failed.code, error_of(result)) == ("bad_request", "bad_request")
+
+
+async def test_a_sub_agent_that_takes_too_long_is_stopped_and_its_caller_goes_on(
+    store: Repository, official: OfficialVerifier
+) -> None:
+    """R13: each agent has its own time."""
+    clerk = Agent[Any]("clerk", model=MODEL)
+    SdkAgent(clerk, config=AgentRunConfig(run_timeout_s=0.05))
+    desk = Agent[Any]("desk", model=MODEL, tools=[clerk.as_tool("ask_clerk", "Ask.")])
+    call = ScriptedTurn(calls=[ScriptedCall("ask_clerk", {"input": "A-7"})])
+    slow = ScriptedTurn("Well", waits=asyncio.Event())
+    scene = SdkScene(store, desk, {"desk": [call, ScriptedTurn("Sorry.")], "clerk": [slow]})
+    events = await scene.events("What did A-7 cost?")
+    check_flow(events, official)
+    [result] = [event for event in events if isinstance(event, ToolCallResult)]
+    assert error_of(result) == "time_budget"
 
 
 @pytest.mark.parametrize("place", ["input", "output"])

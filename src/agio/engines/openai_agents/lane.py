@@ -30,7 +30,7 @@ from agio.core.engine.handoffs import MAX_HANDOFFS
 from agio.core.engine.history import conversation
 from agio.core.engine.loop import LoopState
 from agio.core.engine.results import emit_result
-from agio.core.engine.subagent import FAILED, finish_lane, open_lane
+from agio.core.engine.subagent import FAILED, finish_lane, open_lane, timed
 from agio.core.engine.turn import fitted, limited, stream_turn
 from agio.core.model import ModelRequest, ToolSpec
 from agio.core.run.metrics import now_s
@@ -386,11 +386,19 @@ class SdkLane:
             emit_result(state, call.id, answer)
             return _output(answer.content)
         child = state.child(state.team[name], state.fold.lanes[key])
-        if not await child.follow():
-            await child.gather()
-        inner = SdkLane(self.run, child)
-        ENTERING.set(inner)
-        output = await tool.on_invoke_tool(context, given)
+        inner: SdkLane | None = None
+        try:
+            async with timed(child):
+                if not await child.follow():
+                    await child.gather()
+                inner = SdkLane(self.run, child)
+                ENTERING.set(inner)
+                output = await tool.on_invoke_tool(context, given)
+        except LimitExceeded as error:
+            if inner is None or inner.failed is not None or error.code != "time_budget":
+                raise
+            inner.fail(error)
+            output = f"{name} failed: {error.message}"
         self.run.check()
         if child.lane.state == "open" and inner.failed is None:
             finish_lane(child)
