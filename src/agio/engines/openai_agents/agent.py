@@ -23,6 +23,7 @@ from agio.core.handoff import Handoff as Link
 from agio.core.model import ModelDriver
 from agio.core.name import name_problem
 from agio.core.run.spec import AgentSpec
+from agio.core.store.records import MemoryPolicy
 from agio.core.tool import AnyTool
 from agio.engines.openai_agents.engine import COPY, Engine, RecordedModel, install
 from agio.engines.openai_agents.items import WIRE
@@ -55,12 +56,15 @@ class SdkAgent:
         config: AgentRunConfig | None = None,
         hooks: RunHooks | None = None,
         source: ContextSource | None = None,
+        memory: MemoryPolicy = "off",
     ) -> None:
         if (problem := name_problem(agent.name)) is not None:
             raise UserError("invalid_agent", f"The name of an agent does not do: {problem}.")
         self.agent = agent
         self.hooks = hooks
         self.source = source or NoContext()
+        self.memory_policy: MemoryPolicy = memory
+        self.memory_tools: Sequence[str] = ()
         self._context = context
         model = _model_of(agent)
         provider, name = (WIRE, _name_of(model)) if isinstance(model, Model) else model
@@ -117,8 +121,14 @@ class SdkAgent:
                 else instructions,
                 model=self.agent.model if model == self.spec.model_id else model,
             )
-            config, source = self.spec.config, self.source
-            made = SdkAgent(other, context=self._context, config=config, hooks=self.hooks, source=source)
+            made = SdkAgent(
+                other,
+                context=self._context,
+                config=self.spec.config,
+                hooks=self.hooks,
+                source=self.source,
+                memory=self.memory_policy,
+            )
             if len(self._described) >= _KEPT:
                 self._described.clear()
             self._described[instructions, model] = made
