@@ -97,6 +97,7 @@ def frame_lies(truth: Truth) -> dict[str, list[dict[str, object]]]:
         b'{"type":"CUSTOM","name":"agio.error","value":{"usage":{"input":"many"}}}\n',
         b'{"type":"CUSTOM","name":"agio.error","value":{"usage":{"input":9223372036854775808}}}\n',
         b'{"type":"CUSTOM","name":"agio.handoff","value":{"to":1,"filter":"none"}}\n',
+        b'{"type":"CUSTOM","name":"agio.compacted","value":{"text":1,"through_id":2}}\n',
         encode(RunStarted(truth.session_id, truth.run_id)) + b"\n",
         encode(RunError("No.")) + b"\n",
         encode(MessagesSnapshot([])) + b"\n",
@@ -127,6 +128,7 @@ def append_lies(truth: Truth) -> dict[str, list[object]]:
         "error_message": ["x"],
         "level": [-FAR, 0, FAR],
         "consumed": [-1, 1, FAR],
+        "extract_in_ms": [-FAR, 0, FAR],
         "charge": [Charge(-1), Charge(FAR, FAR), Charge(0, 0, float("nan")), Charge(0, 0, float("inf"))],
     }
 
@@ -139,6 +141,7 @@ def outcome_lies(_: Truth) -> dict[str, list[object]]:
         "pending": [["\0", "x" * 100_000], ["x"] * 10_000],
         "active_agent": ["\0", "x" * 100_000],
         "goal_met": [True],
+        "needed": [-1, FAR],
         "steps": [-1, FAR],
         "ended_at": [-1, -FAR, FAR],
     }

@@ -114,7 +114,8 @@ def _check_end(info: RunInfo, write: Append, last: AgentEvent | None) -> None:
     outcome = write.outcome or Outcome()
     if outcome.questions and status != "interrupted":
         raise _invalid(info, "only an interrupted run asks")
-    if not 0 <= (outcome.steps or 0) <= _MOST or not 0 <= (outcome.ended_at or 0) < 2**53:
+    counts = (outcome.steps or 0, outcome.needed or 0)
+    if not all(0 <= count <= _MOST for count in counts) or not 0 <= (outcome.ended_at or 0) < 2**53:
         raise _invalid(info, "its totals are out of bounds")
 
 
