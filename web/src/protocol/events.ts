@@ -66,6 +66,7 @@ export interface OwnEvents {
   };
   "agio.notice": { code: string; message: string };
   "agio.compacted": { text: string; messages: number };
+  "agio.memory_suggested": { suggestions: string[] };
   "agio.rewind": { to_seq: number };
   "agio.input": { idx: number; message: { id: string; content: string | ContentPart[] } };
   "agio.handoff": Handoff;

@@ -1,5 +1,6 @@
 /** The one reducer: folds the log's events into a thread. Pure, and what did not change stays the same object. */
 import { isObject } from "@/lib/json";
+import { summarisedWords } from "@/lib/notice-words";
 import { sumUsage, usageOfMetrics } from "@/lib/usage-words";
 import type { Content } from "@/protocol/commands";
 import {
@@ -418,13 +419,12 @@ export function newNotice(
   seq = 0,
 ): NoticePart {
   if ("text" in value) {
-    const message = `${value.messages} older messages were summarised. The model sees the summary instead.`;
     return {
       kind: "notice",
       id,
       level: "notice",
       code: "compacted",
-      message,
+      message: summarisedWords(value.messages),
       detail: value.text,
       retryAt: null,
       seq,

@@ -1,4 +1,5 @@
 /** The log as rows to read: pieces of one text folded into one row, each row with a line that says what it is. */
+import { suggestedWords, summarisedWords } from "@/lib/notice-words";
 import { usageOfMetrics } from "@/lib/usage-words";
 import { type Event, ownValue, placeOf } from "@/protocol/events";
 import { readAndWritten } from "./run-words";
@@ -129,6 +130,10 @@ function ownSummary(event: Event): string {
   if (given) return `${given.code}: ${given.message}`;
   const rewind = ownValue(event, "agio.rewind");
   if (rewind) return `back to event ${rewind.to_seq}`;
+  const compacted = ownValue(event, "agio.compacted");
+  if (compacted) return summarisedWords(compacted.messages);
+  const suggested = ownValue(event, "agio.memory_suggested");
+  if (suggested) return suggestedWords(suggested.suggestions.length);
   const progress = ownValue(event, "agio.tool_progress");
   return progress?.message ?? "";
 }

@@ -96,7 +96,7 @@ function seenPart(part: Part, turn: Turn): unknown {
     case "reasoning":
       return [part.kind, part.id, part.text, part.startedAt, part.endedAt];
     case "notice":
-      return [part.id, part.level, part.code, part.message, part.retryAt];
+      return [part.id, part.level, part.code, part.message, part.detail ?? null, part.retryAt];
     case "subagent":
       return [
         ...[part.kind, part.id, part.name, part.task, part.status, part.message],

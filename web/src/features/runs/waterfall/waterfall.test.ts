@@ -299,3 +299,25 @@ test("a clock that goes back after a takeover makes no bar that ends before it b
   );
   for (const row of waterfall.rows) expect(row.endMs).toBeGreaterThanOrEqual(row.startMs);
 });
+
+test("a summary of older messages stands where it was made, with its text", () => {
+  const events = log(
+    [0, "RUN_STARTED", { threadId: "t", runId: "r" }],
+    [10, "CUSTOM", own("memory_suggested", { suggestions: ["sug_1", "sug_2"] })],
+    [20, "STEP_STARTED", { stepName: "step-1" }],
+    [500, "CUSTOM", own("compacted", { text: "Ann has a dog.", messages: 12 })],
+    [600, "TEXT_MESSAGE_CHUNK", { messageId: "m", delta: "Yes." }],
+    [700, "STEP_FINISHED", { stepName: "step-1" }],
+    [710, "RUN_FINISHED", { threadId: "t", runId: "r" }],
+  );
+  const notices = buildWaterfall(events).rows.filter((row) => row.kind === "notice");
+  expect(notices.map(({ label, note, text, startMs }) => [label, note, text, startMs])).toEqual([
+    ["memories", "2 memories suggested since the last run of the chat.", "", 10],
+    [
+      "summary",
+      "12 older messages were summarised. The model sees the summary instead.",
+      "Ann has a dog.",
+      500,
+    ],
+  ]);
+});

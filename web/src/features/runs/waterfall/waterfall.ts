@@ -9,6 +9,7 @@ import {
   placeOf,
   type RunPlace,
 } from "@/protocol/events";
+import { suggestedWords, summarisedWords } from "@/lib/notice-words";
 import { bar, type Growing, type Row, rowsOf } from "./waterfall-rows";
 
 export interface Waterfall {
@@ -297,6 +298,16 @@ class Builder {
     if (notice) this.point(owner, "notice", notice.code, notice.message, event);
     const handoff = ownValue(event, "agio.handoff");
     if (handoff) this.handOver(owner, event, handoff);
+    const compacted = ownValue(event, "agio.compacted");
+    if (compacted) {
+      const row = this.point(owner, "notice", "summary", summarisedWords(compacted.messages), event);
+      row.text = compacted.text;
+    }
+    const suggested = ownValue(event, "agio.memory_suggested");
+    if (suggested) {
+      const words = `${suggestedWords(suggested.suggestions.length)} since the last run of the chat.`;
+      this.point(owner, "notice", "memories", words, event);
+    }
     const progress = ownValue(event, "agio.tool_progress");
     const call = progress && this.growing.get(`call ${progress.tool_call_id}`);
     if (call && progress.message) call.note = progress.message;
