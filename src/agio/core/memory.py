@@ -149,6 +149,7 @@ class Reach(Struct, frozen=True):
     tenant: str
     user: str
     agent_id: str
+    """Empty: all of the user's, and none of an agent's."""
 
 
 class SaidMessage(Struct, frozen=True, kw_only=True):

@@ -52,6 +52,9 @@ async def test_memories_are_listed_searched_edited_and_deleted() -> None:
         [found] = (await client.get(path, params={"q": "what are the dogs named? Rex"})).json()["items"]
         assert found["id"] == rex["id"]
         assert found["score"] > 0
+        for filters, expected in (({}, [everywhere, tea]), ({"scope": "user"}, [everywhere])):
+            asked = await client.get("/api/me/memories", params={"q": "tea in Bern", **filters})
+            assert sorted(ids_of(asked.json()["items"])) == sorted(each["id"] for each in expected)
         changed = await client.patch(
             f"/api/agent-memories/{rex['id']}", json={"content": "Her cat is called Tom.", "importance": 1.0}
         )
@@ -84,6 +87,9 @@ async def test_a_memory_is_seen_by_those_whose_it_is() -> None:
             found = await client.get(f"/api/agents/{agent}/memories", params={"q": "nuts shop"})
             assert sorted(ids_of(found.json()["items"])) == sorted(seen)
         assert not (await ann.get(f"/api/agents/{other}/memories")).json()["items"]
+        for client, seen in ((ann, [mine["id"]]), (cid, [])):
+            found = await client.get("/api/me/memories", params={"q": "nuts shop"})
+            assert ids_of(found.json()["items"]) == seen
         assert code_of(await bob.get(f"/api/agents/{agent}/memories")) == "agent_not_found"
         for stranger in (cid, bob):
             for call in (
@@ -110,7 +116,7 @@ async def test_a_suggestion_is_decided_once() -> None:
         first = await _suggest(place, agent, "Her birthday is on 3 May.")
         second = await _suggest(place, agent, "Hates phone calls.")
         listed = await client.get(f"/api/agents/{agent}/memory-suggestions")
-        assert ids_of(listed.json()["items"]) == [second, first]
+        assert sorted(ids_of(listed.json()["items"])) == sorted([first, second])
         assert not (await client.get(f"/api/agents/{agent}/memories")).json()["items"]
         path = f"/api/memory-suggestions/{first}"
         edited = await client.post(f"{path}/edit", json={"content": "Her birthday is on 4 May."})

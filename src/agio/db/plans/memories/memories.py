@@ -83,11 +83,12 @@ def has_memories(reach: Reach) -> Plan[bool]:
 
 def find_memories(reach: Reach, query: PassageQuery) -> Plan[list[FoundMemory]]:
     """The memories that a run may use and that fit a search, best first."""
-    places = [
-        memory_place(reach.tenant, reach.user, reach.agent_id),
-        memory_place(reach.tenant, reach.user, None),
-        memory_place(reach.tenant, None, reach.agent_id),
-    ]
+    places = [memory_place(reach.tenant, reach.user, None)]
+    if not reach.agent_id:
+        rows = yield from ask("agents_with_memories", tenant=reach.tenant, user_id=reach.user)
+        places += [memory_place(reach.tenant, reach.user, str(agent_id)) for [agent_id] in rows]
+    else:
+        places += [memory_place(reach.tenant, user, reach.agent_id) for user in (reach.user, None)]
     wide = structs.replace(query, limit=2 * query.limit + 10)  # some may have been superseded
     scores = {each.item_id: each.score for each in (yield from find_passages(reach.tenant, places, wide))}
     if not scores:

@@ -32,6 +32,11 @@ where m.tenant_id = :tenant and m.agent_id = :agent_id and m.user_id is null and
     and (cast(:scope as text) is null or :scope = 'agent')
 order by created_at desc, id desc limit :limit;
 
+-- name: agents_with_memories
+-- The agents that remember something of a user.
+select distinct m.agent_id from agent_long_term_memory m
+where m.tenant_id = :tenant and m.user_id = :user_id and m.agent_id is not null;
+
 -- name: get_memory
 select {memory_columns} from agent_long_term_memory m
 where m.id = :memory_id and m.tenant_id = :tenant and (m.user_id = :user_id or m.user_id is null);

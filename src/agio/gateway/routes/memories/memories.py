@@ -37,6 +37,7 @@ Question: TypeAlias = Annotated[
     str | None, Query(min_length=1, max_length=MAX_QUERY_CHARS, description="What to search for: best first.")
 ]
 OfType: TypeAlias = Annotated[MemoryType | None, Query(alias="type")]
+OfScope: TypeAlias = Annotated[MemoryScope | None, Query()]
 _PAGE = 200
 
 
@@ -92,34 +93,13 @@ async def list_memories(
     agent_id: Id,
     q: Question = None,
     memory_type: OfType = None,
-    scope: Annotated[MemoryScope | None, Query()] = None,
+    scope: OfScope = None,
     after: After = None,
     limit: Limit = 50,
 ) -> Response:
     """List what an agent may remember when it talks with the caller; with `q` only what fits, best first."""
-    gateway, who = call.gateway, call.who
-    await gateway.store.get_agent(who.tenant, agent_id)
-    if q is None:
-        page = await gateway.store.list_memories(
-            who.tenant,
-            who.user,
-            agent_id=agent_id,
-            memory_type=memory_type,
-            scope=scope,
-            after=after,
-            limit=limit,
-        )
-        return answer(Memories([memory_view(memory) for memory in page.items], page.next))
-    async with gateway.searches.turn(who):
-        found = await gateway.memories.search(
-            Reach(who.tenant, who.user, agent_id), q, _PAGE if memory_type or scope else limit
-        )
-    items = [
-        memory_view(each.memory, each.score)
-        for each in found
-        if memory_type in (None, each.memory.memory_type) and scope in (None, each.memory.scope)
-    ]
-    return answer(Memories(items[:limit], None))
+    await call.gateway.store.get_agent(call.who.tenant, agent_id)
+    return await list_my_memories(call, agent_id, q, memory_type, scope, after, limit)
 
 
 async def add_memory(call: Call, agent_id: Id, body: MemoryBody) -> Response:
@@ -156,14 +136,40 @@ async def delete_memory(call: Call, memory_id: Id) -> Response:
 
 
 async def list_my_memories(
-    call: Call, agent_id: Filter = None, memory_type: OfType = None, after: After = None, limit: Limit = 50
+    call: Call,
+    agent_id: Filter = None,
+    q: Question = None,
+    memory_type: OfType = None,
+    scope: OfScope = None,
+    after: After = None,
+    limit: Limit = 50,
 ) -> Response:
-    """List what agents remember of the caller; with `agent_id` also what that agent remembers for its team."""
-    who = call.who
-    page = await call.gateway.store.list_memories(
-        who.tenant, who.user, agent_id=agent_id, memory_type=memory_type, after=after, limit=limit
-    )
-    return answer(Memories([memory_view(memory) for memory in page.items], page.next))
+    """List what agents remember of the caller; with `agent_id` also what that agent remembers for its team.
+
+    With `q` only what fits, best first.
+    """
+    gateway, who = call.gateway, call.who
+    if q is None:
+        page = await gateway.store.list_memories(
+            who.tenant,
+            who.user,
+            agent_id=agent_id,
+            memory_type=memory_type,
+            scope=scope,
+            after=after,
+            limit=limit,
+        )
+        return answer(Memories([memory_view(memory) for memory in page.items], page.next))
+    async with gateway.searches.turn(who):
+        found = await gateway.memories.search(
+            Reach(who.tenant, who.user, agent_id or ""), q, _PAGE if memory_type or scope else limit
+        )
+    items = [
+        memory_view(each.memory, each.score)
+        for each in found
+        if memory_type in (None, each.memory.memory_type) and scope in (None, each.memory.scope)
+    ]
+    return answer(Memories(items[:limit], None))
 
 
 async def export_my_memories(call: Call) -> Response:
