@@ -88,6 +88,12 @@ const run = createRoute({
   path: "/runs/$runId",
   component: lazyRouteComponent(() => import("@/features/runs/run-page"), "RunPage"),
 });
+const memories = createRoute({
+  getParentRoute: () => inside,
+  path: "/memories",
+  validateSearch: (search: Record<string, unknown>) => search as Record<string, string | undefined>,
+  component: lazyRouteComponent(() => import("@/features/memories/memories-page"), "MemoriesPage"),
+});
 const agents = createRoute({
   getParentRoute: () => inside,
   path: "/agents",
@@ -159,6 +165,7 @@ export const router = createRouter({
       chat,
       runs,
       run,
+      memories,
       agents,
       agent,
       building.addChildren([newAgent, tools, newTool, tool]),

@@ -1,6 +1,6 @@
 /** The frame around the pages: the bar at the side with its ways, on a phone a drawer; the page beside it. */
 import { Link, useRouter } from "@tanstack/react-router";
-import { Activity, Bot, Menu as MenuIcon, MessageSquare, Settings, Wrench } from "lucide-react";
+import { Activity, Bot, Brain, Menu as MenuIcon, MessageSquare, Settings, Wrench } from "lucide-react";
 import { Dialog } from "radix-ui";
 import { type ReactNode, useEffect, useState } from "react";
 import { SideSlotProvider, useSideSlot } from "@/components/side-slot";
@@ -14,6 +14,7 @@ const WAYS = [
   { to: "/chat", label: "Chat", icon: MessageSquare, needs: "use" },
   { to: "/runs", label: "Runs", icon: Activity, needs: "use" },
   { to: "/agents", label: "Agents", icon: Bot, needs: "use" },
+  { to: "/memories", label: "Memories", icon: Brain, needs: "use" },
   { to: "/tools", label: "Tools", icon: Wrench, needs: "build" },
   { to: "/settings", label: "Settings", icon: Settings, needs: "use" },
 ] as const;

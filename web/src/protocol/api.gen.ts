@@ -6545,6 +6545,9 @@ export interface operations {
                 agent_id?: string | null;
                 /** @description The maximum number of items. */
                 limit?: number;
+                /** @description What to search for: best first. */
+                q?: string | null;
+                scope?: ("user_agent" | "user" | "agent") | null;
                 type?: ("fact" | "preference" | "episode" | "instruction") | null;
             };
             header?: never;

@@ -22,6 +22,7 @@ PAGES = (
     "/chat/{session_id}",
     "/runs",
     "/runs/{run_id}",
+    "/memories",
     "/agents",
     "/agents/new",
     "/agents/{agent_id}",

@@ -17,6 +17,8 @@ const APPROVALS = {
   never: "never asks",
 } as const;
 
+const MEMORY = { off: "Off", suggest: "Suggests", automatic: "Automatic" } as const;
+
 export function AgentDetails({ agent, mayBuild }: { agent: AgentView; mayBuild: boolean }): ReactNode {
   return (
     <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,1fr)_25rem]">
@@ -126,6 +128,9 @@ function Facts({ agent }: { agent: AgentView }): ReactNode {
     ["Model", agent.model_name],
     ["Temperature", agent.temperature === null ? "The model's default" : String(agent.temperature)],
     ["Approval", agent.approval === "ask" ? "Asks before every call" : "Tool's default"],
+    ["Memory", MEMORY[agent.memory]],
+    ["Memories per run", count(limits?.max_memories)],
+    ["Past conversations", agent.search_conversations ? "Can be searched" : "Not searched"],
     ["Steps", count(agent.max_steps)],
     ["Tokens", count(limits?.max_tokens)],
     ["Run timeout", seconds(limits?.run_timeout_s)],

@@ -24,6 +24,7 @@ import { ApprovalSection } from "./approval-section";
 import { BasicsSection, InstructionsSection } from "./basics-section";
 import { HandoffsSection } from "./handoffs-section";
 import { LimitsSection, OutputSection } from "./limits-section";
+import { MemorySection } from "./memory-section";
 import { ModelSection } from "./model-section";
 import { ToolsSection } from "./tools-section";
 
@@ -92,6 +93,7 @@ export function AgentEditor(props: AgentEditorProps): ReactNode {
         <ToolsSection agentId={agentId} />
         <HandoffsSection agentId={agentId} />
         <ApprovalSection />
+        <MemorySection />
         <LimitsSection />
         <OutputSection />
         <div className="sticky bottom-3 z-20 flex flex-col gap-2 rounded-2xl border border-strong-line/50 bg-raised p-3 shadow-lg">

@@ -27,6 +27,8 @@ const CLERK: AgentView = {
   ],
   handoffs: [{ agent: "agent_2", mode: "handoff", description: "Refunds.", filter: "no_tools", tool: "" }],
   approval: "ask",
+  memory: "automatic",
+  search_conversations: true,
   max_steps: 7,
   limits: {
     run_timeout_s: 90.5,
@@ -37,6 +39,8 @@ const CLERK: AgentView = {
     max_history_messages: 0,
     compact_at_tokens: null,
     max_tool_tokens: null,
+    max_memories: 3,
+    memory_update_async: false,
   },
   output_schema: { type: "object" },
   source: "stored",
@@ -59,7 +63,13 @@ test("what was read from the server is sent back as it was", () => {
   const { id, source, read_only, created_at, updated_at, limits, ...said } = CLERK;
   expect(bodyOf(valuesOf(CLERK))).toEqual({
     ...said,
-    limits: { run_timeout_s: 90.5, max_tokens: 5000, max_history_messages: 0 },
+    limits: {
+      run_timeout_s: 90.5,
+      max_tokens: 5000,
+      max_history_messages: 0,
+      max_memories: 3,
+      memory_update_async: false,
+    },
   });
 });
 

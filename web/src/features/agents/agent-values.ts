@@ -25,6 +25,11 @@ export interface AgentValues {
   tools: ChosenTool[];
   handoffs: HandoffBody[];
   approval: "tool" | "ask";
+  memory: AgentView["memory"];
+  search_conversations: boolean;
+  max_memories: string;
+  /** Kept as it is: only programs set it. */
+  memory_update_async: boolean | null;
   max_steps: string;
   run_timeout_s: string;
   turn_timeout_s: string;
@@ -63,6 +68,10 @@ export const NEW_AGENT: AgentValues = {
   tools: [],
   handoffs: [],
   approval: "tool",
+  memory: "suggest",
+  search_conversations: false,
+  max_memories: "",
+  memory_update_async: null,
   max_steps: "",
   run_timeout_s: "",
   turn_timeout_s: "",
@@ -100,6 +109,7 @@ const NUMBERS = {
   max_history_messages: { least: 0, most: 1000, whole: true },
   compact_at_tokens: { least: 0, most: 1_000_000_000, whole: true },
   max_tool_tokens: { least: 1, most: 1_000_000_000, whole: true },
+  max_memories: { least: 0, most: 200, whole: true },
 } as const satisfies Partial<Record<keyof AgentValues, NumberRule>>;
 
 const TEXTS = {
@@ -120,6 +130,7 @@ const LIMITS = [
   "max_history_messages",
   "compact_at_tokens",
   "max_tool_tokens",
+  "max_memories",
 ] as const;
 
 export function valuesOf(agent: AgentView): AgentValues {
@@ -136,6 +147,10 @@ export function valuesOf(agent: AgentView): AgentValues {
     tools: agent.tools.map(({ name, approval }) => ({ name, approval: approval ?? "tool" })),
     handoffs: agent.handoffs,
     approval: agent.approval,
+    memory: agent.memory,
+    search_conversations: agent.search_conversations,
+    max_memories: limit("max_memories"),
+    memory_update_async: agent.limits?.memory_update_async ?? null,
     max_steps: numberText(agent.max_steps),
     run_timeout_s: limit("run_timeout_s"),
     turn_timeout_s: limit("turn_timeout_s"),
@@ -161,12 +176,13 @@ export function copyOf(agent: AgentView, taken: readonly string[]): AgentValues 
 
 /** The body the server takes. Give it values that were checked. */
 export function bodyOf(values: AgentValues): AgentBody {
-  const limits = Object.fromEntries(
+  const limits: NonNullable<AgentBody["limits"]> = Object.fromEntries(
     LIMITS.flatMap((name) => {
       const limit = numberOf(values[name]);
       return limit === null ? [] : [[name, limit]];
     }),
   );
+  if (values.memory_update_async !== null) limits.memory_update_async = values.memory_update_async;
   return {
     name: values.name.trim(),
     description: values.description.trim(),
@@ -182,6 +198,8 @@ export function bodyOf(values: AgentValues): AgentBody {
     })),
     handoffs: values.handoffs.map((handoff) => ({ ...handoff, description: handoff.description.trim() })),
     approval: values.approval,
+    memory: values.memory,
+    search_conversations: values.search_conversations,
     max_steps: numberOf(values.max_steps),
     limits: Object.keys(limits).length > 0 ? limits : null,
     output_schema: schemaOf(values.output_schema),

@@ -1,10 +1,8 @@
 /** Whether a person decides before the agent's tools are called. */
-import { type ReactNode, useId } from "react";
-import { useFormContext } from "react-hook-form";
-import type { AgentValues } from "./agent-values";
-import { FormSection } from "./form-section";
+import type { ReactNode } from "react";
+import { FormSection, RadioField } from "./form-section";
 
-const POLICIES: { value: AgentValues["approval"]; label: string; hint: string }[] = [
+const POLICIES = [
   {
     value: "tool",
     label: "Tool's default",
@@ -18,33 +16,9 @@ const POLICIES: { value: AgentValues["approval"]; label: string; hint: string }[
 ];
 
 export function ApprovalSection(): ReactNode {
-  const { register } = useFormContext<AgentValues>();
-  const id = useId();
   return (
     <FormSection title="Approval" hint="Which tool calls need a person's approval.">
-      <fieldset className="relative flex flex-col gap-3">
-        <legend className="sr-only">Approval policy</legend>
-        {POLICIES.map(({ value, label, hint }) => (
-          <div key={value} className="flex items-start gap-3">
-            <input
-              id={`${id}-${value}`}
-              type="radio"
-              value={value}
-              aria-describedby={`${id}-${value}-hint`}
-              className="mt-1 size-4 shrink-0 accent-accent"
-              {...register("approval")}
-            />
-            <div>
-              <label htmlFor={`${id}-${value}`} className="text-sm font-medium">
-                {label}
-              </label>
-              <p id={`${id}-${value}-hint`} className="text-[0.8125rem] text-soft">
-                {hint}
-              </p>
-            </div>
-          </div>
-        ))}
-      </fieldset>
+      <RadioField name="approval" label="Approval policy" choices={POLICIES} />
     </FormSection>
   );
 }

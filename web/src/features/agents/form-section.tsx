@@ -1,5 +1,5 @@
 /** Parts of the agent's form: a box with a heading, and the fields that are a line of text. */
-import type { ComponentProps, ReactNode } from "react";
+import { type ComponentProps, type ReactNode, useId } from "react";
 import { get, useFormContext } from "react-hook-form";
 import { Field, Input, Textarea } from "@/components/ui/field";
 import { Card } from "@/components/ui/page";
@@ -22,7 +22,7 @@ export function FormSection({ title, hint, children }: FormSectionProps): ReactN
 }
 
 interface FieldOf {
-  name: Exclude<FieldName, "tools" | "handoffs">;
+  name: Exclude<FieldName, "tools" | "handoffs" | "search_conversations" | "memory_update_async">;
   label: string;
   hint?: ReactNode;
   optional?: boolean;
@@ -63,5 +63,50 @@ export function TextareaField({
     <Field label={label} hint={hint} problem={problem} optional={optional ?? false}>
       {(control) => <Textarea {...control} {...rest} {...register(name)} />}
     </Field>
+  );
+}
+
+interface Choice {
+  value: string;
+  label: string;
+  hint: string;
+}
+
+/** One of several, each with a sentence on what it means. */
+export function RadioField({
+  name,
+  label,
+  choices,
+}: {
+  name: "approval" | "memory";
+  label: string;
+  choices: readonly Choice[];
+}): ReactNode {
+  const { register } = useFormContext<AgentValues>();
+  const id = useId();
+  return (
+    <fieldset className="relative flex flex-col gap-3">
+      <legend className="sr-only">{label}</legend>
+      {choices.map(({ value, label, hint }) => (
+        <div key={value} className="flex items-start gap-3">
+          <input
+            id={`${id}-${value}`}
+            type="radio"
+            value={value}
+            aria-describedby={`${id}-${value}-hint`}
+            className="mt-1 size-4 shrink-0 accent-accent"
+            {...register(name)}
+          />
+          <div>
+            <label htmlFor={`${id}-${value}`} className="text-sm font-medium">
+              {label}
+            </label>
+            <p id={`${id}-${value}-hint`} className="text-[0.8125rem] text-soft">
+              {hint}
+            </p>
+          </div>
+        </div>
+      ))}
+    </fieldset>
   );
 }

@@ -28,6 +28,7 @@ import { type ThreadHandle, ThreadView } from "./thread-view";
 import { useToolServers } from "./tool-servers";
 import { useTurnActions } from "./turn-actions";
 import { useNewest } from "./usage";
+import { useSuggestions } from "./use-suggestions";
 import { useWaitingMessages } from "./waiting-messages";
 
 /** Which branch is chosen is no event: another page of the chat that is open asks for it. */
@@ -66,6 +67,7 @@ function Following({ sessionId, stream }: { sessionId: string; stream: AgentStre
   const busy = turn !== undefined || queued;
   const { stop, stopping } = useStop(sessionId, turn?.runId, busy);
   const onBranch = useCallback(() => handle.current?.toBranch(), []);
+  const suggestions = useSuggestions(sessionId, thread.turns, phase === "live");
   const servers = useToolServers(thread.turns);
   const agent = activeAgent(thread.turns) ?? session?.active_agent ?? session?.agent_name ?? "";
   const actions = useTurnActions(sessionId, stream, onBranch);
@@ -97,6 +99,7 @@ function Following({ sessionId, stream }: { sessionId: string; stream: AgentStre
               stream={stream}
               waiting={waiting}
               forkedFrom={session?.forked_from ?? null}
+              suggestions={suggestions}
               branches={session?.branches ?? NO_BRANCHES}
               actions={actions}
               blocked={busy ? "Wait for the answer, or stop it." : null}

@@ -7,7 +7,8 @@ import {
 } from "@tanstack/react-router";
 import { act, render, waitFor } from "@testing-library/react";
 import { expect, test } from "vitest";
-import { followMessage, hashOf, useWantedMessage, type Wanted } from "./deep-link";
+import { messageHash } from "@/lib/message-hash";
+import { followMessage, useWantedMessage, type Wanted } from "./deep-link";
 
 function open(address: string) {
   const seen: (Wanted | null)[] = [];
@@ -37,7 +38,7 @@ test("a message is wanted of the chat whose address it is in, and of no other", 
 });
 
 test("a link may say which run the message is of", async () => {
-  const { seen } = open(`/chat/ses_1#${hashOf("m1", "run_1")}`);
+  const { seen } = open(`/chat/ses_1#${messageHash("m1", "run_1")}`);
   await waitFor(() => expect(seen.at(-1)).toEqual({ id: "m1", run: "run_1" }));
 });
 

@@ -7,11 +7,11 @@ import { useLocation } from "@tanstack/react-router";
 import type { Virtualizer } from "@tanstack/react-virtual";
 import { type RefObject, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { useToast } from "@/components/ui/toast";
+import { MESSAGE_PREFIX } from "@/lib/message-hash";
 import type { AgentStream } from "@/realtime/use-agent-stream";
 import type { Part, Turn } from "@/state/thread";
 import type { Row } from "./thread-rows";
 
-const PREFIX = "message-";
 const SHOWN_MS = 4_000;
 /** How many frames to wait for the message to be on the page. */
 const FRAMES = 30;
@@ -26,11 +26,6 @@ export interface Wanted {
   id: string;
   /** The run it is of; null if the address does not say. */
   run: string | null;
-}
-
-/** Where a message is in its chat, for an address. */
-export function hashOf(id: string, run: string): string {
-  return `${PREFIX}${id}@${run}`;
 }
 
 /** How often links to a message were followed; the router does not tell of one to where one is. */
@@ -63,8 +58,8 @@ interface Going {
 /** The message the address points to, once it is the address of this chat. */
 export function useWantedMessage(sessionId: string): Wanted | null {
   const { pathname, hash } = useLocation();
-  const isHere = pathname.split("/").includes(sessionId) && hash.startsWith(PREFIX);
-  const [id = null, run = null] = isHere ? hash.slice(PREFIX.length).split("@") : [];
+  const isHere = pathname.split("/").includes(sessionId) && hash.startsWith(MESSAGE_PREFIX);
+  const [id = null, run = null] = isHere ? hash.slice(MESSAGE_PREFIX.length).split("@") : [];
   const times = useSyncExternalStore(watch, () => (id === null ? 0 : followed.get(id)));
   // biome-ignore lint/correctness/useExhaustiveDependencies: each time is another
   return useMemo(() => (id === null ? null : { id, run }), [id, run, times]);
@@ -96,7 +91,7 @@ export function useDeepLink({
       setHighlighted({ runId: row.turn.runId, id: wanted.id });
       letGo();
       virtualizer.scrollToIndex(index, { align: "start" });
-      bringIntoView(scroller, `${PREFIX}${wanted.id}`, FRAMES);
+      bringIntoView(scroller, `${MESSAGE_PREFIX}${wanted.id}`, FRAMES);
     } else if (looking) {
       return;
     } else if (wanted.run !== null && lookedFor.current !== wanted) {

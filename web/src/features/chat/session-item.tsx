@@ -4,8 +4,9 @@ import { Ellipsis, Pencil, Trash2 } from "lucide-react";
 import { memo, type ReactNode, useState } from "react";
 import { Menu, MenuItem } from "@/components/ui/menu";
 import { cx } from "@/lib/class-names";
+import { messageHash } from "@/lib/message-hash";
 import type { FoundView, ListedSession } from "@/protocol/api";
-import { followMessage, hashOf } from "./deep-link";
+import { followMessage } from "./deep-link";
 import { useSessionActions } from "./session-actions";
 import { TitleInput } from "./title-input";
 
@@ -82,7 +83,7 @@ export const SessionItem = memo(function SessionItem({ session, open, failed }: 
 
 /** Where a link to a chat that was searched leads: to the message that has it. */
 export function placeOf({ found }: ListedSession): { hash?: string } {
-  return found ? { hash: hashOf(found.message_id, found.run_id) } : {};
+  return found ? { hash: messageHash(found.message_id, found.run_id) } : {};
 }
 
 /** The words that were searched, marked in what stands around them. */

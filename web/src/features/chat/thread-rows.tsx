@@ -1,9 +1,10 @@
 /** What the thread's list is made of, in order. */
-import type { ReactNode } from "react";
-import type { Branch } from "@/protocol/api";
+import { type ReactNode, Suspense } from "react";
+import type { Branch, SuggestionView } from "@/protocol/api";
 import type { Outgoing } from "@/realtime/outbox";
 import type { Turn } from "@/state/thread";
 import { ForkNote } from "./fork-note";
+import { SuggestedMemories } from "./messages/later";
 
 export interface ThreadRows {
   turns: readonly Turn[];
@@ -13,6 +14,9 @@ export interface ThreadRows {
   forkedFrom: string | null;
   /** The versions of a turn, by its run. */
   versions: ReadonlyMap<string, Branch>;
+  sessionId: string;
+  /** Memories that were suggested in the chat and wait for a decision. */
+  suggestions: readonly SuggestionView[];
 }
 
 export type Row =
@@ -31,7 +35,8 @@ export type Row =
 const ENDED = new Set<Turn["status"]>(["completed", "failed", "cancelled", "expired"]);
 
 /** Only the newest turn can be answered. The versions of a turn have one key, so that it stays in its place. */
-export function rowsOf({ turns, waiting, forkedFrom, versions }: ThreadRows): Row[] {
+export function rowsOf(given: ThreadRows): Row[] {
+  const { turns, waiting, forkedFrom, versions, sessionId, suggestions } = given;
   const newest = turns.findLast((turn) => turn.status !== "queued");
   const rows: Row[] = turns.map((turn, at) => {
     const branch = versions.get(turn.runId) ?? null;
@@ -46,6 +51,14 @@ export function rowsOf({ turns, waiting, forkedFrom, versions }: ThreadRows): Ro
     };
   });
   if (forkedFrom) rows.unshift({ kind: "note", key: "forked", note: <ForkNote sessionId={forkedFrom} /> });
+  if (suggestions.length > 0) {
+    const card = (
+      <Suspense>
+        <SuggestedMemories sessionId={sessionId} suggestions={suggestions} />
+      </Suspense>
+    );
+    rows.push({ kind: "note", key: "suggested", note: card });
+  }
   return [...rows, ...waiting.map((item): Row => ({ kind: "waiting", key: item.key, item }))];
 }
 

@@ -36,7 +36,6 @@ export interface ThreadHandle {
 }
 
 interface ThreadViewProps extends Omit<ThreadRows, "turns" | "versions"> {
-  sessionId: string;
   stream: AgentStream;
   /** The runs of the path that have alternatives. */
   branches: readonly Branch[];
@@ -50,14 +49,23 @@ interface ThreadViewProps extends Omit<ThreadRows, "turns" | "versions"> {
 
 export function ThreadView(props: ThreadViewProps): ReactNode {
   const { sessionId, stream, waiting, forkedFrom, branches, actions, blocked, onAtEnd, handle } = props;
+  const { suggestions } = props;
   const { thread, older, loadingOlder, loadOlder, problem } = stream;
   const outbox = useOutbox();
   const scroller = useRef<HTMLDivElement>(null);
   const [settled, setSettled] = useState(false);
   const versions = useMemo(() => versionsOf(branches), [branches]);
   const rows = useMemo(
-    () => rowsOf({ turns: thread.turns, waiting, forkedFrom: older ? null : forkedFrom, versions }),
-    [thread.turns, waiting, older, forkedFrom, versions],
+    () =>
+      rowsOf({
+        turns: thread.turns,
+        waiting,
+        forkedFrom: older ? null : forkedFrom,
+        versions,
+        sessionId,
+        suggestions,
+      }),
+    [thread.turns, waiting, older, forkedFrom, versions, sessionId, suggestions],
   );
   const virtualizer = useVirtualizer({
     count: rows.length,

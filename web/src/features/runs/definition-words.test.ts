@@ -10,6 +10,8 @@ const agent: PinnedAgent = {
   model_name: "small",
   status: "active",
   approval: "tool",
+  memory: "suggest",
+  search_conversations: false,
   temperature: null,
   goal: null,
   limits: null,

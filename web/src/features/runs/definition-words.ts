@@ -8,6 +8,7 @@ const NAMES: Partial<Record<keyof PinnedAgent, string>> = {
   max_steps: "Step limit",
   output_schema: "Answer schema",
   handoffs: "Other agents",
+  search_conversations: "Search past conversations",
 };
 const APPROVALS = { ask: "always asks", never: "never asks" } as const;
 

@@ -6,6 +6,7 @@ const LOADS = {
   edit: () => import("./edit-message"),
   versions: () => import("./branch-switch"),
   models: () => import("./other-models"),
+  suggested: () => import("../suggested-memories"),
   branching: () => import("../branching"),
 };
 
@@ -13,6 +14,9 @@ export const ApprovalCard = lazy(async () => ({ default: (await LOADS.approval()
 export const EditMessage = lazy(async () => ({ default: (await LOADS.edit()).EditMessage }));
 export const BranchSwitch = lazy(async () => ({ default: (await LOADS.versions()).BranchSwitch }));
 export const OtherModels = lazy(async () => ({ default: (await LOADS.models()).OtherModels }));
+export const SuggestedMemories = lazy(async () => ({
+  default: (await LOADS.suggested()).SuggestedMemories,
+}));
 export const { branching } = LOADS;
 
 /** Loads them now. What fails is tried again when it is needed. */

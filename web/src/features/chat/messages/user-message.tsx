@@ -12,9 +12,9 @@ import { Tooltip } from "@/components/ui/tooltip";
 import { cx } from "@/lib/class-names";
 import { copyText } from "@/lib/clipboard";
 import { formatClock, formatMoment } from "@/lib/format";
+import { messageHash } from "@/lib/message-hash";
 import type { Content } from "@/protocol/commands";
 import { type Asked, textOf } from "@/state/thread";
-import { hashOf } from "../deep-link";
 import type { TurnActions } from "../turn-actions";
 
 import { EditMessage } from "./later";
@@ -66,7 +66,7 @@ export function UserMessage(props: UserMessageProps): ReactNode {
         <div className="-mt-1 -mb-2 flex items-center gap-0.5 text-soft [&_button]:size-7!">
           <div className={cx("flex items-center gap-0.5", QUIET)}>
             {asked.at !== null && <Time at={asked.at} />}
-            <CopyLink hash={hashOf(asked.id, runId)} />
+            <CopyLink hash={messageHash(asked.id, runId)} />
             <CopyButton text={text} label="Copy message" />
             {onEdit && (
               <IconButton

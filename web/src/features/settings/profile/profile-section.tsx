@@ -8,6 +8,7 @@ import { AccountCard } from "./account-card";
 import { IdentitiesCard } from "./identities-card";
 import { KnownFacts } from "./known-facts";
 import { PasswordCard } from "./password-card";
+import { RememberedCard } from "./remembered-card";
 import { SignOutCard } from "./sign-out-card";
 
 export function ProfileSection({ me }: { me: Me }): ReactNode {
@@ -24,6 +25,7 @@ export function ProfileSection({ me }: { me: Me }): ReactNode {
           </p>
           <KnownFacts />
         </Card>
+        <RememberedCard />
         <SignOutCard hasAccount={me.account !== null} />
       </div>
     </Page>
