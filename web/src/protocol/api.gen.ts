@@ -2114,6 +2114,32 @@ export interface components {
             updated_at: number;
         };
         /**
+         * MessageBody
+         * @description A message of the caller's: a memory that comes from it is deleted with its session.
+         */
+        agio__gateway__routes__memories__memories__MessageBody: {
+            /** Message Id */
+            message_id: string;
+            /** Session Id */
+            session_id: string;
+        };
+        /**
+         * MessageBody
+         * @description A message. A repeat with the same `client_message_id` is the same message.
+         */
+        agio__gateway__routes__sessions__messages__MessageBody: {
+            /** Client Message Id */
+            client_message_id?: string | null;
+            /** Content */
+            content: string | components["schemas"]["ContentPart"][];
+            /** Copy Of */
+            copy_of?: string | null;
+            /** On Busy */
+            on_busy?: ("queue" | "refuse" | "interrupt" | "steer") | null;
+            /** Parent Run Id */
+            parent_run_id?: string | null;
+        };
+        /**
          * Alternative
          * @description One of several runs that continue the same run. `leaf_run_id` is the newest run of its branch.
          */
@@ -3237,6 +3263,7 @@ export interface components {
              * @enum {string}
              */
             scope: "user_agent" | "user" | "agent";
+            source?: components["schemas"]["agio__gateway__routes__memories__memories__MessageBody"] | null;
         };
         /**
          * MemoryChangeBody
@@ -3309,22 +3336,6 @@ export interface components {
             updated_at: number;
         };
         Message: components["schemas"]["DeveloperMessage"] | components["schemas"]["SystemMessage"] | components["schemas"]["AssistantMessage"] | components["schemas"]["UserMessage"] | components["schemas"]["ToolMessage"] | components["schemas"]["ReasoningMessage"] | components["schemas"]["ActivityMessage"];
-        /**
-         * MessageBody
-         * @description A message. A repeat with the same `client_message_id` is the same message.
-         */
-        MessageBody: {
-            /** Client Message Id */
-            client_message_id?: string | null;
-            /** Content */
-            content: string | components["schemas"]["ContentPart"][];
-            /** Copy Of */
-            copy_of?: string | null;
-            /** On Busy */
-            on_busy?: ("queue" | "refuse" | "interrupt" | "steer") | null;
-            /** Parent Run Id */
-            parent_run_id?: string | null;
-        };
         /**
          * MessageView
          * @description A finished message. `pos` is null while its run is queued or running.
@@ -4291,6 +4302,8 @@ export type AgentToolDetails = components['schemas']['AgentToolDetails'];
 export type AgentTools = components['schemas']['AgentTools'];
 export type AgentToolView = components['schemas']['AgentToolView'];
 export type AgentView = components['schemas']['AgentView'];
+export type AgioGatewayRoutesMemoriesMemoriesMessageBody = components['schemas']['agio__gateway__routes__memories__memories__MessageBody'];
+export type AgioGatewayRoutesSessionsMessagesMessageBody = components['schemas']['agio__gateway__routes__sessions__messages__MessageBody'];
 export type Alternative = components['schemas']['Alternative'];
 export type AnswerBody = components['schemas']['AnswerBody'];
 export type AnswersBody = components['schemas']['AnswersBody'];
@@ -4378,7 +4391,6 @@ export type MemoryChangeBody = components['schemas']['MemoryChangeBody'];
 export type MemoryExport = components['schemas']['MemoryExport'];
 export type MemoryView = components['schemas']['MemoryView'];
 export type Message = components['schemas']['Message'];
-export type MessageBody = components['schemas']['MessageBody'];
 export type MessageView = components['schemas']['MessageView'];
 export type NewInvitation = components['schemas']['NewInvitation'];
 export type NewKey = components['schemas']['NewKey'];
@@ -5088,7 +5100,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["MessageBody"];
+                "application/json": components["schemas"]["agio__gateway__routes__sessions__messages__MessageBody"];
             };
         };
         responses: {

@@ -109,6 +109,26 @@ async def test_a_memory_is_seen_by_those_whose_it_is() -> None:
             assert code_of(await refused) == "forbidden"
 
 
+async def test_a_memory_of_a_message_goes_with_its_chat() -> None:
+    """B6: it names the message, of the caller's own chats only; deleting the chat deletes it."""
+    async with house() as place, place.client() as ann, place.client("cid") as cid:
+        session = await place.start_session(ann)
+        agent = (await ann.get(f"/api/agent-sessions/{session}")).json()["agent_id"]
+        run, _ = await place.begin(ann, session, "My dog is called Rex.")
+        listed = (await ann.get(f"/api/agent-sessions/{session}")).json()["messages"]
+        source = {"session_id": session, "message_id": listed[0]["id"]}
+        rex = await _remember(ann, agent, "Her dog is called Rex.", source=source)
+        assert (rex["session_id"], rex["run_id"], rex["message_id"]) == (session, run, listed[0]["id"])
+        for client, wrong, code in (
+            (ann, {**source, "message_id": "msg_none"}, "message_not_found"),
+            (cid, source, "session_not_found"),
+        ):
+            body = {"content": "Not so.", "source": wrong}
+            assert code_of(await client.post(f"/api/agents/{agent}/memories", json=body)) == code
+        await ann.delete(f"/api/agent-sessions/{session}")
+        assert code_of(await ann.get(f"/api/agent-memories/{rex['id']}")) == "memory_not_found"
+
+
 async def test_a_suggestion_is_decided_once() -> None:
     """B6: two approvals at once make one memory; what was decided has no text, and is not suggested again."""
     async with house() as place, place.client() as client:

@@ -37,6 +37,11 @@ order by created_at desc, id desc limit :limit;
 select distinct m.agent_id from agent_long_term_memory m
 where m.tenant_id = :tenant and m.user_id = :user_id and m.agent_id is not null;
 
+-- name: run_of_message
+-- What the user said.
+select m.run_id from agent_session_messages m
+where m.session_id = :session_id and m.id = :message_id and m.role = 'user';
+
 -- name: get_memory
 select {memory_columns} from agent_long_term_memory m
 where m.id = :memory_id and m.tenant_id = :tenant and (m.user_id = :user_id or m.user_id is null);

@@ -20,7 +20,7 @@ from agio.core.memory import (
     SuggestionRecord,
 )
 from agio.errors import UserError
-from agio.gateway.http.query import MAX_POS, After, Filter, Id, Limit
+from agio.gateway.http.query import ID_CHARS, MAX_POS, After, Filter, Id, Limit
 from agio.gateway.http.route import Call, answer, check_permission
 from agio.gateway.routes.body import AS_WHOLE, Body, any_given
 from agio.gateway.routes.memories.views import (
@@ -38,7 +38,15 @@ Question: TypeAlias = Annotated[
 ]
 OfType: TypeAlias = Annotated[MemoryType | None, Query(alias="type")]
 OfScope: TypeAlias = Annotated[MemoryScope | None, Query()]
+BodyId: TypeAlias = Annotated[str, Field(min_length=1, max_length=ID_CHARS)]
 _PAGE = 200
+
+
+class MessageBody(Body):
+    """A message of the caller's: a memory that comes from it is deleted with its session."""
+
+    session_id: BodyId
+    message_id: BodyId
 
 
 class MemoryBody(Body):
@@ -54,6 +62,8 @@ class MemoryBody(Body):
     observed_at: Moment | None = None
     """When it was so; null: now."""
     expires_at: Moment | None = None
+    source: MessageBody | None = None
+    """The message that it comes from; null: none, a person wrote it."""
 
 
 class MemoryChangeBody(Body):
@@ -107,8 +117,9 @@ async def add_memory(call: Call, agent_id: Id, body: MemoryBody) -> Response:
     who = call.who
     if body.scope == "agent":
         check_permission(who, "build")
-    fields = MemoryFields(**body.model_dump())
-    memory = await call.gateway.store.add_memory(who.tenant, who.user, agent_id, fields, MemorySource())
+    fields = MemoryFields(**body.model_dump(exclude={"source"}))
+    source = MemorySource() if body.source is None else MemorySource(**body.source.model_dump())
+    memory = await call.gateway.store.add_memory(who.tenant, who.user, agent_id, fields, source)
     call.gateway.memories.changed(who.tenant)
     return answer(memory_view(memory), 201)
 
