@@ -114,7 +114,7 @@ export function MemoryDialog(props: MemoryDialogProps): ReactNode {
               </Select>
             )}
           </Field>
-          <Field label="True since" hint="When it was said or happened. Empty: today." optional>
+          <Field label="Date" hint="When it was said or happened." optional={initial.observed_on === ""}>
             {(control) => <Input {...control} type="date" {...form.register("observed_on")} />}
           </Field>
         </div>

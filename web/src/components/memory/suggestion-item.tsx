@@ -27,7 +27,7 @@ export function SuggestionItem(props: SuggestionItemProps): ReactNode {
     <div className="flex items-start gap-3">
       <div className="min-w-0 flex-1">
         <p className="text-sm whitespace-pre-wrap wrap-anywhere">{suggestion.content}</p>
-        <div className="mt-1 flex flex-wrap items-center gap-x-2 gap-y-1 text-xs text-soft">
+        <div className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-1 text-xs text-soft">
           <Badge>{TYPES[suggestion.memory_type].word}</Badge>
           {facts}
         </div>

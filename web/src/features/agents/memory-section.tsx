@@ -22,12 +22,16 @@ const POLICIES = [
 export function MemorySection(): ReactNode {
   const { field } = useController<AgentValues, "search_conversations">({ name: "search_conversations" });
   const off = useWatch<AgentValues, "memory">({ name: "memory" }) === "off";
+  const isDemo = useWatch<AgentValues, "model_provider">({ name: "model_provider" }) === "demo";
   return (
     <FormSection
       title="Memory"
       hint="What the agent remembers from one chat to the next. To search and save during a chat, give it the tools search_memory and save_memory."
     >
       <RadioField name="memory" label="Memory policy" choices={POLICIES} />
+      {!off && isDemo && (
+        <p className="text-[0.8125rem] text-soft">The demo model suggests nothing by itself.</p>
+      )}
       {!off && (
         <div className="grid gap-4 sm:grid-cols-2">
           <InputField

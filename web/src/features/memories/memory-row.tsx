@@ -27,7 +27,7 @@ export function MemoryRow({ memory, agent, mayChange, user, onEdit, onDelete }: 
     <li className="flex items-start gap-3 px-4 py-3.5 sm:px-5">
       <div className="min-w-0 flex-1">
         <p className="text-sm whitespace-pre-wrap wrap-anywhere">{content}</p>
-        <p className="mt-1.5 flex flex-wrap items-center gap-x-2 gap-y-1 text-xs text-soft">
+        <p className="mt-1.5 flex flex-wrap items-center gap-x-3 gap-y-1 text-xs text-soft">
           <Badge>{TYPES[memory.memory_type].word}</Badge>
           {standing(memory)}
           {score !== null && score !== undefined && (
@@ -36,15 +36,11 @@ export function MemoryRow({ memory, agent, mayChange, user, onEdit, onDelete }: 
             </Tooltip>
           )}
           <span>For {scopeWords(memory.scope, agent)}</span>
-          <Dot />
           <span>Importance {importanceWords(memory.importance)}</span>
-          <Dot />
           <Used memory={memory} />
-          <Dot />
           <Tooltip label={`Added ${formatMoment(memory.created_at)}`}>
             <time dateTime={new Date(memory.observed_at).toISOString()}>{formatDay(memory.observed_at)}</time>
           </Tooltip>
-          <Dot />
           <Origin memory={memory} user={user} />
         </p>
       </div>
@@ -83,7 +79,8 @@ const LINK =
 /** The chat and the run it came from, or who wrote it. */
 function Origin({ memory, user }: { memory: MemoryView; user: string }): ReactNode {
   const { session_id, run_id, message_id, created_by } = memory;
-  if (session_id === null) return <span>Added by {created_by === user ? "you" : "hand"}</span>;
+  if (created_by !== null && created_by !== user) return <span>Added by another member</span>;
+  if (session_id === null) return <span>Added by you</span>;
   return (
     <span className="flex flex-wrap items-center gap-x-2">
       {created_by === null && <span>Remembered automatically</span>}
@@ -102,8 +99,4 @@ function Origin({ memory, user }: { memory: MemoryView; user: string }): ReactNo
       )}
     </span>
   );
-}
-
-function Dot(): ReactNode {
-  return <span aria-hidden>·</span>;
 }

@@ -70,11 +70,12 @@ export function SuggestionInbox(): ReactNode {
     );
   return (
     <div ref={box} className="flex flex-col gap-6">
-      <p className="text-[0.8125rem] text-soft">
-        No agent sees these before you approve them. <Keys />
-      </p>
+      <div className="text-[0.8125rem] text-soft">
+        <p>No agent sees these before you approve them.</p>
+        <Keys />
+      </div>
       {groups.map(({ sessionId, items: waiting }) => (
-        <section key={sessionId} aria-label="Suggestions from a chat">
+        <div key={sessionId}>
           <div className="mb-2 flex flex-wrap items-center gap-x-3 gap-y-1">
             <h2 className="min-w-0 flex-1 truncate text-sm font-semibold">
               <ChatTitle sessionId={sessionId} />
@@ -106,9 +107,7 @@ export function SuggestionInbox(): ReactNode {
                   facts={
                     <>
                       <span>For {scopeWords(suggestion.scope, nameOf(agents, suggestion.agent_id))}</span>
-                      <span aria-hidden>·</span>
                       <span>Importance {importanceWords(suggestion.importance)}</span>
-                      <span aria-hidden>·</span>
                       <span>{formatAgo(suggestion.created_at)}</span>
                     </>
                   }
@@ -119,7 +118,7 @@ export function SuggestionInbox(): ReactNode {
               </li>
             ))}
           </ul>
-        </section>
+        </div>
       ))}
       {suggestions.hasNextPage && (
         <div className="flex justify-center">
@@ -137,12 +136,28 @@ function nameOf(agents: readonly { id: string; name: string }[] | undefined, id:
   return agents?.find((agent) => agent.id === id)?.name ?? "a deleted agent";
 }
 
+const KEYS: [keys: string[], what: string][] = [
+  [["↓", "↑"], "move"],
+  [["A"], "approve"],
+  [["E"], "edit"],
+  [["R"], "reject"],
+  [["Shift", "A"], "approve all of the chat"],
+];
+
 function Keys(): ReactNode {
   return (
-    <span className="pointer-coarse:hidden">
-      Keys: <kbd>↓</kbd> <kbd>↑</kbd> move, <kbd>A</kbd> approve, <kbd>E</kbd> edit, <kbd>R</kbd> reject,{" "}
-      <kbd>Shift</kbd>+<kbd>A</kbd> approve all of the chat.
-    </span>
+    <ul aria-label="Keys" className="mt-2 flex flex-wrap gap-x-4 gap-y-1 text-xs pointer-coarse:hidden">
+      {KEYS.map(([keys, what]) => (
+        <li key={what} className="flex items-center gap-1">
+          {keys.map((key) => (
+            <kbd key={key} className="rounded-md border border-line bg-panel px-1.5 py-0.5 font-mono">
+              {key}
+            </kbd>
+          ))}
+          {what}
+        </li>
+      ))}
+    </ul>
   );
 }
 

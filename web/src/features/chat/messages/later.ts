@@ -6,6 +6,7 @@ const LOADS = {
   edit: () => import("./edit-message"),
   versions: () => import("./branch-switch"),
   models: () => import("./other-models"),
+  remember: () => import("./remember-message"),
   suggested: () => import("../suggested-memories"),
   branching: () => import("../branching"),
 };
@@ -14,6 +15,7 @@ export const ApprovalCard = lazy(async () => ({ default: (await LOADS.approval()
 export const EditMessage = lazy(async () => ({ default: (await LOADS.edit()).EditMessage }));
 export const BranchSwitch = lazy(async () => ({ default: (await LOADS.versions()).BranchSwitch }));
 export const OtherModels = lazy(async () => ({ default: (await LOADS.models()).OtherModels }));
+export const RememberMessage = lazy(async () => ({ default: (await LOADS.remember()).RememberMessage }));
 export const SuggestedMemories = lazy(async () => ({
   default: (await LOADS.suggested()).SuggestedMemories,
 }));

@@ -46,6 +46,7 @@ export const TurnView = memo(function TurnView(props: TurnViewProps): ReactNode 
         <UserMessage
           // The versions of a message are one element, which keeps the focus.
           key={at === turn.asked.length - 1 ? "last" : asked.id}
+          sessionId={sessionId}
           runId={turn.runId}
           asked={asked}
           highlighted={asked.id === highlighted}

@@ -1,5 +1,5 @@
 /** What a person said: a bubble on the right, with its files, and what can be done with it. */
-import { Link2, Pencil } from "lucide-react";
+import { Brain, Link2, Pencil } from "lucide-react";
 import { type ReactNode, Suspense, useState } from "react";
 import { AskedContent } from "@/components/turn/asked-content";
 import { useKeptState } from "@/components/turn/kept-state";
@@ -17,9 +17,10 @@ import type { Content } from "@/protocol/commands";
 import { type Asked, textOf } from "@/state/thread";
 import type { TurnActions } from "../turn-actions";
 
-import { EditMessage } from "./later";
+import { EditMessage, RememberMessage } from "./later";
 
 interface UserMessageProps {
+  sessionId: string;
   runId: string;
   asked: Asked;
   highlighted: boolean;
@@ -32,9 +33,10 @@ interface UserMessageProps {
 }
 
 export function UserMessage(props: UserMessageProps): ReactNode {
-  const { runId, asked, highlighted, blocked, onEdit, onEditElsewhere, children } = props;
+  const { sessionId, runId, asked, highlighted, blocked, onEdit, onEditElsewhere, children } = props;
   const [editing, setEditing] = useKeptState(`editing ${asked.id}`, false);
   const [opened, setOpened] = useState(false);
+  const [remembering, setRemembering] = useState(false);
   const text = textOf(asked.content);
   const files = filesOf(asked.content);
   const sending = (send: typeof onEdit) => async (edited: string) => {
@@ -68,6 +70,11 @@ export function UserMessage(props: UserMessageProps): ReactNode {
             {asked.at !== null && <Time at={asked.at} />}
             <CopyLink hash={messageHash(asked.id, runId)} />
             <CopyButton text={text} label="Copy message" />
+            {text.trim() && (
+              <IconButton label="Remember this" onClick={() => setRemembering(true)}>
+                <Brain className="size-4" aria-hidden />
+              </IconButton>
+            )}
             {onEdit && (
               <IconButton
                 label="Edit message"
@@ -83,6 +90,16 @@ export function UserMessage(props: UserMessageProps): ReactNode {
           </div>
           {children}
         </div>
+      )}
+      {remembering && (
+        <Suspense>
+          <RememberMessage
+            sessionId={sessionId}
+            messageId={asked.id}
+            text={text}
+            onClose={() => setRemembering(false)}
+          />
+        </Suspense>
       )}
     </article>
   );
