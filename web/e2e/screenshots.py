@@ -31,6 +31,7 @@ PAGES = {
     "run-metrics": "run-metrics",
     "agents": "agents",
     "agent": "agent-edit",
+    "memories": "memories",
     "tools": "tools",
     "tool": "tool-edit",
     "providers": "settings-providers",

@@ -184,6 +184,7 @@ class Story:
         await self._tools()
         await self._agents()
         await self._conversations()
+        await self._memories()
 
     async def _people(self) -> None:
         for name, role in (("Jonas Weber", "admin"), ("Aiko Tanaka", "member")):
@@ -202,6 +203,22 @@ class Story:
                 await self.call("DELETE", f"/api/api-keys/{key['id']}")
         changes = {"language": "Swedish", "city": "Malmö"}
         await self.call("PATCH", "/api/profile", {"changes": changes})
+
+    async def _memories(self) -> None:
+        for content, fields in (
+            (
+                "Used by the whole shop: returns are accepted for thirty days, with the receipt.",
+                {"scope": "agent"},
+            ),
+            (
+                "Lives in Malmö and prefers trains to planes.",
+                {"memory_type": "preference", "importance": 0.8},
+            ),
+            ("Signs letters to customers with her first name only.", {"memory_type": "instruction"}),
+            ("Visited the workshop in Lund.", {"memory_type": "episode", "scope": "user"}),
+        ):
+            path = f"/api/agents/{self.ids['support']}/memories"
+            await self.call("POST", path, {"content": content, **fields})
 
     async def _providers(self) -> None:
         key = "sk-of-the-story-0000"
