@@ -2,7 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import type { ReactNode } from "react";
-import { agentsQuery, membersQuery } from "@/api/queries";
+import { agentsQuery } from "@/api/queries";
+import { membersQuery } from "@/api/team-queries";
 import { STATES } from "@/components/run-status";
 import { Button } from "@/components/ui/button";
 import { Field, Input, Select } from "@/components/ui/field";

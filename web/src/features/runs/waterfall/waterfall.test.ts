@@ -310,7 +310,8 @@ test("a summary of older messages stands where it was made, with its text", () =
     [700, "STEP_FINISHED", { stepName: "step-1" }],
     [710, "RUN_FINISHED", { threadId: "t", runId: "r" }],
   );
-  const notices = buildWaterfall(events).rows.filter((row) => row.kind === "notice");
+  const { rows } = buildWaterfall(events);
+  const notices = rows.filter((row) => row.kind === "notice");
   expect(notices.map(({ label, note, text, startMs }) => [label, note, text, startMs])).toEqual([
     ["memories", "2 memories suggested since the last run of the chat.", "", 10],
     [
@@ -320,4 +321,6 @@ test("a summary of older messages stands where it was made, with its text", () =
       500,
     ],
   ]);
+  const model = rows.find((row) => row.kind === "model");
+  expect([model?.startMs, model?.firstMs]).toEqual([500, 600]);
 });

@@ -302,6 +302,7 @@ class Builder {
     if (compacted) {
       const row = this.point(owner, "notice", "summary", summarisedWords(compacted.messages), event);
       row.text = compacted.text;
+      if (owner.model?.firstMs === null) owner.model.startMs = this.at; // the summary was a call of its own
     }
     const suggested = ownValue(event, "agio.memory_suggested");
     if (suggested) {
