@@ -12,7 +12,13 @@ const server = process.env.AGIO_DEV_SERVER ?? "http://127.0.0.1:8700";
 
 export default defineConfig({
   plugins: [react(), tailwind(), compressed()],
-  resolve: { alias: { "@": join(import.meta.dirname, "src") } },
+  resolve: {
+    alias: {
+      "@": join(import.meta.dirname, "src"),
+      // Every browser that the pages run in has it.
+      "@ungap/structured-clone": join(import.meta.dirname, "src/components/markdown/structured-clone.ts"),
+    },
+  },
   build: {
     outDir: out,
     emptyOutDir: true,

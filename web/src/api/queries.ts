@@ -19,7 +19,7 @@ export function createQueryClient(): QueryClient {
   });
 }
 
-const WATCH_MS = 5_000;
+export const WATCH_MS = 5_000;
 
 /** For what others change while it is looked at: read again when it is opened, come back to, and while it is seen. */
 export const WATCHED = {
@@ -40,11 +40,6 @@ export const meQuery = queryOptions({
     tellCostsIn(me.currency);
     return me;
   },
-});
-
-export const signInMethodsQuery = queryOptions({
-  queryKey: ["sign-in-methods"],
-  queryFn: () => data(api.GET("/api/sign-in/methods")),
 });
 
 /** All agents of the team; it is small enough to be read whole. */
@@ -133,15 +128,6 @@ export const providersQuery = queryOptions({
   queryFn: async () => (await data(api.GET("/api/providers"))).items,
 });
 
-/** Whether the server calls an address; asked again until it does, as its administrator may allow it meanwhile. */
-export const addressQuery = (baseUrl: string) =>
-  queryOptions({
-    ...WATCHED,
-    refetchInterval: (query): number | false => (query.state.data?.state === "allowed" ? false : WATCH_MS),
-    queryKey: ["provider-address", baseUrl],
-    queryFn: () => data(api.POST("/api/providers/address", { body: { base_url: baseUrl } })),
-  });
-
 /** The tools that come with the server and from connected workers; the team's HTTP tools are not among them. */
 export const toolsQuery = queryOptions({
   queryKey: ["tools"],
@@ -161,58 +147,4 @@ export const assignedToolsQuery = (agentId?: string) =>
     queryFn: async () =>
       (await data(api.GET("/api/agents/{agent_id}/tools", { params: { path: { agent_id: agentId ?? "" } } })))
         .items,
-  });
-
-/** The caller's API keys, or all keys of the team for those who manage it. */
-export const keysQuery = (everybody: boolean) =>
-  queryOptions({
-    queryKey: ["api-keys", { everybody }],
-    queryFn: async () =>
-      (await data(api.GET("/api/api-keys", { params: { query: everybody ? { all: true } : {} } }))).items,
-  });
-
-export const tenantQuery = queryOptions({
-  queryKey: ["tenant"],
-  queryFn: () => data(api.GET("/api/tenant")),
-});
-
-export const membersQuery = queryOptions({
-  queryKey: ["members"],
-  queryFn: async () => (await data(api.GET("/api/members"))).items,
-});
-
-export const invitationsQuery = queryOptions({
-  queryKey: ["invitations"],
-  queryFn: async () => (await data(api.GET("/api/invitations"))).items,
-});
-
-export const identitiesQuery = queryOptions({
-  queryKey: ["identities"],
-  queryFn: async () => (await data(api.GET("/api/account/identities"))).items,
-});
-
-export const profileQuery = queryOptions({
-  queryKey: ["profile"],
-  queryFn: () => data(api.GET("/api/profile")),
-});
-
-export interface AuditFilter {
-  action?: string;
-  user?: string;
-}
-
-export const auditQuery = ({ action, user }: AuditFilter = {}) =>
-  infiniteQueryOptions({
-    queryKey: ["audit", { action: action ?? "", user: user ?? "" }],
-    initialPageParam: "",
-    queryFn: ({ pageParam }) => {
-      const query = {
-        limit: 50,
-        ...(action ? { action } : {}),
-        ...(user ? { user } : {}),
-        ...(pageParam ? { after: pageParam } : {}),
-      };
-      return data(api.GET("/api/audit", { params: { query } }));
-    },
-    getNextPageParam: (page) => page.next,
   });

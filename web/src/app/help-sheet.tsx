@@ -1,8 +1,7 @@
-/** The keyboard shortcuts, on a sheet that ? opens. */
-import { useNavigate } from "@tanstack/react-router";
-import { type ReactNode, useCallback } from "react";
+/** The keyboard shortcuts, on a sheet. */
+import type { ReactNode } from "react";
 import { Dialog } from "@/components/ui/dialog";
-import { COMMAND_KEY, useShortcut } from "@/lib/shortcuts";
+import { COMMAND_KEY } from "@/lib/shortcuts";
 
 const SHORTCUTS: [keys: string[], what: string][] = [
   [["Enter"], "Send the message"],
@@ -17,24 +16,9 @@ const SHORTCUTS: [keys: string[], what: string][] = [
   [["?"], "Show keyboard shortcuts"],
 ];
 
-export function HelpSheet({
-  open,
-  onOpenChange,
-}: {
-  open: boolean;
-  onOpenChange: (open: boolean) => void;
-}): ReactNode {
-  const navigate = useNavigate();
-  useShortcut(
-    { key: "?" },
-    useCallback(() => onOpenChange(true), [onOpenChange]),
-  );
-  useShortcut(
-    { key: "o", command: true, shift: true },
-    useCallback(() => void navigate({ to: "/chat", search: {} }), [navigate]),
-  );
+export function HelpSheet({ onClose }: { onClose: () => void }): ReactNode {
   return (
-    <Dialog open={open} onClose={() => onOpenChange(false)} title="Keyboard shortcuts">
+    <Dialog open onClose={onClose} title="Keyboard shortcuts">
       <dl className="flex flex-col gap-2 text-sm">
         {SHORTCUTS.map(([keys, what]) => (
           <div key={what} className="flex items-center justify-between gap-4">

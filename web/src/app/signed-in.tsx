@@ -1,7 +1,7 @@
 /** Lets in who is signed in, with the page's socket; others are asked to sign in and come back to where they were. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Outlet, useRouter } from "@tanstack/react-router";
-import { type ReactNode, useCallback, useEffect, useState } from "react";
+import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from "react";
 import { claimTab } from "@/api/browser-session";
 import { onUnauthenticated } from "@/api/client";
 import { problemOf } from "@/api/problem";
@@ -10,8 +10,11 @@ import { ProblemNote } from "@/components/ui/problem-note";
 import type { Me } from "@/protocol/api";
 import { OutboxProvider } from "@/realtime/outbox-context";
 import { SocketProvider } from "@/realtime/socket-context";
-import { ChangedElsewhere } from "./changed-elsewhere";
 import { Shell } from "./shell";
+
+const ChangedElsewhere = lazy(async () => ({
+  default: (await import("./changed-elsewhere")).ChangedElsewhere,
+}));
 
 export function SignedIn(): ReactNode {
   const me = useQuery(meQuery);
@@ -47,7 +50,12 @@ function Inside({ me }: { me: Me }): ReactNode {
       return problemOf(thrown).code !== "unauthenticated";
     }
   }, [queryClient, began]);
-  if (!isSame(me, began)) return <ChangedElsewhere began={began} me={me} />;
+  if (!isSame(me, began))
+    return (
+      <Suspense>
+        <ChangedElsewhere began={began} me={me} />
+      </Suspense>
+    );
   return (
     <SocketProvider mayReturn={mayReturn}>
       <OutboxProvider>

@@ -1,16 +1,27 @@
 /** Who one is, with the ways to one's profile, to help and out. */
-import { Link } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { CircleUser, Keyboard, LogOut, SunMoon } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { lazy, type ReactNode, Suspense, useCallback, useState } from "react";
 import { signOut } from "@/api/browser-session";
 import { Menu, MenuItem, MenuLine } from "@/components/ui/menu";
 import { useToast } from "@/components/ui/toast";
+import { useShortcut } from "@/lib/shortcuts";
 import type { Me } from "@/protocol/api";
-import { HelpSheet } from "./help-sheet";
+
+const HelpSheet = lazy(async () => ({ default: (await import("./help-sheet")).HelpSheet }));
 
 export function UserMenu({ me }: { me: Me }): ReactNode {
   const toast = useToast();
   const [help, setHelp] = useState(false);
+  const navigate = useNavigate();
+  useShortcut(
+    { key: "?" },
+    useCallback(() => setHelp(true), []),
+  );
+  useShortcut(
+    { key: "o", command: true, shift: true },
+    useCallback(() => void navigate({ to: "/chat", search: {} }), [navigate]),
+  );
   return (
     <>
       <Menu
@@ -50,7 +61,11 @@ export function UserMenu({ me }: { me: Me }): ReactNode {
           <LogOut className="size-4" aria-hidden /> Sign out
         </MenuItem>
       </Menu>
-      <HelpSheet open={help} onOpenChange={setHelp} />
+      {help && (
+        <Suspense>
+          <HelpSheet onClose={() => setHelp(false)} />
+        </Suspense>
+      )}
     </>
   );
 }

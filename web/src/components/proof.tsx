@@ -4,10 +4,11 @@ import { ExternalLink } from "lucide-react";
 import { type FormEvent, type ReactNode, useEffect, useEffectEvent, useState } from "react";
 import { api } from "@/api/client";
 import { problemOf } from "@/api/problem";
-import { identitiesQuery, meQuery, signInMethodsQuery } from "@/api/queries";
+import { meQuery } from "@/api/queries";
+import { identitiesQuery, signInMethodsQuery } from "@/api/team-queries";
 import { onConfirmed } from "@/lib/confirmed";
 import { Button, buttonClass } from "./ui/button";
-import { Actions } from "./ui/dialog";
+import { Actions, Dialog } from "./ui/dialog";
 import { Field, Input } from "./ui/field";
 import { ProblemNote } from "./ui/problem-note";
 import { SkeletonRows } from "./ui/skeleton";
@@ -17,8 +18,21 @@ interface ProofProps {
   onCancel: () => void;
 }
 
+export function ProofDialog({ onProved, onCancel }: ProofProps): ReactNode {
+  return (
+    <Dialog
+      open
+      onClose={onCancel}
+      title="Confirm it's you"
+      description="Enter your password or sign in again."
+    >
+      <Proof onProved={onProved} onCancel={onCancel} />
+    </Dialog>
+  );
+}
+
 /** By password, or where the account is linked. */
-export function Proof(props: ProofProps): ReactNode {
+function Proof(props: ProofProps): ReactNode {
   const me = useQuery(meQuery);
   const identities = useQuery(identitiesQuery);
   const methods = useQuery(signInMethodsQuery);

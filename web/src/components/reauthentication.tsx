@@ -1,11 +1,9 @@
 /** Asks for a fresh proof of identity when the server wants one: `const fresh = useFresh(); await fresh(() => ...)`. */
 import { createContext, lazy, type ReactNode, Suspense, useCallback, useContext, useState } from "react";
 import { problemOf } from "@/api/problem";
-import { Dialog } from "./ui/dialog";
-import { SkeletonRows } from "./ui/skeleton";
 
 /** Few pages need it: it loads when it is asked for. */
-const Proof = lazy(async () => ({ default: (await import("./proof")).Proof }));
+const ProofDialog = lazy(async () => ({ default: (await import("./proof")).ProofDialog }));
 
 type Fresh = <T>(action: () => Promise<T>) => Promise<T>;
 type Settle = (proved: boolean) => void;
@@ -35,16 +33,11 @@ export function ReauthenticationProvider({ children }: { children: ReactNode }):
   return (
     <Context value={fresh}>
       {children}
-      <Dialog
-        open={waiting !== null}
-        onClose={() => settle(false)}
-        title="Confirm it's you"
-        description="Enter your password or sign in again."
-      >
-        <Suspense fallback={<SkeletonRows rows={1} className="h-9" />}>
-          <Proof onProved={() => settle(true)} onCancel={() => settle(false)} />
+      {waiting && (
+        <Suspense>
+          <ProofDialog onProved={() => settle(true)} onCancel={() => settle(false)} />
         </Suspense>
-      </Dialog>
+      )}
     </Context>
   );
 }

@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { MessageSquareOff } from "lucide-react";
-import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { type ReactNode, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { sessionQuery } from "@/api/queries";
 import { useReading } from "@/api/use-reading";
 import { KeptStates } from "@/components/turn/kept-state";
@@ -12,7 +12,7 @@ import { Empty } from "@/components/ui/empty";
 import { useTitle } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { useToast } from "@/components/ui/toast";
-import type { Branch, SessionWithMessages } from "@/protocol/api";
+import type { Branch, SessionWithMessages, SuggestionView } from "@/protocol/api";
 import type { Content } from "@/protocol/commands";
 import { useOutbox } from "@/realtime/outbox-context";
 import { useSocket } from "@/realtime/socket-context";
@@ -22,18 +22,18 @@ import { Announcer } from "./announcer";
 import { ChatHeader } from "./chat-header";
 import { Composer } from "./composer";
 import { loadDraft, moveDraft, NEW_CHAT } from "./drafts";
-import { loadLater } from "./messages/later";
+import { loadLater, SuggestionsReader } from "./messages/later";
 import { ThreadSkeleton } from "./thread-skeleton";
 import { type ThreadHandle, ThreadView } from "./thread-view";
 import { useToolServers } from "./tool-servers";
 import { useTurnActions } from "./turn-actions";
 import { useNewest } from "./usage";
-import { useSuggestions } from "./use-suggestions";
 import { useWaitingMessages } from "./waiting-messages";
 
 /** Which branch is chosen is no event: another page of the chat that is open asks for it. */
 const FOLLOWED = { refetchInterval: 10_000, refetchOnWindowFocus: "always" } as const;
 const NO_BRANCHES: Branch[] = [];
+const NO_SUGGESTIONS: readonly SuggestionView[] = [];
 
 export function Conversation({
   sessionId,
@@ -67,7 +67,7 @@ function Following({ sessionId, stream }: { sessionId: string; stream: AgentStre
   const busy = turn !== undefined || queued;
   const { stop, stopping } = useStop(sessionId, turn?.runId, busy);
   const onBranch = useCallback(() => handle.current?.toBranch(), []);
-  const suggestions = useSuggestions(sessionId, thread.turns, phase === "live");
+  const [suggestions, setSuggestions] = useState(NO_SUGGESTIONS);
   const servers = useToolServers(thread.turns);
   const agent = activeAgent(thread.turns) ?? session?.active_agent ?? session?.agent_name ?? "";
   const actions = useTurnActions(sessionId, stream, onBranch);
@@ -123,6 +123,11 @@ function Following({ sessionId, stream }: { sessionId: string; stream: AgentStre
         </div>
       </div>
       <Announcer turns={thread.turns} />
+      {phase === "live" && (
+        <Suspense>
+          <SuggestionsReader sessionId={sessionId} turn={thread.turns.at(-1)} onRead={setSuggestions} />
+        </Suspense>
+      )}
     </div>
   );
 }

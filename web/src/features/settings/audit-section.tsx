@@ -2,7 +2,8 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { ScrollText } from "lucide-react";
 import { type FormEvent, type ReactNode, useState } from "react";
-import { type AuditFilter, auditQuery, membersQuery, WATCHED, watchNewest } from "@/api/queries";
+import { WATCHED, watchNewest } from "@/api/queries";
+import { type AuditFilter, auditQuery, membersQuery } from "@/api/team-queries";
 import { Button } from "@/components/ui/button";
 import { Empty } from "@/components/ui/empty";
 import { Field, Input, Select } from "@/components/ui/field";

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { api } from "@/api/client";
 import { type Problem, problemOf } from "@/api/problem";
-import { signInMethodsQuery } from "@/api/queries";
+import { signInMethodsQuery } from "@/api/team-queries";
 import { Button } from "@/components/ui/button";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { Tabs } from "@/components/ui/tabs";

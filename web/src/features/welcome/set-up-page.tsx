@@ -2,7 +2,8 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { api } from "@/api/client";
-import { meQuery, signInMethodsQuery } from "@/api/queries";
+import { meQuery } from "@/api/queries";
+import { signInMethodsQuery } from "@/api/team-queries";
 import { Button } from "@/components/ui/button";
 import { Card, Page } from "@/components/ui/page";
 import { AccountForm, type NewAccount } from "./account-form";

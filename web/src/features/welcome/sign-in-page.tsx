@@ -2,7 +2,8 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
-import { meQuery, signInMethodsQuery } from "@/api/queries";
+import { meQuery } from "@/api/queries";
+import { signInMethodsQuery } from "@/api/team-queries";
 import { buttonClass } from "@/components/ui/button";
 import { ProblemNote } from "@/components/ui/problem-note";
 import { SkeletonRows } from "@/components/ui/skeleton";

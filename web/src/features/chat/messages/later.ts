@@ -8,6 +8,7 @@ const LOADS = {
   models: () => import("./other-models"),
   remember: () => import("./remember-message"),
   suggested: () => import("../suggested-memories"),
+  suggestions: () => import("../suggestions-reader"),
   branching: () => import("../branching"),
 };
 
@@ -18,6 +19,9 @@ export const OtherModels = lazy(async () => ({ default: (await LOADS.models()).O
 export const RememberMessage = lazy(async () => ({ default: (await LOADS.remember()).RememberMessage }));
 export const SuggestedMemories = lazy(async () => ({
   default: (await LOADS.suggested()).SuggestedMemories,
+}));
+export const SuggestionsReader = lazy(async () => ({
+  default: (await LOADS.suggestions()).SuggestionsReader,
 }));
 export const { branching } = LOADS;
 

@@ -1,5 +1,6 @@
 /** What happened in a run and when, as rows on one time axis: made of the log's events alone. */
 import { FILTERS } from "@/lib/handoff-words";
+import { suggestedWords, summarisedWords } from "@/lib/notice-words";
 import {
   type Event,
   type EventOf,
@@ -9,7 +10,6 @@ import {
   placeOf,
   type RunPlace,
 } from "@/protocol/events";
-import { suggestedWords, summarisedWords } from "@/lib/notice-words";
 import { bar, type Growing, type Row, rowsOf } from "./waterfall-rows";
 
 export interface Waterfall {

@@ -2,7 +2,8 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { api } from "@/api/client";
-import { invitationsQuery, membersQuery, WATCHED } from "@/api/queries";
+import { WATCHED } from "@/api/queries";
+import { invitationsQuery, membersQuery } from "@/api/team-queries";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { useConfirm } from "@/components/ui/confirm";

@@ -4,7 +4,7 @@ import { type ReactNode, useState } from "react";
 import { useForm } from "react-hook-form";
 import { api, data } from "@/api/client";
 import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/api/form-problems";
-import { invitationsQuery } from "@/api/queries";
+import { invitationsQuery } from "@/api/team-queries";
 import { useFresh } from "@/components/reauthentication";
 import { Button } from "@/components/ui/button";
 import { Actions, Dialog } from "@/components/ui/dialog";

@@ -2,7 +2,8 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { api, data } from "@/api/client";
-import { invitationsQuery, membersQuery, meQuery, WATCHED } from "@/api/queries";
+import { meQuery, WATCHED } from "@/api/queries";
+import { invitationsQuery, membersQuery } from "@/api/team-queries";
 import { useFresh } from "@/components/reauthentication";
 import { useConfirm } from "@/components/ui/confirm";
 import { ProblemNote } from "@/components/ui/problem-note";

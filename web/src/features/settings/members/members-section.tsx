@@ -2,7 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { UserPlus } from "lucide-react";
 import { type ReactNode, useState } from "react";
-import { meQuery, tenantQuery, WATCHED } from "@/api/queries";
+import { meQuery, WATCHED } from "@/api/queries";
+import { tenantQuery } from "@/api/team-queries";
 import { Button } from "@/components/ui/button";
 import { Card, Page } from "@/components/ui/page";
 import { ProblemNote } from "@/components/ui/problem-note";

@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { api, data } from "@/api/client";
-import { identitiesQuery, signInMethodsQuery } from "@/api/queries";
+import { identitiesQuery, signInMethodsQuery } from "@/api/team-queries";
 import { useFresh } from "@/components/reauthentication";
 import { Button } from "@/components/ui/button";
 import { useConfirm } from "@/components/ui/confirm";

@@ -6,7 +6,7 @@ import type { ReactNode } from "react";
 import { useFieldArray, useForm } from "react-hook-form";
 import { api, data } from "@/api/client";
 import { ERROR_DELAY_MS, formProblem, placeProblems } from "@/api/form-problems";
-import { profileQuery } from "@/api/queries";
+import { profileQuery } from "@/api/team-queries";
 import { Button, IconButton } from "@/components/ui/button";
 import { useConfirm } from "@/components/ui/confirm";
 import { Field, Input, Textarea } from "@/components/ui/field";

@@ -1,7 +1,7 @@
 /** Shows below a base URL whether the server calls it, and if not, how its administrator allows it. */
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { addressQuery } from "@/api/queries";
+import { addressQuery } from "@/api/team-queries";
 import { CopyButton } from "@/components/ui/copy-button";
 import { keepEntries } from "@/lib/allow-advice";
 import { useSettled } from "@/lib/use-settled";
