@@ -62,7 +62,7 @@ class MemorySource(Struct, frozen=True, kw_only=True):
 
     session_id: str | None = None
     run_id: str | None = None
-    """With a session and without a run: the run of the message, which must be the user's own."""
+    """None: that of the message, which must be the user's own."""
     message_id: str | None = None
     call_id: str | None = None
     """The tool call that made it: the same call makes one."""
@@ -243,8 +243,8 @@ class MemoryStore(Protocol):
     ) -> MemoryRecord:
         """Add a memory. The same text in the same scope, or the same call, returns the one that is there.
 
-        Raises UserError `agent_not_found`, `memory_not_found` (it supersedes none), `session_not_found`,
-        `message_not_found`, `memory_too_large`, `memory_empty`, LimitExceeded `too_many_memories`.
+        Raises UserError `agent_not_found`, `memory_not_found` (it supersedes none), `message_not_found`,
+        `memory_too_large`, `memory_empty`, LimitExceeded `too_many_memories`.
         """
         ...
 

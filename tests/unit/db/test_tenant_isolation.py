@@ -282,6 +282,7 @@ def _values(name: str, values: Mapping[str, object]) -> dict[str, object]:
         "add_run": {"definition": None},
         "last_queued_messages": {"run_number": BEYOND_ALL},
         "message_of_run": {"run_id": values["queued_run"]},
+        "run_of_message": {"message_id": "msg_1"},
         "runs_ahead": {"run_id": values["queued_run"]},
         "list_tool_executions": {"started_at": -1, "key": ""},
         "old_sessions": {"now": BEYOND_ALL},

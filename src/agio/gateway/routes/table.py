@@ -241,8 +241,7 @@ ROUTES: Sequence[Route] = [
     Route("GET", "/api/agents/{agent_id}/memories", memories.list_memories, 200, memory_views.Memories,
           "agent_not_found invalid_cursor rate_limited"),
     Route("POST", "/api/agents/{agent_id}/memories", memories.add_memory, 201, memory_views.MemoryView,
-          "agent_not_found session_not_found message_not_found memory_empty memory_too_large too_many_memories "
-          "forbidden"),
+          "agent_not_found message_not_found memory_empty memory_too_large too_many_memories forbidden"),
     Route("GET", "/api/agent-memories/{memory_id}", memories.get_memory, 200, memory_views.MemoryView,
           "memory_not_found"),
     Route("PATCH", "/api/agent-memories/{memory_id}", memories.change_memory, 200, memory_views.MemoryView,

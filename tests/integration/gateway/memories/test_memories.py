@@ -121,7 +121,7 @@ async def test_a_memory_of_a_message_goes_with_its_chat() -> None:
         assert (rex["session_id"], rex["run_id"], rex["message_id"]) == (session, run, listed[0]["id"])
         for client, wrong, code in (
             (ann, {**source, "message_id": "msg_none"}, "message_not_found"),
-            (cid, source, "session_not_found"),
+            (cid, source, "message_not_found"),
         ):
             body = {"content": "Not so.", "source": wrong}
             assert code_of(await client.post(f"/api/agents/{agent}/memories", json=body)) == code

@@ -23,7 +23,7 @@ from agio.db.cursors import page_of, page_size, read_cursor
 from agio.db.plan import Plan, ask, ask_one
 from agio.db.plans.agents.agents import get_agent
 from agio.db.plans.memories.passages import find_passages, place_of, put_passage
-from agio.db.plans.runs.log import BEYOND_ALL, check_session
+from agio.db.plans.runs.log import BEYOND_ALL
 from agio.db.records import now_ms
 from agio.db.refusals import memory_not_found, message_not_found
 from agio.db.rows import to_struct
@@ -121,8 +121,8 @@ def add_memory(
         )
         if row is not None:
             return to_struct(MemoryRecord, row)
-    if source.session_id is not None and source.run_id is None:
-        source = yield from _message_source(tenant, user, source.session_id, source.message_id or "")
+    if source.message_id is not None and source.run_id is None:
+        source = yield from _message_source(tenant, user, source)
     owner, of_agent = _owner(user, agent_id, fields.scope)
     [[count]] = yield from ask("count_memories", tenant=tenant, user_id=owner, agent_id=agent_id)
     if int(str(count)) >= MAX_MEMORIES:
@@ -227,13 +227,13 @@ def use_memories(run_id: str, ids: Sequence[str]) -> Plan[None]:
             yield from ask("count_use", memory_id=memory_id, now=now)
 
 
-def _message_source(tenant: str, user: str, session_id: str, message_id: str) -> Plan[MemorySource]:
-    """The source of what a person wants remembered of a message. Raises as the port says."""
-    yield from check_session(tenant, user, session_id)
-    row = yield from ask_one("run_of_message", session_id=session_id, message_id=message_id)
+def _message_source(tenant: str, user: str, source: MemorySource) -> Plan[MemorySource]:
+    """The source with the run of its message. Raises UserError `message_not_found`."""
+    given = {"session_id": source.session_id, "message_id": source.message_id}
+    row = yield from ask_one("run_of_message", tenant=tenant, user_id=user, **given)
     if row is None:
-        raise message_not_found(message_id)
-    return MemorySource(session_id=session_id, run_id=str(row[0]), message_id=message_id)
+        raise message_not_found(source.message_id or "")
+    return structs.replace(source, run_id=str(row[0]))
 
 
 def memory_place(tenant: str, user: str | None, agent_id: str | None) -> str:

@@ -39,8 +39,9 @@ where m.tenant_id = :tenant and m.user_id = :user_id and m.agent_id is not null;
 
 -- name: run_of_message
 -- What the user said.
-select m.run_id from agent_session_messages m
-where m.session_id = :session_id and m.id = :message_id and m.role = 'user';
+select m.run_id from agent_session_messages m join agent_sessions s on s.id = m.session_id
+where m.session_id = :session_id and m.id = :message_id and m.role = 'user'
+    and s.tenant_id = :tenant and s.user_id = :user_id;
 
 -- name: get_memory
 select {memory_columns} from agent_long_term_memory m
