@@ -15,6 +15,7 @@ from agio.gateway.auth.authenticator import SignInLink
 from agio.gateway.gateway import Gateway
 from agio.server.composition import GatewayConfig
 from agio.server.http_server import HttpServer
+from agio.telemetry.export.config import TraceSettings
 from agio.testing.in_process import serve_in_process
 from agio.tools.mcp.link import Command
 from agio.worker.app import App
@@ -56,6 +57,7 @@ async def served(
     prices: Mapping[str, Price] | None = None,
     commands: Mapping[str, Command] | None = None,
     public_url: str | None = None,
+    traces: TraceSettings | None = None,
 ) -> AsyncGenerator[Served]:
     """Serve on a free loopback port until the test ends. The store is at a URL, or a file in a folder; it stays.
 
@@ -71,6 +73,7 @@ async def served(
         prices=prices or {},
         mcp=commands or {},
         public_url=public_url,
+        traces=traces or TraceSettings(),
     )
     worker = WorkerService(
         "w1",

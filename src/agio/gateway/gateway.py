@@ -19,6 +19,7 @@ from agio.gateway.http.rate_limits import Rates
 from agio.gateway.intake.forks import Forks
 from agio.gateway.intake.intake import Intake
 from agio.gateway.jobs.runner import JobRunner
+from agio.gateway.jobs.traces import TraceExport
 from agio.gateway.searches import Searches
 from agio.gateway.stream.connections import Connections
 from agio.gateway.stream.folds import Folds
@@ -28,6 +29,7 @@ from agio.gateway.tools.endpoints import ModelEndpoints
 from agio.gateway.tools.rack import ToolRack
 from agio.gateway.workers.dispatcher import Dispatcher
 from agio.gateway.workers.pool import Takeover, WorkerPool
+from agio.telemetry.export.config import TraceSettings
 from agio.tools.mcp.oauth.connect import Connecting
 from agio.tools.mcp.oauth.grants import Grants
 from agio.tools.mcp.servers import McpServers
@@ -44,6 +46,8 @@ class Gateway:
     pool: WorkerPool
     dispatcher: Dispatcher
     jobs: JobRunner
+    traces: TraceExport
+    """Sends the traces of ended runs."""
     endpoints: ModelEndpoints
     rack: ToolRack
     mcp: McpServers
@@ -76,6 +80,8 @@ class Gateway:
     """The kind of the store's database."""
     home: Literal["embedded", "distributed"] = "embedded"
     """Whether a worker runs in this process, or only in others."""
+    trace_settings: TraceSettings = field(default_factory=TraceSettings)
+    """Where they are sent."""
     currency: str = "USD"
     """The currency of the prices of models."""
     started_at: int = field(default_factory=wall_ms)
@@ -111,6 +117,8 @@ class Gateway:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
         await self.jobs.close()
+        await self.traces.flush()
+        await self.traces.close()
         await self.dispatcher.close()
         await self.pool.tools.close()
         await self.tool_calls.close()

@@ -29,6 +29,7 @@ from agio.gateway.intake.forks import Forks
 from agio.gateway.intake.intake import Intake
 from agio.gateway.jobs.runner import JobRunner
 from agio.gateway.jobs.sweeps import Sweeps
+from agio.gateway.jobs.traces import TraceExport
 from agio.gateway.stream.connections import Connections
 from agio.gateway.stream.hub import Hub
 from agio.gateway.tools.calls import ToolCalls
@@ -45,6 +46,8 @@ from agio.server.http_server import HttpServer
 from agio.server.oidc import open_oidc
 from agio.server.stores import check_secrets, open_database, open_vault
 from agio.settings import ServerSettings, Settings
+from agio.telemetry.export.config import TraceSettings
+from agio.telemetry.export.services import open_services
 from agio.tools.mcp.credentials import TeamCredentials
 from agio.tools.mcp.link import Command
 from agio.tools.mcp.oauth.connect import Connecting
@@ -81,6 +84,8 @@ class GatewayConfig(Struct, frozen=True, kw_only=True):
     currency: str = "USD"
     mcp: Mapping[str, Command] = field(default_factory=dict[str, Command])
     """The operator's stdio MCP servers, by name."""
+    traces: TraceSettings = TraceSettings()
+    """Where the traces of runs are sent."""
     works: bool = True
     """Whether a worker runs in this process."""
 
@@ -104,7 +109,7 @@ class Resources(Struct, frozen=True, kw_only=True):
 @asynccontextmanager
 async def opened_gateway(plan: GatewayConfig) -> AsyncGenerator[Gateway]:
     """Open the store and make the parts around it; closed in order at the end. Raises StoreError."""
-    store: Store = await open_database(plan.database)
+    store: Store = await open_database(plan.database, plan.traces.sinks)
     lock = None
     try:
         if isinstance(plan.database, str):
@@ -152,13 +157,17 @@ def make_gateway(
     backend = ToolBackend(store, rack, counters, limits.tick_s)
     pool = WorkerPool(store, hub, limits, backend, offer_tools(tools), counters, config.max_event_bytes)
     dispatcher = Dispatcher(store, hub, pool, endpoints, limits, counters, config.prices)
+    traces = TraceExport(store, endpoints, open_services(plan.traces, plan.egress_allow), limits, counters)
+    sweeps = Sweeps(store, hub, dispatcher, limits)
     return Gateway(
         store=store,
         limits=limits,
         hub=hub,
         pool=pool,
         dispatcher=dispatcher,
-        jobs=JobRunner(store, Sweeps(store, hub, dispatcher, limits).kinds, limits),
+        jobs=JobRunner(store, {**sweeps.kinds, **traces.kinds}, limits),
+        traces=traces,
+        trace_settings=plan.traces,
         endpoints=endpoints,
         rack=rack,
         mcp=mcp,
@@ -167,7 +176,9 @@ def make_gateway(
         tool_calls=ToolCalls(store, rack, counters, limits.tick_s),
         counters=counters,
         forks=Forks(store, limits),
-        intake=Intake(store, hub, pool, dispatcher, rates=rates, egress=egress),
+        intake=Intake(
+            store, hub, pool, dispatcher, rates=rates, egress=egress, traced=bool(plan.traces.sinks)
+        ),
         auth=Authenticator(store, rates=rates, addresses=addresses, origins=origins),
         rates=rates,
         addresses=addresses,

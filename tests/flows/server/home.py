@@ -12,6 +12,7 @@ from msgspec import Struct
 from agio.core.config import Price, ServerLimits
 from agio.gateway.gateway import Gateway
 from agio.protocol.ids import new_id
+from agio.telemetry.export.config import TraceSettings
 from agio.testing import ModelServer
 from agio.testing.in_process import START_S
 from agio.worker.app import App
@@ -74,6 +75,7 @@ async def open_home(
     limits: ServerLimits = LIMITS,
     app: App = APP,
     egress_allow: Sequence[str] = (),
+    traces: TraceSettings | None = None,
 ) -> AsyncGenerator[Home]:
     """Open a server on a store, at a URL or in a folder; it is stopped at the end, and the store stays."""
     async with ModelServer() as model:
@@ -87,6 +89,7 @@ async def open_home(
                 app=app,
                 egress_allow=egress_allow,
                 prices=PRICES,
+                traces=traces,
             ) as server,
             aiohttp.ClientSession(headers=server.headers, timeout=aiohttp.ClientTimeout(START_S)) as http,
         ):

@@ -118,6 +118,8 @@ class RunInfo(Struct, frozen=True):
     """What a reader of its log must know: see `core.log_level`."""
     active_agent: str = ""
     """The agent to which it was handed over last; empty: its own."""
+    traceparent: str = ""
+    """The W3C trace context that it continues; empty: none is passed on."""
     user_name: str = ""
     """The user's current name. Only queries for people fill in this field and the next."""
     question: InterruptState | None = None
@@ -261,6 +263,8 @@ class Append(Struct, frozen=True):
     charge: Charge | None = None
     consumed: int = 0
     """The `idx` of the newest input that the frame has; 0: it has none."""
+    sinks: Sequence[str] = ()
+    """Where the ended run's trace is to be sent: set by the store, only with `end`."""
 
     @property
     def is_frame_only(self) -> bool:

@@ -41,6 +41,7 @@ from agio.core.store.records import (
     ToolExecution,
 )
 from agio.core.store.repository import AgentRunRepository, RunInfo, RunInput, RunLog, ToolRecord
+from agio.core.store.traces import TraceStore
 
 
 class Store(
@@ -59,6 +60,7 @@ class Store(
     InlineStore,
     AuditStore,
     JobStore,
+    TraceStore,
     Protocol,
 ):
     """The gateway's store. Raises StoreError when the store fails, UserError as documented."""

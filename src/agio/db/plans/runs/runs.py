@@ -12,6 +12,7 @@ from agio.core.store.repository import Append, Charge, Effect, NewRun, Outcome, 
 from agio.core.text import clean
 from agio.db.plan import Each, Hold, Plan, ask, ask_one
 from agio.db.plans.agents.agents import library_agent
+from agio.db.plans.jobs.traces import queue_traces
 from agio.db.plans.runs.inputs import requeue_inputs
 from agio.db.plans.runs.log import get_run
 from agio.db.plans.runs.paths import EMPTY_HEAD, SessionHead, place_run, session_head
@@ -89,6 +90,7 @@ def create_run(run: NewRun) -> Plan[RunInfo]:
         key_id="",
         definition=None,
         log_level=head.log_level,
+        traceparent="",
         **place.columns,
     )
     row = yield from ask_one("get_run", run_id=run.run_id)
@@ -219,6 +221,8 @@ def _end(write: Append, last_seq: int, now: int) -> Plan[None]:
         yield from _ask_person(question, session_id, run_id, now)
     if ended.log_level >= INPUTS:
         yield from requeue_inputs(run_id, session_id, now)
+    if write.sinks:
+        yield from queue_traces(run_id, write.sinks)
     yield from ask("settle_session", session_id=session_id, now=now)
 
 
