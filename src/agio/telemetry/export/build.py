@@ -30,7 +30,6 @@ from agio.protocol.events import (
     ToolCallResult,
     seq_of,
 )
-from agio.protocol.ids import id_body
 from agio.protocol.messages import FunctionCall, Json, Message, ToolCall, json_object, text_of
 from agio.telemetry.export.trace import (
     AgentWork,
@@ -115,6 +114,8 @@ class _Builder:
         self._open: dict[str, _OpenLane] = {}
         self.spans: list[Span] = []
         self._now = info.created_at
+        self._turn_of: dict[str, str] = {}
+        """The turns that requested calls, by call."""
         self._calls = 0
         self._told_calls: int | None = None
         """How many model calls the run's last process says it made."""
@@ -173,6 +174,8 @@ class _Builder:
             temperature=None if agent is None else agent.temperature,
         )
         open_lane.model = self._add_model(open_lane, work, lane.step)
+        if open_lane.turn is not None:
+            self._turn_of.update(dict.fromkeys((call.id for call in lane.pending), open_lane.turn.id))
         for each in self._around(record.lane):
             each.usage, each.calls = each.usage + record.usage, each.calls + 1
             each.turn_usage = each.turn_usage + record.usage
@@ -291,18 +294,15 @@ class _Builder:
 
     def _add_call(self, key: str, call: ToolCall, output: str | None, error: SpanError | None = None) -> None:
         open_lane, function = self._open[key], call.function
-        is_own = open_lane.turn is not None and id_body(self._info.run_id) in call.id
-        began_at = None if call.metadata is UNSET or not is_own else call.metadata.get("began_at")
-        start_ms = began_at if isinstance(began_at, int) else open_lane.task.start_ms
-        work = ToolWork(
-            function.name, call.id, function.arguments, output, self._server_of(open_lane, function.name)
-        )
-        place = self._place(open_lane) if is_own else self._agent_of(open_lane)
-        self._add(
-            Span(
-                call_span(self._info.run_id, call.id), place, work, min(start_ms, self._now), self._now, error
-            )
-        )
+        asked_in = self._turn_of.get(call.id)
+        began_at = None if call.metadata is UNSET else call.metadata.get("began_at")
+        # A call of an earlier run belongs to no turn of this one, and begins with its answer.
+        start_ms = began_at if asked_in and isinstance(began_at, int) else open_lane.task.start_ms
+        server = self._server_of(open_lane, function.name)
+        work = ToolWork(function.name, call.id, function.arguments, output, server)
+        span = call_span(self._info.run_id, call.id)
+        place = asked_in or self._agent_of(open_lane)
+        self._add(Span(span, place, work, min(start_ms, self._now), self._now, error))
 
     def _call_of(self, event: ToolCallResult) -> tuple[str, ToolCall | None]:
         """Return the call that a result is of, with its lane."""

@@ -154,6 +154,7 @@ def _generation(work: ModelWork, *, content: bool) -> dict[str, Json]:
             "input_tokens": usage.input,
             "output_tokens": usage.output,
             "details": {
+                "requests": 1,
                 "total_tokens": usage.total,
                 "input_tokens_details": {
                     "cached_tokens": usage.cached,

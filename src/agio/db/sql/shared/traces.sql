@@ -18,7 +18,7 @@ where q.sink = :sink and (q.queued_at, q.run_id) > (:queued_at, :run_id)
         where e.sink = :sink and e.tenant_id = q.tenant_id and e.own = 1 and e.retry_at > {clock}
     )
     and (
-        :paused = 0 or exists (
+        cast(:paused as bigint) = 0 or exists (
             select 1 from trace_exports e where e.sink = :sink and e.tenant_id = q.tenant_id and e.own = 1
         )
     )
@@ -32,8 +32,9 @@ delete from trace_queue where run_id = :run_id and sink = :sink returning run_id
 insert into trace_exports (
     sink, tenant_id, own, sent, refused, failures, retry_at, sent_at, error_code, error_message, error_at
 ) values (
-    :sink, :tenant, :own, :sent, :refused, 0, 0,
-    case when :sent > 0 then {clock} end, :code, :message, case when :code is not null then {clock} end
+    :sink, :tenant, :own, cast(:sent as bigint), :refused, 0, 0,
+    case when cast(:sent as bigint) > 0 then {clock} end, cast(:code as text), :message,
+    case when cast(:code as text) is not null then {clock} end
 )
 on conflict (sink, tenant_id, own) do update set
     sent = trace_exports.sent + excluded.sent,
@@ -57,7 +58,7 @@ on conflict (sink, tenant_id, own) do update set
 -- name: trace_failures
 -- How often the attempts of an account have failed in a row.
 select coalesce(max(failures), 0) from trace_exports
-where sink = :sink and own = :own and (:own = 0 or tenant_id = :tenant);
+where sink = :sink and own = :own and (own = 0 or tenant_id = :tenant);
 
 -- name: trace_exports
 -- In the order of TraceExport's fields.
