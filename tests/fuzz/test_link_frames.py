@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from websockets.exceptions import ConnectionClosed, InvalidStatus
-from websockets.sync.client import ClientConnection
+from websockets.sync.connection import Connection
 
 from agio.core.link import wire
 from agio.core.link.link import Claim, Greeting, TaskResult
@@ -88,20 +88,20 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
         yield running
 
 
-def _connected(server: Target, key: str = WORKER_KEY) -> ClientConnection:
+def _connected(server: Target, key: str = WORKER_KEY) -> Connection:
     return server.connect("/link", key)
 
 
-def _receive(socket: ClientConnection) -> list[wire.DownFrame]:
+def _receive(socket: Connection) -> list[wire.DownFrame]:
     return wire.decode_down(cast("bytes", socket.recv(WAIT_S)))
 
 
-def _greet(socket: ClientConnection, room: int = 0) -> None:
+def _greet(socket: Connection, room: int = 0) -> None:
     socket.send(_pack([wire.Greet(1, Greeting(worker="the nonsense worker", room=room))]))
     assert isinstance(_receive(socket)[0], wire.Welcomed)
 
 
-def _hold(server: Target, socket: ClientConnection) -> Claim:
+def _hold(server: Target, socket: Connection) -> Claim:
     """Let a run be given to this worker, which says that it has more room than anybody."""
     _greet(socket, 100_000)
     with server.client() as client:
@@ -117,7 +117,7 @@ def _in_the_name_of(claim: Claim, message: bytes) -> bytes:
     return named.replace(NOBODYS.token.encode(), claim.token.encode())
 
 
-def _say(socket: ClientConnection, sent: Sequence[bytes | str]) -> int | None:
+def _say(socket: Connection, sent: Sequence[bytes | str]) -> int | None:
     """Send messages and then a question; return the code if the socket was closed, None if it was answered."""
     try:
         for message in sent:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import ClientConnection
+from websockets.sync.connection import Connection
 
 from agio.core.config import ServerLimits
 from tests.fuzz.frames import DEEP, LONG, TEXTS, VALUES, Json, cut, encoded, spoilt
@@ -55,7 +55,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
         yield running
 
 
-def _connected(server: Target, key: str = KEY) -> ClientConnection:
+def _connected(server: Target, key: str = KEY) -> Connection:
     return server.connect("/realtime", key)
 
 
@@ -67,7 +67,7 @@ def _session(server: Target) -> str:
         return start_session(client)
 
 
-def _say(socket: ClientConnection, frames: list[str | bytes]) -> int | None:
+def _say(socket: Connection, frames: list[str | bytes]) -> int | None:
     """Send frames and then a ping; return the code if the socket was closed, None if the ping was answered."""
     try:
         for frame in frames:

@@ -55,9 +55,7 @@ class Collector(Struct):
 
         async def enough() -> None:
             async with self.changed:
-                await self.changed.wait_for(
-                    lambda: len(self.posts) >= posts and len(self.refused) >= refused
-                )
+                await self.changed.wait_for(lambda: len(self.posts) >= posts and len(self.refused) >= refused)
 
         await soon(enough())
 

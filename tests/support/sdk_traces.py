@@ -85,7 +85,9 @@ def shape_of(items: Sequence[Item]) -> list[str]:
 def _kind(data: dict[str, Any]) -> str:
     if data["type"] == "custom":
         return f"{data['name']} {data['data'].get('turn', '')} {data['data'].get('agent_name', '')}"
-    shown = [data.get(name) for name in ("name", "handoffs", "tools", "output_type", "from_agent", "to_agent")]
+    shown = [
+        data.get(name) for name in ("name", "handoffs", "tools", "output_type", "from_agent", "to_agent")
+    ]
     return " ".join(str(value) for value in (data["type"], *shown, *_said(data)))
 
 
@@ -98,7 +100,14 @@ def _said(data: dict[str, Any]) -> list[object]:
     usage = data["usage"]
     asked = [(m["role"], m.get("content") if m["role"] != "tool" else "") for m in data["input"]]
     answered = [(m["role"], m.get("content")) for m in data["output"]]
-    return [data["model"], asked, answered, usage["input_tokens"], usage["output_tokens"], sorted(usage["details"])]
+    return [
+        data["model"],
+        asked,
+        answered,
+        usage["input_tokens"],
+        usage["output_tokens"],
+        sorted(usage["details"]),
+    ]
 
 
 def _fields(span: dict[str, Any]) -> tuple[str, ...]:

@@ -29,7 +29,6 @@ from agio.gateway.tools.endpoints import ModelEndpoints
 from agio.gateway.tools.rack import ToolRack
 from agio.gateway.workers.dispatcher import Dispatcher
 from agio.gateway.workers.pool import Takeover, WorkerPool
-from agio.telemetry.export.config import TraceSettings
 from agio.tools.mcp.oauth.connect import Connecting
 from agio.tools.mcp.oauth.grants import Grants
 from agio.tools.mcp.servers import McpServers
@@ -80,8 +79,6 @@ class Gateway:
     """The kind of the store's database."""
     home: Literal["embedded", "distributed"] = "embedded"
     """Whether a worker runs in this process, or only in others."""
-    trace_settings: TraceSettings = field(default_factory=TraceSettings)
-    """Where they are sent."""
     currency: str = "USD"
     """The currency of the prices of models."""
     started_at: int = field(default_factory=wall_ms)

@@ -157,7 +157,9 @@ def make_gateway(
     backend = ToolBackend(store, rack, counters, limits.tick_s)
     pool = WorkerPool(store, hub, limits, backend, offer_tools(tools), counters, config.max_event_bytes)
     dispatcher = Dispatcher(store, hub, pool, endpoints, limits, counters, config.prices)
-    traces = TraceExport(store, endpoints, open_services(plan.traces, plan.egress_allow), limits, counters)
+    traces = TraceExport(
+        store, endpoints, open_services(plan.traces, plan.egress_allow), limits, counters, plan.traces.link
+    )
     sweeps = Sweeps(store, hub, dispatcher, limits)
     return Gateway(
         store=store,
@@ -167,7 +169,6 @@ def make_gateway(
         dispatcher=dispatcher,
         jobs=JobRunner(store, {**sweeps.kinds, **traces.kinds}, limits),
         traces=traces,
-        trace_settings=plan.traces,
         endpoints=endpoints,
         rack=rack,
         mcp=mcp,

@@ -53,9 +53,12 @@ class TraceStore(Protocol):
     """The store of the queue. Raises StoreError when the store fails."""
 
     async def queued_traces(
-        self, sink: Sink, after: QueuedTrace | None = None, limit: int = 100
+        self, sink: Sink, after: QueuedTrace | None = None, limit: int = 100, *, waiting: bool = False
     ) -> list[QueuedTrace]:
-        """Return the runs that wait for a service, oldest first, without those whose account waits to be tried again."""
+        """Return the runs that wait for a service, oldest first.
+
+        Those whose account waits to be tried again are left out, unless `waiting`.
+        """
         ...
 
     async def settle_traces(

@@ -1,7 +1,7 @@
 """TraceExport: the jobs that send the traces of ended runs. A run never waits for them.
 
-Each service has a queue, which the ends of runs fill in their own commit. A run leaves it when the service has taken its
-trace, or has refused it for good. A process that dies in between leaves the run in the queue: its trace is sent
+Each service has a queue, which the ends of runs fill in their own commit. A run leaves it when the service has taken
+its trace, or has refused it for good. A process that dies in between leaves the run in the queue: its trace is sent
 again, with the same ids.
 """
 
@@ -17,21 +17,24 @@ from msgspec import UNSET, Struct
 from agio.core.config import ServerLimits
 from agio.core.identity.team import TracesSent
 from agio.core.provider import vendor_of
+from agio.core.run.metrics import wall_ms
 from agio.core.store.jobs import JobRecord, NewJob
 from agio.core.store.records import AgentRecord
 from agio.core.store.repository import RunInfo
 from agio.core.store.store import Store
 from agio.core.store.traces import QueuedTrace, Sink, TraceAccount
-from agio.core.trace_context import is_sampled
+from agio.core.trace_context import is_sampled, openai_trace_id, own_traceparent, root_span, trace_of
 from agio.errors import AgioError, StoreError, UserError
 from agio.gateway.counters import Counters
 from agio.gateway.jobs.runner import JobKind
 from agio.gateway.tools.endpoints import Found, ModelEndpoints
+from agio.protocol.ids import new_id
 from agio.protocol.messages import Message
 from agio.telemetry.export.build import build_trace
+from agio.telemetry.export.openai import SERVICE, dashboard_url
 from agio.telemetry.export.sender import ExportError
 from agio.telemetry.export.services import OpenAIService, Service
-from agio.telemetry.export.trace import Trace
+from agio.telemetry.export.trace import Span, TaskWork, Trace
 
 _log = logging.getLogger("agio.gateway")
 
@@ -42,13 +45,23 @@ _HISTORY = 100
 _HISTORY_BYTES = 64 * 1024
 """How much of the conversation before a run its model calls are shown with."""
 _DEFINITIONS = 500
-_BACKOFF_S = 2.0
 _MAX_BACKOFF_S = 300.0
 _FLUSH_S = 5.0
 _SPLIT = (400, 413, 422)
 """Refusals that may be of one trace among several."""
 
 _decode_message = msgspec.json.Decoder(Message).decode
+
+
+SINKS: Sequence[Sink] = ("openai", "otlp")
+
+
+class TraceLink(Struct, frozen=True):
+    """The address of a trace in the pages of a service."""
+
+    sink: Sink
+    trace_id: str
+    url: str
 
 
 class _Made(Struct, frozen=True):
@@ -70,7 +83,9 @@ class TraceExport:
         services: Sequence[Service],
         limits: ServerLimits,
         counters: Counters,
+        link: str = "",
     ) -> None:
+        self._link = link
         self._store = store
         self._endpoints = endpoints
         self._limits = limits
@@ -78,10 +93,13 @@ class TraceExport:
         self._definitions: OrderedDict[tuple[str, str | None], AgentRecord | None] = OrderedDict()
         self.services: Mapping[Sink, Service] = {service.name: service for service in services}
         self.kinds: Mapping[str, JobKind] = {
-            _kind(service.name): JobKind(
-                run=partial(self._export, service), every_s=limits.traces_s, attempts=None
-            )
-            for service in services
+            **{_kind(sink): JobKind(run=partial(self._forget, sink), attempts=None) for sink in SINKS},
+            **{
+                _kind(service.name): JobKind(
+                    run=partial(self._export, service), every_s=limits.traces_s, attempts=None
+                )
+                for service in services
+            },
         }
 
     async def flush(self) -> None:
@@ -127,6 +145,55 @@ class TraceExport:
         except ExportError as error:
             _log.warning("metrics could not be sent: %s", error)
         await self._store.finish_job(job.done(int(self._limits.traces_s * 1000)))
+
+    async def _forget(self, sink: Sink, job: JobRecord) -> None:
+        """End the job of a service that traces are not sent to any more, and empty its queue."""
+        while page := await self._store.queued_traces(sink, limit=_PAGE, waiting=True):
+            await self._store.drop_traces(sink, [each.run_id for each in page])
+        await self._store.finish_job(job.done())
+
+    # What people ask
+
+    async def send_test(self, sink: Sink, tenant: str, user: str) -> None:
+        """Send a trace that says it is a test. Raises ExportError, UserError `trace_service_not_found`."""
+        service = self.services.get(sink)
+        if service is None:
+            raise UserError("trace_service_not_found", f"This server sends no traces to {sink}.")
+        key = service.settings.api_key if isinstance(service, OpenAIService) else None
+        run_id, now = new_id("run"), wall_ms()
+        span = Span(root_span(run_id), "", TaskWork("agio test"), now, now)
+        trace = Trace(
+            run_id=run_id,
+            session_id=run_id,
+            tenant=tenant,
+            user=user,
+            agent="agio test",
+            status="completed",
+            traceparent=own_traceparent(run_id),
+            answers="",
+            spans=[span],
+        )
+        if complaint := await service.send([(trace, False)], key):
+            raise ExportError("traces_refused", complaint)
+
+    async def links(self, info: RunInfo) -> list[TraceLink]:
+        """Return where an ended run's trace is to be seen."""
+        if info.ended_at is None or info.copied_from is not None:
+            return []
+        found: list[TraceLink] = []
+        context = info.traceparent or own_traceparent(info.run_id)
+        service = self.services.get("openai")
+        if isinstance(service, OpenAIService) and service.settings.is_openai:
+            mode = (await self._store.get_tenant(info.tenant)).traces
+            account = await self._account(service, info.tenant, await self._definition(info))
+            if mode != "off" and account is not None:
+                trace_id = openai_trace_id(context, info.session_id)
+                found.append(TraceLink("openai", trace_id, dashboard_url(trace_id)))
+        if self._link and "otlp" in self.services and is_sampled(context):
+            found.append(
+                TraceLink("otlp", trace_of(context), self._link.replace("{trace_id}", trace_of(context)))
+            )
+        return found
 
     # Making
 
@@ -254,7 +321,7 @@ class TraceExport:
 
     async def _pause(self, account: TraceAccount, error: ExportError) -> None:
         failures = await self._store.trace_failures(account)
-        pause_s = error.retry_after_s or min(_BACKOFF_S * 2 ** min(failures, 32), _MAX_BACKOFF_S)
+        pause_s = error.retry_after_s or min(self._limits.traces_s * 2 ** min(failures, 32), _MAX_BACKOFF_S)
         _log.warning("traces for %s wait, and are sent again in %.0f s: %s", account.sink, pause_s, error)
         await self._store.pause_traces(account, (error.code, error.message), int(pause_s * 1000))
         self._count(account, "failed", 1)
@@ -275,7 +342,7 @@ def _is_openai(found: Found, *, anywhere: bool) -> bool:
     provider = found.provider
     if provider is None or vendor_of(provider.kind) != "openai" or found.key is None:
         return False
-    return anywhere or provider.base_url is None or provider.base_url.startswith("https://api.openai.com/")
+    return anywhere or provider.base_url is None or f"{provider.base_url}/".startswith(SERVICE)
 
 
 def _by_account(made: Iterable[_Made]) -> list[tuple[TraceAccount, list[_Made]]]:

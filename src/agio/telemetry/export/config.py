@@ -17,6 +17,7 @@ class OpenAITraces(Struct, frozen=True, kw_only=True):
     """The operator's key; None: requests have none."""
     organization: str | None = None
     project: str | None = None
+    timeout_s: float = TIMEOUT_S
 
     @property
     def is_openai(self) -> bool:
@@ -54,6 +55,6 @@ class TraceSettings(Struct, frozen=True, kw_only=True):
         found: list[Sink] = []
         if self.openai is not None:
             found.append("openai")
-        if self.otlp is not None and self.otlp.traces_url:
+        if self.otlp is not None:
             found.append("otlp")
         return found

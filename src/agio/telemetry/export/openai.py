@@ -1,6 +1,6 @@
 """Encodes traces for OpenAI's dashboard, in the ingest format of the Agents SDK and within its limits."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import assert_never
 
@@ -13,7 +13,7 @@ from agio.protocol.messages import (
     AssistantMessage,
     Json,
     Message,
-    ReasoningMessage,
+    ToolCall,
     ToolMessage,
     UserMessage,
     text_of,
@@ -31,7 +31,8 @@ from agio.telemetry.export.trace import (
     Work,
 )
 
-ENDPOINT = "https://api.openai.com/v1/traces/ingest"
+SERVICE = "https://api.openai.com/"
+ENDPOINT = f"{SERVICE}v1/traces/ingest"
 HEADERS = [("Content-Type", "application/json"), ("OpenAI-Beta", "traces=v1")]
 FIELD_BYTES = 100_000
 """The largest input or output that the service takes."""
@@ -138,10 +139,7 @@ def _generation(work: ModelWork, *, content: bool) -> dict[str, Json]:
     asked: Json = None
     answered: Json = None
     if content and work.stop is not None:
-        system: list[Json] = (
-            [{"role": "system", "content": _cut(work.instructions)}] if work.instructions else []
-        )
-        asked = _fitting(system, chat_messages(work.input))
+        asked = _fitting(system_message(work.instructions), chat_messages(work.input))
         answered = _fitting([], chat_messages(work.output))
     usage = work.usage
     return {
@@ -168,58 +166,49 @@ def _generation(work: ModelWork, *, content: bool) -> dict[str, Json]:
     }
 
 
-def chat_messages(messages: Sequence[Message]) -> list[Json]:
+def chat_messages(messages: Iterable[Message]) -> list[dict[str, Json]]:
     """Return messages in the form of Chat Completions, without reasoning and notes."""
-    shown: list[Json] = []
+    shown: list[dict[str, Json]] = []
     for message in messages:
         match message:
             case UserMessage(content=content):
                 shown.append({"role": "user", "content": text_of(content)})
-            case AssistantMessage(content=content, tool_calls=calls):
-                said: dict[str, Json] = {
-                    "role": "assistant",
-                    "content": None if content is UNSET else content,
-                }
+            case AssistantMessage(content=text, tool_calls=calls):
+                said: dict[str, Json] = {"role": "assistant", "content": None if text is UNSET else text}
                 if calls is not UNSET:
-                    said["tool_calls"] = [
-                        {
-                            "id": call.id,
-                            "type": "function",
-                            "function": {"name": call.function.name, "arguments": call.function.arguments},
-                        }
-                        for call in calls
-                    ]
+                    said["tool_calls"] = [_call(call) for call in calls]
                 shown.append(said)
             case ToolMessage(content=content, tool_call_id=call_id):
                 shown.append({"role": "tool", "tool_call_id": call_id, "content": text_of(content)})
-            case ReasoningMessage():
-                pass
             case _:
                 pass
     return shown
 
 
-def _fitting(first: list[Json], messages: list[Json]) -> list[Json]:
-    """Leave out the oldest messages, and cut the last one, until a field is small enough."""
-    left = FIELD_BYTES - len(_encode(first)) - 100
-    kept: list[Json] = []
+def system_message(text: str) -> list[dict[str, Json]]:
+    """Return an agent's instructions as a message; none for an agent without."""
+    return [{"role": "system", "content": _cut(text)}] if text else []
+
+
+def _call(call: ToolCall) -> dict[str, Json]:
+    function = {"name": call.function.name, "arguments": call.function.arguments}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _fitting(first: list[dict[str, Json]], messages: list[dict[str, Json]]) -> list[dict[str, Json]]:
+    """Leave out the oldest messages, and cut the newest, until a field is small enough."""
+    left = FIELD_BYTES - len(_encode(first)) - len(_CUT) - 100
+    kept: list[dict[str, Json]] = []
     for message in reversed(messages):
         size = len(_encode(message)) + 1
         if size > left:
-            kept.append({"role": "system", "content": _CUT} if kept else _cut_message(message, left))
+            text = message.get("content")
+            short = _cut(text, left // 2) if isinstance(text, str) and not kept else _CUT
+            kept.append({"role": message["role"], "content": short})
             break
         kept.append(message)
         left -= size
     return [*first, *reversed(kept)]
-
-
-def _cut_message(message: Json, left: int) -> Json:
-    if isinstance(message, dict) and isinstance(content := message.get("content"), str):
-        return {
-            **{name: value for name, value in message.items() if name != "tool_calls"},
-            "content": _cut(content, left // 2),
-        }
-    return {"role": "system", "content": _CUT}
 
 
 def _cut(text: str, limit: int = FIELD_BYTES) -> str:

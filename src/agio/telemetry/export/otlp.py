@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
-from typing import TypeAlias, assert_never
+from typing import TypeAlias, assert_never, cast
 
 import msgspec
 from msgspec import UNSET
@@ -19,7 +19,7 @@ from agio.protocol.messages import (
 )
 from agio.telemetry.export.config import OtlpExport
 from agio.telemetry.export.metrics import ModelMetrics, Point, model_labels
-from agio.telemetry.export.openai import chat_messages
+from agio.telemetry.export.openai import chat_messages, system_message
 from agio.telemetry.export.trace import (
     AgentWork,
     GuardrailWork,
@@ -126,7 +126,7 @@ def _described(trace: Trace, span: Span, *, content: bool) -> tuple[str, Attribu
     """Return a span's name and attributes by the GenAI conventions."""
     common: Attributes = {"gen_ai.conversation.id": trace.session_id, "agio.run.id": trace.run_id}
     match span.work:
-        case TaskWork(name=name, usage=usage):
+        case TaskWork(name=name):
             common |= {"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": name}
             if not span.parent:
                 common |= {
@@ -244,10 +244,8 @@ def _openinference(trace: Trace, span: Span, *, content: bool) -> Attributes:
                     "llm.token_count.total": work.usage.total,
                 }
             if content:
-                system: list[Json] = (
-                    [{"role": "system", "content": work.instructions}] if work.instructions else []
-                )
-                common |= _listed("llm.input_messages", [*system, *chat_messages(work.input)])
+                asked = [*system_message(work.instructions), *chat_messages(work.input)]
+                common |= _listed("llm.input_messages", asked)
                 common |= _listed("llm.output_messages", chat_messages(work.output))
             return common
         case ToolWork(name=name, arguments=arguments, output=output):
@@ -263,20 +261,16 @@ def _openinference(trace: Trace, span: Span, *, content: bool) -> Attributes:
             assert_never(span.work)
 
 
-def _listed(prefix: str, messages: Sequence[Json]) -> Attributes:
+def _listed(prefix: str, messages: Sequence[dict[str, Json]]) -> Attributes:
     found: Attributes = {}
     for idx, message in enumerate(messages):
-        if not isinstance(message, dict):
-            continue
         place = f"{prefix}.{idx}.message"
-        found[f"{place}.role"] = str(message.get("role"))
+        found[f"{place}.role"] = str(message["role"])
         if isinstance(text := message.get("content"), str):
             found[f"{place}.content"] = text
-        calls = message.get("tool_calls")
-        for at, call in enumerate(calls if isinstance(calls, list) else []):
-            function = call["function"]
-            found[f"{place}.tool_calls.{at}.tool_call.function.name"] = function["name"]
-            found[f"{place}.tool_calls.{at}.tool_call.function.arguments"] = function["arguments"]
+        for at, call in enumerate(cast("list[dict[str, dict[str, str]]]", message.get("tool_calls", []))):
+            function = f"{place}.tool_calls.{at}.tool_call.function"
+            found |= {f"{function}.{name}": value for name, value in call["function"].items()}
     return found
 
 

@@ -62,7 +62,7 @@ class OpenAIService:
     def __init__(self, settings: OpenAITraces, allow: Sequence[str] = ()) -> None:
         self.settings = settings
         self.url = settings.endpoint
-        self._sender = Sender(settings.endpoint, allow)
+        self._sender = Sender(settings.endpoint, allow, settings.timeout_s)
 
     async def send(self, batch: Batch, key: str | None) -> str:
         """Send traces with a key: the operator's, or a team's own."""
@@ -102,17 +102,19 @@ class OtlpService:
     name: Sink = "otlp"
 
     def __init__(self, settings: OtlpExport, allow: Sequence[str] = ()) -> None:
-        self.url = settings.traces_url
+        self.url = settings.traces_url or settings.metrics_url
         self.wants_content = settings.content
         self._settings = settings
-        self._sender = Sender(settings.traces_url, allow, settings.timeout_s)
         self._metrics = ModelMetrics()
-        self._metrics_sender: Sender | None = None
-        if settings.metrics_url:
-            self._metrics_sender = Sender(settings.metrics_url, allow, settings.timeout_s)
+        self._sender, self._metrics_sender = (
+            Sender(url, allow, settings.timeout_s) if url else None
+            for url in (settings.traces_url, settings.metrics_url)
+        )
 
     async def send(self, batch: Batch, key: str | None) -> str:
         """Send traces. The collector may take a request and reject spans of it."""
+        if self._sender is None:
+            return ""
         said = await self._sender.post([_JSON, *self._settings.headers], encode_otlp(batch, self._settings))
         try:
             partial = msgspec.json.decode(said or b"{}", type=_Taken).partial_success
@@ -133,9 +135,9 @@ class OtlpService:
 
     async def aclose(self) -> None:
         """Close its connections."""
-        await self._sender.aclose()
-        if self._metrics_sender is not None:
-            await self._metrics_sender.aclose()
+        for sender in (self._sender, self._metrics_sender):
+            if sender is not None:
+                await sender.aclose()
 
 
 def open_services(settings: TraceSettings, allow: Sequence[str] = ()) -> list[Service]:
@@ -143,6 +145,6 @@ def open_services(settings: TraceSettings, allow: Sequence[str] = ()) -> list[Se
     services: list[Service] = []
     if settings.openai is not None:
         services.append(OpenAIService(settings.openai, allow))
-    if settings.otlp is not None and settings.otlp.traces_url:
+    if settings.otlp is not None:
         services.append(OtlpService(settings.otlp, allow))
     return services

@@ -17,14 +17,18 @@ def queue_traces(run_id: str, sinks: Sequence[str]) -> Plan[None]:
     yield Each("queue_trace", [{"run_id": run_id, "sink": sink} for sink in sinks])
 
 
-def queued_traces(sink: Sink, after: QueuedTrace | None = None, limit: int = 100) -> Plan[list[QueuedTrace]]:
+def queued_traces(
+    sink: Sink, after: QueuedTrace | None = None, limit: int = 100, *, waiting: bool = False
+) -> Plan[list[QueuedTrace]]:
     """The runs that wait for a service, oldest first."""
     paused = yield from ask_one("paused_traces", sink=sink)
     place = {"queued_at": -1, "run_id": ""}
     if after is not None:
         place = {"queued_at": after.queued_at, "run_id": after.run_id}
-    is_paused = int(paused is not None and bool(paused[0]))
-    rows = yield from ask("queued_traces", sink=sink, paused=is_paused, limit=limit, **place)
+    is_paused = int(paused is not None and bool(paused[0]) and not waiting)
+    rows = yield from ask(
+        "queued_traces", sink=sink, paused=is_paused, waiting=int(waiting), limit=limit, **place
+    )
     return [QueuedTrace(*row) for row in msgspec.convert(rows, list[tuple[str, str, int]])]
 
 

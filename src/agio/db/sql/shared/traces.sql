@@ -13,9 +13,11 @@ select count(*) from trace_exports where sink = :sink and own = 0 and retry_at >
 -- The oldest, without those of teams whose own account waits; while the operator's waits, only of teams with one.
 select q.run_id, q.tenant_id, q.queued_at from trace_queue q
 where q.sink = :sink and (q.queued_at, q.run_id) > (:queued_at, :run_id)
-    and not exists (
-        select 1 from trace_exports e
-        where e.sink = :sink and e.tenant_id = q.tenant_id and e.own = 1 and e.retry_at > {clock}
+    and (
+        cast(:waiting as bigint) = 1 or not exists (
+            select 1 from trace_exports e
+            where e.sink = :sink and e.tenant_id = q.tenant_id and e.own = 1 and e.retry_at > {clock}
+        )
     )
     and (
         cast(:paused as bigint) = 0 or exists (
