@@ -42,6 +42,11 @@ export const meQuery = queryOptions({
   },
 });
 
+export const observabilityQuery = queryOptions({
+  queryKey: ["observability"],
+  queryFn: () => data(api.GET("/api/observability")),
+});
+
 export const signInMethodsQuery = queryOptions({
   queryKey: ["sign-in-methods"],
   queryFn: () => data(api.GET("/api/sign-in/methods")),

@@ -6,10 +6,10 @@ Pure: the same log gives the same trace, with the same ids, in every process.
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 
-from msgspec import UNSET, Struct, field, structs
+from msgspec import UNSET, Struct, convert, field, structs
 
 from agio.core.model import Usage
-from agio.core.run.fold import Fold
+from agio.core.run.fold import Compacted, Fold
 from agio.core.run.lane import Lane
 from agio.core.store.records import AgentRecord
 from agio.core.store.repository import RunInfo, RunLog, TurnRecord
@@ -30,7 +30,16 @@ from agio.protocol.events import (
     ToolCallResult,
     seq_of,
 )
-from agio.protocol.messages import FunctionCall, Json, Message, ToolCall, json_object, text_of
+from agio.protocol.messages import (
+    AssistantMessage,
+    FunctionCall,
+    Json,
+    Message,
+    ToolCall,
+    UserMessage,
+    json_object,
+    text_of,
+)
 from agio.telemetry.export.trace import (
     AgentWork,
     GuardrailWork,
@@ -113,7 +122,7 @@ class _Builder:
             self.fold.lanes[key] = Lane(key, messages)
         self._open: dict[str, _OpenLane] = {}
         self.spans: list[Span] = []
-        self._now = info.created_at
+        self._before = self._now = info.created_at
         self._turn_of: dict[str, str] = {}
         """The turns that requested calls, by call."""
         self._calls = 0
@@ -123,7 +132,7 @@ class _Builder:
     def take(self, event: AgentEvent) -> None:
         """Take the next event of the log."""
         if event.timestamp is not UNSET:
-            self._now = event.timestamp
+            self._before, self._now = self._now, event.timestamp
         match event:
             case ToolCallResult():
                 self._end_call(event)
@@ -160,6 +169,8 @@ class _Builder:
         lane, open_lane = self.fold.lane(record.lane), self._open[record.lane]
         self._lose_call(record.lane)
         asked, before = list(lane.shown), len(lane.messages)
+        if lane.summary is not None:
+            asked.insert(0, UserMessage(id="summary", content=lane.summary.text))
         self.fold.apply_turn(record)
         agent = self._agents.get(_name(open_lane))
         work = ModelWork(
@@ -176,9 +187,7 @@ class _Builder:
         open_lane.model = self._add_model(open_lane, work, lane.step)
         if open_lane.turn is not None:
             self._turn_of.update(dict.fromkeys((call.id for call in lane.pending), open_lane.turn.id))
-        for each in self._around(record.lane):
-            each.usage, each.calls = each.usage + record.usage, each.calls + 1
-            each.turn_usage = each.turn_usage + record.usage
+        self._count(record.lane, record.usage)
 
     # Beginnings
 
@@ -246,6 +255,8 @@ class _Builder:
                     model.work = structs.replace(model.work, first_token_ms=_whole(value["first_token_ms"]))
             case events.HANDOFF:
                 self._add_handoff(open_lane, value)
+            case events.COMPACTED:
+                self._add_summary(key, event, value)
             case events.GUARDRAIL:
                 work = GuardrailWork(str(value.get("check")), value.get("action") != "pass")
                 self._add_instant(open_lane, span_id(self._info.run_id, "guardrail", seq_of(event)), work)
@@ -260,6 +271,7 @@ class _Builder:
         end_ms = open_lane.lost_at or self._now
         work = ModelWork(self._model_of(open_lane))
         self._add_model(open_lane, work, self.fold.lane(key).step, end_ms, error or _TAKEN_OVER)
+        self._calls += 1
         open_lane.call_at, open_lane.lost_at = end_ms, 0
         open_lane.tries = self.fold.lane(key).tries
 
@@ -273,7 +285,6 @@ class _Builder:
     ) -> Span:
         span = model_span(self._info.run_id, step, open_lane.tries)
         place, end_ms = self._place(open_lane), end_ms or self._now
-        self._calls += 1
         return self._add(Span(span, place, work, min(open_lane.call_at, end_ms), end_ms, error))
 
     def _add_handoff(self, open_lane: _OpenLane, value: Mapping[str, Json]) -> None:
@@ -281,6 +292,16 @@ class _Builder:
         open_lane.handed.add(call)
         span = span_id(self._info.run_id, "handoff", self.fold.seq)
         self._add_instant(open_lane, span, HandoffWork(giver, taker))
+
+    def _add_summary(self, key: str, event: Custom, value: Mapping[str, Json]) -> None:
+        """Add the model call that summarised older messages, which began with the event before."""
+        summary = convert(value, Compacted)
+        output = AssistantMessage(id="", content=summary.text)
+        work = ModelWork(summary.model, output=[output], stop="end", usage=summary.usage)
+        span = span_id(self._info.run_id, "summary", seq_of(event))
+        self._open[key].call_at = self._now
+        self._add(Span(span, self._place(self._open[key]), work, self._before, self._now))
+        self._count(key, summary.usage)
 
     def _end_call(self, event: ToolCallResult) -> None:
         key, call = self._call_of(event)
@@ -354,6 +375,13 @@ class _Builder:
                     self._add_call(lane.key, call, None)
         for key in reversed(list(self._open)):
             self._end_lane(key, error)
+
+    def _count(self, key: str, usage: Usage) -> None:
+        """Count a model call in its lane, and in those of the agents that called it."""
+        self._calls += 1
+        for each in self._around(key):
+            each.usage, each.turn_usage = each.usage + usage, each.turn_usage + usage
+            each.calls += 1
 
     # Parts
 
