@@ -32,7 +32,7 @@ async def check(page: Page) -> None:
 
 
 async def test_the_page_says_what_became_of_traces_and_a_run_links_to_its_own(tmp_path: Path) -> None:
-    """S13: endpoint, counters, last error, test and switch on the page; links on the run's."""
+    """R10: endpoint, counters, last error, test and switch on the page; links on the run's."""
     async with (
         collecting() as collector,
         process_scene(tmp_path, lambda call: Reply("Hello."), environment(collector)) as here,

@@ -389,6 +389,7 @@ class Repository:
     retry_job = _write(jobs.retry_job, audit="job.retry")
     count_jobs = _read(jobs.count_jobs)
     queued_traces = _read(traces.queued_traces)
+    trace_logs = _read(traces.trace_logs)
     settle_traces = _write(traces.settle_traces)
     drop_traces = _write(traces.drop_traces)
     pause_traces = _write(traces.pause_traces)

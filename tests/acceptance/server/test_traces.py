@@ -12,7 +12,7 @@ WAIT_S = 60.0
 
 
 async def test_a_server_killed_while_it_sends_traces_loses_none_and_repeats_no_id(tmp_path: Path) -> None:
-    """S13, L6: what was under way is sent by the next process, under the same ids."""
+    """R10, L6: what was under way is sent by the next process, under the same ids."""
     async with collecting() as collector:
         environment = {
             "OPENAI_TRACES_ENDPOINT": f"{collector.url}/v1/traces/ingest",

@@ -92,7 +92,7 @@ async def _until(collector: Collector, roots: int) -> list[Item]:
 
 @pytest.mark.parametrize("script", SCRIPTS)
 async def test_a_run_is_sent_as_the_sdk_sends_it(database: str | Path, link: LinkKind, script: str) -> None:
-    """S13: the spans, their parents and their fields are those of the SDK for the same run."""
+    """R10: the spans, their parents and their fields are those of the SDK for the same run."""
     async with (
         collecting() as ours,
         collecting() as theirs,
@@ -144,7 +144,7 @@ async def _runs(collector: Collector, count: int) -> list[OtlpSpan]:
 async def test_the_callers_trace_goes_on_in_models_tools_and_mcp(
     database: str | Path, link: LinkKind
 ) -> None:
-    """S13: the request's context reaches every service that is called, each under the span of its call."""
+    """R10, S13: the request's context reaches every service that is called, each under the span of its call."""
     async with (
         collecting() as collector,
         fixture_server() as fixture,
@@ -182,7 +182,7 @@ async def test_the_callers_trace_goes_on_in_models_tools_and_mcp(
 
 
 async def test_otlp_has_the_genai_conventions_and_no_content_unless_it_is_asked_for(tmp_path: Path) -> None:
-    """S13: spans, attributes and metrics as OpenTelemetry's own definitions read them."""
+    """R10: spans, attributes and metrics as OpenTelemetry's own definitions read them."""
     async with (
         collecting() as collector,
         open_home(tmp_path, "direct", limits=QUICK, app=OURS, traces=observed(collector)) as home,
@@ -220,7 +220,7 @@ async def test_otlp_has_the_genai_conventions_and_no_content_unless_it_is_asked_
 
 
 async def test_otlp_has_content_and_the_names_of_openinference_on_request(tmp_path: Path) -> None:
-    """S13: texts only where the operator and the team let them out."""
+    """R10: texts only where the operator and the team let them out."""
     async with collecting() as collector:
         settings = observed(collector, content=True, openinference=True)
         async with open_home(tmp_path, "direct", limits=QUICK, app=OURS, traces=settings) as home:
@@ -268,7 +268,7 @@ async def _until_said(home: Home, *, sent: int = 0, refused: int = 0) -> list[di
 async def test_what_a_service_refuses_for_good_is_counted_and_said(
     tmp_path: Path, status: int, words: str
 ) -> None:
-    """S13: the run is not affected; its trace is not sent again; the page says why."""
+    """R10: the run is not affected; its trace is not sent again; the page says why."""
     async with (
         collecting() as collector,
         open_home(tmp_path, "direct", limits=QUICK, app=OURS, traces=traced(collector)) as home,
@@ -295,7 +295,7 @@ async def test_what_a_service_refuses_for_good_is_counted_and_said(
 async def test_what_a_service_does_not_take_for_now_is_sent_later(
     database: str | Path, link: LinkKind, status: int | None
 ) -> None:
-    """S13: nothing is lost and nothing comes twice, whatever the service answers meanwhile."""
+    """R10: nothing is lost and nothing comes twice, whatever the service answers meanwhile."""
     async with collecting() as collector:
         collector.answers = [status, status]
         settings = traced(collector, timeout_s=0.2)
@@ -310,7 +310,7 @@ async def test_what_a_service_does_not_take_for_now_is_sent_later(
 
 
 async def test_a_run_that_a_service_does_not_accept_takes_no_other_with_it(tmp_path: Path) -> None:
-    """S13: a batch that is refused is sent in halves, so that the good ones arrive."""
+    """R10: a batch that is refused is sent in halves, so that the good ones arrive."""
     async with collecting() as collector:
         collector.answers = [500, 400, 400]
         limits = structs.replace(QUICK, traces_s=0.5)
@@ -325,7 +325,7 @@ async def test_a_run_that_a_service_does_not_accept_takes_no_other_with_it(tmp_p
 
 
 async def test_a_teams_own_key_is_used_for_its_runs_and_never_the_operators(tmp_path: Path) -> None:
-    """S13: a run on the team's OpenAI key is sent with it; one on another vendor of the team's is not sent at all."""
+    """R10: a run on the team's OpenAI key is sent with it; one on another vendor of the team's is not sent at all."""
     async with (
         collecting() as collector,
         open_home(
@@ -358,7 +358,7 @@ async def test_a_teams_own_key_is_used_for_its_runs_and_never_the_operators(tmp_
 
 
 async def test_a_server_that_stops_sends_what_is_queued_and_links_lead_to_it(tmp_path: Path) -> None:
-    """S13: traces are flushed at the end; a run links to its trace where there is one; deleting deletes."""
+    """R10: traces are flushed at the end; a run links to its trace where there is one; deleting deletes."""
     limits = structs.replace(LIMITS, traces_s=LATER)
     async with collecting() as collector:
         settings = structs.replace(
@@ -393,7 +393,7 @@ async def our_second(home: Home) -> str:
 
 
 async def test_without_a_service_nothing_is_queued(tmp_path: Path) -> None:
-    """S13: a server that sends no traces keeps none, passes no context on, and forgets what it was to send."""
+    """R10: a server that sends no traces keeps none, passes no context on, and forgets what it was to send."""
     async with collecting() as collector:
         collector.status = 500
         async with open_home(tmp_path, "direct", limits=QUICK, traces=traced(collector)) as home:

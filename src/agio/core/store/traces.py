@@ -9,6 +9,7 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Struct
 
 from agio.core.identity.team import TenantRecord, TracesSent
+from agio.core.store.repository import RunLog
 
 Sink: TypeAlias = Literal["openai", "otlp"]
 """A service that takes traces."""
@@ -58,6 +59,13 @@ class TraceStore(Protocol):
         """Return the runs that wait for a service, oldest first.
 
         Those whose account waits to be tried again are left out, unless `waiting`.
+        """
+        ...
+
+    async def trace_logs(self, run_ids: Sequence[str], limit_bytes: int) -> list[RunLog]:
+        """Return the logs of runs, in their order, without those that were deleted.
+
+        It stops after about so many bytes, and returns at least one log if there is one.
         """
         ...
 

@@ -8,11 +8,11 @@ again, with the same ids.
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from functools import partial
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
 from agio.core.config import ServerLimits
 from agio.core.identity.team import TracesSent
@@ -20,7 +20,7 @@ from agio.core.provider import vendor_of
 from agio.core.run.metrics import wall_ms
 from agio.core.store.jobs import JobRecord, NewJob
 from agio.core.store.records import AgentRecord
-from agio.core.store.repository import RunInfo
+from agio.core.store.repository import RunInfo, RunLog
 from agio.core.store.store import Store
 from agio.core.store.traces import QueuedTrace, Sink, TraceAccount
 from agio.core.trace_context import is_sampled, openai_trace_id, own_traceparent, root_span, trace_of
@@ -30,7 +30,7 @@ from agio.gateway.jobs.runner import JobKind
 from agio.gateway.tools.endpoints import Found, ModelEndpoints
 from agio.protocol.ids import new_id
 from agio.protocol.messages import Message
-from agio.telemetry.export.build import build_trace
+from agio.telemetry.export.build import build_trace, is_answer
 from agio.telemetry.export.openai import SERVICE, dashboard_url
 from agio.telemetry.export.sender import ExportError
 from agio.telemetry.export.services import OpenAIService, Service
@@ -44,6 +44,9 @@ _TOGETHER = 20
 _HISTORY = 100
 _HISTORY_BYTES = 64 * 1024
 """How much of the conversation before a run its model calls are shown with."""
+_LOG_BYTES = 4 * 1024 * 1024
+"""How much of logs is read at once."""
+_BUILT = 100
 _DEFINITIONS = 500
 _MAX_BACKOFF_S = 300.0
 _FLUSH_S = 5.0
@@ -91,6 +94,8 @@ class TraceExport:
         self._limits = limits
         self._counters = counters
         self._definitions: OrderedDict[tuple[str, str | None], AgentRecord | None] = OrderedDict()
+        self._built: OrderedDict[str, Trace] = OrderedDict()
+        """Traces that one service got, for the other."""
         self.services: Mapping[Sink, Service] = {service.name: service for service in services}
         self.kinds: Mapping[str, JobKind] = {
             **{_kind(sink): JobKind(run=partial(self._forget, sink), attempts=None) for sink in SINKS},
@@ -200,60 +205,86 @@ class TraceExport:
     async def _make_all(
         self, service: Service, page: Sequence[QueuedTrace], modes: dict[str, TracesSent]
     ) -> list[_Made]:
+        for tenant in {queued.tenant for queued in page} - modes.keys():
+            modes[tenant] = (await self._store.get_tenant(tenant)).traces
         made: list[_Made] = []
         unwanted: list[str] = []
-        for queued in page:
-            if queued.tenant not in modes:
-                modes[queued.tenant] = (await self._store.get_tenant(queued.tenant)).traces
+        async for log in self._logs(service.name, page):
+            info = log.info
             try:
-                trace = await self._make(service, queued, modes[queued.tenant])
-            except UserError:  # it was deleted
-                continue
+                trace = await self._make(service, log, modes[info.tenant])
             except StoreError as error:
                 if error.code not in ("store_corrupt", "secret_unreadable"):
                     raise
-                account = TraceAccount(sink=service.name, tenant=queued.tenant)
-                await self._refuse(account, [queued.run_id], error)
+                await self._refuse(TraceAccount(sink=service.name, tenant=info.tenant), [info.run_id], error)
+                continue
+            except UserError as error:  # the team's key cannot be opened
+                await self._refuse(TraceAccount(sink=service.name, tenant=info.tenant), [info.run_id], error)
                 continue
             if trace is None:
-                unwanted.append(queued.run_id)
+                unwanted.append(info.run_id)
             else:
                 made.append(trace)
         if unwanted:
             await self._store.drop_traces(service.name, unwanted)
         return made
 
-    async def _make(self, service: Service, queued: QueuedTrace, mode: TracesSent) -> _Made | None:
+    async def _logs(self, sink: Sink, page: Sequence[QueuedTrace]) -> AsyncGenerator[RunLog]:
+        """Yield the logs of queued runs. One that is damaged is not sent."""
+        left = [queued.run_id for queued in page]
+        together = True
+        while left:
+            try:
+                logs = await self._store.trace_logs(left if together else left[:1], _LOG_BYTES)
+            except StoreError as error:
+                if error.code != "store_corrupt":
+                    raise
+                if not together:
+                    tenant = next(queued.tenant for queued in page if queued.run_id == left[0])
+                    await self._refuse(TraceAccount(sink=sink, tenant=tenant), left[:1], error)
+                    left = left[1:]
+                together = False
+                continue
+            for log in logs:
+                yield log
+            if not logs and together:
+                return
+            left = left[left.index(logs[-1].info.run_id) + 1 :] if logs else left[1:]
+
+    async def _make(self, service: Service, log: RunLog, mode: TracesSent) -> _Made | None:
         """Make a run's trace; None if it is not to be sent to the service. Raises UserError, StoreError."""
-        store, account, key = self._store, TraceAccount(sink=service.name, tenant=queued.tenant), None
-        if isinstance(service, OpenAIService) and mode == "off":
-            return None
-        log = await store.get_log(queued.run_id)
         info = log.info
+        account, key = TraceAccount(sink=service.name, tenant=info.tenant), None
         definition = await self._definition(info)
         if isinstance(service, OpenAIService):
-            found = await self._account(service, queued.tenant, definition)
+            found = None if mode == "off" else await self._account(service, info.tenant, definition)
             if found is None:
                 return None
             account, key = found
         elif info.traceparent and not is_sampled(info.traceparent):
             return None
-        content = service.wants_content and mode == "content"
-        given = log.input()
-        is_answer = given is not None and given.resume is not UNSET
-        history: list[Message] = []
-        if info.parent_run_id and (content or is_answer):
-            history = await self._history(info, info.parent_run_id)
-        return _Made(build_trace(log, definition, history), content, account, key)
+        trace = self._built.pop(info.run_id, None)
+        if trace is None:
+            trace = build_trace(log, definition, await self._history(log, mode))
+            if len(self.services) > 1:
+                self._built[info.run_id] = trace  # for the other service, which is about to ask
+                if len(self._built) > _BUILT:
+                    self._built.popitem(last=False)
+        return _Made(trace, service.wants_content and mode == "content", account, key)
 
-    async def _history(self, info: RunInfo, parent: str) -> list[Message]:
+    async def _history(self, log: RunLog, mode: TracesSent) -> list[Message]:
+        """Return the messages before a run, if its trace has texts, or it answers questions about earlier calls."""
+        info = log.info
+        content = mode == "content" and any(service.wants_content for service in self.services.values())
+        if info.parent_run_id is None or not (content or is_answer(log)):
+            return []
         page = await self._store.last_messages(
             info.tenant,
             info.user,
             info.session_id,
             limit=_HISTORY,
             limit_bytes=_HISTORY_BYTES,
-            leaf=parent,
+            leaf=info.parent_run_id,
             queued=False,
         )
         return [_decode_message(record.message) for record in page.items]

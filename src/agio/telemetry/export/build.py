@@ -5,8 +5,9 @@ Pure: the same log gives the same trace, with the same ids, in every process.
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 
-from msgspec import UNSET, Struct, convert, field, structs
+from msgspec import UNSET, MsgspecError, Struct, convert, field, json, structs
 
 from agio.core.model import Usage
 from agio.core.run.fold import Compacted, Fold
@@ -14,7 +15,9 @@ from agio.core.run.lane import Lane
 from agio.core.store.records import AgentRecord
 from agio.core.store.repository import RunInfo, RunLog, TurnRecord
 from agio.core.trace_context import call_span, model_span, own_traceparent, root_span, span_id
+from agio.errors import UserError
 from agio.protocol import events
+from agio.protocol.codec import decode_event
 from agio.protocol.events import (
     AgentEvent,
     CancelledOutcome,
@@ -27,8 +30,8 @@ from agio.protocol.events import (
     SubagentError,
     SubagentFinished,
     SubagentStarted,
+    TextMessageChunk,
     ToolCallResult,
-    seq_of,
 )
 from agio.protocol.messages import (
     AssistantMessage,
@@ -36,6 +39,7 @@ from agio.protocol.messages import (
     Json,
     Message,
     ToolCall,
+    ToolMessage,
     UserMessage,
     json_object,
     text_of,
@@ -65,11 +69,11 @@ def build_trace(
     builder = _Builder(log.info, definition, history)
     waiting = deque(sorted(log.turns, key=lambda turn: turn.seq))
     try:
-        for event in log.events():
-            builder.take(event)
-            while waiting and waiting[0].seq <= builder.fold.seq:
+        for seq, event in _events(log.payload):
+            builder.take(event, seq)
+            while waiting and waiting[0].seq <= seq:
                 builder.take_turn(waiting.popleft())
-    except LookupError as error:
+    except (LookupError, MsgspecError, UserError) as error:
         raise log.damaged(f"{type(error).__name__}: its events do not fit each other.") from error
     info = log.info
     return Trace(
@@ -80,13 +84,61 @@ def build_trace(
         agent=info.agent,
         status=status or info.status,
         traceparent=info.traceparent or own_traceparent(info.run_id),
-        answers=info.parent_run_id or "" if builder.fold.resume else "",
+        answers=info.parent_run_id or "" if is_answer(log) else "",
         spans=builder.spans,
     )
 
 
 _TAKEN_OVER = SpanError("taken_over", "The process was lost, and the call was made again.")
 _UNFINISHED = SpanError("unfinished", "The call did not end.")
+
+
+def is_answer(log: RunLog) -> bool:
+    """Whether a run answers questions about calls of an earlier one. Raises StoreError `store_corrupt`."""
+    given = log.input()
+    return given is not None and (given.resume is not UNSET or any(map(_is_result, given.messages)))
+
+
+def _is_result(message: Message) -> bool:
+    return isinstance(message, ToolMessage)
+
+
+_CHUNK = b'{"type":"TEXT_MESSAGE_CHUNK"'
+
+
+class _Chunk(Struct, rename="camel"):
+    """What matters of a piece of text."""
+
+    timestamp: int
+    message_id: str
+    delta: str = ""
+    subagent_run_id: str = ""
+
+
+_decode_chunks = json.Decoder(list[_Chunk]).decode
+
+
+def _events(payload: bytes) -> Iterator[tuple[int, AgentEvent]]:
+    """Yield the events of a log with their numbers. Pieces of one text that follow each other are one event."""
+    lines, at = payload.split(b"\n"), 0
+    while at < len(lines) - 1:
+        end = at
+        while lines[end].startswith(_CHUNK):
+            end += 1
+        if end == at:
+            yield at + 1, decode_event(lines[at])
+            at += 1
+            continue
+        chunks = _decode_chunks(b"[%b]" % b",".join(lines[at:end]))
+        for (message_id, lane), same in groupby(
+            chunks, key=lambda chunk: (chunk.message_id, chunk.subagent_run_id)
+        ):
+            pieces = list(same)
+            at += len(pieces)
+            event = TextMessageChunk(message_id, delta="".join([piece.delta for piece in pieces]))
+            event.timestamp = pieces[-1].timestamp
+            event.subagent_run_id = lane or UNSET
+            yield at, event
 
 
 class _OpenLane(Struct):
@@ -122,6 +174,7 @@ class _Builder:
             self.fold.lanes[key] = Lane(key, messages)
         self._open: dict[str, _OpenLane] = {}
         self.spans: list[Span] = []
+        self._seq = 0
         self._before = self._now = info.created_at
         self._turn_of: dict[str, str] = {}
         """The turns that requested calls, by call."""
@@ -129,8 +182,9 @@ class _Builder:
         self._told_calls: int | None = None
         """How many model calls the run's last process says it made."""
 
-    def take(self, event: AgentEvent) -> None:
+    def take(self, event: AgentEvent, seq: int) -> None:
         """Take the next event of the log."""
+        self._seq = seq
         if event.timestamp is not UNSET:
             self._before, self._now = self._now, event.timestamp
         match event:
@@ -152,7 +206,7 @@ class _Builder:
                 self._end_run(SpanError(code or "failed", words))
             case _:
                 pass
-        self.fold.apply(event, seq_of(event))
+        self.fold.apply(event, seq)
         match event:
             case RunStarted():
                 self._begin_lane("", self._info.agent, root_span(self._info.run_id), "")
@@ -256,10 +310,10 @@ class _Builder:
             case events.HANDOFF:
                 self._add_handoff(open_lane, value)
             case events.COMPACTED:
-                self._add_summary(key, event, value)
+                self._add_summary(key, value)
             case events.GUARDRAIL:
                 work = GuardrailWork(str(value.get("check")), value.get("action") != "pass")
-                self._add_instant(open_lane, span_id(self._info.run_id, "guardrail", seq_of(event)), work)
+                self._add_instant(open_lane, span_id(self._info.run_id, "guardrail", self._seq), work)
             case _:
                 pass
 
@@ -293,12 +347,12 @@ class _Builder:
         span = span_id(self._info.run_id, "handoff", self.fold.seq)
         self._add_instant(open_lane, span, HandoffWork(giver, taker))
 
-    def _add_summary(self, key: str, event: Custom, value: Mapping[str, Json]) -> None:
+    def _add_summary(self, key: str, value: Mapping[str, Json]) -> None:
         """Add the model call that summarised older messages, which began with the event before."""
         summary = convert(value, Compacted)
         output = AssistantMessage(id="", content=summary.text)
         work = ModelWork(summary.model, output=[output], stop="end", usage=summary.usage)
-        span = span_id(self._info.run_id, "summary", seq_of(event))
+        span = span_id(self._info.run_id, "summary", self._seq)
         self._open[key].call_at = self._now
         self._add(Span(span, self._place(self._open[key]), work, self._before, self._now))
         self._count(key, summary.usage)

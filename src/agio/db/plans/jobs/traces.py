@@ -6,9 +6,12 @@ import msgspec
 from msgspec import structs
 
 from agio.core.identity.team import TenantRecord, TracesSent
+from agio.core.store.repository import RunLog
 from agio.core.store.traces import QueuedTrace, Sink, TraceAccount, TraceExport
 from agio.db.plan import Each, Plan, ask, ask_one
 from agio.db.plans.people.identity import get_tenant
+from agio.db.plans.runs.log import log_of
+from agio.db.records import run_info
 from agio.db.rows import by_name
 
 
@@ -30,6 +33,20 @@ def queued_traces(
         "queued_traces", sink=sink, paused=is_paused, waiting=int(waiting), limit=limit, **place
     )
     return [QueuedTrace(*row) for row in msgspec.convert(rows, list[tuple[str, str, int]])]
+
+
+def trace_logs(run_ids: Sequence[str], limit_bytes: int) -> Plan[list[RunLog]]:
+    """The logs of runs that were not deleted, up to about so many bytes."""
+    logs: list[RunLog] = []
+    for run_id in run_ids:
+        row = yield from ask_one("get_run", run_id=run_id)
+        if row is None:
+            continue
+        logs.append((yield from log_of(run_info(row), 0)))
+        limit_bytes -= len(logs[-1].payload)
+        if limit_bytes <= 0:
+            break
+    return logs
 
 
 def settle_traces(
