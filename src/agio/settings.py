@@ -239,46 +239,51 @@ def _traces() -> TraceSettings:
 def _openai_traces() -> OpenAITraces | None:
     """Read the dashboard's address and key. A key of another service than OpenAI does not go to OpenAI."""
     endpoint = _address("OPENAI_TRACES_ENDPOINT")
-    key, base = os.environ.get("OPENAI_API_KEY") or None, os.environ.get("OPENAI_BASE_URL") or SERVICE
-    if not endpoint and (key is None or not f"{base}/".startswith(SERVICE)):
-        return None
-    return OpenAITraces(
+    base = os.environ.get("OPENAI_BASE_URL") or SERVICE
+    read = OpenAITraces(
         endpoint=endpoint or ENDPOINT,
-        api_key=key,
+        api_key=os.environ.get("OPENAI_API_KEY") or None,
         organization=os.environ.get("OPENAI_ORG_ID") or None,
         project=os.environ.get("OPENAI_PROJECT_ID") or None,
     )
+    return read if endpoint or (read.api_key and f"{base}/".startswith(SERVICE)) else None
 
 
 def _otlp() -> OtlpExport | None:
     """Read the collector's address, by OpenTelemetry's names."""
     base = _address("OTEL_EXPORTER_OTLP_ENDPOINT").rstrip("/")
-    urls: list[str] = []
+    headers = _pairs("OTEL_EXPORTER_OTLP_HEADERS")
+    urls: dict[str, str] = {}
+    given: dict[str, list[tuple[str, str]]] = {}
     for signal in ("traces", "metrics"):
-        url = _address(f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT") or (base and f"{base}/v1/{signal}")
+        prefix = f"OTEL_EXPORTER_OTLP_{signal.upper()}"
+        url = _address(f"{prefix}_ENDPOINT") or (base and f"{base}/v1/{signal}")
         is_off = os.environ.get(f"OTEL_{signal.upper()}_EXPORTER") == "none"
-        urls.append("" if is_off else url)
-    if not any(urls):
+        urls[signal] = "" if is_off else url
+        given[signal] = list((headers | _pairs(f"{prefix}_HEADERS")).items())
+    name = os.environ.get("OTEL_SERVICE_NAME")
+    resource = _pairs("OTEL_RESOURCE_ATTRIBUTES")
+    protocol = os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL", "")
+    read = OtlpExport(
+        traces_url=urls["traces"],
+        metrics_url=urls["metrics"],
+        headers=given["traces"],
+        metrics_headers=given["metrics"],
+        resource={"service.name": "agio"} | resource | ({"service.name": name} if name else {}),
+        protobuf=protocol == "http/protobuf",
+        content=_is_on("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"),
+        openinference=_is_on("AGIO_OPENINFERENCE"),
+    )
+    if not any(urls.values()):
         return None
-    if os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL", "") == "grpc":
+    if protocol == "grpc":
         raise UserError(
             "invalid_setting",
             "Traces are sent over HTTP: set OTEL_EXPORTER_OTLP_PROTOCOL to http/json, and the endpoint to the "
             "collector's HTTP port, usually 4318.",
             {"variable": "OTEL_EXPORTER_OTLP_PROTOCOL"},
         )
-    headers = _pairs("OTEL_EXPORTER_OTLP_HEADERS")
-    resource = _pairs("OTEL_RESOURCE_ATTRIBUTES")
-    name = os.environ.get("OTEL_SERVICE_NAME")
-    return OtlpExport(
-        traces_url=urls[0],
-        metrics_url=urls[1],
-        headers=list((headers | _pairs("OTEL_EXPORTER_OTLP_TRACES_HEADERS")).items()),
-        metrics_headers=list((headers | _pairs("OTEL_EXPORTER_OTLP_METRICS_HEADERS")).items()),
-        resource={"service.name": "agio"} | resource | ({"service.name": name} if name else {}),
-        content=_is_on("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"),
-        openinference=_is_on("AGIO_OPENINFERENCE"),
-    )
+    return read
 
 
 def _is_on(variable: str) -> bool:

@@ -50,7 +50,7 @@ def metrics_of(post: Posted) -> dict[str, list[dict[str, Any]]]:
 
 
 def _spans(body: object) -> Iterator[OtlpSpan]:
-    request = ParseDict(cast("dict[str, Any]", _for_protobuf(body)), ExportTraceServiceRequest())
+    request = ParseDict(cast("dict[str, Any]", for_protobuf(body)), ExportTraceServiceRequest())
     for resource in request.resource_spans:
         for scope in resource.scope_spans:
             for span in scope.spans:
@@ -77,13 +77,13 @@ def _attributes(found: Any) -> dict[str, Any]:
     return values
 
 
-def _for_protobuf(value: object) -> object:
+def for_protobuf(value: Any) -> Any:
     """OTLP writes ids in hexadecimal, where JSON of protobuf has base 64."""
     if isinstance(value, list):
-        return [_for_protobuf(each) for each in cast("list[object]", value)]
+        return [for_protobuf(each) for each in cast("list[object]", value)]
     if not isinstance(value, dict):
         return value
     return {
-        name: b64encode(bytes.fromhex(str(each))).decode() if name in _IDS else _for_protobuf(each)
+        name: b64encode(bytes.fromhex(str(each))).decode() if name in _IDS else for_protobuf(each)
         for name, each in cast("dict[str, object]", value).items()
     }

@@ -109,7 +109,7 @@ class Repository:
         `thread_busy`, `invalid_frame`, `not_storable`, `store_full`, `store_failed`; UserError `run_not_found`.
         """
         if write.sinks or (write.end is not None and self._sinks):
-            write = structs.replace(write, sinks=self._sinks)
+            write = structs.replace(write, sinks=list(self._sinks))
         return self.executor.append(write)
 
     create_run = _write(runs.create_run)

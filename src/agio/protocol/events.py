@@ -321,7 +321,6 @@ COMPACTED = "agio.compacted"
 TOOL_PROGRESS = "agio.tool_progress"
 INPUT = "agio.input"
 HANDOFF = "agio.handoff"
-GUARDRAIL = "agio.guardrail"
 
 AgentEvent: TypeAlias = (
     RunStarted

@@ -21,7 +21,8 @@ NOT_AUDITED = {
     "what is over": "sweep expire_interrupts",
     "what the server does by itself": (
         "add_job arm_job claim_job renew_job finish_job finish_retention fail_job release_job bury_unknown_jobs "
-        "acquire_lease renew_lease release_lease see_mcp_tools renew_mcp_connection"
+        "acquire_lease renew_lease release_lease see_mcp_tools renew_mcp_connection "
+        "settle_traces drop_traces pause_traces"
     ),
 }
 """Methods that change something and leave no entry, and why."""

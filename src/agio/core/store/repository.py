@@ -263,7 +263,7 @@ class Append(Struct, frozen=True):
     charge: Charge | None = None
     consumed: int = 0
     """The `idx` of the newest input that the frame has; 0: it has none."""
-    sinks: Sequence[str] = ()
+    sinks: list[str] = field(default_factory=list[str])
     """Where the ended run's trace is to be sent: set by the store, only with `end`."""
 
     @property

@@ -34,6 +34,8 @@ class OtlpExport(Struct, frozen=True, kw_only=True):
     metrics_headers: Sequence[tuple[str, str]] = ()
     resource: Mapping[str, str] = field(default_factory=dict[str, str])
     """Attributes of this server, such as `service.name`."""
+    protobuf: bool = False
+    """Whether it takes protobuf; else JSON."""
     content: bool = False
     """Whether spans have texts: prompts, answers, arguments and results."""
     openinference: bool = False

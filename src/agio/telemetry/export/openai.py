@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import assert_never
 
 import msgspec
@@ -227,5 +228,6 @@ def _sums(usage: Usage) -> dict[str, Json]:
     }
 
 
+@lru_cache(1024)
 def _moment(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds")

@@ -1,4 +1,4 @@
-"""Encodes traces and metrics as OTLP JSON, by the GenAI conventions; on request also by those of OpenInference."""
+"""Encodes traces and metrics as OTLP, by the GenAI conventions; on request also by those of OpenInference."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
@@ -20,6 +20,7 @@ from agio.protocol.messages import (
 from agio.telemetry.export.config import OtlpExport
 from agio.telemetry.export.metrics import ModelMetrics, Point, model_labels
 from agio.telemetry.export.openai import chat_messages, system_message
+from agio.telemetry.export.protobuf import encode_protobuf
 from agio.telemetry.export.trace import (
     AgentWork,
     GuardrailWork,
@@ -47,9 +48,8 @@ def encode_otlp(batch: Sequence[tuple[Trace, bool]], settings: OtlpExport) -> by
     spans: list[Json] = []
     for trace, content in batch:
         spans += [_span(trace, span, settings, content=content) for span in _kept(trace)]
-    return _encode(
-        {"resourceSpans": [{**_resource(settings), "scopeSpans": [{"scope": _SCOPE, "spans": spans}]}]}
-    )
+    scopes: Json = [{"scope": _SCOPE, "spans": spans}]
+    return _written("traces", {"resourceSpans": [{**_resource(settings), "scopeSpans": scopes}]}, settings)
 
 
 def encode_metrics(metrics: ModelMetrics, settings: OtlpExport) -> bytes:
@@ -64,7 +64,13 @@ def encode_metrics(metrics: ModelMetrics, settings: OtlpExport) -> bytes:
             histogram: Json = {"dataPoints": data, "aggregationTemporality": _CUMULATIVE}
             encoded.append({"name": name, "unit": unit, "histogram": histogram})
     scopes: Json = [{"scope": _SCOPE, "metrics": encoded}]
-    return _encode({"resourceMetrics": [{**_resource(settings), "scopeMetrics": scopes}]})
+    return _written(
+        "metrics", {"resourceMetrics": [{**_resource(settings), "scopeMetrics": scopes}]}, settings
+    )
+
+
+def _written(kind: str, message: dict[str, Json], settings: OtlpExport) -> bytes:
+    return encode_protobuf(kind, message) if settings.protobuf else _encode(message)
 
 
 def _resource(settings: OtlpExport) -> dict[str, Json]:

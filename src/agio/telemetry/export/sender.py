@@ -89,6 +89,7 @@ _REASONS = {
     403: "The key may not write traces (403).",
     404: "There is nothing at this address (404).",
     413: "The data is too large (413).",
+    415: "It does not take this format (415): set OTEL_EXPORTER_OTLP_PROTOCOL to http/protobuf or http/json.",
     429: "It takes no more for now (429).",
 }
 

@@ -16,7 +16,6 @@ from agio.telemetry.export.trace import Trace
 
 Batch: TypeAlias = Sequence[tuple[Trace, bool]]
 """Traces, each with whether it is sent with content."""
-_JSON = ("Content-Type", "application/json")
 
 
 class Service(Protocol):
@@ -97,7 +96,7 @@ class _Taken(Struct, rename="camel"):
 
 
 class OtlpService:
-    """A collector that takes OTLP over HTTP, as JSON."""
+    """A collector that takes OTLP over HTTP."""
 
     name: Sink = "otlp"
 
@@ -105,6 +104,8 @@ class OtlpService:
         self.url = settings.traces_url or settings.metrics_url
         self.wants_content = settings.content
         self._settings = settings
+        kind = "application/x-protobuf" if settings.protobuf else "application/json"
+        self._type = ("Content-Type", kind)
         self._metrics = ModelMetrics()
         self._sender, self._metrics_sender = (
             Sender(url, allow, settings.timeout_s) if url else None
@@ -115,7 +116,11 @@ class OtlpService:
         """Send traces. The collector may take a request and reject spans of it."""
         if self._sender is None:
             return ""
-        said = await self._sender.post([_JSON, *self._settings.headers], encode_otlp(batch, self._settings))
+        said = await self._sender.post(
+            [self._type, *self._settings.headers], encode_otlp(batch, self._settings)
+        )
+        if self._settings.protobuf:  # an empty answer: it took everything
+            return "It rejected some of the spans." if said else ""
         try:
             partial = msgspec.json.decode(said or b"{}", type=_Taken).partial_success
         except (msgspec.MsgspecError, UnicodeError):
@@ -130,7 +135,7 @@ class OtlpService:
             return
         for trace in sent:
             self._metrics.observe(trace)
-        headers = [_JSON, *self._settings.metrics_headers]
+        headers = [self._type, *self._settings.metrics_headers]
         await self._metrics_sender.post(headers, encode_metrics(self._metrics, self._settings))
 
     async def aclose(self) -> None:

@@ -12,7 +12,7 @@ from agio.db.plan import Each, Plan, ask, ask_one
 from agio.db.plans.people.identity import get_tenant
 from agio.db.plans.runs.log import log_of
 from agio.db.records import run_info
-from agio.db.rows import by_name
+from agio.db.rows import by_name, to_struct
 
 
 def queue_traces(run_id: str, sinks: Sequence[str]) -> Plan[None]:
@@ -32,7 +32,7 @@ def queued_traces(
     rows = yield from ask(
         "queued_traces", sink=sink, paused=is_paused, waiting=int(waiting), limit=limit, **place
     )
-    return [QueuedTrace(*row) for row in msgspec.convert(rows, list[tuple[str, str, int]])]
+    return [to_struct(QueuedTrace, row) for row in rows]
 
 
 def trace_logs(run_ids: Sequence[str], limit_bytes: int) -> Plan[list[RunLog]]:
@@ -86,7 +86,10 @@ def pause_traces(account: TraceAccount, error: tuple[str, str], retry_ms: int) -
 
 def trace_failures(account: TraceAccount) -> Plan[int]:
     """How many attempts of an account have failed in a row."""
-    row = yield from ask_one("trace_failures", **_columns(account))
+    if account.own:
+        row = yield from ask_one("own_trace_failures", sink=account.sink, tenant=account.tenant)
+    else:
+        row = yield from ask_one("trace_failures", sink=account.sink)
     return 0 if row is None else msgspec.convert(row[0], int)
 
 
@@ -108,7 +111,7 @@ def trace_backlog(sink: Sink, tenant: str | None = None) -> Plan[tuple[int, int 
 
 def set_traces(tenant: str, sent: TracesSent) -> Plan[TenantRecord]:
     """Set what of a team's runs is sent. Raises UserError `tenant_not_found`."""
-    yield from ask("set_traces", tenant=tenant, sent=sent)
+    yield from ask("set_traces", tenant=tenant, traces=sent)
     return (yield from get_tenant(tenant))
 
 

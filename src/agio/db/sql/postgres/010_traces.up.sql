@@ -26,5 +26,7 @@ create table trace_exports (
     error_code text,
     error_message text,
     error_at bigint,
-    primary key (sink, tenant_id, own)
+    primary key (tenant_id, sink, own)
 );
+
+create index trace_exports_waiting on trace_exports (sink, own, retry_at);

@@ -11,7 +11,7 @@ select id, name, retention_days, sdk_sessions, traces from tenants where id = :t
 update tenants set retention_days = :days where id = :tenant;
 
 -- name: set_traces
-update tenants set traces = :sent where id = :tenant;
+update tenants set traces = :traces where id = :tenant;
 
 -- name: set_sdk_sessions
 update tenants set sdk_sessions = :needs where id = :tenant;

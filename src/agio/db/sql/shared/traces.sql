@@ -38,7 +38,7 @@ insert into trace_exports (
     case when cast(:sent as bigint) > 0 then {clock} end, cast(:code as text), :message,
     case when cast(:code as text) is not null then {clock} end
 )
-on conflict (sink, tenant_id, own) do update set
+on conflict (tenant_id, sink, own) do update set
     sent = trace_exports.sent + excluded.sent,
     refused = trace_exports.refused + excluded.refused,
     failures = 0, retry_at = 0,
@@ -48,19 +48,22 @@ on conflict (sink, tenant_id, own) do update set
     error_at = coalesce(excluded.error_at, trace_exports.error_at);
 
 -- name: resume_traces
-update trace_exports set failures = 0, retry_at = 0 where sink = :sink and own = 0 and (failures > 0 or retry_at > 0);
+update trace_exports set failures = 0, retry_at = 0 where sink = :sink and own = 0 and retry_at > 0;
 
 -- name: pause_traces
 insert into trace_exports (sink, tenant_id, own, sent, refused, failures, retry_at, error_code, error_message, error_at)
 values (:sink, :tenant, :own, 0, 0, 1, {clock} + :retry_ms, :code, :message, {clock})
-on conflict (sink, tenant_id, own) do update set
+on conflict (tenant_id, sink, own) do update set
     failures = trace_exports.failures + 1, retry_at = excluded.retry_at,
     error_code = excluded.error_code, error_message = excluded.error_message, error_at = excluded.error_at;
 
 -- name: trace_failures
--- How often the attempts of an account have failed in a row.
-select coalesce(max(failures), 0) from trace_exports
-where sink = :sink and own = :own and (own = 0 or tenant_id = :tenant);
+-- How often the operator's account has failed in a row.
+select coalesce(max(failures), 0) from trace_exports where sink = :sink and own = 0 and retry_at > 0;
+
+-- name: own_trace_failures
+-- How often a team's own account has.
+select coalesce(max(failures), 0) from trace_exports where tenant_id = :tenant and sink = :sink and own = 1;
 
 -- name: trace_exports
 -- In the order of TraceExport's fields.
